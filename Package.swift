@@ -1,0 +1,63 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+]
+
+/// Libraries that come with the system on Apple platforms, and from a package elsewhere.
+let crypto: Target.Dependency = .target(name: "CCrypto", condition: .when(platforms: [.linux]))
+
+let package = Package(
+  name: "heartlog",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Heartlog", targets: ["Heartlog"]),
+    .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
+    .executable(name: "heartlog", targets: ["HeartlogCommand"]),
+    .executable(name: "smart-city", targets: ["SmartCityExample"]),
+  ],
+  targets: [
+    // System libraries, lowest of all.
+    .systemLibrary(
+      name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .systemLibrary(
+      name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .systemLibrary(
+      name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .target(name: "CHeartlogPlatform"),
+
+    // The floors, lowest first: each imports only what stands above it here.
+    .target(name: "HeartlogFiles", dependencies: ["CHeartlogPlatform"], swiftSettings: settings),
+    .target(
+      name: "HeartlogEvents", dependencies: ["CLZ4", crypto], swiftSettings: settings,
+      // The standard library's rounding calls the C library's, which Glibc keeps apart.
+      linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
+    .target(
+      name: "HeartlogStorage", dependencies: ["HeartlogFiles", "HeartlogEvents", "CXXHash"],
+      swiftSettings: settings),
+    .target(name: "HeartlogState", dependencies: ["HeartlogEvents"], swiftSettings: settings),
+    .target(
+      name: "Heartlog",
+      dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogStorage", "HeartlogState"],
+      swiftSettings: settings),
+    .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
+    .target(name: "HeartlogCLI", dependencies: ["Heartlog", "HeartlogLibraries"], swiftSettings: settings),
+    .executableTarget(
+      name: "HeartlogCommand", dependencies: ["HeartlogCLI"], swiftSettings: settings),
+    .executableTarget(
+      name: "SmartCityExample", dependencies: ["Heartlog", "HeartlogLibraries"],
+      swiftSettings: settings),
+
+    .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
+    .testTarget(name: "HeartlogEventsTests", dependencies: ["HeartlogEvents"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogStorageTests", dependencies: ["HeartlogStorage"], swiftSettings: settings),
+    .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
+    .testTarget(name: "HeartlogTests", dependencies: ["Heartlog"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogLibrariesTests", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
+    .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI"], swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,81 @@
+/// A replica and the last of its commits that somebody has seen.
+public struct Head: Hashable, Sendable {
+  public let replica: ReplicaID
+  public let commit: CommitNumber
+
+  public init(replica: ReplicaID, commit: CommitNumber) {
+    self.replica = replica
+    self.commit = commit
+  }
+}
+
+/// What is atomic in the log: one call, one stamp, one wall time, one or more events.
+public struct Commit: Hashable, Sendable {
+  public let replica: ReplicaID
+  public let number: CommitNumber
+  /// The sequence number of the first event; the others follow without a gap.
+  public let firstSequence: SequenceNumber
+  public let stamp: HybridTimestamp
+  /// When the device says it happened: milliseconds since 1970, never negative.
+  public let wallTime: Milliseconds
+  /// Who wrote: "cli", "import:bibtex", an app's name. 1 to `Limits.originBytesMax` bytes without control
+  /// characters.
+  public let origin: String?
+  /// The heads of other replicas that changed since this replica's last commit, sorted by replica.
+  public let heads: [Head]
+  /// Sorted by tag, without duplicates.
+  public let unknownMembers: [UnknownMember]
+  /// 1 to `Limits.commitEventsMax` records.
+  public let records: [EventRecord]
+
+  public init(
+    replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
+    wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
+    unknownMembers: [UnknownMember] = [], records: [EventRecord]
+  ) {
+    self.replica = replica
+    self.number = number
+    self.firstSequence = firstSequence
+    self.stamp = stamp
+    self.wallTime = wallTime
+    self.origin = origin
+    self.heads = heads
+    self.unknownMembers = unknownMembers
+    self.records = records
+  }
+
+  /// The sequence number of the commit after this one.
+  public var nextSequence: SequenceNumber {
+    SequenceNumber(rawValue: firstSequence.rawValue + UInt64(records.count))
+  }
+
+  /// The identity of the event at `index` in `records`.
+  public func eventID(at index: Int) -> EventID {
+    EventID(
+      replica: replica, sequence: SequenceNumber(rawValue: firstSequence.rawValue + UInt64(index)))
+  }
+
+  /// The place of this commit in the total order of all commits of all replicas.
+  public var position: CommitPosition {
+    CommitPosition(stamp: stamp, replica: replica, number: number)
+  }
+}
+
+/// A place in the total order: stamp, then replica, then number.
+public struct CommitPosition: Hashable, Sendable, Comparable {
+  public let stamp: HybridTimestamp
+  public let replica: ReplicaID
+  public let number: CommitNumber
+
+  public init(stamp: HybridTimestamp, replica: ReplicaID, number: CommitNumber) {
+    self.stamp = stamp
+    self.replica = replica
+    self.number = number
+  }
+
+  public static func < (a: CommitPosition, b: CommitPosition) -> Bool {
+    if a.stamp != b.stamp { return a.stamp < b.stamp }
+    if a.replica != b.replica { return a.replica < b.replica }
+    return a.number < b.number
+  }
+}

@@ -1,0 +1,45 @@
+/// 32 bytes of SHA-256.
+public struct Digest: Hashable, Sendable, CustomStringConvertible {
+  // Four words in memory order, so that a digest is stored inline.
+  private let words: (UInt64, UInt64, UInt64, UInt64)
+
+  /// Copies 32 bytes; anything else is a programmer's error.
+  public init(_ bytes: UnsafeRawBufferPointer) {
+    precondition(bytes.count == 32, "a digest has 32 bytes")
+    words = (
+      bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+      bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
+      bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self),
+      bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
+    )
+  }
+
+  /// Copies 32 bytes; anything else is a programmer's error.
+  public init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { Digest($0) } }
+
+  /// Reads 64 hexadecimal digits; nil for anything else.
+  public init?(_ text: some StringProtocol) {
+    guard let bytes = Hexadecimal.bytes(text), bytes.count == 32 else { return nil }
+    self.init(bytes)
+  }
+
+  public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+  /// The 32 bytes, for the length of the call.
+  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try Swift.withUnsafeBytes(of: words, body)
+  }
+
+  public static func == (a: Digest, b: Digest) -> Bool { a.words == b.words }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(words.0)
+    hasher.combine(words.1)
+  }
+
+  /// 64 hexadecimal digits.
+  public var description: String { Hexadecimal.text(bytes) }
+}
+
+/// SHA-256 of a salt and an event's content.
+public typealias EventHash = Digest

@@ -1,0 +1,37 @@
+/// The value of a field.
+public enum FieldValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  case int64(Int64)
+  /// Finite, never -0, and never a number that `Int64(exactly:)` takes: those are `int64`.
+  case double(Double)
+  /// At most `Limits.valueBytesMax` bytes of UTF-8.
+  case string(String)
+  /// An object or an array as its RFC 8785 text, at most `Limits.valueBytesMax` bytes.
+  case json(CanonicalJSON)
+  /// A value of a later format version: kept, shown and shipped as it came. `tag` is 7...63.
+  case unknown(tag: UInt8, bytes: [UInt8])
+
+  /// The value of a number: an `int64` where it is one exactly, else a `double`; nil for NaN and infinity.
+  public static func number(_ value: Double) -> FieldValue? {
+    guard value.isFinite else { return nil }
+    if let integer = Int64(exactly: value) { return .int64(integer) }
+    return .double(value)
+  }
+}
+
+/// A named value of an item.
+public struct Field: Hashable, Sendable {
+  /// 1 to `Limits.fieldNameBytesMax` bytes of UTF-8 without control characters. A name that starts with `@`
+  /// is the store's own.
+  public let name: String
+  public let value: FieldValue
+  /// A quiet write merges like any other and never opens a conflict.
+  public let isQuiet: Bool
+
+  public init(name: String, value: FieldValue, isQuiet: Bool = false) {
+    self.name = name
+    self.value = value
+    self.isQuiet = isQuiet
+  }
+}

@@ -1,0 +1,36 @@
+/// Bytes as lower-case hexadecimal digits, and back.
+public enum Hexadecimal {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  /// Two digits a byte, lower case.
+  public static func text(_ bytes: some Sequence<UInt8>) -> String {
+    var digits: [UInt8] = []
+    for byte in bytes {
+      digits.append(Self.digits[Int(byte >> 4)])
+      digits.append(Self.digits[Int(byte & 15)])
+    }
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  /// Reads digits of either case; nil for an odd count or for anything that is no digit.
+  public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for character in text.utf8 {
+      let digit: UInt8
+      switch character {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = character - UInt8(ascii: "A") + 10
+      default: return nil
+      }
+      if let first = high {
+        bytes.append(first << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+    }
+    return high == nil ? bytes : nil
+  }
+}

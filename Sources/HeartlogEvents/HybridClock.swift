@@ -1,0 +1,54 @@
+/// Whole milliseconds since 1970-01-01T00:00:00Z.
+public typealias Milliseconds = Int64
+
+/// A hybrid logical timestamp: 48 bits of milliseconds since 1970, 16 bits of counter.
+///
+/// Stamps order; they tell the time only as far as the clock that made them did.
+/// Source: Kulkarni, Demirbas, Madappa, Avva, Leone, "Logical Physical Clocks" (2014).
+public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+  public let rawValue: UInt64
+
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// The first stamp of a millisecond. Milliseconds before 1970 are taken as 1970.
+  public init(milliseconds: Milliseconds) {
+    rawValue = UInt64(max(0, milliseconds)) << 16
+  }
+
+  /// Milliseconds since 1970.
+  public var milliseconds: Milliseconds { Milliseconds(rawValue >> 16) }
+  public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+
+  /// The last stamp that is well formed: the end of the year 2999.
+  public static let last = HybridTimestamp(rawValue: (UInt64(Limits.timeMillisecondsMax) << 16) | 0xFFFF)
+
+  public static func < (a: HybridTimestamp, b: HybridTimestamp) -> Bool { a.rawValue < b.rawValue }
+
+  /// 16 hexadecimal digits.
+  public var description: String {
+    let digits = String(rawValue, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
+
+/// The clock that stamps commits: strictly rising, never behind what it has seen.
+public struct HybridClock: Sendable {
+  /// The highest stamp given or received.
+  public private(set) var last: HybridTimestamp
+
+  public init(last: HybridTimestamp = HybridTimestamp(rawValue: 0)) { self.last = last }
+
+  /// The stamp of a new commit: max(last + 1, wall time). The counter carries into the milliseconds.
+  ///
+  /// - Returns: nil where the stamp would pass the year 2999.
+  public mutating func next(wallTime: Milliseconds) -> HybridTimestamp? {
+    let stamp = max(
+      HybridTimestamp(rawValue: last.rawValue + 1), HybridTimestamp(milliseconds: wallTime))
+    guard stamp <= .last else { return nil }
+    last = stamp
+    return stamp
+  }
+
+  /// Takes note of a stamp from the log or from another replica. The wall clock has no part in it.
+  public mutating func receive(_ stamp: HybridTimestamp) { last = max(last, stamp) }
+}

@@ -1,0 +1,92 @@
+/// The identity of one replica: one device's copy of a store, and the one writer of its stream.
+///
+/// 128 random bits, written as 32 lower-case hexadecimal digits. Replicas compare as their bytes do.
+public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The first eight bytes, as a big-endian integer.
+  public let high: UInt64
+  /// The last eight bytes, as a big-endian integer.
+  public let low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// A new identity from the system's random number generator.
+  public static func random() -> ReplicaID {
+    var generator = SystemRandomNumberGenerator()
+    return random(using: &generator)
+  }
+
+  /// A new identity from `generator`.
+  public static func random(using generator: inout some RandomNumberGenerator) -> ReplicaID {
+    ReplicaID(high: generator.next(), low: generator.next())
+  }
+
+  /// Reads 32 hexadecimal digits; nil for anything else.
+  public init?(_ text: some StringProtocol) {
+    guard let bytes = Hexadecimal.bytes(text), let id = ReplicaID(bytes: bytes) else { return nil }
+    self = id
+  }
+
+  /// Reads exactly 16 bytes; nil for any other count.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    for (index, byte) in bytes.enumerated() {
+      if index < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+    }
+    self.init(high: high, low: low)
+  }
+
+  /// The 16 bytes, in the order in which replicas compare.
+  public var bytes: [UInt8] {
+    (0..<16).map { index in
+      let word = index < 8 ? high : low
+      return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index % 8)))
+    }
+  }
+
+  public static func < (a: ReplicaID, b: ReplicaID) -> Bool {
+    a.high != b.high ? a.high < b.high : a.low < b.low
+  }
+
+  public var description: String { Hexadecimal.text(bytes) }
+}
+
+/// The place of a commit in its replica's stream, counted from 1 without gaps.
+public struct CommitNumber: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+  public let rawValue: UInt64
+
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// The number after this one.
+  public var next: CommitNumber { CommitNumber(rawValue: rawValue + 1) }
+
+  public static func < (a: CommitNumber, b: CommitNumber) -> Bool { a.rawValue < b.rawValue }
+  public var description: String { String(rawValue) }
+}
+
+/// The place of an event in its replica's stream, counted from 1 without gaps.
+public struct SequenceNumber: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+  public let rawValue: UInt64
+
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  public static func < (a: SequenceNumber, b: SequenceNumber) -> Bool { a.rawValue < b.rawValue }
+  public var description: String { String(rawValue) }
+}
+
+/// The identity of one event, written `REPLICA:SEQUENCE`.
+public struct EventID: Hashable, Sendable, CustomStringConvertible {
+  public let replica: ReplicaID
+  public let sequence: SequenceNumber
+
+  public init(replica: ReplicaID, sequence: SequenceNumber) {
+    self.replica = replica
+    self.sequence = sequence
+  }
+
+  public var description: String { "\(replica):\(sequence)" }
+}
