@@ -1,1 +1,104 @@
+#if defined(__linux__)
+#define _GNU_SOURCE  // statx
+#endif
 #include "CHeartlogPlatform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__APPLE__)
+#include <sys/mount.h>
+#include <sys/param.h>
+#elif defined(__linux__)
+#include <sys/vfs.h>
+#endif
+
+int heartlog_error_message(int code, char *buffer, size_t count) {
+  if (count == 0) return -1;
+#if defined(__GLIBC__)
+  // The GNU form may return a string of its own instead of filling the buffer.
+  char *message = strerror_r(code, buffer, count);
+  if (message != buffer) {
+    strncpy(buffer, message, count - 1);
+    buffer[count - 1] = 0;
+  }
+  return 0;
+#else
+  return strerror_r(code, buffer, count);
+#endif
+}
+
+int heartlog_open(const char *path, int flags, mode_t mode) {
+  return open(path, flags | O_CLOEXEC, mode);
+}
+
+int heartlog_synchronize_data(int descriptor) {
+#if defined(__APPLE__)
+  return heartlog_synchronize(descriptor);
+#else
+  return fdatasync(descriptor);
+#endif
+}
+
+int heartlog_synchronize(int descriptor) {
+#if defined(__APPLE__)
+  // fsync alone leaves the data in the drive's own cache.
+  int result = fcntl(descriptor, F_FULLFSYNC);
+  // File systems that do not know it (SMB, some FUSE) do what they can in fsync.
+  if (result != 0 && (errno == ENOTSUP || errno == EINVAL || errno == ENOTTY)) return fsync(descriptor);
+  return result;
+#else
+  return fsync(descriptor);
+#endif
+}
+
+int heartlog_file_info(const char *path, struct heartlog_file_info *info) {
+  memset(info, 0, sizeof *info);
+#if defined(__linux__)
+  struct statx s;
+  const unsigned wanted = STATX_TYPE | STATX_SIZE | STATX_INO | STATX_BTIME;
+  if (statx(AT_FDCWD, path, AT_STATX_SYNC_AS_STAT, wanted, &s) != 0) return -1;
+  info->is_file = S_ISREG(s.stx_mode);
+  info->is_directory = S_ISDIR(s.stx_mode);
+  info->size = s.stx_size;
+  info->inode = s.stx_ino;
+  if (s.stx_mask & STATX_BTIME) {
+    info->birth_time_nanoseconds = (int64_t)s.stx_btime.tv_sec * 1000000000 + s.stx_btime.tv_nsec;
+  }
+#else
+  struct stat s;
+  if (stat(path, &s) != 0) return -1;
+  info->is_file = S_ISREG(s.st_mode);
+  info->is_directory = S_ISDIR(s.st_mode);
+  info->size = (uint64_t)s.st_size;
+  info->inode = (uint64_t)s.st_ino;
+#if defined(__APPLE__)
+  info->birth_time_nanoseconds =
+      (int64_t)s.st_birthtimespec.tv_sec * 1000000000 + s.st_birthtimespec.tv_nsec;
+#endif
+#endif
+  return 0;
+}
+
+int heartlog_is_on_network(const char *path) {
+  struct statfs s;
+  if (statfs(path, &s) != 0) return -1;
+#if defined(__APPLE__)
+  return (s.f_flags & MNT_LOCAL) ? 0 : 1;
+#else
+  switch ((uint32_t)s.f_type) {  // magic numbers of statfs(2), linux/magic.h
+    case 0x6969:      // NFS
+    case 0x517b:      // SMB
+    case 0xff534d42:  // CIFS
+    case 0xfe534d42:  // SMB2
+    case 0x5346414f:  // OpenAFS
+    case 0x6b414653:  // AFS of the kernel
+    case 0x73757245:  // Coda
+      return 1;
+    default:
+      return 0;
+  }
+#endif
+}

@@ -1,5 +1,43 @@
-// What Swift cannot import: variadic system calls, and atomic words in shared memory.
+// What Swift cannot import: variadic system calls, functions that differ between C libraries, and atomic
+// words in shared memory. All return what the system call returns, and set errno as it does.
 #ifndef CHEARTLOG_PLATFORM_H
 #define CHEARTLOG_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// The message of an errno in `buffer`, of `count` bytes with the closing zero; not 0 where there is none.
+int heartlog_error_message(int code, char *buffer, size_t count);
+
+/// open(2), always with O_CLOEXEC; `mode` counts where O_CREAT is among the flags.
+int heartlog_open(const char *path, int flags, mode_t mode);
+
+/// Flushes data and size: fdatasync(2), on Apple fcntl F_FULLFSYNC.
+int heartlog_synchronize_data(int descriptor);
+
+/// Flushes data and metadata: fsync(2), on Apple fcntl F_FULLFSYNC.
+int heartlog_synchronize(int descriptor);
+
+struct heartlog_file_info {
+  int32_t is_file;
+  int32_t is_directory;
+  uint64_t size;
+  uint64_t inode;
+  int64_t birth_time_nanoseconds;  // 0 where unknown
+};
+
+int heartlog_file_info(const char *path, struct heartlog_file_info *info);
+
+/// 1 on a network file system, 0 on another, -1 with errno.
+int heartlog_is_on_network(const char *path);
+
+/// Acquire load and release store of a naturally aligned word that other processes may change.
+static inline uint64_t heartlog_load_acquire(const uint64_t *word) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+static inline void heartlog_store_release(uint64_t *word, uint64_t value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
 
 #endif

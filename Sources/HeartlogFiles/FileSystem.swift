@@ -1,0 +1,70 @@
+/// How a file is opened.
+public enum OpenMode: Sendable {
+  /// To read; the file must exist.
+  case read
+  /// To read and write; the file must exist.
+  case readWrite
+  /// To read and write; the file must not exist yet (`O_EXCL`) and is made with mode 0644.
+  case createNew
+}
+
+/// What stands at a path; symbolic links are followed.
+public struct FileInfo: Equatable, Sendable {
+  public enum Kind: Equatable, Sendable {
+    case file
+    case directory
+    case other
+  }
+
+  public var kind: Kind
+  /// In bytes; of a directory, whatever the system says.
+  public var size: UInt64
+  public var inode: UInt64
+  /// Since 1970; 0 where the file system does not know.
+  public var birthTimeNanoseconds: Int64
+
+  public init(kind: Kind, size: UInt64, inode: UInt64, birthTimeNanoseconds: Int64) {
+    self.kind = kind
+    self.size = size
+    self.inode = inode
+    self.birthTimeNanoseconds = birthTimeNanoseconds
+  }
+}
+
+/// The seam: every system call of the product that touches files goes through here.
+public protocol FileSystem: Sendable {
+  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile
+
+  /// Gives what is at `path` the name `newPath`, replacing what is there in one step.
+  func rename(_ path: String, to newPath: String) throws(FileError)
+
+  /// Removes the name of a file; files that are open stay whole until they are closed.
+  func remove(_ path: String) throws(FileError)
+
+  /// Makes one directory, whose parent must exist, with mode 0755.
+  func createDirectory(_ path: String) throws(FileError)
+
+  /// Makes the names in a directory durable: those made, renamed and removed before.
+  func synchronizeDirectory(_ path: String) throws(FileError)
+
+  /// The names in a directory without `.` and `..`, sorted by their bytes. Names that are not UTF-8 are
+  /// left out: the product never makes one, and could not open it through a `String`.
+  func entries(of directory: String) throws(FileError) -> [String]
+
+  /// Nil where nothing has that name.
+  func info(_ path: String) throws(FileError) -> FileInfo?
+
+  /// Opens a lock file of one page. Where the file is missing or short and can be written, it is made that
+  /// page of zeros. Where it cannot be written, words can be loaded but `tryLock` throws `EROFS` or
+  /// `EACCES`; where it is also missing or short, the words that it lacks are 0.
+  func openLock(_ path: String) throws(FileError) -> any LockFile
+
+  /// Whether locks and shared mappings cannot be trusted there: NFS, SMB, CIFS, AFS, Coda.
+  func isOnNetwork(_ path: String) throws(FileError) -> Bool
+
+  /// What tells this machine from others, empty where nothing does.
+  var machineID: [UInt8] { get }
+
+  /// Asked anew each time, so that a store notices that it is used after a fork.
+  var processID: Int32 { get }
+}

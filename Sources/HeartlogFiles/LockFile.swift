@@ -1,0 +1,20 @@
+/// A lock shared with other opens of the same file, in this process and in others, and 512 words of memory
+/// that all of them see. It unlocks and closes itself when the last reference goes.
+public protocol LockFile: AnyObject, Sendable {
+  /// Takes the lock unless another open holds it; true where this open holds it now.
+  func tryLock() throws(FileError) -> Bool
+
+  func unlock()
+
+  /// Reads word `word`, with acquire order. - Precondition: 0 ≤ `word` < `lockPageWords`.
+  func load(_ word: Int) -> UInt64
+
+  /// Writes word `word`, with release order. - Precondition: as for `load`, and the file can be written.
+  func store(_ value: UInt64, _ word: Int)
+}
+
+/// A lock file's size: one page of the smallest page size that the platforms have.
+public let lockPageBytes = 4096
+
+/// The words of a lock page.
+public let lockPageWords = lockPageBytes / 8
