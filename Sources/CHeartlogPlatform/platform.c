@@ -11,6 +11,8 @@
 #if defined(__APPLE__)
 #include <sys/mount.h>
 #include <sys/param.h>
+#include <TargetConditionals.h>
+#include <uuid/uuid.h>
 #elif defined(__linux__)
 #include <sys/vfs.h>
 #endif
@@ -100,5 +102,19 @@ int heartlog_is_on_network(const char *path) {
     default:
       return 0;
   }
+#endif
+}
+
+size_t heartlog_host_identity(void *buffer, size_t count) {
+#if defined(__APPLE__) && TARGET_OS_OSX
+  uuid_t identity;
+  const struct timespec wait = {.tv_sec = 1, .tv_nsec = 0};
+  if (count < sizeof identity || gethostuuid(identity, &wait) != 0) return 0;
+  memcpy(buffer, identity, sizeof identity);
+  return sizeof identity;
+#else
+  (void)buffer;
+  (void)count;
+  return 0;
 #endif
 }

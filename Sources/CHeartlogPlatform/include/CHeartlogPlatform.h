@@ -32,6 +32,9 @@ int heartlog_file_info(const char *path, struct heartlog_file_info *info);
 /// 1 on a network file system, 0 on another, -1 with errno.
 int heartlog_is_on_network(const char *path);
 
+/// What identifies the host: on macOS 16 bytes, elsewhere 0; the number of bytes put into `buffer`.
+size_t heartlog_host_identity(void *buffer, size_t count);
+
 /// Acquire load and release store of a naturally aligned word that other processes may change.
 static inline uint64_t heartlog_load_acquire(const uint64_t *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);

@@ -1,0 +1,121 @@
+import CHeartlogPlatform
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The files of the operating system.
+public struct POSIXFileSystem: FileSystem {
+  public init() {}
+
+  public func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+    let call = SystemCall(mode == .createNew ? "create" : "open", path)
+    let flags =
+      switch mode {
+      case .read: O_RDONLY
+      case .readWrite: O_RDWR
+      case .createNew: O_RDWR | O_CREAT | O_EXCL
+      }
+    let descriptor = try call.run { heartlog_open($0, flags, 0o644) }
+    let file = POSIXOpenFile(descriptor: descriptor, path: path)
+    // To read, the system opens directories too, and would refuse the first read only.
+    if try file.status().st_mode & S_IFMT == S_IFDIR { throw call.error(EISDIR) }
+    return file
+  }
+
+  public func rename(_ path: String, to newPath: String) throws(FileError) {
+    let call = SystemCall("rename", path)
+    if newPath.utf8.contains(0) { throw call.error(EINVAL) }
+    try call.run { (from: UnsafePointer<CChar>) in
+      newPath.withCString { to in systemRename(from, to) }
+    }
+  }
+
+  public func remove(_ path: String) throws(FileError) {
+    try SystemCall("remove", path).run { unlink($0) }
+  }
+
+  public func createDirectory(_ path: String) throws(FileError) {
+    try SystemCall("create", path).run { mkdir($0, 0o755) }
+  }
+
+  public func synchronizeDirectory(_ path: String) throws(FileError) {
+    let call = SystemCall("synchronize", path)
+    let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY, 0) }
+    defer { close(descriptor) }
+    try call.run { heartlog_synchronize(descriptor) }
+  }
+
+  public func entries(of directory: String) throws(FileError) -> [String] {
+    let call = SystemCall("list", directory)
+    let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY, 0) }
+    guard let stream = fdopendir(descriptor) else {
+      let code = errno
+      close(descriptor)
+      throw call.error(code)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      // The end and an error look alike but for errno.
+      errno = 0
+      guard let entry = readdir(stream) else { break }
+      // The name ends in a zero inside the record; the array declared around it may reach beyond.
+      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
+      let characters = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
+      guard let name = String(validatingCString: characters), name != ".", name != ".." else { continue }
+      names.append(name)
+    }
+    let code = errno
+    if code != 0 { throw call.error(code) }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  public func info(_ path: String) throws(FileError) -> FileInfo? {
+    var found = heartlog_file_info()
+    do throws(FileError) {
+      try SystemCall("inspect", path).run { heartlog_file_info($0, &found) }
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+    return FileInfo(
+      kind: found.is_file != 0 ? .file : found.is_directory != 0 ? .directory : .other,
+      size: found.size, inode: found.inode, birthTimeNanoseconds: found.birth_time_nanoseconds)
+  }
+
+  public func openLock(_ path: String) throws(FileError) -> any LockFile {
+    try POSIXLockFile.open(path)
+  }
+
+  public func isOnNetwork(_ path: String) throws(FileError) -> Bool {
+    try SystemCall("inspect", path).run { heartlog_is_on_network($0) } == 1
+  }
+
+  /// On Linux the text of /etc/machine-id, on macOS the 16 bytes of the host's UUID, elsewhere nothing.
+  public var machineID: [UInt8] {
+    // Both are shorter: 32 hexadecimal digits and a line end, or 16 bytes.
+    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+      #if canImport(Darwin)
+        let count = heartlog_host_identity(buffer.baseAddress, buffer.count)
+        return [UInt8](buffer.prefix(count))
+      #else
+        guard let file = try? open("/etc/machine-id", .read),
+          let count = try? file.read(into: buffer, at: 0)
+        else { return [] }
+        return [UInt8](buffer.prefix(count).prefix { $0 > UInt8(ascii: " ") })
+      #endif
+    }
+  }
+
+  public var processID: Int32 { getpid() }
+}
+
+/// `rename(2)`, which a method of the same name hides.
+private func systemRename(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 {
+  rename(from, to)
+}
