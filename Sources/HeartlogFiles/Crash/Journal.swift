@@ -1,0 +1,26 @@
+/// What changed on a memory file system since a moment at which all of it was on the disk.
+struct Journal: Sendable {
+  enum Change: Sendable {
+    case createFile(UInt64, Volume.Place)
+    case createDirectory(UInt64, Volume.Place)
+    case rename(Volume.Place, to: Volume.Place)
+    case remove(Volume.Place)
+    case synchronizeDirectory(UInt64)
+    case write(UInt64, offset: Int, bytes: [UInt8])
+    case truncate(UInt64, size: Int)
+    case synchronize(UInt64)
+    /// The system has given up on the pages that were dirty; a later success says nothing about them.
+    case failedSynchronize(UInt64)
+    /// Contents put in place from outside, on the disk at once.
+    case replace(UInt64, bytes: [UInt8])
+  }
+
+  struct Entry: Sendable {
+    var change: Change
+    /// The lock files' contents just before, whose words change without an entry.
+    var lockPages: [UInt64: [UInt8]]
+  }
+
+  var base: Volume
+  var entries: [Entry] = []
+}

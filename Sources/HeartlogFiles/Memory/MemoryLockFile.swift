@@ -1,0 +1,54 @@
+final class MemoryLockFile: LockFile {
+  struct Opened: Sendable {
+    /// Nil where there is no file.
+    var inode: UInt64?
+    /// Which open of all this is: locks belong to opens.
+    var number: UInt64
+    /// Why it cannot be written.
+    var refusal: Int32?
+  }
+
+  private let fileSystem: MemoryFileSystem
+  private let opened: Opened
+  private let path: String
+
+  init(_ fileSystem: MemoryFileSystem, _ opened: Opened, path: String) {
+    self.fileSystem = fileSystem
+    self.opened = opened
+    self.path = path
+  }
+
+  deinit {
+    guard let inode = opened.inode else { return }
+    fileSystem.state.withLock {
+      $0.unlock(inode, opened.number)
+      $0.close(inode)
+    }
+  }
+
+  func tryLock() throws(FileError) -> Bool {
+    let call = SystemCall("lock", path)
+    if let refusal = opened.refusal { throw call.error(refusal) }
+    guard let inode = opened.inode else { return false }
+    return try fileSystem.state.withLock { (state) throws(FileError) in
+      try state.tryLock(inode, opened.number, call)
+    }
+  }
+
+  func unlock() {
+    guard let inode = opened.inode else { return }
+    fileSystem.state.withLock { $0.unlock(inode, opened.number) }
+  }
+
+  func load(_ word: Int) -> UInt64 {
+    precondition(word >= 0 && word < lockPageWords)
+    guard let inode = opened.inode else { return 0 }
+    return fileSystem.state.withLock { $0.loadWord(word, inode) }
+  }
+
+  func store(_ value: UInt64, _ word: Int) {
+    precondition(word >= 0 && word < lockPageWords && opened.refusal == nil)
+    guard let inode = opened.inode else { return }
+    fileSystem.state.withLock { $0.storeWord(value, word, inode) }
+  }
+}

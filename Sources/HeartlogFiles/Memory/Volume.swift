@@ -1,0 +1,131 @@
+/// A tree of directories and files by inode, as a value: what a memory file system holds, and what a disk may
+/// hold after a crash. Copies share what they have in common.
+struct Volume: Sendable {
+  /// Compared as bytes; a `String` would take two spellings of one letter for the same name.
+  typealias Name = [UInt8]
+
+  struct Place: Hashable, Sendable {
+    var directory: UInt64
+    var name: Name
+  }
+
+  static let root: UInt64 = 1
+
+  var files: [UInt64: [UInt8]] = [:]
+  private(set) var directories: [UInt64: [Name: UInt64]] = [root: [:]]
+  /// Where each inode stands, or stood last: there are no hard links.
+  private(set) var places: [UInt64: Place] = [:]
+  /// Files that were opened as locks.
+  var lockFiles: Set<UInt64> = []
+  private(set) var nextInode: UInt64 = 2
+
+  mutating func takeInode() -> UInt64 {
+    defer { nextInode += 1 }
+    return nextInode
+  }
+
+  func inode(at place: Place) -> UInt64? {
+    directories[place.directory]?[place.name]
+  }
+
+  /// Whether the inode still has a name.
+  func isLinked(_ inode: UInt64) -> Bool {
+    guard let place = places[inode] else { return inode == Self.root }
+    return self.inode(at: place) == inode
+  }
+
+  mutating func linkFile(_ inode: UInt64, at place: Place) {
+    files[inode, default: []] = files[inode] ?? []
+    directories[place.directory]?[place.name] = inode
+    places[inode] = place
+  }
+
+  mutating func linkDirectory(_ inode: UInt64, at place: Place) {
+    addDirectory(inode)
+    directories[place.directory]?[place.name] = inode
+    places[inode] = place
+  }
+
+  /// Makes a directory that has no name yet.
+  mutating func addDirectory(_ inode: UInt64) {
+    if directories[inode] == nil { directories[inode] = [:] }
+  }
+
+  /// Replaces what is at `target`; nothing happens where nothing is at `source`.
+  mutating func move(_ source: Place, to target: Place) {
+    guard let inode = inode(at: source), source != target else { return }
+    directories[source.directory]?[source.name] = nil
+    directories[target.directory]?[target.name] = inode
+    places[inode] = target
+  }
+
+  mutating func unlink(_ place: Place) {
+    directories[place.directory]?[place.name] = nil
+  }
+
+  /// The names from the root down to an inode; of one that was removed, those it had.
+  func names(of inode: UInt64) -> [Name] {
+    var names: [Name] = []
+    var current = inode
+    while let place = places[current] {
+      names.append(place.name)
+      current = place.directory
+    }
+    return names.reversed()
+  }
+
+  /// All inodes that have a path from the root.
+  func reachable() -> Set<UInt64> {
+    var found: Set<UInt64> = [Self.root]
+    var waiting = [Self.root]
+    while let inode = waiting.popLast() {
+      for child in (directories[inode] ?? [:]).values where found.insert(child).inserted {
+        waiting.append(child)
+      }
+    }
+    return found
+  }
+
+  /// Forgets what has no path from the root.
+  mutating func prune() {
+    let kept = reachable()
+    files = files.filter { kept.contains($0.key) }
+    directories = directories.filter { kept.contains($0.key) }
+    places = places.filter { kept.contains($0.key) }
+    lockFiles.formIntersection(kept)
+  }
+
+  mutating func forgetFile(_ inode: UInt64) {
+    files[inode] = nil
+    places[inode] = nil
+    lockFiles.remove(inode)
+  }
+
+  mutating func write(_ bytes: UnsafeRawBufferPointer, to inode: UInt64, at offset: Int) {
+    files[inode, default: []].overwrite(at: offset, with: bytes)
+  }
+
+  mutating func truncate(_ inode: UInt64, to size: Int) {
+    files[inode, default: []].resize(to: size)
+  }
+}
+
+extension [UInt8] {
+  /// Puts `bytes` at `offset`, with zeros between the end so far and there.
+  mutating func overwrite(at offset: Int, with bytes: UnsafeRawBufferPointer) {
+    if bytes.isEmpty { return }
+    if offset + bytes.count > count { resize(to: offset + bytes.count) }
+    withUnsafeMutableBytes { target in
+      UnsafeMutableRawBufferPointer(rebasing: target[offset..<offset + bytes.count]).copyMemory(from: bytes)
+    }
+  }
+
+  /// Cuts, or adds zeros.
+  mutating func resize(to size: Int) {
+    if size < count {
+      removeLast(count - size)
+    } else {
+      append(contentsOf: repeatElement(0, count: size - count))
+    }
+  }
+}
