@@ -17,7 +17,7 @@ struct Volume: Sendable {
   private(set) var places: [UInt64: Place] = [:]
   /// Files that were opened as locks.
   var lockFiles: Set<UInt64> = []
-  private(set) var nextInode: UInt64 = 2
+  var nextInode: UInt64 = 2
 
   mutating func takeInode() -> UInt64 {
     defer { nextInode += 1 }

@@ -1,0 +1,83 @@
+/// What the disk may hold of the directories: what is certain, and the operations of which each may be lost.
+struct UnsyncedNames: Sendable {
+  struct Pending: Sendable {
+    var change: Journal.Change
+    /// The names that it changes.
+    var places: [Volume.Place]
+    /// The directories that must be synced to make it certain.
+    var directories: Set<UInt64>
+    /// Earlier pending operations on one of these names, by their numbers.
+    var needs: [Int]
+    var number: Int
+  }
+
+  private(set) var certain: Volume
+  /// In the order they were done.
+  private(set) var pending: [Pending] = []
+  private var count = 0
+
+  init(_ certain: Volume) {
+    self.certain = certain
+  }
+
+  mutating func add(_ change: Journal.Change) {
+    let places: [Volume.Place]
+    switch change {
+    case .createFile(_, let place), .remove(let place): places = [place]
+    case .createDirectory(let inode, let place):
+      places = [place]
+      // What is made in it, and synced, is there as soon as its own name is.
+      certain.addDirectory(inode)
+    case .rename(let source, let target): places = [source, target]
+    default: return
+    }
+    let needs = pending.filter { !$0.places.allSatisfy { !places.contains($0) } }.map(\.number)
+    pending.append(
+      Pending(
+        change: change, places: places, directories: Set(places.map(\.directory)), needs: needs, number: count
+      ))
+    count += 1
+  }
+
+  mutating func synchronize(_ directory: UInt64) {
+    for index in pending.indices { pending[index].directories.remove(directory) }
+    var durable = Set(pending.filter(\.directories.isEmpty).map(\.number))
+    // Needs point backwards, so that one pass from the end finds all that follows.
+    for operation in pending.reversed() where durable.contains(operation.number) {
+      durable.formUnion(operation.needs)
+    }
+    for operation in pending where durable.contains(operation.number) {
+      Self.apply(operation.change, to: &certain)
+    }
+    pending.removeAll { durable.contains($0.number) }
+  }
+
+  /// What stands where the pending operations marked as kept have happened; `kept` is closed.
+  func volume(kept: [Bool]) -> Volume {
+    var volume = certain
+    for (operation, isKept) in zip(pending, kept) where isKept { Self.apply(operation.change, to: &volume) }
+    return volume
+  }
+
+  /// Loses what cannot be there without something that is lost, or keeps what something kept needs.
+  func close(_ kept: inout [Bool], byKeeping: Bool) {
+    var indices: [Int: Int] = [:]
+    for (index, operation) in pending.enumerated() { indices[operation.number] = index }
+    // Needs point backwards: from the start for losses, from the end for what is pulled along.
+    for index in byKeeping ? Array(pending.indices.reversed()) : Array(pending.indices) where kept[index] {
+      for need in pending[index].needs.compactMap({ indices[$0] }) {
+        if byKeeping { kept[need] = true } else if !kept[need] { kept[index] = false }
+      }
+    }
+  }
+
+  private static func apply(_ change: Journal.Change, to volume: inout Volume) {
+    switch change {
+    case .createFile(let inode, let place): volume.linkFile(inode, at: place)
+    case .createDirectory(let inode, let place): volume.linkDirectory(inode, at: place)
+    case .rename(let source, let target): volume.move(source, to: target)
+    case .remove(let place): volume.unlink(place)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,134 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension MemoryState {
+  mutating func open(_ path: String, _ mode: OpenMode) throws(FileError) -> UInt64 {
+    let inode: UInt64
+    if mode == .createNew {
+      inode = try createFile(SystemCall("create", path))
+    } else {
+      let call = SystemCall("open", path)
+      inode = try existingFile(call)
+      if mode == .readWrite { try refuseReadOnly(call) }
+      try strike(.open, [shown(inode)], call)
+    }
+    openCounts[inode, default: 0] += 1
+    return inode
+  }
+
+  mutating func createFile(_ call: SystemCall) throws(FileError) -> UInt64 {
+    guard let place = try place(call), volume.inode(at: place) == nil else { throw call.error(EEXIST) }
+    try refuseReadOnly(call)
+    let operation = TraceOperation.createFile(path: shown(place))
+    try strike(.createFile, [shown(place)], call, operation)
+    let inode = volume.takeInode()
+    note(.createFile(inode, place))
+    volume.linkFile(inode, at: place)
+    record(operation)
+    return inode
+  }
+
+  mutating func close(_ inode: UInt64) {
+    let count = openCounts[inode, default: 1] - 1
+    openCounts[inode] = count == 0 ? nil : count
+    forgetIfGone(inode)
+  }
+
+  private mutating func forgetIfGone(_ inode: UInt64) {
+    if openCounts[inode] == nil && !volume.isLinked(inode) { volume.forgetFile(inode) }
+  }
+
+  mutating func rename(_ path: String, to newPath: String) throws(FileError) {
+    let call = SystemCall("rename", path)
+    guard let source = try place(call), let target = try place(SystemCall("rename", newPath)) else {
+      throw call.error(EBUSY)
+    }
+    guard let inode = volume.inode(at: source) else { throw call.error(ENOENT) }
+    let replaced = volume.inode(at: target)
+    let isDirectory = volume.directories[inode] != nil
+    if let replaced, replaced != inode {
+      let children = volume.directories[replaced]
+      if isDirectory && children == nil { throw call.error(ENOTDIR) }
+      if !isDirectory && children != nil { throw call.error(EISDIR) }
+      if let children, !children.isEmpty { throw call.error(ENOTEMPTY) }
+    }
+    if isDirectory, inode != replaced, isInside(target.directory, inode) { throw call.error(EINVAL) }
+    try refuseReadOnly(call)
+    let operation = TraceOperation.rename(from: shown(source), to: shown(target))
+    try strike(.rename, [shown(source), shown(target)], call, operation)
+    note(.rename(source, to: target))
+    volume.move(source, to: target)
+    if let replaced { forgetIfGone(replaced) }
+    record(operation)
+  }
+
+  private func isInside(_ inode: UInt64, _ directory: UInt64) -> Bool {
+    var current = inode
+    while current != directory {
+      guard let place = volume.places[current] else { return false }
+      current = place.directory
+    }
+    return true
+  }
+
+  mutating func remove(_ path: String) throws(FileError) {
+    let call = SystemCall("remove", path)
+    let inode = try existingFile(call)
+    guard let place = try place(call) else { throw call.error(EISDIR) }
+    try refuseReadOnly(call)
+    let operation = TraceOperation.remove(path: shown(place))
+    try strike(.remove, [shown(place)], call, operation)
+    note(.remove(place))
+    volume.unlink(place)
+    forgetIfGone(inode)
+    record(operation)
+  }
+
+  mutating func createDirectory(_ path: String) throws(FileError) {
+    let call = SystemCall("create", path)
+    guard let place = try place(call), volume.inode(at: place) == nil else { throw call.error(EEXIST) }
+    try refuseReadOnly(call)
+    let operation = TraceOperation.createDirectory(path: shown(place))
+    try strike(.createDirectory, [shown(place)], call, operation)
+    let inode = volume.takeInode()
+    note(.createDirectory(inode, place))
+    volume.linkDirectory(inode, at: place)
+    record(operation)
+  }
+
+  mutating func synchronizeDirectory(_ path: String) throws(FileError) {
+    let call = SystemCall("synchronize", path)
+    let inode = try existingDirectory(call)
+    let operation = TraceOperation.synchronizeDirectory(path: shown(inode))
+    try strike(.synchronizeDirectory, [shown(inode)], call, operation)
+    note(.synchronizeDirectory(inode))
+    record(operation)
+  }
+
+  mutating func entries(of directory: String) throws(FileError) -> [String] {
+    let call = SystemCall("list", directory)
+    let inode = try existingDirectory(call)
+    try strike(.entries, [shown(inode)], call)
+    let names = (volume.directories[inode] ?? [:]).keys.sorted { $0.lexicographicallyPrecedes($1) }
+    return names.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  func info(_ path: String) throws(FileError) -> FileInfo? {
+    do throws(FileError) {
+      let inode = try existing(SystemCall("inspect", path))
+      return FileInfo(
+        kind: volume.directories[inode] != nil ? .directory : .file,
+        size: UInt64(volume.files[inode]?.count ?? 0), inode: inode,
+        // One second each, in the order of birth: different, and the same in every run.
+        birthTimeNanoseconds: Int64(clamping: inode) * 1_000_000_000)
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+  }
+}
