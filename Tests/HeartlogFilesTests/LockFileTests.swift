@@ -1,0 +1,107 @@
+import HeartlogFiles
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@Suite("Lock files")
+struct LockFileTests {
+  @Test("one open holds the lock at a time", arguments: FileSystemKind.allCases)
+  func exclusion(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let first = try place.files.openLock(place.path("lock"))
+    let second = try place.files.openLock(place.path("lock"))
+    #expect(try first.tryLock())
+    #expect(try first.tryLock())
+    #expect(try !second.tryLock())
+    second.unlock()
+    #expect(try !second.tryLock())
+    first.unlock()
+    #expect(try second.tryLock())
+    #expect(try !first.tryLock())
+  }
+
+  @Test("closing gives the lock back", arguments: FileSystemKind.allCases)
+  func closing(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    var first: (any LockFile)? = try place.files.openLock(place.path("lock"))
+    let second = try place.files.openLock(place.path("lock"))
+    #expect(try first?.tryLock() == true)
+    first = nil
+    #expect(try second.tryLock())
+  }
+
+  @Test("all opens see the same 512 words, which are in the file", arguments: FileSystemKind.allCases)
+  func words(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let first = try place.files.openLock(place.path("lock"))
+    #expect(try place.files.info(place.path("lock"))?.size == 4096)
+    let second = try place.files.openLock(place.path("lock"))
+    first.store(.max, 0)
+    second.store(0x0102_0304_0506_0708, 511)
+    #expect(second.load(0) == .max)
+    #expect(first.load(511) == 0x0102_0304_0506_0708)
+    #expect(first.load(1) == 0)
+    let bytes = try place.files.bytes(place.path("lock"))
+    #expect(bytes.prefix(8) == [255, 255, 255, 255, 255, 255, 255, 255])
+    let third = try place.files.openLock(place.path("lock"))
+    #expect(third.load(511) == 0x0102_0304_0506_0708)
+  }
+
+  @Test("a short lock file is filled with zeros behind what it has", arguments: FileSystemKind.allCases)
+  func short(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    try place.files.make(place.path("lock"), [1])
+    let lock = try place.files.openLock(place.path("lock"))
+    lock.store(2, 511)
+    #expect(lock.load(0).littleEndian & 0xff == 1)
+    #expect(try place.files.bytes(place.path("lock")).count == 4096)
+  }
+
+  @Test("a lock in a folder that is not there cannot be made", arguments: FileSystemKind.allCases)
+  func missingFolder(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    #expect(failure { _ = try place.files.openLock(place.path("none/lock")) } == ENOENT)
+  }
+
+  @Test("where memory cannot be written, words are loaded and the lock is refused")
+  func readOnlyMemory() throws {
+    let files = MemoryFileSystem()
+    try files.openLock("lock").store(7, 3)
+    files.isReadOnly = true
+    let lock = try files.openLock("lock")
+    #expect(lock.load(3) == 7)
+    #expect(failure { _ = try lock.tryLock() } == EROFS)
+    let missing = try files.openLock("missing")
+    #expect(missing.load(3) == 0)
+    #expect(failure { _ = try missing.tryLock() } == EROFS)
+    #expect(try files.entries(of: "/") == ["lock"])
+  }
+
+  @Test(
+    "where the system's files cannot be written, words are loaded and the lock is refused",
+    .enabled(if: geteuid() != 0, "root may write everything"))
+  func readOnlySystem() throws {
+    let place = try TestPlace(.posix)
+    try place.files.openLock(place.path("lock")).store(7, 3)
+    #expect(chmod(place.path("lock"), 0o444) == 0)
+    try place.files.make(place.path("short"), [1])
+    #expect(chmod(place.path("short"), 0o444) == 0)
+    #expect(chmod(place.root, 0o555) == 0)
+    defer { chmod(place.root, 0o755) }
+    let lock = try place.files.openLock(place.path("lock"))
+    #expect(lock.load(3) == 7)
+    #expect(failure { _ = try lock.tryLock() } == EACCES)
+    let short = try place.files.openLock(place.path("short"))
+    #expect(short.load(0).littleEndian == 1)
+    #expect(short.load(511) == 0)
+    let missing = try place.files.openLock(place.path("missing"))
+    #expect(missing.load(3) == 0)
+    #expect(failure { _ = try missing.tryLock() } == EACCES)
+  }
+}
