@@ -1,0 +1,105 @@
+/// Reads the format's integers, bytes and texts from memory that somebody else keeps alive.
+///
+/// Every read is checked against the bytes that are left; what does not fit, or is not in its one shortest
+/// form, throws. A reader must not outlive the buffer that it was made over.
+package struct ByteReader {
+  private let bytes: UnsafeRawBufferPointer
+  /// Bytes read so far.
+  package private(set) var offset = 0
+
+  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  package var remaining: Int { bytes.count - offset }
+  package var isAtEnd: Bool { offset == bytes.count }
+
+  /// The next `count` bytes, which stay where they are.
+  package mutating func take(_ count: Int) throws(MalformedError) -> UnsafeRawBufferPointer {
+    guard count >= 0, count <= remaining else { throw .endOfBytes }
+    defer { offset += count }
+    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+  }
+
+  package mutating func u8() throws(MalformedError) -> UInt8 {
+    guard offset < bytes.count else { throw .endOfBytes }
+    defer { offset += 1 }
+    return bytes[offset]
+  }
+
+  package mutating func u32() throws(MalformedError) -> UInt32 {
+    UInt32(littleEndian: try take(4).loadUnaligned(as: UInt32.self))
+  }
+
+  package mutating func u64() throws(MalformedError) -> UInt64 {
+    UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
+  }
+
+  package mutating func varint() throws(MalformedError) -> UInt64 {
+    if offset < bytes.count, bytes[offset] < 0x80 {
+      defer { offset += 1 }
+      return UInt64(bytes[offset])
+    }
+    return try longVarint()
+  }
+
+  private mutating func longVarint() throws(MalformedError) -> UInt64 {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      let byte = try u8()
+      // The tenth byte holds bit 63 alone, and nothing may follow it.
+      guard shift < 63 || byte <= 1 else { throw MalformedError("a varint past 64 bits") }
+      value |= UInt64(byte & 0x7F) &<< shift
+      if byte < 0x80 {
+        guard byte != 0 || shift == 0 else {
+          throw MalformedError("a varint that is not in its shortest form")
+        }
+        return value
+      }
+      shift += 7
+    }
+  }
+
+  package mutating func zigzag() throws(MalformedError) -> Int64 {
+    let value = try varint()
+    return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+  }
+
+  /// A varint of at most `most`: a count or a length, before anything is allocated for it.
+  package mutating func count(atMost most: Int, _ what: StaticString) throws(MalformedError) -> Int {
+    let value = try varint()
+    guard value <= UInt64(max(0, most)) else {
+      throw MalformedError("\(what): \(value), the most is \(max(0, most))")
+    }
+    return Int(value)
+  }
+
+  /// A length and that many bytes, which stay where they are.
+  package mutating func lengthAndBytes() throws(MalformedError) -> UnsafeRawBufferPointer {
+    let length = try varint()
+    guard length <= UInt64(remaining) else { throw .endOfBytes }
+    return try take(Int(length))
+  }
+
+  /// A length and that many bytes of well-formed UTF-8.
+  package mutating func text() throws(MalformedError) -> String {
+    try String(wellFormed: try lengthAndBytes())
+  }
+
+  package mutating func replica() throws(MalformedError) -> ReplicaID {
+    let bytes = try take(16)
+    return ReplicaID(
+      high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+      low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+  }
+
+  package mutating func digest() throws(MalformedError) -> Digest { Digest(try take(32)) }
+
+  /// Throws where bytes are left.
+  package func end() throws(MalformedError) {
+    guard isAtEnd else { throw MalformedError("\(remaining) bytes after the end") }
+  }
+}
+
+extension MalformedError {
+  static var endOfBytes: MalformedError { MalformedError("the bytes end before the value does") }
+}

@@ -1,0 +1,64 @@
+/// Appends the format's integers, bytes and texts to an array.
+package struct ByteWriter {
+  package var bytes: [UInt8]
+
+  package init() { bytes = [] }
+
+  /// Goes on where `bytes` ends.
+  package init(_ bytes: consuming [UInt8]) { self.bytes = bytes }
+
+  package var count: Int { bytes.count }
+
+  package mutating func u8(_ value: UInt8) { bytes.append(value) }
+
+  package mutating func u32(_ value: UInt32) {
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  package mutating func u64(_ value: UInt64) {
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  package mutating func varint(_ value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  package mutating func varint(_ value: Int) { varint(UInt64(value)) }
+
+  package mutating func zigzag(_ value: Int64) { varint(Self.zigzag(value)) }
+
+  /// Bytes as they are, without a length.
+  package mutating func raw(_ value: UnsafeRawBufferPointer) { bytes.append(contentsOf: value) }
+  package mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
+  package mutating func raw(_ value: Digest) { value.withUnsafeBytes { raw($0) } }
+
+  package mutating func lengthAndBytes(_ value: [UInt8]) {
+    varint(value.count)
+    raw(value)
+  }
+
+  package mutating func text(_ value: String) {
+    value.withUTF8Bytes {
+      varint($0.count)
+      raw($0)
+    }
+  }
+
+  package mutating func replica(_ value: ReplicaID) {
+    withUnsafeBytes(of: (value.high.bigEndian, value.low.bigEndian)) { bytes.append(contentsOf: $0) }
+  }
+
+  /// 0, -1, 1, -2 … as 0, 1, 2, 3 …
+  static func zigzag(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value << 1) ^ (value >> 63)) }
+
+  /// How many bytes `value` takes: seven bits each, at least one.
+  static func varintByteCount(_ value: UInt64) -> Int { (70 - (value | 1).leadingZeroBitCount) / 7 }
+
+  /// How many bytes a length and that many bytes take.
+  static func lengthAndBytesByteCount(_ count: Int) -> Int { varintByteCount(UInt64(count)) + count }
+}

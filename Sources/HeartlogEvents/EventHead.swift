@@ -1,0 +1,60 @@
+/// The first byte of an event in both encodings: its action, and which parts follow.
+struct EventHead: RawRepresentable, Equatable {
+  let rawValue: UInt8
+
+  static let withheld = EventHead(rawValue: 5)
+  static let unknown = EventHead(rawValue: 6)
+
+  init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  init(_ record: EventRecord) {
+    switch record {
+    case .withheld: self = .withheld
+    case .unknown: self = .unknown
+    case .event(let event):
+      var byte: UInt8 =
+        switch event.action {
+        case .added: 0
+        case .removed: 1
+        case .toggled(on: true): 2
+        case .toggled(on: false): 3
+        case .changed: 4
+        }
+      if event.favoritedDate != nil { byte |= 8 }
+      if !event.fields.isEmpty { byte |= 16 }
+      if !event.unknownMembers.isEmpty { byte |= 32 }
+      rawValue = byte
+    }
+  }
+
+  /// Throws for a byte that no event has.
+  init(checking byte: UInt8) throws(MalformedError) {
+    self.init(rawValue: byte)
+    let isSound =
+      switch byte & 7 {
+      case 0, 2: byte < 64
+      case 1, 3: byte < 64 && !hasFavoritedDate
+      case 4: byte < 64 && !hasFavoritedDate && (hasFields || hasMembers)
+      case 5, 6: byte & ~7 == 0
+      default: false
+      }
+    guard isSound else { throw MalformedError("an event that begins with the byte \(byte)") }
+  }
+
+  /// The action; nil for what is withheld or of a later version.
+  var action: Action? {
+    switch rawValue & 7 {
+    case 0: .added
+    case 1: .removed
+    case 2: .toggled(on: true)
+    case 3: .toggled(on: false)
+    case 4: .changed
+    default: nil
+    }
+  }
+
+  var isEvent: Bool { rawValue & 7 < 5 }
+  var hasFavoritedDate: Bool { rawValue & 8 != 0 }
+  var hasFields: Bool { rawValue & 16 != 0 }
+  var hasMembers: Bool { rawValue & 32 != 0 }
+}

@@ -1,0 +1,55 @@
+/// What libraries, items, fields and origins may be called.
+public enum NameRules {
+  public static func checkLibrary(_ name: String) throws(MalformedError) {
+    try check(name) { libraryProblem($0) }
+  }
+
+  public static func checkItem(_ id: String) throws(MalformedError) {
+    try check(id) { problem($0, "an item id", most: Limits.itemBytesMax) }
+  }
+
+  public static func checkFieldName(_ name: String) throws(MalformedError) {
+    try check(name) { problem($0, "a field name", most: Limits.fieldNameBytesMax) }
+  }
+
+  public static func checkOrigin(_ origin: String) throws(MalformedError) {
+    try check(origin) { problem($0, "an origin", most: Limits.originBytesMax) }
+  }
+
+  private static func check(
+    _ name: String, _ problem: (UnsafeRawBufferPointer) -> String?
+  ) throws(MalformedError) {
+    if let problem = name.withUTF8Bytes(problem) { throw MalformedError(problem) }
+  }
+
+  private static func libraryProblem(_ bytes: UnsafeRawBufferPointer) -> String? {
+    if bytes.isEmpty { return "an empty library name" }
+    if bytes.count > Limits.libraryBytesMax {
+      return "a library name of \(bytes.count) bytes, the most is \(Limits.libraryBytesMax)"
+    }
+    for byte in bytes {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+        continue
+      default:
+        return "a library name with something else than a–z, 0–9, -, _ and ."
+      }
+    }
+    return nil
+  }
+
+  private static func problem(_ bytes: UnsafeRawBufferPointer, _ what: String, most: Int) -> String? {
+    if bytes.isEmpty { return "\(what) that is empty" }
+    if bytes.count > most { return "\(what) of \(bytes.count) bytes, the most is \(most)" }
+    // U+0000–U+001F and U+007F are one byte; U+0080–U+009F are C2 and a byte below A0.
+    var before: UInt8 = 0
+    for byte in bytes {
+      if byte < 0x20 || byte == 0x7F || (before == 0xC2 && byte < 0xA0) {
+        return "\(what) with a control character"
+      }
+      before = byte
+    }
+    return nil
+  }
+}

@@ -1,0 +1,34 @@
+extension String {
+  /// Takes bytes that must be well-formed UTF-8.
+  init(wellFormed bytes: UnsafeRawBufferPointer) throws(MalformedError) {
+    guard let text = String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else {
+      throw MalformedError("text that is not well-formed UTF-8")
+    }
+    self = text
+  }
+
+  /// The UTF-8 bytes, for the length of the call.
+  func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    var text = self
+    return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Names, ids and values are equal where their bytes are; `==` would also take é for e and U+0301.
+  func hasSameBytes(as other: String) -> Bool {
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+
+  /// The order of names in the format.
+  func bytesPrecede(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+}
+
+/// A text as a key that equals another where the bytes do.
+struct UTF8Key: Hashable {
+  let text: String
+
+  init(_ text: String) { self.text = text }
+
+  static func == (a: UTF8Key, b: UTF8Key) -> Bool { a.text.hasSameBytes(as: b.text) }
+
+  func hash(into hasher: inout Hasher) { text.withUTF8Bytes { hasher.combine(bytes: $0) } }
+}
