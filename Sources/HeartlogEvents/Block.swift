@@ -1,0 +1,29 @@
+/// A run of commits of one stream, as it is sealed and shipped.
+public struct Block: Hashable, Sendable {
+  public let replica: ReplicaID
+  public let firstCommit: CommitNumber
+  /// The heads in force before the first commit, sorted by replica: what the stream before it adds up to.
+  public let headsAtStart: [Head]
+  /// The secrets that serve these commits, by first commit.
+  public let secrets: [SegmentSecret]
+  /// At least one; numbers, sequences and stamps rise as in the stream.
+  public let commits: [Commit]
+
+  public init(
+    replica: ReplicaID, firstCommit: CommitNumber, headsAtStart: [Head] = [], secrets: [SegmentSecret],
+    commits: [Commit]
+  ) {
+    self.replica = replica
+    self.firstCommit = firstCommit
+    self.headsAtStart = headsAtStart
+    self.secrets = secrets
+    self.commits = commits
+  }
+
+  /// The number of the last commit.
+  public var lastCommit: CommitNumber {
+    CommitNumber(rawValue: firstCommit.rawValue + UInt64(max(1, commits.count)) - 1)
+  }
+
+  public var eventCount: Int { commits.reduce(0) { $0 + $1.records.count } }
+}

@@ -1,0 +1,53 @@
+extension EventRecord {
+  /// SHA-256 of the salt and the event as it stands in a row; of a withheld event, what stands in its place.
+  public func hash(salt: Salt, hasher: inout SHA256Hasher) -> EventHash {
+    if case .withheld(let hash) = self { return hash }
+    var writer = ByteWriter()
+    salt.withUnsafeBytes { writer.raw($0) }
+    RowEncoding.write(self, to: &writer)
+    hasher.update(writer.bytes)
+    return hasher.finish()
+  }
+}
+
+extension Commit {
+  /// The hash of this commit as a leaf of its stream's tree: see "Hashes" in docs/format.md.
+  ///
+  /// - Throws: where `salts` has none for an event that is not withheld.
+  public func leafHash(salts: inout Salts, hasher: inout SHA256Hasher) throws(MalformedError) -> Digest {
+    var writer = ByteWriter()
+    writer.u8(0)
+    writer.replica(replica)
+    writer.u64(number.rawValue)
+    writer.u64(firstSequence.rawValue)
+    writer.u32(UInt32(records.count))
+    writer.u64(stamp.rawValue)
+    writer.u64(UInt64(bitPattern: wallTime))
+    let originBytes = Array((origin ?? "").utf8)
+    writer.u32(UInt32(originBytes.count))
+    writer.raw(originBytes)
+    writer.u32(UInt32(heads.count))
+    for head in heads {
+      writer.replica(head.replica)
+      writer.u64(head.commit.rawValue)
+    }
+    writer.u32(UInt32(unknownMembers.count))
+    for member in unknownMembers {
+      writer.u64(member.tag)
+      writer.u32(UInt32(member.bytes.count))
+      writer.raw(member.bytes)
+    }
+    for (index, record) in records.enumerated() {
+      if case .withheld(let hash) = record {
+        writer.raw(hash)
+        continue
+      }
+      guard let salt = salts.salt(commit: number, event: index, hasher: &hasher) else {
+        throw MalformedError("no salt for event \(index) of commit \(number)")
+      }
+      writer.raw(record.hash(salt: salt, hasher: &hasher))
+    }
+    hasher.update(writer.bytes)
+    return hasher.finish()
+  }
+}

@@ -1,0 +1,52 @@
+import CLZ4
+
+/// LZ4 blocks: no frame, no length of their own.
+public enum LZ4 {
+  /// Compresses fast, for the tail of a log; nil where the result would not be smaller.
+  public static func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    compress(bytes) { source, target, count, capacity in
+      LZ4_compress_default(source, target, count, capacity)
+    }
+  }
+
+  /// Compresses well and slowly (LZ4-HC, level 12), for what is sealed; nil where the result would not be
+  /// smaller.
+  public static func compressHigh(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    compress(bytes) { source, target, count, capacity in
+      LZ4_compress_HC(source, target, count, capacity, 12)
+    }
+  }
+
+  /// Restores a block into `output`, which it must fill exactly.
+  public static func decompress(
+    _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+  ) throws(MalformedError) {
+    guard bytes.count <= LZ4_MAX_INPUT_SIZE, output.count <= LZ4_MAX_INPUT_SIZE,
+      let source = bytes.baseAddress,
+      let target = output.baseAddress
+    else { throw MalformedError("an LZ4 block of \(bytes.count) bytes for \(output.count)") }
+    // LZ4_decompress_safe never reads or writes outside the two counts, whatever the bytes are.
+    let count = LZ4_decompress_safe(
+      source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
+      Int32(bytes.count), Int32(output.count))
+    guard count == output.count else { throw MalformedError("an LZ4 block that does not decompress") }
+  }
+
+  private static func compress(
+    _ bytes: UnsafeRawBufferPointer,
+    with function: (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>, Int32, Int32) -> Int32
+  ) -> [UInt8]? {
+    // LZ4 answers 0 where the capacity does not suffice: one byte less than the input is what is asked for.
+    guard bytes.count > 1, bytes.count <= LZ4_MAX_INPUT_SIZE, let source = bytes.baseAddress else {
+      return nil
+    }
+    let output = [UInt8](unsafeUninitializedCapacity: bytes.count - 1) { buffer, count in
+      guard let target = buffer.baseAddress else { return }
+      count = Int(
+        target.withMemoryRebound(to: CChar.self, capacity: buffer.count) {
+          function(source.assumingMemoryBound(to: CChar.self), $0, Int32(bytes.count), Int32(bytes.count - 1))
+        })
+    }
+    return output.isEmpty ? nil : output
+  }
+}

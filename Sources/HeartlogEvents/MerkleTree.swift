@@ -1,0 +1,58 @@
+/// The Merkle tree of a stream: leaf hashes are appended, and the root is there at any time.
+///
+/// It holds the roots of its full subtrees only (at most 53 of them). Source: RFC 6962, section 2.1.
+public struct MerkleTree: Sendable, Hashable {
+  /// How many leaves were appended.
+  public private(set) var size: UInt64
+  /// The roots of the full subtrees, largest first: one for each 1 bit of `size`, from the highest down.
+  public private(set) var frontier: [Digest]
+
+  public init() {
+    size = 0
+    frontier = []
+  }
+
+  /// Goes on from a stored frontier. Throws where it has not one root for each 1 bit of `size`.
+  public init(size: UInt64, frontier: [Digest]) throws(MalformedError) {
+    guard size <= Limits.numberMax, frontier.count == size.nonzeroBitCount else {
+      throw MalformedError("a frontier of \(frontier.count) roots for a tree of \(size) leaves")
+    }
+    self.size = size
+    self.frontier = frontier
+  }
+
+  /// Appends the hash of a leaf, as `Commit.leafHash` gives it.
+  public mutating func append(leaf: Digest, hasher: inout SHA256Hasher) {
+    var node = leaf
+    // Each trailing 1 bit is a full subtree of the size that `node` has reached: they join.
+    for _ in 0..<(~size).trailingZeroBitCount {
+      node = Self.node(frontier.removeLast(), node, hasher: &hasher)
+    }
+    frontier.append(node)
+    size += 1
+  }
+
+  public mutating func append(leaf: Digest) {
+    var hasher = SHA256Hasher()
+    append(leaf: leaf, hasher: &hasher)
+  }
+
+  /// The root over all leaves; of none, SHA-256 of nothing.
+  public var root: Digest {
+    var hasher = SHA256Hasher()
+    guard var node = frontier.last else { return hasher.finish() }
+    for left in frontier.dropLast().reversed() { node = Self.node(left, node, hasher: &hasher) }
+    return node
+  }
+
+  /// The hash of a node over the hashes of its halves.
+  static func node(_ left: Digest, _ right: Digest, hasher: inout SHA256Hasher) -> Digest {
+    withUnsafeTemporaryAllocation(byteCount: 65, alignment: 8) { bytes in
+      bytes[0] = 1
+      left.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: bytes[1..<33]).copyMemory(from: $0) }
+      right.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: bytes[33..<65]).copyMemory(from: $0) }
+      hasher.update(UnsafeRawBufferPointer(bytes))
+      return hasher.finish()
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/// The salts of a stream's events, from the secrets of its segments.
+///
+/// The secret of the run last asked for is kept, so that going along a stream costs one hash for two events.
+public struct Salts: Sendable {
+  /// By first commit, each first commit once.
+  public let secrets: [SegmentSecret]
+  private var cached: (segment: CommitNumber, run: UInt32, secret: Digest)?
+
+  /// Takes secrets in any order. Of one segment, a whole secret outdoes runs, and runs of several are joined.
+  public init(_ secrets: [SegmentSecret]) {
+    self.secrets = SegmentSecret.joined(secrets)
+  }
+
+  /// The salt of the event at `event` (from 0) of `commit`; nil where it was withheld or no secret serves.
+  public mutating func salt(commit: CommitNumber, event: Int, hasher: inout SHA256Hasher) -> Salt? {
+    guard event >= 0, event < Limits.commitEventsMax, let secret = secret(serving: commit),
+      let run = secret.run(of: commit)
+    else { return nil }
+    if let cached, cached.segment == secret.firstCommit, cached.run == run {
+      return Self.salt(commit: commit, event: event, runSecret: cached.secret, hasher: &hasher)
+    }
+    let runSecret: Digest
+    switch secret.kind {
+    case .whole(let segmentSecret):
+      runSecret = Self.runSecret(run, segmentSecret: segmentSecret, hasher: &hasher)
+    case .runs(let runs):
+      let place = runs.partitionPoint { $0.run >= run }
+      guard place < runs.count, runs[place].run == run else { return nil }
+      switch runs[place].kind {
+      case .whole(let secret): runSecret = secret
+      case .salts(let salts):
+        let place = salts.partitionPoint { ($0.commit, $0.event) >= (commit, event) }
+        guard place < salts.count, salts[place].commit == commit, salts[place].event == event else {
+          return nil
+        }
+        return salts[place].salt
+      }
+    }
+    cached = (secret.firstCommit, run, runSecret)
+    return Self.salt(commit: commit, event: event, runSecret: runSecret, hasher: &hasher)
+  }
+
+  public mutating func salt(commit: CommitNumber, event: Int) -> Salt? {
+    var hasher = SHA256Hasher()
+    return salt(commit: commit, event: event, hasher: &hasher)
+  }
+
+  /// The secrets that a block of these commits lists: those that serve them, cut to what serves them.
+  public func secrets(serving commits: ClosedRange<CommitNumber>) -> [SegmentSecret] {
+    var served: [SegmentSecret] = []
+    for (place, secret) in secrets.enumerated() where secret.firstCommit <= commits.upperBound {
+      let next = place + 1 < secrets.count ? secrets[place + 1].firstCommit.rawValue : .max
+      guard next > commits.lowerBound.rawValue else { continue }
+      let first = max(secret.firstCommit, commits.lowerBound)
+      let last = min(next - 1, commits.upperBound.rawValue)
+      served.append(secret.cut(to: first...CommitNumber(rawValue: last)))
+    }
+    return served
+  }
+
+  /// The secret whose segment `commit` was written to.
+  private func secret(serving commit: CommitNumber) -> SegmentSecret? {
+    let after = secrets.partitionPoint { $0.firstCommit > commit }
+    return after == 0 ? nil : secrets[after - 1]
+  }
+
+  static func runSecret(_ run: UInt32, segmentSecret: Digest, hasher: inout SHA256Hasher) -> Digest {
+    segmentSecret.withUnsafeBytes { hasher.update($0) }
+    withUnsafeBytes(of: run.littleEndian) { hasher.update($0) }
+    return hasher.finish()
+  }
+
+  static func salt(
+    commit: CommitNumber, event: Int, runSecret: Digest, hasher: inout SHA256Hasher
+  ) -> Salt {
+    runSecret.withUnsafeBytes { hasher.update($0) }
+    withUnsafeBytes(of: commit.rawValue.littleEndian) { hasher.update($0) }
+    withUnsafeBytes(of: UInt32(event / 2).littleEndian) { hasher.update($0) }
+    return hasher.finish().withUnsafeBytes {
+      Salt(UnsafeRawBufferPointer(rebasing: event % 2 == 0 ? $0[0..<16] : $0[16..<32]))
+    }
+  }
+}
+
+extension Array {
+  /// The first place from which `isPast` holds, or the end; before it, it must hold nowhere.
+  func partitionPoint(_ isPast: (Element) -> Bool) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = low + (high - low) / 2
+      if isPast(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

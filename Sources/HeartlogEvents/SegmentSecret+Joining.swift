@@ -1,0 +1,59 @@
+// Sealing takes several segments into one block, and cuts one into several: secrets follow.
+
+extension SegmentSecret {
+  /// Secrets by first commit, each first commit once. A whole secret outdoes its parts; parts are joined.
+  static func joined(_ secrets: [SegmentSecret]) -> [SegmentSecret] {
+    let sorted = secrets.sorted { $0.firstCommit < $1.firstCommit }
+    var joined: [SegmentSecret] = []
+    for secret in sorted {
+      if let last = joined.last, last.firstCommit == secret.firstCommit {
+        joined[joined.count - 1] = last.joined(with: secret)
+      } else {
+        joined.append(secret)
+      }
+    }
+    return joined
+  }
+
+  private func joined(with other: SegmentSecret) -> SegmentSecret {
+    guard case .runs(let mine) = kind else { return self }
+    guard case .runs(let theirs) = other.kind else { return other }
+    var runs: [RunSecret] = []
+    for run in (mine + theirs).sorted(by: { $0.run < $1.run }) {
+      if let last = runs.last, last.run == run.run {
+        runs[runs.count - 1] = last.joined(with: run)
+      } else {
+        runs.append(run)
+      }
+    }
+    return SegmentSecret(firstCommit: firstCommit, kind: .runs(runs))
+  }
+
+  /// What of this secret serves `commits`. A whole one serves all of them.
+  func cut(to commits: ClosedRange<CommitNumber>) -> SegmentSecret {
+    guard case .runs(let runs) = kind, let first = run(of: commits.lowerBound),
+      let last = run(of: commits.upperBound)
+    else { return self }
+    return SegmentSecret(
+      firstCommit: firstCommit,
+      kind: .runs(runs.filter { (first...last).contains($0.run) }.map { $0.cut(to: commits) }))
+  }
+}
+
+extension RunSecret {
+  fileprivate func joined(with other: RunSecret) -> RunSecret {
+    guard case .salts(let mine) = kind else { return self }
+    guard case .salts(let theirs) = other.kind else { return other }
+    var salts: [EventSalt] = []
+    for salt in (mine + theirs).sorted(by: { ($0.commit, $0.event) < ($1.commit, $1.event) }) {
+      if let last = salts.last, (last.commit, last.event) == (salt.commit, salt.event) { continue }
+      salts.append(salt)
+    }
+    return RunSecret(run: run, kind: .salts(salts))
+  }
+
+  fileprivate func cut(to commits: ClosedRange<CommitNumber>) -> RunSecret {
+    guard case .salts(let salts) = kind else { return self }
+    return RunSecret(run: run, kind: .salts(salts.filter { commits.contains($0.commit) }))
+  }
+}

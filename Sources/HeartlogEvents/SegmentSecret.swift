@@ -1,0 +1,85 @@
+/// What the salts of a run of commits come from: the secret of the open segment that they were written to.
+public struct SegmentSecret: Hashable, Sendable {
+  /// The first commit of that segment. The secret serves from there up to the next secret's first commit.
+  public let firstCommit: CommitNumber
+  public let kind: Kind
+
+  public enum Kind: Hashable, Sendable {
+    /// The 32 random bytes themselves.
+    case whole(Digest)
+    /// Where an event was withheld: the secrets of the runs that are left, by run.
+    case runs([RunSecret])
+  }
+
+  public init(firstCommit: CommitNumber, kind: Kind) {
+    self.firstCommit = firstCommit
+    self.kind = kind
+  }
+
+  /// How many commits share a run secret.
+  public static let commitsPerRun: UInt64 = 256
+
+  /// The run that `commit` lies in; nil before the segment and past the 2^32 runs that the format counts.
+  func run(of commit: CommitNumber) -> UInt32? {
+    guard commit >= firstCommit else { return nil }
+    return UInt32(exactly: (commit.rawValue - firstCommit.rawValue) / Self.commitsPerRun)
+  }
+}
+
+/// The secret of one run of 256 commits of a segment.
+public struct RunSecret: Hashable, Sendable {
+  /// Counted from 0 at the segment's first commit.
+  public let run: UInt32
+  public let kind: Kind
+
+  public enum Kind: Hashable, Sendable {
+    case whole(Digest)
+    /// Where an event was withheld: the salts of the events that are left, by commit and event.
+    case salts([EventSalt])
+  }
+
+  public init(run: UInt32, kind: Kind) {
+    self.run = run
+    self.kind = kind
+  }
+}
+
+/// The salt of one event.
+public struct EventSalt: Hashable, Sendable {
+  public let commit: CommitNumber
+  /// The event's place in its commit, from 0.
+  public let event: Int
+  public let salt: Salt
+
+  public init(commit: CommitNumber, event: Int, salt: Salt) {
+    self.commit = commit
+    self.event = event
+    self.salt = salt
+  }
+}
+
+/// 16 bytes that keep an event's hash from being guessed.
+public struct Salt: Hashable, Sendable {
+  // Two words in memory order, so that a salt is stored inline.
+  private let words: (UInt64, UInt64)
+
+  /// Copies 16 bytes; anything else is a programmer's error.
+  public init(_ bytes: UnsafeRawBufferPointer) {
+    precondition(bytes.count == 16, "a salt has 16 bytes")
+    words = (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+  }
+
+  public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+  /// The 16 bytes, for the length of the call.
+  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try Swift.withUnsafeBytes(of: words, body)
+  }
+
+  public static func == (a: Salt, b: Salt) -> Bool { a.words == b.words }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(words.0)
+    hasher.combine(words.1)
+  }
+}
