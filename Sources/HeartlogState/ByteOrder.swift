@@ -1,0 +1,55 @@
+// Names and ids compare as bytes. These two take the bytes eight at a time; every load lies inside the
+// buffer, because its offset plus eight is checked against the count first.
+
+extension UnsafeRawBufferPointer {
+  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    guard count == other.count else { return false }
+    var offset = 0
+    while offset + 8 <= count {
+      guard
+        loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          == other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      else { return false }
+      offset += 8
+    }
+    while offset < count {
+      guard self[offset] == other[offset] else { return false }
+      offset += 1
+    }
+    return true
+  }
+
+  /// Lexicographic, a prefix before what it begins.
+  func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
+    let shared = Swift.min(count, other.count)
+    var offset = 0
+    while offset + 8 <= shared {
+      let a = UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      let b = UInt64(bigEndian: other.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      if a != b { return a < b }
+      offset += 8
+    }
+    while offset < shared {
+      if self[offset] != other[offset] { return self[offset] < other[offset] }
+      offset += 1
+    }
+    return count < other.count
+  }
+
+  /// The first eight bytes as a big-endian integer, filled up with zeros: buffers whose prefixes differ are
+  /// ordered as the prefixes are.
+  var prefix: UInt64 {
+    if count >= 8 { return UInt64(bigEndian: loadUnaligned(as: UInt64.self)) }
+    var word: UInt64 = 0
+    for byte in self { word = word << 8 | UInt64(byte) }
+    return count == 0 ? 0 : word << UInt64(64 - 8 * count)
+  }
+}
+
+extension String {
+  /// The string's UTF-8, for the length of the call.
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    var copy = self
+    return try copy.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+  }
+}

@@ -1,0 +1,30 @@
+import HeartlogEvents
+
+extension FavoritesState {
+  /// For each replica, by id, the highest commit up to which there is no gap. A replica of which only later
+  /// commits have come is not there.
+  public var heads: [Head] {
+    replicas.replicas.filter { $0.head > 0 }
+      .map { Head(replica: $0.id, commit: CommitNumber(rawValue: $0.head)) }
+      .sorted { $0.replica < $1.replica }
+  }
+
+  /// The highest commit of a replica up to which there is no gap; nil where not even its first is here.
+  public func head(of replica: ReplicaID) -> CommitNumber? {
+    guard let head = replicas.progress(of: replica)?.head, head > 0 else { return nil }
+    return CommitNumber(rawValue: head)
+  }
+
+  public func isApplied(_ replica: ReplicaID, _ number: CommitNumber) -> Bool {
+    guard let slot = replicas.slot(of: replica) else { return false }
+    return replicas.isApplied(number, of: slot)
+  }
+
+  /// Events of a replica that were applied: withheld and unknown ones count.
+  public func eventCount(of replica: ReplicaID) -> UInt64 { replicas.progress(of: replica)?.eventCount ?? 0 }
+
+  /// The highest stamp of a replica's own commits; nil where none was applied.
+  public func lastStamp(of replica: ReplicaID) -> HybridTimestamp? {
+    replicas.progress(of: replica)?.lastStamp
+  }
+}

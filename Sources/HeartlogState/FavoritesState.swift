@@ -1,0 +1,112 @@
+import HeartlogEvents
+
+/// What is true now: the projection of every commit that was applied.
+///
+/// Own writes, replay and other devices' commits all come through `apply(_:)`, which is commutative, idempotent
+/// and associative: the same commits leave the same state, in whatever order and however often they came.
+///
+/// It is a value. Copies share their storage until one of them is written to, which then copies what it
+/// changes: the registers of a library as a whole.
+public struct FavoritesState: Sendable {
+  var replicas = ReplicaTable()
+  var fieldNames = KeyTable()
+  var libraryNames = KeyTable()
+  /// By library slot.
+  var tables: [ItemTable] = []
+  /// Events applied, of all replicas: withheld and unknown ones count.
+  public private(set) var eventCount: UInt64 = 0
+  public private(set) var commitCount: UInt64 = 0
+  /// The highest stamp seen; 0 before the first commit.
+  public private(set) var lastStamp = HybridTimestamp(rawValue: 0)
+
+  public init() {}
+
+  /// Applies a commit, which may come at any time: before those that precede it in its stream, and again.
+  ///
+  /// Fields are applied whatever the action, for a state follows the event. A record whose content is withheld
+  /// or unknown counts as an event of its stream and changes nothing.
+  ///
+  /// - Returns: false where it was applied before.
+  @discardableResult
+  public mutating func apply(_ commit: Commit) -> Bool {
+    guard let replica = begin(commit) else { return false }
+    var position = WritePosition(
+      stamp: commit.stamp.rawValue, sequence: commit.firstSequence.rawValue, replica: replica)
+    for record in commit.records {
+      if case .event(let event) = record { apply(event, at: position, wallTime: commit.wallTime) }
+      position.sequence += 1
+    }
+    return true
+  }
+
+  private mutating func apply(_ event: Event, at position: WritePosition, wallTime: Milliseconds) {
+    let library = event.library.withBytes { intern(library: $0) }
+    let item = event.item.withBytes { intern(item: $0, in: library) }
+    countEvents(1, in: library)
+    if let isFavorite = event.action.isFavorite {
+      writeMembership(
+        of: item, in: library, isFavorite: isFavorite, favoritedDate: event.favoritedDate ?? wallTime,
+        at: position)
+    }
+    for field in event.fields {
+      let name = field.name.withBytes { intern(fieldName: $0) }
+      writeField(name, of: item, in: library, value: field.value, at: position)
+    }
+  }
+}
+
+// The one way in: `apply(_:)` takes it event by event, and a decoder of blocks column by column.
+extension FavoritesState {
+  /// Takes note of a commit; nil where it was applied before, and then nothing of it may be written.
+  mutating func begin(_ commit: Commit) -> ReplicaSlot? {
+    let slot = replicas.intern(commit.replica)
+    return begin(commit.number, of: slot, stamp: commit.stamp, eventCount: commit.records.count) ? slot : nil
+  }
+
+  /// Takes note of a commit; false where it was applied before, and then nothing of it may be written.
+  mutating func begin(
+    _ number: CommitNumber, of replica: ReplicaSlot, stamp: HybridTimestamp, eventCount count: Int
+  ) -> Bool {
+    guard replicas.note(number, of: replica, stamp: stamp, eventCount: count) else { return false }
+    commitCount += 1
+    eventCount += UInt64(count)
+    lastStamp = max(lastStamp, stamp)
+    return true
+  }
+
+  mutating func intern(library name: UnsafeRawBufferPointer) -> LibrarySlot {
+    let number = libraryNames.intern(name)
+    if Int(number) == tables.count { tables.append(ItemTable()) }
+    return LibrarySlot(index: number)
+  }
+
+  mutating func intern(item id: UnsafeRawBufferPointer, in library: LibrarySlot) -> ItemSlot {
+    tables[Int(library.index)].intern(id)
+  }
+
+  mutating func intern(fieldName name: UnsafeRawBufferPointer) -> FieldNameSlot {
+    FieldNameSlot(index: fieldNames.intern(name))
+  }
+
+  /// Counts events that name a library, once each.
+  mutating func countEvents(_ count: UInt64, in library: LibrarySlot) {
+    tables[Int(library.index)].eventCount += count
+  }
+
+  /// Writes a membership register, unless a later write is there.
+  mutating func writeMembership(
+    of item: ItemSlot, in library: LibrarySlot, isFavorite: Bool, favoritedDate: Milliseconds,
+    at position: WritePosition
+  ) {
+    tables[Int(library.index)].writeMembership(
+      item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: replicas)
+  }
+
+  /// Writes a field register, unless a later write is there.
+  mutating func writeField(
+    _ name: FieldNameSlot, of item: ItemSlot, in library: LibrarySlot, value: FieldValue,
+    at position: WritePosition
+  ) {
+    tables[Int(library.index)].writeField(item, name: name, value: value, at: position, order: replicas)
+  }
+}

@@ -1,0 +1,74 @@
+import HeartlogEvents
+
+/// What is true of one item: the values of its registers, without their stamps.
+///
+/// Two states are equal where their bytes are: no Unicode normalisation.
+public struct ItemState: Sendable {
+  public let id: String
+  public let isFavorite: Bool
+  /// When it became a favorite; nil while it is none.
+  public let favoritedDate: Milliseconds?
+  /// The fields that hold a value other than null, sorted by the bytes of their names. `isQuiet` is always
+  /// false here: it belongs to a write, not to what the write left.
+  public let fields: [Field]
+
+  /// - Parameter fields: without nulls, sorted by the bytes of their names, without duplicates.
+  public init(id: String, isFavorite: Bool, favoritedDate: Milliseconds? = nil, fields: [Field] = []) {
+    self.id = id
+    self.isFavorite = isFavorite
+    self.favoritedDate = isFavorite ? favoritedDate : nil
+    self.fields = fields
+  }
+
+  /// A favorite, or one that holds a value.
+  public var isVisible: Bool { isFavorite || !fields.isEmpty }
+
+  /// It was written to, and nothing of it is left to see.
+  public var isTombstone: Bool { !isVisible }
+
+  /// The value of a field; nil where it holds none.
+  public func value(of name: String) -> FieldValue? {
+    fields.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+  }
+}
+
+extension ItemState: Hashable {
+  public static func == (a: ItemState, b: ItemState) -> Bool {
+    a.isFavorite == b.isFavorite && a.favoritedDate == b.favoritedDate
+      && a.fields.count == b.fields.count && a.id.utf8.elementsEqual(b.id.utf8)
+      && zip(a.fields, b.fields).allSatisfy {
+        $0.isQuiet == $1.isQuiet && $0.name.utf8.elementsEqual($1.name.utf8)
+          && $0.value.isIdentical(to: $1.value)
+      }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    // Equal bytes are equal strings, so that the strings' own hashes will do.
+    hasher.combine(id)
+    hasher.combine(isFavorite)
+    hasher.combine(favoritedDate)
+    hasher.combine(fields.count)
+  }
+}
+
+/// How a library's favorites are listed. Ties of the favorited date fall by id bytes, ascending in every order.
+public enum ListOrder: Hashable, Sendable, CaseIterable {
+  case newestFirst
+  case oldestFirst
+  case byID
+}
+
+/// What a library holds.
+public struct LibraryCounts: Hashable, Sendable {
+  public let favorites: Int
+  /// Visible items: favorites, and those that hold a value other than null.
+  public let items: Int
+  /// Events that named the library, each counted once however often its commit arrived.
+  public let events: UInt64
+
+  public init(favorites: Int = 0, items: Int = 0, events: UInt64 = 0) {
+    self.favorites = favorites
+    self.items = items
+    self.events = events
+  }
+}

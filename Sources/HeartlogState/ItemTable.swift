@@ -1,0 +1,151 @@
+import HeartlogEvents
+
+/// The registers of one library: a membership an item, and any number of fields, each last-writer-wins.
+struct ItemTable: Sendable {
+  /// An item's membership register, and where its fields are.
+  struct Item: Sendable {
+    var membership = WritePosition.none
+    var isFavorite = false
+    /// Means nothing while it is no favorite.
+    var favoritedDate: Milliseconds = 0
+    /// The item's newest field in `fields`; -1 for none. The others follow by `next`.
+    var firstField: Int32 = -1
+    var fieldCount: Int32 = 0
+    /// How many of its fields hold a value other than null.
+    var heldCount: Int32 = 0
+
+    var isVisible: Bool { isFavorite || heldCount > 0 }
+    var wasWritten: Bool { membership.replica != .none || firstField >= 0 }
+  }
+
+  /// A field register. It stays where it is, since a register is never taken away: null is a value.
+  struct FieldRegister: Sendable {
+    let name: FieldNameSlot
+    let next: Int32
+    var position: WritePosition
+    var value: FieldValue
+  }
+
+  private struct FieldKey: Hashable, Sendable {
+    let item: ItemSlot
+    let name: FieldNameSlot
+  }
+
+  /// An item with more fields than this has them looked up in `wideFields`, so that one item with a
+  /// hundred thousand fields does not cost a walk over them at each write.
+  private static let chainedFieldsMax = 32
+
+  private(set) var ids = KeyTable()
+  /// By item slot.
+  private(set) var items: [Item] = []
+  private(set) var fields: [FieldRegister] = []
+  private var wideFields: [FieldKey: Int32] = [:]
+  private(set) var favoriteCount = 0
+  private(set) var visibleCount = 0
+  var eventCount: UInt64 = 0
+
+  mutating func reserve(items count: Int) {
+    ids.reserve(count)
+    items.reserveCapacity(count)
+  }
+
+  func find(_ id: UnsafeRawBufferPointer) -> ItemSlot? { ids.find(id).map(ItemSlot.init) }
+
+  mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot {
+    let number = ids.intern(id)
+    if Int(number) == items.count { items.append(Item()) }
+    return ItemSlot(index: number)
+  }
+
+  mutating func writeMembership(
+    _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
+    order: ReplicaTable
+  ) {
+    let index = Int(item.index)
+    let old = items[index]
+    guard order.isLater(position, than: old.membership) else { return }
+    items[index].membership = position
+    items[index].isFavorite = isFavorite
+    items[index].favoritedDate = favoritedDate
+    if old.isFavorite != isFavorite {
+      favoriteCount += isFavorite ? 1 : -1
+      if old.heldCount == 0 { visibleCount += isFavorite ? 1 : -1 }
+    }
+  }
+
+  mutating func writeField(
+    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, at position: WritePosition, order: ReplicaTable
+  ) {
+    let found = fieldIndex(of: item, name: name)
+    var held: Int32 = value.isNull ? 0 : 1
+    if found >= 0 {
+      guard order.isLater(position, than: fields[found].position) else { return }
+      held -= fields[found].value.isNull ? 0 : 1
+      fields[found].position = position
+      fields[found].value = value
+    } else {
+      appendField(item, name: name, value: value, at: position)
+    }
+    guard held != 0 else { return }
+    let index = Int(item.index)
+    let wasVisible = items[index].isVisible
+    items[index].heldCount += held
+    if items[index].isVisible != wasVisible { visibleCount += wasVisible ? -1 : 1 }
+  }
+
+  /// Where in `fields` a field of an item is; -1 where it was never written.
+  func fieldIndex(of item: ItemSlot, name: FieldNameSlot) -> Int {
+    if items[Int(item.index)].fieldCount > Self.chainedFieldsMax {
+      return wideFields[FieldKey(item: item, name: name)].map(Int.init) ?? -1
+    }
+    var index = Int(items[Int(item.index)].firstField)
+    while index >= 0, fields[index].name != name { index = Int(fields[index].next) }
+    return index
+  }
+
+  private mutating func appendField(
+    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, at position: WritePosition
+  ) {
+    let index = Int(item.index)
+    let new = Int32(fields.count)
+    fields.append(
+      FieldRegister(name: name, next: items[index].firstField, position: position, value: value))
+    items[index].firstField = new
+    items[index].fieldCount += 1
+    let count = Int(items[index].fieldCount)
+    if count > Self.chainedFieldsMax + 1 {
+      wideFields[FieldKey(item: item, name: name)] = new
+    } else if count == Self.chainedFieldsMax + 1 {
+      for field in fieldIndices(of: item) {
+        wideFields[FieldKey(item: item, name: fields[field].name)] = Int32(field)
+      }
+    }
+  }
+
+  /// Where in `fields` an item's are, the nulls among them, in no order that means anything.
+  func fieldIndices(of item: ItemSlot) -> [Int] {
+    var indices: [Int] = []
+    var index = Int(items[Int(item.index)].firstField)
+    while index >= 0 {
+      indices.append(index)
+      index = Int(fields[index].next)
+    }
+    return indices
+  }
+
+  /// Where in `fields` those of an item's are that hold a value, by the bytes of their names.
+  func heldFieldIndices(of item: ItemSlot, names: KeyTable) -> [Int] {
+    guard items[Int(item.index)].heldCount > 0 else { return [] }
+    return fieldIndices(of: item).filter { !fields[$0].value.isNull }
+      .sorted { names.precedes(fields[$0].name.index, fields[$1].name.index) }
+  }
+
+  func state(of item: ItemSlot, names: KeyTable) -> ItemState {
+    let record = items[Int(item.index)]
+    return ItemState(
+      id: ids.string(of: item.index), isFavorite: record.isFavorite, favoritedDate: record.favoritedDate,
+      fields: heldFieldIndices(of: item, names: names).map {
+        Field(name: names.string(of: fields[$0].name.index), value: fields[$0].value)
+      })
+  }
+}

@@ -1,0 +1,15 @@
+import HeartlogEvents
+
+/// What a caller asks of one item. What it writes depends on what is true of the item: see `WritePlan`.
+///
+/// Fields may come in any order; of two with one name the last counts.
+public enum Operation: Hashable, Sendable {
+  /// Makes a favorite of it. `favoritedDate` nil: the commit's wall time.
+  case add(fields: [Field] = [], favoritedDate: Milliseconds? = nil)
+  /// Takes it from the favorites; its fields stay as they are.
+  case remove
+  /// Flips membership as the state holds it. Fields and date count only where it switches on.
+  case toggle(fields: [Field] = [], favoritedDate: Milliseconds? = nil)
+  /// Writes fields, of a favorite or not; null clears one.
+  case set(fields: [Field])
+}
