@@ -1,0 +1,45 @@
+import Testing
+
+@testable import HeartlogState
+
+@Suite("Key table")
+struct KeyTableTests {
+  @Test("every key is found again under its number, whatever its length")
+  func interning() {
+    let seed: UInt64 = 3
+    print("keys: seed \(seed)")
+    var generator = SeededGenerator(seed: seed)
+    var table = KeyTable()
+    var model: [[UInt8]: Int32] = [:]
+    #expect(table.find("") == nil)
+    for _ in 0..<20_000 {
+      let length = Int.random(in: 0...20, using: &generator)
+      let key = (0..<length).map { _ in UInt8.random(in: 0...(length < 4 ? 3 : 255), using: &generator) }
+      let found = key.withUnsafeBytes { table.find($0) }
+      #expect(found == model[key])
+      let number = key.withUnsafeBytes { table.intern($0) }
+      #expect(number == model[key] ?? Int32(model.count))
+      model[key] = number
+    }
+    #expect(table.count == model.count)
+    let sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    for (key, next) in zip(sorted, sorted.dropFirst()) {
+      #expect(table.withBytes(of: model[key] ?? -1) { Array($0) } == key)
+      #expect(table.precedes(model[key] ?? -1, model[next] ?? -1))
+      #expect(!table.precedes(model[next] ?? -1, model[key] ?? -1))
+      #expect(key.withUnsafeBytes { $0.prefix } <= next.withUnsafeBytes { $0.prefix })
+    }
+  }
+
+  @Test("a reserved table keeps its keys")
+  func reserving() {
+    var table = KeyTable()
+    let one = table.intern("one")
+    #expect(one == 0)
+    table.reserve(10_000)
+    #expect(table.find("one") == 0)
+    let two = table.intern("two")
+    #expect(two == 1)
+    #expect(table.string(of: 1) == "two")
+  }
+}

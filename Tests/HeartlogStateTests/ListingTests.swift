@@ -1,0 +1,69 @@
+import HeartlogEvents
+import HeartlogState
+import Testing
+
+@Suite("Listing")
+struct ListingTests {
+  private func state(_ events: Event...) -> FavoritesState {
+    var writer = StreamWriter(1)
+    var state = FavoritesState()
+    state.apply(writer.commit(at: 500, events.map { .event($0) }))
+    return state
+  }
+
+  @Test("newest first by favorited date, ties by id bytes ascending in either direction")
+  func order() {
+    let state = state(
+      .paper("b", .added, date: 20), .paper("a", .added, date: 20), .paper("z", .added, date: -10),
+      .paper("\u{10000}", .added, date: 20), .paper("\u{ff5e}", .added, date: 20),
+      .paper("c", .added, date: 30),
+      .paper("off", .removed))
+    func ids(_ order: ListOrder) -> [String] {
+      state.favorites(in: "papers", order: order, limit: nil).map(\.id)
+    }
+    // U+FF5E before U+10000: their UTF-8 says so, their UTF-16 would not.
+    #expect(ids(.newestFirst) == ["c", "a", "b", "\u{ff5e}", "\u{10000}", "z"])
+    #expect(ids(.oldestFirst) == ["z", "a", "b", "\u{ff5e}", "\u{10000}", "c"])
+    #expect(ids(.byID) == ["a", "b", "c", "z", "\u{ff5e}", "\u{10000}"])
+    #expect(state.favorites(in: "nowhere").isEmpty)
+  }
+
+  @Test("all lists favorites newest first, then the rest and the tombstones by id")
+  func all() {
+    let state = state(
+      .paper("old", .added, date: 1), .paper("zoo", .changed, [Field(name: "f", value: .bool(true))]),
+      .paper("gone", .removed), .paper("new", .added, date: 2),
+      .paper("cleared", .changed, [Field(name: "f", value: .null)]), .paper("untouched", .changed))
+    #expect(state.all(in: "papers").map(\.id) == ["new", "old", "cleared", "gone", "zoo"])
+    #expect(state.all(in: "papers").map(\.isTombstone) == [false, false, true, true, false])
+  }
+
+  @Test("a limit gives the beginning of the whole list", arguments: ListOrder.allCases)
+  func limits(order: ListOrder) {
+    let seed: UInt64 = 11
+    print("limits: seed \(seed)")
+    var generator = SeededGenerator(seed: seed)
+    var writer = StreamWriter(1)
+    var state = FavoritesState()
+    for _ in 0..<500 {
+      let date = Milliseconds.random(in: 0..<40, using: &generator)
+      let id = "prefixed-id-\(Int.random(in: 0..<300, using: &generator))"
+      state.apply(
+        writer.commit(at: 1, .paper(id, generator.isTrue(oneIn: 5) ? .removed : .added, date: date)))
+    }
+    let whole = state.favorites(in: "papers", order: order)
+    let expected = state.items(in: "papers").filter(\.isFavorite).sorted { a, b in
+      let (first, second) = (a.favoritedDate ?? 0, b.favoritedDate ?? 0)
+      switch order {
+      case .newestFirst where first != second: return first > second
+      case .oldestFirst where first != second: return first < second
+      default: return a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
+      }
+    }
+    #expect(whole == expected)
+    for limit in [0, 1, 2, 7, 50, whole.count - 1, whole.count, whole.count + 1, .max] {
+      #expect(state.favorites(in: "papers", order: order, limit: limit) == Array(whole.prefix(limit)))
+    }
+    #expect(state.favorites(in: "papers", order: order, limit: -1).isEmpty)
+  }
+}

@@ -1,0 +1,35 @@
+import HeartlogEvents
+
+/// One replica that writes commits by hand: numbers without gaps, stamps as told or one after the other.
+struct StreamWriter {
+  let replica: ReplicaID
+  private var number: UInt64 = 1
+  private var sequence: UInt64 = 1
+  var clock = HybridClock()
+
+  init(_ low: UInt64) { replica = ReplicaID(high: 0, low: low) }
+
+  mutating func commit(at wallTime: Milliseconds, _ records: [EventRecord]) -> Commit {
+    defer {
+      number += 1
+      sequence += UInt64(records.count)
+    }
+    return Commit(
+      replica: replica, number: CommitNumber(rawValue: number),
+      firstSequence: SequenceNumber(rawValue: sequence),
+      stamp: clock.next(wallTime: wallTime) ?? .last, wallTime: wallTime, records: records)
+  }
+
+  mutating func commit(at wallTime: Milliseconds, _ events: Event...) -> Commit {
+    commit(at: wallTime, events.map { .event($0) })
+  }
+}
+
+extension Event {
+  /// A terse event of library "papers".
+  static func paper(
+    _ item: String, _ action: Action, date: Milliseconds? = nil, _ fields: [Field] = []
+  ) -> Event {
+    Event(library: "papers", item: item, action: action, favoritedDate: date, fields: fields)
+  }
+}

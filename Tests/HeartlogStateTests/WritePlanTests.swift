@@ -1,0 +1,116 @@
+import HeartlogEvents
+import HeartlogState
+import Testing
+
+@Suite("What an operation writes")
+struct WritePlanTests {
+  private let title = Field(name: "title", value: .string("caf\u{e9}"))
+  private let pages = Field(name: "pages", value: .int64(12))
+  private var favorite: ItemState {
+    ItemState(id: "x", isFavorite: true, favoritedDate: 5, fields: [pages, title])
+  }
+  private var other: ItemState { ItemState(id: "x", isFavorite: false, fields: [pages, title]) }
+
+  private func plan(_ operation: Operation, _ current: ItemState?) -> WritePlan {
+    operation.plan(item: "x", in: "papers", current: current, wallTime: 1000)
+  }
+
+  @Test("add of what was never written makes a favorite, fields sorted by name bytes")
+  func addNew() {
+    let plan = plan(.add(fields: [title, pages], favoritedDate: 7), nil)
+    #expect(plan.outcome == .event(.paper("x", .added, date: 7, [pages, title])))
+    #expect(plan.reason == nil)
+    #expect(!plan.ignoredFields && !plan.ignoredFavoritedDate)
+  }
+
+  @Test("add writes only the fields that differ from those held")
+  func addDiffering() {
+    let changed = Field(name: "pages", value: .int64(13))
+    #expect(plan(.add(fields: [title, changed]), other).event == .paper("x", .added, [changed]))
+    #expect(plan(.add(fields: [title, pages]), other).event == .paper("x", .added))
+  }
+
+  @Test("add of a favorite writes nothing and says that it ignored what was given")
+  func addFavorite() {
+    let new = Field(name: "new", value: .bool(true))
+    let given = plan(.add(fields: [new], favoritedDate: 3), favorite)
+    #expect(given.outcome == .nothing(.alreadyFavorite))
+    #expect(given.event == nil)
+    #expect(given.ignoredFields && given.ignoredFavoritedDate)
+    let bare = plan(.add(), favorite)
+    #expect(bare.reason == .alreadyFavorite)
+    #expect(!bare.ignoredFields && !bare.ignoredFavoritedDate)
+  }
+
+  @Test("remove of a favorite is one event without fields; of anything else it is nothing")
+  func remove() {
+    #expect(plan(.remove, favorite).event == .paper("x", .removed))
+    #expect(plan(.remove, other).reason == .notFavorite)
+    #expect(plan(.remove, nil).reason == .notFavorite)
+  }
+
+  @Test("a toggle goes by the state held, and takes fields and date only where it switches on")
+  func toggle() {
+    let changed = Field(name: "pages", value: .int64(13))
+    let on = plan(.toggle(fields: [changed], favoritedDate: 7), other)
+    #expect(on.event == .paper("x", .toggled(on: true), date: 7, [changed]))
+    #expect(!on.ignoredFields && !on.ignoredFavoritedDate)
+    #expect(plan(.toggle(), nil).event == .paper("x", .toggled(on: true)))
+    let off = plan(.toggle(fields: [changed], favoritedDate: 7), favorite)
+    #expect(off.event == .paper("x", .toggled(on: false)))
+    #expect(off.ignoredFields && off.ignoredFavoritedDate)
+    #expect(!plan(.toggle(), favorite).ignoredFields)
+  }
+
+  @Test("set writes the differing fields of a favorite or not, and nothing where none differs")
+  func set() {
+    let changed = Field(name: "pages", value: .int64(13))
+    for current in [favorite, other] {
+      #expect(plan(.set(fields: [title, changed]), current).event == .paper("x", .changed, [changed]))
+      #expect(plan(.set(fields: [title, pages]), current).outcome == .nothing(.nothingToChange))
+    }
+    #expect(plan(.set(fields: [pages]), nil).event == .paper("x", .changed, [pages]))
+    #expect(plan(.set(fields: []), nil).reason == .nothingToChange)
+  }
+
+  @Test("null clears what is held and is nothing where nothing is held")
+  func null() {
+    let held = Field(name: "pages", value: .null)
+    let absent = Field(name: "absent", value: .null)
+    #expect(plan(.set(fields: [held, absent]), other).event == .paper("x", .changed, [held]))
+    #expect(plan(.set(fields: [absent]), other).reason == .nothingToChange)
+    #expect(plan(.add(fields: [absent]), nil).event == .paper("x", .added))
+  }
+
+  @Test("the quiet mark is kept, and alone is no difference")
+  func quiet() {
+    let moved = Field(name: "pages", value: .int64(13), isQuiet: true)
+    #expect(plan(.set(fields: [moved]), other).event?.fields == [moved])
+    let same = Field(name: "pages", value: .int64(12), isQuiet: true)
+    #expect(plan(.set(fields: [same]), other).reason == .nothingToChange)
+  }
+
+  @Test("a favorited date equal to the wall time is left out")
+  func dateOfTheWallTime() {
+    #expect(plan(.add(favoritedDate: 1000), nil).event == .paper("x", .added))
+    #expect(plan(.toggle(favoritedDate: 1000), nil).event == .paper("x", .toggled(on: true)))
+    #expect(plan(.toggle(favoritedDate: 999), nil).event?.favoritedDate == 999)
+  }
+
+  @Test("of two fields with one name the last counts, even where only the first differs")
+  func repeatedNames() {
+    let first = Field(name: "pages", value: .int64(1))
+    let second = Field(name: "pages", value: .int64(2))
+    #expect(plan(.set(fields: [first, title, second]), other).event?.fields == [second])
+    #expect(plan(.set(fields: [first, pages]), other).reason == .nothingToChange)
+  }
+
+  @Test("another normal form of a text is another value, of a name another field")
+  func normalForms() {
+    let decomposed = Field(name: "title", value: .string("cafe\u{301}"))
+    #expect(plan(.set(fields: [decomposed]), other).event != nil)
+    let held = ItemState(id: "x", isFavorite: false, fields: [Field(name: "caf\u{e9}", value: .int64(1))])
+    let renamed = Field(name: "cafe\u{301}", value: .int64(1))
+    #expect(plan(.set(fields: [renamed]), held).event?.fields.count == 1)
+  }
+}
