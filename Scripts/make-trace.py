@@ -12,8 +12,8 @@ import argparse
 import bisect
 import itertools
 import json
-import os
 import random
+import signal
 import sys
 import uuid
 from datetime import datetime, timedelta, timezone
@@ -26,7 +26,7 @@ SHARES = {
     "mixed": {"papers": 0.45, "archives": 0.25, "books": 0.10, "cities": 0.10, "breeds": 0.10},
     "papers": {"papers": 1.0},
 }
-CATEGORIES = "cs.LG cs.DC cs.DB cs.CL cs.CV cs.PL stat.ML math.OC math.CO quant-ph hep-th gr-qc astro-ph.GA eess.SP".split()
+CATEGORIES = "cs.LG cs.DC cs.DB cs.CL cs.CV stat.ML math.OC math.CO quant-ph hep-th gr-qc astro-ph.GA".split()
 COUNTRIES = "AR BR CA CN DE EG ES FR GB ID IN IT JP KE MX NG PL RU TR US".split()
 BREEDS = "akita beagle borzoi boxer collie/border hound/afghan husky malamute pug retriever/golden saluki shiba".split()
 IMAGE_SETS = [2085620 + 137 * i for i in range(len(BREEDS))]
@@ -73,7 +73,7 @@ class Catalog:
         published = self.date(chance)
         ident = "%s%s.%05dv%d" % (published[2:4], published[5:7], number % 100_000, chance.randint(1, 4))
         return ident if number < 100_000 else f"{ident}{number // 100_000}", {
-            "title": self.words.phrase(chance, 60),
+            "title": self.words.phrase(chance, 70),
             "authors": [self.words.person(chance) for _ in range(chance.choice((1, 2, 3, 3, 4, 5)))],
             "categories": chance.sample(CATEGORIES, chance.choice((1, 1, 2, 3))),
             "publishedDate": published}
@@ -81,7 +81,7 @@ class Catalog:
     def archives(self, number, chance):
         ident = self.words.phrase(chance, 12).title().replace(" ", "") + "_%d" % (number + 1000)
         return ident, {
-            "title": self.words.phrase(chance, 30),
+            "title": self.words.phrase(chance, 38),
             "creators": [self.words.person(chance) for _ in range(chance.choice((1, 1, 2)))],
             "publisher": self.words.phrase(chance, 14),
             "mediatype": chance.choice(("audio", "audio", "audio", "movies", "texts", "etree")),
@@ -90,7 +90,8 @@ class Catalog:
     def books(self, number, chance):
         title = self.words.phrase(chance, 22)
         return str(uuid.UUID(int=chance.getrandbits(128), version=4)), {
-            "title": title, "author": self.words.person(chance), "fileURL": f"file:///Books/{title.replace(' ', '%20')}.m4b",
+            "title": title, "author": self.words.person(chance),
+            "fileURL": f"file:///Books/{title.replace(' ', '%20')}.m4b",
             "duration": round(chance.uniform(3_600, 180_000), 3), "dateAdded": self.date(chance), "isDownloaded": True}
 
     def cities(self, number, chance):
@@ -215,8 +216,5 @@ def main():
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8")
-    try:
-        main()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that the flush at exit has where to go
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a word
+    main()

@@ -24,6 +24,7 @@ import argparse
 import hashlib
 import json
 import re
+import signal
 import struct
 import sys
 from datetime import datetime, timedelta, timezone
@@ -284,4 +285,5 @@ def main():
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a word
     sys.exit(main())
