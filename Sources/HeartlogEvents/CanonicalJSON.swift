@@ -1,5 +1,58 @@
-/// A JSON object or array in the canonical form of RFC 8785.
+/// A JSON object or array in the canonical form of RFC 8785, at most `Limits.valueBytesMax` bytes and
+/// `Limits.jsonDepthMax` deep, without integers beyond ±2^53.
+///
+/// Only what is canonical can be held: equal values have equal texts.
 public struct CanonicalJSON: Hashable, Sendable {
   /// The canonical text.
   public let text: String
+
+  /// Writes an array or an object in canonical form.
+  ///
+  /// - Throws: `MalformedError` for a scalar, and for what the form or its limits refuse.
+  public init(_ value: JSONValue) throws(MalformedError) {
+    switch value {
+    case .array, .object: break
+    default: throw MalformedError("\(value.kind) where an array or an object should be")
+    }
+    var form = CanonicalForm()
+    try form.append(value)
+    guard form.bytes.count <= Limits.valueBytesMax else {
+      throw MalformedError(
+        "a nested value of \(form.bytes.count) bytes, the most is \(Limits.valueBytesMax)")
+    }
+    text = String(decoding: form.bytes, as: UTF8.self)
+  }
+
+  /// Takes a text that is canonical already.
+  ///
+  /// - Throws: `MalformedError` where it is not, byte for byte.
+  public init(canonical bytes: UnsafeRawBufferPointer) throws(MalformedError) {
+    guard bytes.count <= Limits.valueBytesMax else {
+      throw MalformedError("a nested value of \(bytes.count) bytes, the most is \(Limits.valueBytesMax)")
+    }
+    try self.init(try JSONValue.parse(bytes))
+    guard text.utf8.elementsEqual(bytes) else { throw MalformedError("a nested value not in canonical form") }
+  }
+
+  /// Takes a text that is canonical already.
+  ///
+  /// - Throws: `MalformedError` where it is not, byte for byte.
+  public init(canonical bytes: [UInt8]) throws(MalformedError) {
+    self = try bytes.withUnsafeBufferPointer { (bytes) throws(MalformedError) in
+      try CanonicalJSON(canonical: UnsafeRawBufferPointer(bytes))
+    }
+  }
+
+  /// The array or the object that the text says.
+  public var value: JSONValue {
+    do {
+      return try JSONValue.parse(text)
+    } catch {
+      preconditionFailure("a canonical text that does not parse: \(error)")
+    }
+  }
+
+  public static func == (a: CanonicalJSON, b: CanonicalJSON) -> Bool { UTF8Key(a.text) == UTF8Key(b.text) }
+
+  public func hash(into hasher: inout Hasher) { UTF8Key(text).hash(into: &hasher) }
 }

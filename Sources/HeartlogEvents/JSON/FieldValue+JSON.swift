@@ -1,0 +1,40 @@
+extension FieldValue {
+  /// The value of a field given as JSON: scalars as themselves, arrays and objects in canonical form.
+  ///
+  /// - Throws: `MalformedError` for a string or a nested value beyond its limits, and for what the canonical
+  ///   form refuses.
+  public init(_ json: JSONValue) throws(MalformedError) {
+    switch json {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .int64(let value): self = .int64(value)
+    case .double(let value):
+      guard let number = FieldValue.number(value) else { throw MalformedError("a number that is not finite") }
+      self = number
+    case .string(let text):
+      guard text.utf8.count <= Limits.valueBytesMax else {
+        throw MalformedError("a string of \(text.utf8.count) bytes, the most is \(Limits.valueBytesMax)")
+      }
+      self = .string(text)
+    case .array, .object: self = .json(try CanonicalJSON(json))
+    }
+  }
+
+  /// The value as JSON shows it. One of a later format version, which JSON has no word for, is an object of
+  /// `unknownTag`, its tag, and `unknownBytes`, its bytes in hexadecimal digits.
+  public var jsonValue: JSONValue {
+    switch self {
+    case .null: .null
+    case .bool(let value): .bool(value)
+    case .int64(let value): .int64(value)
+    case .double(let value): .double(value)
+    case .string(let value): .string(value)
+    case .json(let nested): nested.value
+    case .unknown(let tag, let bytes):
+      .object([
+        JSONMember("unknownTag", .int64(Int64(tag))),
+        JSONMember("unknownBytes", .string(Hexadecimal.text(bytes))),
+      ])
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/// A strict parser of RFC 8259 over bytes, in one pass.
+///
+/// It refuses what the RFC leaves open: duplicate names, lone surrogates, a byte order mark, numbers that
+/// overflow. Nothing is read outside `bytes`: each access stands behind a comparison with its count.
+struct JSONParser {
+  let bytes: UnsafeRawBufferPointer
+  let depthMax: Int
+  /// The next byte to read.
+  var offset = 0
+
+  init(_ bytes: UnsafeRawBufferPointer, depthMax: Int) {
+    self.bytes = bytes
+    self.depthMax = depthMax
+  }
+
+  /// The one value of the text.
+  mutating func document() throws(MalformedError) -> JSONValue {
+    let value = try value(depth: 0)
+    skipWhitespace()
+    guard offset == bytes.count else { throw malformed("something after the end of the JSON value") }
+    return value
+  }
+
+  /// The byte at `offset`; 0, which stands nowhere in JSON, at the end.
+  @inline(__always)
+  var current: UInt8 { offset < bytes.count ? bytes[offset] : 0 }
+
+  @inline(__always)
+  mutating func skipWhitespace() {
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case 0x20, 0x0A, 0x0D, 0x09: offset += 1
+      default: return
+      }
+    }
+  }
+
+  func malformed(_ what: String, at place: Int? = nil) -> MalformedError {
+    MalformedError("\(what), at byte offset \(place ?? offset)")
+  }
+
+  /// What stands at `offset` cannot stand there.
+  func unexpected(_ wanted: String) -> MalformedError {
+    guard offset < bytes.count else { return malformed("the JSON text ends where \(wanted) should be") }
+    let byte = bytes[offset]
+    let what =
+      byte > 0x20 && byte < 0x7F
+      ? "'\(Unicode.Scalar(byte))'" : "the byte 0x\(Hexadecimal.text([byte]))"
+    return malformed("\(what) where \(wanted) should be")
+  }
+
+  private mutating func value(depth: Int) throws(MalformedError) -> JSONValue {
+    skipWhitespace()
+    switch current {
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "{"): return try object(depth: depth + 1)
+    case UInt8(ascii: "["): return try array(depth: depth + 1)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+    case UInt8(ascii: "t"): return try literal("true", .bool(true))
+    case UInt8(ascii: "f"): return try literal("false", .bool(false))
+    case UInt8(ascii: "n"): return try literal("null", .null)
+    default: throw unexpected("a value")
+    }
+  }
+
+  private mutating func literal(_ word: StaticString, _ value: JSONValue) throws(MalformedError) -> JSONValue
+  {
+    let count = word.utf8CodeUnitCount
+    let text = UnsafeRawBufferPointer(start: word.utf8Start, count: count)
+    guard bytes.count - offset >= count, bytes[offset..<offset + count].elementsEqual(text) else {
+      throw malformed("a word that is neither true nor false nor null")
+    }
+    offset += count
+    return value
+  }
+
+  private mutating func array(depth: Int) throws(MalformedError) -> JSONValue {
+    guard depth <= depthMax else { throw malformed("a value nested more than \(depthMax) deep") }
+    offset += 1
+    skipWhitespace()
+    var elements: [JSONValue] = []
+    if current == UInt8(ascii: "]") {
+      offset += 1
+      return .array(elements)
+    }
+    while true {
+      elements.append(try value(depth: depth))
+      skipWhitespace()
+      switch current {
+      case UInt8(ascii: ","): offset += 1
+      case UInt8(ascii: "]"):
+        offset += 1
+        return .array(elements)
+      default: throw unexpected("',' or ']'")
+      }
+    }
+  }
+
+  private mutating func object(depth: Int) throws(MalformedError) -> JSONValue {
+    guard depth <= depthMax else { throw malformed("a value nested more than \(depthMax) deep") }
+    offset += 1
+    skipWhitespace()
+    var members: [JSONMember] = []
+    if current == UInt8(ascii: "}") {
+      offset += 1
+      return .object(members)
+    }
+    members.reserveCapacity(8)
+    var names: Set<UTF8Key> = []
+    while true {
+      let nameOffset = offset
+      guard current == UInt8(ascii: "\"") else { throw unexpected("a member's name") }
+      let name = try string()
+      guard isNew(name, among: members, &names) else {
+        throw malformed("a second member of the same name", at: nameOffset)
+      }
+      skipWhitespace()
+      guard current == UInt8(ascii: ":") else { throw unexpected("':'") }
+      offset += 1
+      members.append(JSONMember(name, try value(depth: depth)))
+      skipWhitespace()
+      switch current {
+      case UInt8(ascii: ","):
+        offset += 1
+        skipWhitespace()
+      case UInt8(ascii: "}"):
+        offset += 1
+        return .object(members)
+      default: throw unexpected("',' or '}'")
+      }
+    }
+  }
+
+  /// Compares the few names of most objects one by one; a set keeps the cost of many linear.
+  private func isNew(_ name: String, among members: [JSONMember], _ names: inout Set<UTF8Key>) -> Bool {
+    let comparedMax = 16
+    let key = UTF8Key(name)
+    if members.count < comparedMax { return !members.contains { UTF8Key($0.name) == key } }
+    if members.count == comparedMax { for member in members { names.insert(UTF8Key(member.name)) } }
+    return names.insert(key).inserted
+  }
+}
+
+extension JSONValue {
+  /// Parses one JSON text.
+  ///
+  /// - Parameter depthMax: levels of nesting, the outermost array or object included. A line that carries a
+  ///   value of the full depth needs more than the default.
+  /// - Throws: `MalformedError` with the byte offset, also for strings of more than `Limits.valueBytesMax`.
+  public static func parse(
+    _ bytes: UnsafeRawBufferPointer, depthMax: Int = Limits.jsonDepthMax
+  ) throws(MalformedError) -> JSONValue {
+    var parser = JSONParser(bytes, depthMax: depthMax)
+    return try parser.document()
+  }
+
+  /// Parses one JSON text.
+  public static func parse(
+    _ bytes: [UInt8], depthMax: Int = Limits.jsonDepthMax
+  ) throws(MalformedError) -> JSONValue {
+    try bytes.withUnsafeBufferPointer { (bytes) throws(MalformedError) in
+      try parse(UnsafeRawBufferPointer(bytes), depthMax: depthMax)
+    }
+  }
+
+  /// Parses one JSON text.
+  public static func parse(
+    _ text: String, depthMax: Int = Limits.jsonDepthMax
+  ) throws(MalformedError) -> JSONValue {
+    try parse(Array(text.utf8), depthMax: depthMax)
+  }
+}

@@ -1,0 +1,113 @@
+/// A JSON value: what RFC 8259 can say, with integers kept apart from other numbers.
+///
+/// Two values are equal where their bytes would be: strings are not normalised, and members are in order.
+public enum JSONValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  case int64(Int64)
+  /// Finite, and no number that `Int64(exactly:)` takes: `JSONValue.number` makes it so.
+  case double(Double)
+  case string(String)
+  case array([JSONValue])
+  /// Members in the order in which they came, names without duplicates.
+  case object([JSONMember])
+
+  /// The value of a number: an `int64` where it is one exactly, else a `double`; nil for NaN and infinity.
+  public static func number(_ value: Double) -> JSONValue? {
+    guard value.isFinite else { return nil }
+    if let integer = Int64(exactly: value) { return .int64(integer) }
+    return .double(value)
+  }
+
+  public static func == (a: JSONValue, b: JSONValue) -> Bool {
+    switch (a, b) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.int64(let a), .int64(let b)): a == b
+    case (.double(let a), .double(let b)): a == b
+    case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.array(let a), .array(let b)): a == b
+    case (.object(let a), .object(let b)): a == b
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .int64(let value): hasher.combine(value)
+    case .double(let value): hasher.combine(value)
+    case .string(let value): UTF8Key(value).hash(into: &hasher)
+    case .array(let values): hasher.combine(values)
+    case .object(let members): hasher.combine(members)
+    }
+  }
+}
+
+/// A name and its value in a JSON object.
+public struct JSONMember: Hashable, Sendable {
+  public let name: String
+  public let value: JSONValue
+
+  public init(_ name: String, _ value: JSONValue) {
+    self.name = name
+    self.value = value
+  }
+
+  public static func == (a: JSONMember, b: JSONMember) -> Bool {
+    a.name.utf8.elementsEqual(b.name.utf8) && a.value == b.value
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    UTF8Key(name).hash(into: &hasher)
+    value.hash(into: &hasher)
+  }
+}
+
+extension JSONValue {
+  /// The value of an object's member; nil where there is none, or no object.
+  public subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { UTF8Key($0.name) == UTF8Key(name) }?.value
+  }
+
+  /// The text of a string; nil for anything else.
+  public var string: String? { if case .string(let value) = self { value } else { nil } }
+
+  /// The truth of a bool; nil for anything else.
+  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+  /// An integer; nil for anything else.
+  public var int64: Int64? { if case .int64(let value) = self { value } else { nil } }
+
+  /// A number, integers as the nearest double; nil for anything else.
+  public var number: Double? {
+    switch self {
+    case .int64(let value): Double(value)
+    case .double(let value): value
+    default: nil
+    }
+  }
+
+  /// The elements of an array; nil for anything else.
+  public var array: [JSONValue]? { if case .array(let values) = self { values } else { nil } }
+
+  /// The members of an object; nil for anything else.
+  public var object: [JSONMember]? { if case .object(let members) = self { members } else { nil } }
+
+  public var isNull: Bool { self == .null }
+
+  /// What kind of value it is, in words: "a string".
+  public var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a bool"
+    case .int64: "an integer"
+    case .double: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}

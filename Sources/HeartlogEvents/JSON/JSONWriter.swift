@@ -1,0 +1,133 @@
+/// Builds JSON text piece by piece, members in the order in which they are written: a line of output at a time.
+///
+///     var line = JSONWriter()
+///     line.beginObject()
+///     line.member("library", "papers")
+///     line.name("fields")
+///     line.value(fields)
+///     line.endObject()
+///     line.endLine()
+///
+/// The caller pairs begins with ends and names with values; nothing here checks that.
+public struct JSONWriter: Sendable {
+  /// The text so far, UTF-8.
+  public private(set) var bytes: [UInt8] = []
+  private var needsComma = false
+
+  public init() {}
+
+  /// Forgets the text and keeps the memory.
+  public mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    needsComma = false
+  }
+
+  public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  public mutating func endObject() { end(UInt8(ascii: "}")) }
+  public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  public mutating func endArray() { end(UInt8(ascii: "]")) }
+
+  /// Ends a line of JSON Lines.
+  public mutating func endLine() {
+    bytes.append(UInt8(ascii: "\n"))
+    needsComma = false
+  }
+
+  /// Begins a member; its value comes next.
+  public mutating func name(_ name: String) {
+    separate()
+    JSONText.append(name, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  public mutating func null() { value(JSONValue.null) }
+
+  public mutating func value(_ value: Bool) { self.value(JSONValue.bool(value)) }
+
+  public mutating func value(_ value: some BinaryInteger) {
+    separate()
+    JSONText.append(value, to: &bytes)
+  }
+
+  /// NaN and infinity, for which JSON has no word, are null.
+  public mutating func value(_ value: Double) {
+    separate()
+    JSONText.append(value, to: &bytes)
+  }
+
+  public mutating func value(_ value: String) {
+    separate()
+    JSONText.append(value, to: &bytes)
+  }
+
+  public mutating func value(_ value: JSONValue) {
+    separate()
+    value.appendJSON(to: &bytes)
+  }
+
+  /// Writes what `FieldValue.jsonValue` says, without taking nested text apart.
+  public mutating func value(_ value: FieldValue) {
+    guard case .json(let nested) = value else { return self.value(value.jsonValue) }
+    separate()
+    bytes.append(contentsOf: nested.text.utf8)
+  }
+
+  /// Writes fields as an object.
+  public mutating func value(_ fields: [Field]) {
+    beginObject()
+    for field in fields { member(field.name, field.value) }
+    endObject()
+  }
+
+  public mutating func member(_ name: String, _ value: Bool) {
+    self.name(name)
+    self.value(value)
+  }
+
+  public mutating func member(_ name: String, _ value: some BinaryInteger) {
+    self.name(name)
+    self.value(value)
+  }
+
+  public mutating func member(_ name: String, _ value: Double) {
+    self.name(name)
+    self.value(value)
+  }
+
+  public mutating func member(_ name: String, _ value: String) {
+    self.name(name)
+    self.value(value)
+  }
+
+  public mutating func member(_ name: String, _ value: JSONValue) {
+    self.name(name)
+    self.value(value)
+  }
+
+  public mutating func member(_ name: String, _ value: FieldValue) {
+    self.name(name)
+    self.value(value)
+  }
+
+  public mutating func member(_ name: String, _ fields: [Field]) {
+    self.name(name)
+    self.value(fields)
+  }
+
+  private mutating func begin(_ bracket: UInt8) {
+    separate()
+    bytes.append(bracket)
+    needsComma = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = true
+  }
+
+  private mutating func separate() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+}
