@@ -53,21 +53,24 @@ struct RFC3339Tests {
     #expect(throws: MalformedError.self) { try RFC3339.parse(text) }
   }
 
-  @Test("every day of ten thousand years follows the one before")
-  func everyDay() throws {
-    var day = Limits.dateMillisecondsMin
+  @Test(
+    "every day of four hundred years follows the one before",
+    arguments: ["0000-01-01", "1600-01-01", "1970-01-01", "9600-01-01"])
+  func everyDay(first: String) throws {
+    var day = try RFC3339.parseDay(first)
     var previous = ""
-    var count = 0
-    while day < Limits.dateMillisecondsMax {
+    // The calendar repeats after as many days.
+    for _ in 0..<146_097 {
       let text = String(RFC3339.text(day).prefix(10))
       // An expectation a day would take longer than all the days.
       if text <= previous { Issue.record("\(text) after \(previous)") }
       if try RFC3339.parseDay(text) != day { Issue.record("\(text) is another day when read") }
       previous = text
       day += 86_400_000
-      count += 1
     }
-    #expect(count == 3_652_425 && previous == "9999-12-31")
+    #expect(previous.hasSuffix("-12-31") || first == "1970-01-01")
+    #expect(
+      previous.prefix(4) == ["0000": "0399", "1600": "1999", "1970": "2369", "9600": "9999"][first.prefix(4)])
   }
 
   @Test("a time survives its text", arguments: [UInt64(1), 2])

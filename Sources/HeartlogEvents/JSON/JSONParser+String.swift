@@ -1,28 +1,34 @@
 extension JSONParser {
   /// Reads a string, from its opening quotation mark at `offset` to after its closing one.
   ///
-  /// A string without an escape, which nearly all are, is copied once.
+  /// A string without an escape, which nearly all are, is copied once, and one of ASCII alone not validated.
   mutating func string() throws(MalformedError) -> String {
     let start = offset + 1
     var end = start
+    var union: UInt8 = 0
     while end < bytes.count {
       let byte = bytes[end]
       if byte == UInt8(ascii: "\"") {
-        let text = try text(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), from: start)
+        let utf8 = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+        let text = try text(utf8, isASCII: union < 0x80, from: start)
         offset = end + 1
         return text
       }
       if byte == UInt8(ascii: "\\") { return try escapedString(start: start, firstEscape: end) }
       guard byte >= 0x20 else { throw malformed("a control character in a string", at: end) }
+      union |= byte
       end += 1
     }
     throw malformed("a string without an end", at: offset)
   }
 
-  private func text(_ utf8: UnsafeRawBufferPointer, from start: Int) throws(MalformedError) -> String {
+  private func text(
+    _ utf8: UnsafeRawBufferPointer, isASCII: Bool, from start: Int
+  ) throws(MalformedError) -> String {
     guard utf8.count <= Limits.valueBytesMax else {
       throw malformed("a string of more than \(Limits.valueBytesMax) bytes", at: start)
     }
+    if isASCII { return String(decoding: utf8, as: UTF8.self) }
     guard let text = String(validating: utf8, as: UTF8.self) else {
       throw malformed("a string that is not UTF-8", at: start)
     }
@@ -40,7 +46,7 @@ extension JSONParser {
       case UInt8(ascii: "\""):
         offset += 1
         return try decoded.withUnsafeBufferPointer { (utf8) throws(MalformedError) in
-          try text(UnsafeRawBufferPointer(utf8), from: start)
+          try text(UnsafeRawBufferPointer(utf8), isASCII: false, from: start)
         }
       case UInt8(ascii: "\\"):
         try escape(into: &decoded)
