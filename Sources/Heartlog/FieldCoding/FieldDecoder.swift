@@ -1,0 +1,24 @@
+import HeartlogEvents
+
+/// Turns fields into items.
+public enum FieldDecoder {
+  /// The item that the store holds as these fields.
+  ///
+  /// - Parameters:
+  ///   - id: what the type decodes for its key `id`, as the type that it asks for.
+  ///   - isFavorite: what it decodes for `isFavorite`, if it does.
+  ///   - favoritedDate: what it decodes for `favoritedDate`, if it does.
+  ///   - fields: the rest. Those that the type does not ask for are left alone, null is as good as absent.
+  /// - Throws: `FieldCodingError` with the first field that does not fit the type.
+  public static func decode<T: Decodable>(
+    _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?, fields: [Field]
+  ) throws(FieldCodingError) -> T {
+    let members = fields.map { JSONMember($0.name, $0.value.jsonValue) }
+    let supplied = SuppliedValues(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate)
+    do {
+      return try T(from: ValueDecoder(.object(members), supplied: supplied))
+    } catch {
+      throw FieldCodingError(error)
+    }
+  }
+}

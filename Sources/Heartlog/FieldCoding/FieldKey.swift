@@ -1,0 +1,26 @@
+/// A key of a nested value: a name, or a place in an array.
+struct FieldKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    stringValue = String(intValue)
+    self.intValue = intValue
+  }
+
+  static let `super` = FieldKey(stringValue: "super")
+
+  /// Keys that the store supplies from an item's identity and membership; they are never fields.
+  static let id = "id"
+  static let isFavorite = "isFavorite"
+  static let favoritedDate = "favoritedDate"
+
+  static func isSupplied(_ name: String) -> Bool {
+    name == id || name == isFavorite || name == favoritedDate
+  }
+}

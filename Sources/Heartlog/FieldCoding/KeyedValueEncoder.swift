@@ -1,0 +1,101 @@
+import HeartlogEvents
+
+/// An object in the making.
+struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  private let encoder: ValueEncoder
+
+  init(_ encoder: ValueEncoder) { self.encoder = encoder }
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  func encodeNil(forKey key: Key) { encoder.set(.null, for: key.stringValue) }
+  func encode(_ value: Bool, forKey key: Key) { encoder.set(.bool(value), for: key.stringValue) }
+  func encode(_ value: String, forKey key: Key) { encoder.set(.string(value), for: key.stringValue) }
+  func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
+
+  func encode(_ value: Double, forKey key: Key) throws {
+    encoder.set(try ValueEncoder.json(value, at: codingPath + [key]), for: key.stringValue)
+  }
+
+  func encode(_ value: Int, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: Int8, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: Int16, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: Int32, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: Int64, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: UInt, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: UInt8, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: UInt16, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: UInt32, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: UInt64, forKey key: Key) { encode(integer: value, forKey: key) }
+
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    encoder.set(try ValueEncoder.json(value, at: codingPath + [key]), for: key.stringValue)
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    encoder.child(for: key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    encoder.child(for: key).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { encoder.child(for: FieldKey.super) }
+  func superEncoder(forKey key: Key) -> any Encoder { encoder.child(for: key) }
+
+  private func encode(integer: some BinaryInteger, forKey key: Key) {
+    encoder.set(ValueEncoder.json(integer), for: key.stringValue)
+  }
+
+  // An item's own nil is a null field, so that writing it clears the value that was held; nested ones are left
+  // out. The defaults of these would leave out both.
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: String?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+
+  private func encodeAbsence(forKey key: Key) { if codingPath.isEmpty { encodeNil(forKey: key) } }
+}

@@ -1,0 +1,60 @@
+import HeartlogEvents
+
+/// The elements of an array, one after another.
+struct UnkeyedValueDecoder: UnkeyedDecodingContainer {
+  private let elements: [JSONValue]
+  let codingPath: [any CodingKey]
+  private(set) var currentIndex = 0
+
+  init(_ elements: [JSONValue], codingPath: [any CodingKey]) {
+    self.elements = elements
+    self.codingPath = codingPath
+  }
+
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex == elements.count }
+
+  /// Moves on only past a null.
+  mutating func decodeNil() -> Bool {
+    guard !isAtEnd, elements[currentIndex].isNull else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode(_ type: Bool.Type) throws -> Bool { try next { try $0.bool() } }
+  mutating func decode(_ type: String.Type) throws -> String { try next { try $0.string() } }
+  mutating func decode(_ type: Double.Type) throws -> Double { try next { try $0.double() } }
+  mutating func decode(_ type: Float.Type) throws -> Float { try next { try $0.float() } }
+  mutating func decode(_ type: Int.Type) throws -> Int { try next { try $0.integer(type) } }
+  mutating func decode(_ type: Int8.Type) throws -> Int8 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: Int16.Type) throws -> Int16 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: Int32.Type) throws -> Int32 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: Int64.Type) throws -> Int64 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: UInt.Type) throws -> UInt { try next { try $0.integer(type) } }
+  mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try next { try $0.integer(type) } }
+  mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next { try $0.decode(type) } }
+
+  mutating func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try next { try $0.container(keyedBy: type) }
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try next { try $0.unkeyedContainer() }
+  }
+
+  mutating func superDecoder() throws -> any Decoder { try next { $0 } }
+
+  /// Decodes the next element, and moves on if that succeeds.
+  private mutating func next<T>(_ decode: (ValueDecoder) throws -> T) throws -> T {
+    let path = codingPath + [FieldKey(intValue: currentIndex)]
+    guard !isAtEnd else { throw FieldCodingError(path: path, reason: "the array has no more elements") }
+    let value = try decode(ValueDecoder(elements[currentIndex], codingPath: path))
+    currentIndex += 1
+    return value
+  }
+}

@@ -1,0 +1,42 @@
+import HeartlogEvents
+
+/// An array in the making.
+struct UnkeyedValueEncoder: UnkeyedEncodingContainer {
+  private let encoder: ValueEncoder
+
+  init(_ encoder: ValueEncoder) { self.encoder = encoder }
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+  var count: Int { encoder.count }
+
+  func encodeNil() { encoder.append(.null) }
+  func encode(_ value: Bool) { encoder.append(.bool(value)) }
+  func encode(_ value: String) { encoder.append(.string(value)) }
+  func encode(_ value: Float) throws { try encode(Double(value)) }
+  func encode(_ value: Double) throws { encoder.append(try ValueEncoder.json(value, at: placeOfNext)) }
+  func encode(_ value: Int) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: Int8) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: Int16) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: Int32) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: Int64) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: UInt) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: UInt8) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: UInt16) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: UInt32) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: UInt64) { encoder.append(ValueEncoder.json(value)) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    encoder.append(try ValueEncoder.json(value, at: placeOfNext))
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) -> KeyedEncodingContainer<NestedKey> {
+    encoder.nextChild().container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.nextChild().unkeyedContainer() }
+  func superEncoder() -> any Encoder { encoder.nextChild() }
+
+  private var placeOfNext: [any CodingKey] { codingPath + [FieldKey(intValue: count)] }
+}

@@ -1,0 +1,107 @@
+import HeartlogEvents
+
+/// Decodes one value, an item's, a field's or a nested one, from JSON.
+struct ValueDecoder: Decoder {
+  let value: JSONValue
+  /// Only for the item itself.
+  let supplied: SuppliedValues?
+  let codingPath: [any CodingKey]
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+
+  init(_ value: JSONValue, supplied: SuppliedValues? = nil, codingPath: [any CodingKey] = []) {
+    self.value = value
+    self.supplied = supplied
+    self.codingPath = codingPath
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    guard case .object(let members) = value else { throw mismatch("an object") }
+    return KeyedDecodingContainer(KeyedValueDecoder<Key>(members, of: self))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard case .array(let elements) = value else { throw mismatch("an array") }
+    return UnkeyedValueDecoder(elements, codingPath: codingPath)
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { SingleValueDecoder(decoder: self) }
+
+  // MARK: Values
+
+  func mismatch(_ wanted: String) -> FieldCodingError {
+    FieldCodingError(path: codingPath, reason: "\(value.kind) where \(wanted) should be")
+  }
+
+  func bool() throws(FieldCodingError) -> Bool {
+    guard case .bool(let value) = value else { throw mismatch("a bool") }
+    return value
+  }
+
+  func string() throws(FieldCodingError) -> String {
+    guard case .string(let value) = value else { throw mismatch("a string") }
+    return value
+  }
+
+  /// Integers are numbers too.
+  func double() throws(FieldCodingError) -> Double {
+    guard let value = value.number else { throw mismatch("a number") }
+    return value
+  }
+
+  func float() throws(FieldCodingError) -> Float {
+    let value = Float(try double())
+    guard value.isFinite else {
+      throw FieldCodingError(path: codingPath, reason: "a number too large for a Float")
+    }
+    return value
+  }
+
+  /// A number without a fraction that fits. 2^64, which `UInt64.max` is as the nearest double, becomes that.
+  func integer<T: FixedWidthInteger>(_ type: T.Type) throws(FieldCodingError) -> T {
+    let integer: T?
+    switch value {
+    case .int64(let value): integer = T(exactly: value)
+    case .double(let value): integer = value == 0x1p64 && T.max == UInt64.max ? T.max : T(exactly: value)
+    default: throw mismatch("an integer")
+    }
+    guard let integer else {
+      throw FieldCodingError(path: codingPath, reason: "\(value.jsonText) does not fit the type \(type)")
+    }
+    return integer
+  }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    guard ScalarCoding.isOneString(type) else { return try T(from: self) }
+    let text = try string()
+    do {
+      if let value = try ScalarCoding.value(type, from: text) { return value }
+    } catch {
+      throw FieldCodingError(path: codingPath, reason: error.reason)
+    }
+    throw mismatch("\(type)")
+  }
+}
+
+/// A value that is one value.
+struct SingleValueDecoder: SingleValueDecodingContainer {
+  let decoder: ValueDecoder
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  func decodeNil() -> Bool { decoder.value.isNull }
+  func decode(_ type: Bool.Type) throws -> Bool { try decoder.bool() }
+  func decode(_ type: String.Type) throws -> String { try decoder.string() }
+  func decode(_ type: Double.Type) throws -> Double { try decoder.double() }
+  func decode(_ type: Float.Type) throws -> Float { try decoder.float() }
+  func decode(_ type: Int.Type) throws -> Int { try decoder.integer(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try decoder.integer(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try decoder.integer(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try decoder.integer(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try decoder.integer(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { try decoder.integer(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try decoder.integer(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try decoder.integer(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try decoder.integer(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try decoder.integer(type) }
+  func decode<T: Decodable>(_ type: T.Type) throws -> T { try decoder.decode(type) }
+}

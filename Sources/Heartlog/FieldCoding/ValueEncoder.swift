@@ -1,0 +1,120 @@
+import HeartlogEvents
+
+/// Encodes one value, a field's or a nested one, into JSON.
+final class ValueEncoder: Encoder {
+  /// What the value asked for so far.
+  private enum Content {
+    case nothing
+    case scalar(JSONValue)
+    case array([Entry])
+    case object([(name: String, entry: Entry)])
+  }
+
+  private enum Entry {
+    case value(JSONValue)
+    case encoder(ValueEncoder)
+  }
+
+  let codingPath: [any CodingKey]
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+  private var content = Content.nothing
+
+  init(codingPath: [any CodingKey]) { self.codingPath = codingPath }
+
+  /// The value; nil where nothing was encoded.
+  var value: JSONValue? {
+    func value(_ entry: Entry) -> JSONValue {
+      switch entry {
+      case .value(let value): value
+      // A value that encodes nothing is an object without members, as for JSON encoders.
+      case .encoder(let encoder): encoder.value ?? .object([])
+      }
+    }
+    switch content {
+    case .nothing: return nil
+    case .scalar(let scalar): return scalar
+    case .array(let entries): return .array(entries.map(value))
+    case .object(let entries): return .object(entries.map { JSONMember($0.name, value($0.entry)) })
+    }
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if case .object = content {} else { content = .object([]) }
+    return KeyedEncodingContainer(KeyedValueEncoder<Key>(self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    if case .array = content {} else { content = .array([]) }
+    return UnkeyedValueEncoder(self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { SingleValueEncoder(self) }
+
+  // MARK: For the containers
+
+  var count: Int {
+    switch content {
+    case .array(let entries): entries.count
+    case .object(let entries): entries.count
+    case .nothing, .scalar: 0
+    }
+  }
+
+  func set(_ value: JSONValue) { content = .scalar(value) }
+
+  func set(_ value: JSONValue, for name: String) { append(.value(value), named: name) }
+
+  func append(_ value: JSONValue) { append(.value(value)) }
+
+  /// An encoder for a member's value.
+  func child(for key: some CodingKey) -> ValueEncoder {
+    let child = ValueEncoder(codingPath: codingPath + [key])
+    append(.encoder(child), named: key.stringValue)
+    return child
+  }
+
+  /// An encoder for the next element.
+  func nextChild() -> ValueEncoder {
+    let child = ValueEncoder(codingPath: codingPath + [FieldKey(intValue: count)])
+    append(.encoder(child))
+    return child
+  }
+
+  private func append(_ entry: Entry) {
+    guard case .array(var entries) = content else { return }
+    content = .nothing
+    entries.append(entry)
+    content = .array(entries)
+  }
+
+  private func append(_ entry: Entry, named name: String) {
+    guard case .object(var entries) = content else { return }
+    content = .nothing
+    entries.append((name, entry))
+    content = .object(entries)
+  }
+
+  // MARK: Values
+
+  static func json(_ value: some BinaryInteger) -> JSONValue {
+    Int64(exactly: value).map { .int64($0) } ?? .double(Double(value))
+  }
+
+  static func json(_ value: Double, at path: [any CodingKey]) throws(FieldCodingError) -> JSONValue {
+    guard let number = JSONValue.number(value) else {
+      throw FieldCodingError(path: path, reason: "a number that is not finite")
+    }
+    return number
+  }
+
+  static func json(_ value: some Encodable, at path: [any CodingKey]) throws -> JSONValue {
+    do {
+      if let text = try ScalarCoding.string(of: value) { return .string(text) }
+    } catch {
+      throw FieldCodingError(path: path, reason: error.reason)
+    }
+    let encoder = ValueEncoder(codingPath: path)
+    try value.encode(to: encoder)
+    return encoder.value ?? .object([])
+  }
+}
