@@ -1,1 +1,81 @@
-enum HeartlogCLIFloor {}
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The program `heartlog`, without its process.
+public enum HeartlogCLI {
+  /// Runs the program with this process's arguments and environment.
+  ///
+  /// - Returns: the exit code.
+  public static func runProcess() -> Int32 {
+    // A pipe that nobody reads any more shows as EPIPE where it is written to, and ends the command quietly.
+    signal(SIGPIPE, SIG_IGN)
+    let environment = Environment.ofProcess()
+    let output = Output.ofProcess(environment: environment)
+    do throws(CommandError) {
+      return run(arguments: try Environment.arguments(), environment: environment, output: output)
+    } catch {
+      return report(error, on: output, style: Style(isEnabled: false)).rawValue
+    }
+  }
+
+  /// Runs one command line: `arguments` are the words after the program's name.
+  ///
+  /// - Returns: the exit code.
+  public static func run(arguments: [String], environment: [String: String]) -> Int32 {
+    run(arguments: arguments, environment: environment, output: .ofProcess(environment: environment))
+  }
+
+  static func run(arguments: [String], environment: [String: String], output: Output) -> Int32 {
+    let style = Style(isEnabled: output.error.isTerminal && Style.isWanted(environment))
+    var exitCode: ExitCode
+    do {
+      exitCode = try dispatch(arguments, environment: environment, output: output)
+      try output.flush()
+    } catch OutputError.closed {
+      exitCode = .success
+    } catch let OutputError.failed(number) {
+      let reason = String(cString: strerror(number))
+      exitCode = report(
+        CommandError(.inputOutput, "the output cannot be written", at: reason), on: output, style: style)
+    } catch let error as CommandError {
+      exitCode = report(error, on: output, style: style)
+    } catch {
+      exitCode = report(CommandError(.inputOutput, "\(error)"), on: output, style: style)
+    }
+    return exitCode.rawValue
+  }
+
+  private static func dispatch(
+    _ arguments: [String], environment: [String: String], output: Output
+  ) throws -> ExitCode {
+    let parsed = try ArgumentParser(table: .heartlog).parse(arguments)
+    let context = CommandContext(
+      output: output, environment: environment, storeOption: parsed.store, isJSON: parsed.isJSON)
+    switch parsed.request {
+    case .version:
+      try output.line("heartlog \(Version.text)")
+      return .success
+    case .help(let topic):
+      try output.write(
+        HelpPage(table: .heartlog, style: context.style, width: context.width).text(topic))
+      return .success
+    case .command(let arguments):
+      guard let type = CommandTable.types.first(where: { $0.description.name == arguments.command.name })
+      else { throw CommandError.usage("there is no command \(Quoted(arguments.command.name))") }
+      return try type.init(arguments).run(context)
+    }
+  }
+
+  /// Tells standard error; what was printed before comes first.
+  private static func report(_ error: CommandError, on output: Output, style: Style) -> ExitCode {
+    // Output that fails now has nobody left to tell; the error at hand is what ends the command.
+    _ = try? output.flush()
+    output.errorLine("\(style(.failure, "heartlog:")) \(error.sentence)")
+    return error.exitCode
+  }
+}

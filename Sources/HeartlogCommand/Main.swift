@@ -1,1 +1,14 @@
-@main struct Main { static func main() {} }
+import HeartlogCLI
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@main
+struct Main {
+  static func main() { exit(HeartlogCLI.runProcess()) }
+}

@@ -1,0 +1,37 @@
+/// Why a command ended: what went wrong, where, and what to do next.
+struct CommandError: Error, Equatable, Sendable {
+  let exitCode: ExitCode
+  /// A phrase without its final full stop.
+  let what: String
+  /// A file, a line, a commit; nil where `what` says it all.
+  let place: String?
+  /// Whole sentences; nil where there is nothing to advise.
+  let hint: String?
+
+  init(_ exitCode: ExitCode, _ what: String, at place: String? = nil, hint: String? = nil) {
+    self.exitCode = exitCode
+    self.what = what
+    self.place = place
+    self.hint = hint
+  }
+
+  static func usage(_ what: String, hint: String? = nil) -> CommandError {
+    CommandError(.usage, what, hint: hint)
+  }
+
+  /// `what: where. what to do next`, free of control characters, since it may quote what was given.
+  var sentence: String {
+    var text = what
+    if let place { text += ": \(place)" }
+    text += "."
+    if let hint { text += " \(hint)" }
+    return DisplayText.visible(text)
+  }
+}
+
+extension CommandError {
+  /// For a command whose store is still being built.
+  static func notYetHere(_ command: CommandDescription) -> CommandError {
+    CommandError(.usage, "\(command.name) is not yet here")
+  }
+}

@@ -1,0 +1,36 @@
+/// `heartlog add`: makes an item a favorite.
+struct AddCommand: Command {
+  static let description = CommandDescription(
+    name: "add", group: .write, summary: "make an item a favorite",
+    arguments: [.library, .item, .fields], options: [.fields, .date],
+    paragraphs: [
+      "Writes one event, and the fields whose values differ from those held. What is a favorite already stays as it is, "
+        + "its date and its fields included, and nothing is written.",
+      "A field is written FIELD=text, or FIELD:=json for a number, true, false, null, a list or an object; whichever of = "
+        + "and := comes first decides. Quote what your shell would take apart.",
+    ],
+    examples: [
+      .init("heartlog add papers 2006.08594v1 title=\"Roaring bitmaps\"", "A paper with its title."),
+      .init(
+        "heartlog add cities 2950159 name=Berlin lat:=52.52 lon:=13.41", "Numbers are JSON, so they take :=."),
+      .init(
+        "heartlog add books 7f0e4e6a --fields '{\"title\":\"Solaris\",\"duration\":27000}'",
+        "All fields at once."),
+      .init("heartlog add breeds hound/1.jpg --date 2024-12-24", "A favorite since that day."),
+    ],
+    endings: [.init(.no, "It is a favorite already; nothing was written.")])
+
+  let library: String
+  let item: String
+  let fields: FieldArguments
+  let date: Moment?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    library = arguments.text(.library)
+    item = arguments.text(.item)
+    fields = try arguments.fields()
+    date = try arguments.moment(.date)
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+}

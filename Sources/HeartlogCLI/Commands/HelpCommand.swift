@@ -1,0 +1,21 @@
+/// `heartlog help`: the overview, or the page of one command.
+struct HelpCommand: Command {
+  private static let topic = Argument("COMMAND", .optional, .command, "The command to tell about.")
+
+  static let description = CommandDescription(
+    name: "help", group: .help, summary: "tell about heartlog, or about a command",
+    arguments: [topic],
+    paragraphs: ["Without COMMAND it lists all commands. \"heartlog COMMAND --help\" says the same."],
+    examples: [.init("heartlog help add", "How favorites are added.")])
+
+  private let topic: String?
+
+  init(_ arguments: Arguments) throws(CommandError) { topic = arguments.optionalText(Self.topic) }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let command = try topic.map { try CommandTable.heartlog.command(named: $0) }
+    let page = HelpPage(table: .heartlog, style: context.style, width: context.width)
+    try context.output.write(page.text(command))
+    return .success
+  }
+}

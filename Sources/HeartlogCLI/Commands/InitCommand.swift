@@ -1,0 +1,26 @@
+/// `heartlog init`: a new, empty store.
+struct InitCommand: Command {
+  private static let name = Option.value(
+    "name", "NAME", .text, "What people call this device. Without it, the host's name.")
+
+  static let description = CommandDescription(
+    name: "init", group: .store, summary: "make a new, empty store",
+    options: [name],
+    paragraphs: [
+      "Makes the folder that --store names, or $HEARTLOG_STORE, or one in your data directory, and gives this device an "
+        + "identity of its own in it. No other command ever makes a store."
+    ],
+    examples: [
+      .init("heartlog init", "A store in your data directory."),
+      .init(
+        "heartlog --store ~/favorites.heartlog init --name \"Kitchen tablet\"", "One elsewhere, with a name."),
+    ],
+    endings: [.init(.cannotCreate, "There is something at that place already, or the folder cannot be made.")]
+  )
+
+  let name: String?
+
+  init(_ arguments: Arguments) throws(CommandError) { name = arguments.text(Self.name) }
+
+  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+}

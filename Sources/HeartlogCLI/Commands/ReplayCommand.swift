@@ -1,0 +1,27 @@
+/// `heartlog replay`: the state, rebuilt from the log alone.
+struct ReplayCommand: Command {
+  private static let moment = Option.value(
+    "at", "WHEN", .moment, "As of then: a date means its end, an event itself and all before it.")
+
+  static let description = CommandDescription(
+    name: "replay", group: .check, summary: "rebuild every projection from the log alone",
+    options: [moment],
+    paragraphs: [
+      "Reads the log from its first event and compares what follows from it with what the store shows. With --at it shows "
+        + "what the store held then, and compares nothing."
+    ],
+    examples: [
+      .init("heartlog replay", "Does the log still say what the store shows?"),
+      .init("heartlog replay --at 2026-03-02", "The store as that day ended."),
+    ],
+    endings: [
+      .init(.no, "The log says something else than the store shows."),
+      .init(.badInput, "A part of the log is damaged."),
+    ])
+
+  let moment: Moment?
+
+  init(_ arguments: Arguments) throws(CommandError) { moment = try arguments.moment(Self.moment) }
+
+  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+}

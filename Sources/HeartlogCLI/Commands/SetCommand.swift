@@ -1,0 +1,32 @@
+/// `heartlog set`: writes fields of an item.
+struct SetCommand: Command {
+  static let description = CommandDescription(
+    name: "set", group: .write, summary: "write fields of an item, favorite or not",
+    arguments: [.library, .item, .fields], options: [.fields],
+    paragraphs: [
+      "Writes the fields whose values differ from those held, and leaves alone whether the item is a favorite. null clears "
+        + "a field."
+    ],
+    examples: [
+      .init("heartlog set books 7f0e4e6a currentPosition:=1834.5", "Where the listener is."),
+      .init("heartlog set settings playback playbackSpeed:=1.25", "A setting."),
+      .init("heartlog set papers 2006.08594v1 @note:=null", "Clear a note."),
+    ],
+    endings: [.init(.no, "The store holds these values already; nothing was written.")])
+
+  let library: String
+  let item: String
+  let fields: FieldArguments
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    library = arguments.text(.library)
+    item = arguments.text(.item)
+    fields = try arguments.fields()
+    guard !fields.isEmpty else {
+      throw .usage(
+        "set needs a field to write", hint: "Usage: \(Self.description.usage.joined(separator: " "))")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+}

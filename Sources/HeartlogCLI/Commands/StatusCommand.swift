@@ -1,0 +1,17 @@
+/// `heartlog status`: what the store holds.
+struct StatusCommand: Command {
+  static let description = CommandDescription(
+    name: "status", group: .store, summary: "show what the store holds: libraries, replicas, size, digest",
+    paragraphs: [
+      "The digest stands for all that is visible: two stores that show the same have the same digest, on any machine."
+    ],
+    examples: [
+      .init("heartlog status", "A page to read."),
+      .init("heartlog status --json", "One object for a program."),
+    ],
+    endings: [.init(.badInput, "A part of the store is damaged; what is sound is shown.")])
+
+  init(_ arguments: Arguments) throws(CommandError) {}
+
+  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+}

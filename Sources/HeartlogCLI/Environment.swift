@@ -1,0 +1,35 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The variables of the process's environment that this program reads.
+enum Environment {
+  static let names = ["HEARTLOG_STORE", "HOME", "XDG_DATA_HOME", "NO_COLOR", "TERM", "COLUMNS"]
+
+  static func ofProcess() -> [String: String] {
+    var values: [String: String] = [:]
+    for name in names {
+      if let value = getenv(name) { values[name] = String(cString: value) }
+    }
+    return values
+  }
+
+  /// The words after the program's name.
+  ///
+  /// Read from the bytes, since `CommandLine.arguments` would silently mend what is not UTF-8 into another id.
+  static func arguments() throws(CommandError) -> [String] {
+    var words: [String] = []
+    for index in 1..<max(1, Int(CommandLine.argc)) {
+      guard let bytes = CommandLine.unsafeArgv[index] else { break }
+      guard let word = String(validatingCString: bytes) else {
+        throw .usage("argument \(index) is not valid UTF-8", hint: "Names, ids and paths are UTF-8 text.")
+      }
+      words.append(word)
+    }
+    return words
+  }
+}

@@ -1,0 +1,26 @@
+/// What the process tells its caller. The numbers from 64 on are those of sysexits.h.
+enum ExitCode: Int32, CaseIterable, Sendable {
+  case success = 0
+  /// The question was understood and the answer is no: nothing to show, nothing to change, a difference found.
+  case no = 1
+  case usage = 64
+  case badInput = 65
+  case noStore = 66
+  case cannotCreate = 73
+  case inputOutput = 74
+  case tryAgain = 75
+
+  /// One line for the man page and the help.
+  var meaning: String {
+    switch self {
+    case .success: "It is done."
+    case .no: "The answer is no: nothing to show, nothing to change, or a difference was found."
+    case .usage: "The command line was not understood."
+    case .badInput: "The input or the store is damaged, or the store has a newer format."
+    case .noStore: "There is no such store or file."
+    case .cannotCreate: "The store or file cannot be created, or is read-only."
+    case .inputOutput: "Reading or writing failed, or the disk is full."
+    case .tryAgain: "Another process holds the store: try again."
+    }
+  }
+}

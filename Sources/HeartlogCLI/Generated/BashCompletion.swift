@@ -1,0 +1,113 @@
+/// Completion for bash, from 3.2 on (which macOS has), without the bash-completion package.
+struct BashCompletion: Sendable {
+  let table: CommandTable
+
+  var script: String {
+    """
+    # bash completion for heartlog. Load it with: source <(heartlog completions bash)
+
+    _heartlog_words() {
+      local IFS=$' \\n'
+      COMPREPLY=($(compgen -W "$1" -- "$2"))
+    }
+
+    _heartlog_paths() {
+      local IFS=$'\\n'
+      compopt -o filenames 2>/dev/null
+      COMPREPLY=($(compgen "$1" -- "$2"))
+    }
+
+    _heartlog() {
+      local current="${COMP_WORDS[COMP_CWORD]}" previous="" command="" word="" position=0 ended="" i
+      COMPREPLY=()
+      for ((i = 1; i < COMP_CWORD; i++)); do
+        word="${COMP_WORDS[i]}"
+        if [[ -n $previous ]]; then
+          previous=""
+        elif [[ -z $ended && $word == -- ]]; then
+          ended=1
+        elif [[ -z $ended && $word == -[!0-9.]* ]]; then
+          case "$command:$word" in
+            \(valuedPatterns)) previous="$word" ;;
+          esac
+        elif [[ -z $command ]]; then
+          command="$word"
+        else
+          position=$((position + 1))
+        fi
+      done
+      if [[ -n $previous ]]; then
+        case "$command:$previous" in
+    \(valueCases)
+        esac
+        return
+      fi
+      if [[ -z $ended && $current == -* ]]; then
+        case "$command" in
+    \(optionCases)
+        esac
+        return
+      fi
+      if [[ -z $command ]]; then
+        _heartlog_words "\(table.commands.map(\.name).joined(separator: " "))" "$current"
+        return
+      fi
+      case "$command:$position" in
+    \(argumentCases)
+      esac
+    }
+
+    complete -F _heartlog heartlog
+
+    """
+  }
+
+  private func patterns(_ scope: String, _ option: Option) -> [String] {
+    option.spellings.map { "\(scope):\($0)" }
+  }
+
+  private var valuedPatterns: String {
+    table.valuedOptions.flatMap { patterns($0.scope, $0.option) }.joined(separator: " | ")
+  }
+
+  private var valueCases: String {
+    table.valuedOptions.compactMap { scope, option in
+      option.value.flatMap { action($0.kind) }.map {
+        "      \(patterns(scope, option).joined(separator: " | "))) \($0) ;;"
+      }
+    }.joined(separator: "\n")
+  }
+
+  private var optionCases: String {
+    let globals = table.globalOptions.flatMap(\.spellings)
+    var cases = table.commands.filter { !$0.options.isEmpty }.map { command in
+      let words = (command.options.flatMap(\.spellings) + globals).joined(separator: " ")
+      return "      \(command.name)) _heartlog_words \"\(words)\" \"$current\" ;;"
+    }
+    cases.append("      *) _heartlog_words \"\(globals.joined(separator: " "))\" \"$current\" ;;")
+    return cases.joined(separator: "\n")
+  }
+
+  private var argumentCases: String {
+    table.commands.flatMap { command in
+      command.arguments.enumerated().compactMap { index, argument in
+        action(argument.kind).map { "    \(command.name):\(index)) \($0) ;;" }
+      }
+    }.joined(separator: "\n")
+  }
+
+  private func action(_ kind: ValueKind) -> String? {
+    switch kind {
+    case .library: words(ValueKind.libraries)
+    case .command: words(table.commands.map(\.name))
+    case .choice(let choices): words(choices)
+    case .file: "_heartlog_paths -f \"$current\""
+    case .directory: "_heartlog_paths -d \"$current\""
+    case .text, .item, .field, .json, .count, .moment, .date: nil
+    }
+  }
+
+  private func words(_ words: [String]) -> String {
+    "_heartlog_words \"\(words.joined(separator: " "))\" \"$current\""
+  }
+}

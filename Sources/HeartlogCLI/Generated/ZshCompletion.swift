@@ -1,0 +1,92 @@
+/// Completion for zsh: autoloaded from a folder in $fpath as `_heartlog`, or sourced.
+struct ZshCompletion: Sendable {
+  let table: CommandTable
+
+  var script: String {
+    """
+    #compdef heartlog
+    # zsh completion for heartlog. Load it with: source <(heartlog completions zsh)
+
+    _heartlog_commands() {
+      local -a commands=(
+    \(table.commands.map { "    \(quoted("\(escaped($0.name)):\($0.summary)"))" }.joined(separator: "\n"))
+      )
+      _describe -t commands command commands
+    }
+
+    _heartlog() {
+      local curcontext="$curcontext" state state_descr line
+      local -A opt_args
+      local -a globals=(
+    \(table.globalOptions.flatMap(specifications).map { "    \($0)" }.joined(separator: "\n"))
+      )
+      _arguments -C $globals '1: :_heartlog_commands' '*:: :->arguments' && return
+      [[ $state == arguments ]] || return
+      curcontext="${curcontext%:*}-$words[1]:"
+      case $words[1] in
+    \(table.commands.map(commandCase).joined(separator: "\n"))
+      esac
+    }
+
+    if [[ $funcstack[1] == _heartlog ]]; then
+      _heartlog "$@"
+    else
+      (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+      compdef _heartlog heartlog
+    fi
+
+    """
+  }
+
+  private func commandCase(_ command: CommandDescription) -> String {
+    let own = command.options.flatMap(specifications) + command.arguments.enumerated().map(specification)
+    return "    \(command.name))\n      _arguments $globals"
+      + own.map { " \\\n        \($0)" }.joined() + " ;;"
+  }
+
+  /// One a spelling, each excluding the others where the option is not to be repeated.
+  private func specifications(_ option: Option) -> [String] {
+    option.spellings.map { spelling in
+      let isOnce = option.value == nil || !option.isRepeatable
+      let prefix = isOnce ? "(\(option.spellings.joined(separator: " ")))" : "*"
+      let value = option.value.map { ":\(escaped($0.name)):\(action($0.kind))" } ?? ""
+      let suffix = option.value != nil && spelling.utf8.starts(with: "--".utf8) ? "=" : ""
+      return quoted("\(prefix)\(spelling)\(suffix)[\(bracketed(option.summary))]\(value)")
+    }
+  }
+
+  private func specification(_ index: Int, _ argument: Argument) -> String {
+    let position =
+      switch argument.presence {
+      case .required: "\(index + 1):"
+      case .optional: "\(index + 1)::"
+      case .variadic: "*:"
+      }
+    return quoted("\(position)\(escaped(argument.name)):\(action(argument.kind))")
+  }
+
+  private func action(_ kind: ValueKind) -> String {
+    switch kind {
+    case .library: words(ValueKind.libraries)
+    case .command: "_heartlog_commands"
+    case .choice(let choices): words(choices)
+    case .file: "_files"
+    case .directory: "_files -/"
+    case .text, .item, .field, .json, .count, .moment, .date: " "
+    }
+  }
+
+  private func words(_ words: [String]) -> String { "(\(words.joined(separator: " ")))" }
+
+  private func escaped(_ text: String) -> String {
+    text.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "\\:")
+  }
+
+  private func bracketed(_ text: String) -> String {
+    text.reduce(into: "") { $0 += "[]\\:".contains($1) ? "\\\($1)" : String($1) }
+  }
+
+  private func quoted(_ text: String) -> String {
+    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+  }
+}

@@ -1,0 +1,181 @@
+/// Reads a command line against a table.
+struct ArgumentParser: Sendable {
+  enum Request {
+    case help(CommandDescription?)
+    case version
+    case command(Arguments)
+  }
+
+  struct Result {
+    let request: Request
+    let store: String?
+    let isJSON: Bool
+  }
+
+  let table: CommandTable
+
+  /// Reads the words after the program's name. Asking for help or for the version wins over all that follows it,
+  /// and over what is missing.
+  func parse(_ words: [String]) throws(CommandError) -> Result {
+    var state = State(table: table, rest: words[...])
+    try state.readAll()
+    let request: Request
+    if state.has(.version) {
+      request = .version
+    } else if state.has(.help) {
+      request = .help(state.command)
+    } else if let command = state.command {
+      request = .command(try state.arguments(of: command))
+    } else {
+      request = .help(nil)
+    }
+    return Result(request: request, store: state.values[.store]?.first, isJSON: state.has(.json))
+  }
+
+  private struct State {
+    let table: CommandTable
+    var rest: ArraySlice<String>
+    var command: CommandDescription?
+    var positionals: [String] = []
+    var values: [Option: [String]] = [:]
+
+    /// The options that may stand where reading has come to.
+    var options: [Option] { (command?.options ?? []) + table.globalOptions }
+
+    func has(_ option: Option) -> Bool { values[option] != nil }
+
+    mutating func readAll() throws(CommandError) {
+      var optionsHaveEnded = false
+      while let word = rest.popFirst() {
+        if optionsHaveEnded || Self.isArgument(word) {
+          if command == nil {
+            command = try table.command(named: word)
+          } else {
+            positionals.append(word)
+          }
+        } else if word == "--" {
+          optionsHaveEnded = true
+        } else if word.utf8.starts(with: "--".utf8) {
+          try readLong(word)
+        } else {
+          try readShort(word)
+        }
+        if has(.help) || has(.version) {
+          // `--help add` asks for the page of add.
+          if command == nil, let next = rest.first(where: Self.isArgument) { command = table[next] }
+          return
+        }
+      }
+    }
+
+    /// `-` is standard input, and `-7` or `-.5` a number.
+    static func isArgument(_ word: String) -> Bool {
+      var bytes = word.utf8.makeIterator()
+      guard bytes.next() == UInt8(ascii: "-"), var next = bytes.next() else { return true }
+      if next == UInt8(ascii: ".") { next = bytes.next() ?? 0 }
+      return (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
+    }
+
+    mutating func readLong(_ word: String) throws(CommandError) {
+      let body = word.dropFirst(2)
+      let equals = body.utf8.firstIndex(of: UInt8(ascii: "="))
+      let name = body[..<(equals ?? body.endIndex)]
+      guard let option = options.first(where: { $0.long.map { $0 == name } ?? false }) else {
+        throw unknown("--\(name)")
+      }
+      let attached = equals.map { String(body[body.utf8.index(after: $0)...]) }
+      if option.value == nil {
+        if attached != nil { throw .usage("\(option.spelling) takes no value") }
+        try record("", for: option)
+      } else {
+        if let attached {
+          try record(attached, for: option)
+        } else {
+          try record(try nextValue(of: option), for: option)
+        }
+      }
+    }
+
+    /// `-f`, `-n 5`, `-n5`, and flags written together.
+    mutating func readShort(_ word: String) throws(CommandError) {
+      var letters = word.dropFirst()
+      while let letter = letters.popFirst() {
+        guard let option = options.first(where: { $0.short == letter }) else { throw unknown("-\(letter)") }
+        if option.value == nil {
+          try record("", for: option)
+        } else {
+          try record(letters.isEmpty ? try nextValue(of: option) : String(letters), for: option)
+          return
+        }
+      }
+    }
+
+    mutating func nextValue(of option: Option) throws(CommandError) -> String {
+      let value = option.value?.name ?? ""
+      guard let next = rest.first, next != "--" else { throw .usage("\(option.spelling) needs \(value)") }
+      // `--store --json` is a forgotten directory, not one of that name.
+      if options.contains(where: { $0.spellings.contains(next) }) {
+        throw .usage(
+          "\(option.spelling) needs \(value), and \(next) is an option",
+          hint: option.long.map { "To mean the text itself, write --\($0)=\(next)." })
+      }
+      rest.removeFirst()
+      return next
+    }
+
+    mutating func record(_ value: String, for option: Option) throws(CommandError) {
+      if !option.isRepeatable, has(option) { throw .usage("\(option.spelling) is given twice") }
+      try option.value?.kind.check(value, label: option.spelling)
+      values[option, default: []].append(value)
+    }
+
+    func unknown(_ spelling: String) -> CommandError {
+      let place = command.map { "\($0.name) has" } ?? "there is"
+      let hint: String
+      if let owner = table.commands.first(where: { $0.options.contains { $0.spellings.contains(spelling) } }),
+        command == nil
+      {
+        hint = "Options of \(owner.name) stand after it: heartlog \(owner.name) … \(spelling)"
+      } else {
+        let known = options.flatMap(\.spellings)
+        hint =
+          NearestMatch.hint(for: spelling, among: known)
+          ?? command.map { "\"heartlog help \($0.name)\" lists the options; -- ends them." }
+          ?? "\"heartlog help\" lists the options."
+      }
+      return .usage("\(place) no option \(Quoted(spelling))", hint: hint)
+    }
+
+    func arguments(of command: CommandDescription) throws(CommandError) -> Arguments {
+      let usage = "Usage: \(command.usage.joined(separator: " "))"
+      var rest = positionals[...]
+      var assigned: [Argument: [String]] = [:]
+      for argument in command.arguments {
+        let texts: [String]
+        if argument.presence == .variadic {
+          texts = Array(rest)
+          rest = []
+        } else if let text = rest.popFirst() {
+          texts = [text]
+        } else if argument.presence == .required {
+          throw .usage("\(command.name) needs \(missing(from: argument, in: command))", hint: usage)
+        } else {
+          texts = []
+        }
+        for text in texts { try argument.kind.check(text, label: argument.name) }
+        assigned[argument] = texts
+      }
+      if let surplus = rest.first {
+        let most = command.arguments.isEmpty ? "takes no argument" : "takes no more arguments"
+        throw .usage("\(command.name) \(most): \(Quoted(surplus))", hint: usage)
+      }
+      return Arguments(command: command, positionals: assigned, values: values)
+    }
+
+    /// `LIBRARY and ID`: what is required from `first` on.
+    private func missing(from first: Argument, in command: CommandDescription) -> String {
+      command.arguments.drop { $0 != first }.filter { $0.presence == .required }.map(\.name)
+        .joined(separator: " and ")
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/// Text as a terminal shows it, in columns.
+enum DisplayText {
+  /// The columns that `text` takes.
+  static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
+
+  /// The columns of one character: 0, 1 or 2.
+  static func width(_ character: Character) -> Int {
+    if character.isASCII { return (character.asciiValue ?? 0) >= 0x20 && character != "\u{7F}" ? 1 : 0 }
+    var widest = 0
+    for scalar in character.unicodeScalars {
+      // Variation selector 16 asks for the picture of what may be text, too.
+      if scalar.value == 0xFE0F, widest > 0 { return 2 }
+      widest = max(widest, width(scalar))
+    }
+    return widest
+  }
+
+  private static func width(_ scalar: Unicode.Scalar) -> Int {
+    switch scalar.properties.generalCategory {
+    case .control, .nonspacingMark, .enclosingMark, .surrogate: return 0
+    // The soft hyphen is the one format character that terminals show.
+    case .format: return scalar.value == 0xAD ? 1 : 0
+    default: return scalar.properties.isEmojiPresentation || isWide(scalar.value) ? 2 : 1
+    }
+  }
+
+  /// East Asian Width W and F (Unicode 16, EastAsianWidth.txt), blocks merged over their unassigned places;
+  /// pictures are known by their property.
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0x33FF,
+    0x3400...0x4DBF, 0x4DC0...0x4DFF, 0x4E00...0x9FFF, 0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
+    0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF,
+    0x1AFF0...0x1B2FF, 0x1D300...0x1D376, 0x1F200...0x1F265, 0x20000...0x2FFFD, 0x30000...0x3FFFD,
+  ]
+
+  private static func isWide(_ value: UInt32) -> Bool {
+    guard value >= wide[0].lowerBound else { return false }
+    return wide.contains { $0.contains(value) }
+  }
+
+  /// At most `columns` wide, the end replaced by … where it does not fit.
+  static func truncated(_ text: String, to columns: Int) -> String {
+    guard width(text) > columns else { return text }
+    guard columns > 0 else { return "" }
+    var result = ""
+    var used = 0
+    for character in text {
+      used += width(character)
+      if used > columns - 1 { break }
+      result.append(character)
+    }
+    return result + "…"
+  }
+
+  /// `text` without what would move the cursor, colour the screen or turn the direction of writing: line breaks
+  /// and tabs become spaces, other controls �.
+  static func visible(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n", "\t", "\r", "\u{2028}", "\u{2029}": result.append(" ")
+      default: result.append(isUnsafe(scalar) ? "\u{FFFD}" : scalar)
+      }
+    }
+    return String(result)
+  }
+
+  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

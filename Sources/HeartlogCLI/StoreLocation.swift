@@ -1,0 +1,32 @@
+/// Where the store is when nobody says otherwise.
+enum StoreLocation {
+  static let folderName = "favorites.heartlog"
+
+  /// `--store`, else `$HEARTLOG_STORE`, else the platform's data directory. An empty variable counts as unset.
+  static func directory(
+    option: String?, environment: [String: String]
+  ) throws(CommandError) -> String {
+    if let option { return option }
+    if let named = environment["HEARTLOG_STORE"], !named.isEmpty { return named }
+    #if canImport(Darwin)
+      let parts = ("Library/Application Support", "Heartlog")
+    #else
+      let parts = (".local/share", "heartlog")
+      // The base directory specification: a path that is not absolute is to be ignored.
+      if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+        return join(data, parts.1, folderName)
+      }
+    #endif
+    guard let home = environment["HOME"], !home.isEmpty else {
+      throw .usage(
+        "there is no home directory to find the store in", hint: "Name the store with --store DIR.")
+    }
+    return join(home, parts.0, parts.1, folderName)
+  }
+
+  private static func join(_ base: String, _ parts: String...) -> String {
+    var base = base[...]
+    while base.utf8.count > 1, base.hasSuffix("/") { base.removeLast() }
+    return parts.reduce(base == "/" ? "" : String(base)) { "\($0)/\($1)" }
+  }
+}

@@ -1,0 +1,34 @@
+/// The commands, and the options that stand before or after any of them. Parsing, help, completions and the man
+/// page all come from here.
+struct CommandTable: Sendable {
+  let commands: [CommandDescription]
+  let globalOptions: [Option]
+
+  /// The commands that this program has, in the order in which the help lists them within their groups.
+  static let types: [any Command.Type] = [
+    InitCommand.self, StatusCommand.self,
+    AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
+    ListCommand.self, ShowCommand.self, LogCommand.self,
+    ReplayCommand.self, VerifyCommand.self, SealCommand.self,
+    HelpCommand.self, CompletionsCommand.self, ManCommand.self,
+  ]
+
+  static let heartlog = CommandTable(
+    commands: types.map { $0.description },
+    globalOptions: [.store, .json, .version, .help])
+
+  subscript(name: String) -> CommandDescription? { commands.first { $0.name == name } }
+
+  /// The command called `name`, or a sentence with the nearest one.
+  func command(named name: String) throws(CommandError) -> CommandDescription {
+    if let command = self[name] { return command }
+    throw .usage(
+      "there is no command \(Quoted(name))",
+      hint: NearestMatch.hint(for: name, among: commands.map(\.name))
+        ?? "\"heartlog help\" lists the commands.")
+  }
+
+  func commands(in group: CommandDescription.Group) -> [CommandDescription] {
+    commands.filter { $0.group == group }
+  }
+}

@@ -1,0 +1,57 @@
+/// An option of a command: `--long VALUE`, `-s VALUE`, or a flag without a value.
+struct Option: Hashable, Sendable {
+  struct Value: Hashable, Sendable {
+    /// As the help shows it, in capitals.
+    let name: String
+    let kind: ValueKind
+  }
+
+  let long: String?
+  let short: Character?
+  /// nil for a flag.
+  let value: Value?
+  let isRepeatable: Bool
+  let summary: String
+
+  static func flag(_ long: String, short: Character? = nil, _ summary: String) -> Option {
+    Option(long: long, short: short, value: nil, isRepeatable: true, summary: summary)
+  }
+
+  static func value(
+    _ long: String? = nil, short: Character? = nil, _ name: String, _ kind: ValueKind,
+    isRepeatable: Bool = false, _ summary: String
+  ) -> Option {
+    precondition(long != nil || short != nil, "an option has a name")
+    return Option(
+      long: long, short: short, value: Value(name: name, kind: kind), isRepeatable: isRepeatable,
+      summary: summary)
+  }
+
+  /// The names as they are typed, the short one first.
+  var spellings: [String] { [short.map { "-\($0)" }, long.map { "--\($0)" }].compactMap { $0 } }
+
+  /// The name that messages use.
+  var spelling: String { long.map { "--\($0)" } ?? spellings[0] }
+
+  /// `-f, --follow` or `--limit N`.
+  var synopsis: String { spellings.joined(separator: ", ") + (value.map { " \($0.name)" } ?? "") }
+
+  /// `[--limit N]`, as the usage line shows it.
+  var usage: String { "[\(spelling)\(value.map { " \($0.name)" } ?? "")]\(isMany ? " …" : "")" }
+
+  private var isMany: Bool { isRepeatable && value != nil }
+}
+
+extension Option {
+  static let store = Option.value(
+    "store", "DIR", .directory,
+    "The store to work with. Without it $HEARTLOG_STORE, and then your data directory.")
+  static let json = Option.flag("json", "Print JSON, one object a line, for programs to read.")
+  static let version = Option.flag("version", "Print the version.")
+  static let help = Option.flag("help", short: "h", "Print help for heartlog, or for a command.")
+
+  static let fields = Option.value(
+    "fields", "JSON", .json, "Fields as one JSON object, alone or along with FIELD arguments.")
+  static let date = Option.value(
+    "date", "WHEN", .date, "The favorited date: RFC 3339, or a date in UTC. Without it, now.")
+}

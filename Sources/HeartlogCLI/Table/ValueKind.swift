@@ -1,0 +1,82 @@
+import HeartlogEvents
+
+/// What an argument or the value of an option may hold: checked when it is parsed, and completed by shells.
+enum ValueKind: Hashable, Sendable {
+  case text
+  case library
+  case item
+  case field
+  case json
+  /// A whole number from 0.
+  case count
+  /// A WHEN: RFC 3339, a date, or an event.
+  case moment
+  /// RFC 3339 or a date.
+  case date
+  case file
+  case directory
+  /// The name of a command.
+  case command
+  case choice([String])
+
+  /// The libraries that every store knows by name.
+  static let libraries = ["archives", "tracks", "papers", "cities", "breeds", "books", "settings"]
+
+  static let shells = ["bash", "zsh", "fish"]
+
+  /// Refuses what can never be a value of this kind. `label` names the argument in the message.
+  func check(_ text: String, label: String) throws(CommandError) {
+    switch self {
+    case .text, .json, .field, .command: break
+    case .library: try Self.checkLibrary(text)
+    case .item: try Self.checkItem(text)
+    case .count:
+      guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), Int(text) != nil
+      else { throw .usage("\(label) needs a whole number, not \(Quoted(text))") }
+    case .moment: _ = try Moment(text, label: label)
+    case .date:
+      if case .event = try Moment(text, label: label) {
+        throw .usage(
+          "\(label) needs a date or a time, not the event \(Quoted(text))", hint: Moment.timeHint)
+      }
+    case .file, .directory:
+      guard !text.isEmpty else { throw .usage("\(label) is empty") }
+    case .choice(let words):
+      guard words.contains(text) else {
+        let list = words.joined(separator: ", ")
+        throw .usage(
+          "\(label) is one of \(list), not \(Quoted(text))",
+          hint: NearestMatch.hint(for: text, among: words))
+      }
+    }
+  }
+
+  private static func checkLibrary(_ text: String) throws(CommandError) {
+    let isSound = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+        UInt8(ascii: "_"), UInt8(ascii: "."):
+        true
+      default: false
+      }
+    }
+    guard isSound, (1...Limits.libraryBytesMax).contains(text.utf8.count) else {
+      throw .usage(
+        "\(Quoted(text)) cannot name a library",
+        hint: "A library's name has 1 to \(Limits.libraryBytesMax) of a-z, 0-9, -, _ and the full stop.")
+    }
+  }
+
+  private static func checkItem(_ text: String) throws(CommandError) {
+    guard (1...Limits.itemBytesMax).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl)
+    else {
+      throw .usage(
+        text.isEmpty ? "the ID is empty" : "\(Quoted(text)) cannot be an ID",
+        hint: "An ID has 1 to \(Quantity.count(Limits.itemBytesMax)) bytes and no control characters.")
+    }
+  }
+
+  static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.generalCategory == .control
+  }
+}

@@ -1,0 +1,62 @@
+/// What a bar says at one moment.
+struct ProgressLine: Equatable, Sendable {
+  let label: String
+  let done: Int
+  /// nil where it is not known.
+  let total: Int?
+  /// Since the work began.
+  let seconds: Double
+
+  private static let barWidthMax = 30
+  private static let barWidthMin = 8
+
+  /// The line, at least one column narrower than `width`, so that no terminal wraps it. What matters least goes
+  /// first: the rate, the counts, the bar.
+  func text(width: Int) -> String {
+    let room = max(0, width - 1)
+    let numbers: [String]
+    if let total, total > 0 {
+      let counts = "\(Quantity.count(done)) of \(Quantity.count(total))"
+      numbers = [percentage(of: total), counts, remaining(of: total) ?? "", rate ?? ""]
+    } else {
+      numbers = [Quantity.count(done), rate ?? ""]
+    }
+    for count in stride(from: numbers.count, through: 1, by: -1) {
+      let tail = numbers.prefix(count).filter { !$0.isEmpty }.joined(separator: "  ")
+      let text = "\(label)  \(tail)"
+      let free = room - DisplayText.width(text)
+      guard free >= 0 else { continue }
+      guard let total, total > 0 else { return text }
+      if free >= Self.barWidthMin + 2 {
+        return "\(label)  \(bar(width: min(Self.barWidthMax, free - 2), total: total))  \(tail)"
+      }
+      if count == 1 { return text }
+    }
+    return DisplayText.truncated(label, to: room)
+  }
+
+  private func bar(width: Int, total: Int) -> String {
+    let filled = min(width, Int(Double(width) * fraction(of: total)))
+    return String(repeating: "━", count: filled) + String(repeating: "┄", count: width - filled)
+  }
+
+  private func fraction(of total: Int) -> Double { min(1, max(0, Double(done) / Double(total))) }
+
+  /// Rounded down, so that 100% is the end.
+  private func percentage(of total: Int) -> String {
+    let text = "\(Int(fraction(of: total) * 100))%"
+    return String(repeating: " ", count: 4 - text.utf8.count) + text
+  }
+
+  private var perSecond: Double? {
+    guard seconds > 0, done > 0 else { return nil }
+    return Double(done) / seconds
+  }
+
+  private var rate: String? { perSecond.map { "\(Quantity.count(Int($0.rounded())))/s" } }
+
+  private func remaining(of total: Int) -> String? {
+    guard let perSecond, done < total else { return nil }
+    return "\(Quantity.duration(seconds: Double(total - done) / perSecond)) left"
+  }
+}

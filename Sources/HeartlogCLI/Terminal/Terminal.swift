@@ -1,0 +1,63 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What the system knows about a file descriptor that people may be looking at.
+enum Terminal {
+  static let brokenPipe = EPIPE
+
+  static func sink(descriptor: Int32, environment: [String: String]) -> Output.Sink {
+    let columns = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    return Output.Sink(
+      write: { write($0, to: descriptor) },
+      isTerminal: isatty(descriptor) == 1,
+      width: { width(of: descriptor) ?? columns })
+  }
+
+  /// The columns that the terminal says it has.
+  private static func width(of descriptor: Int32) -> Int? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+
+  /// Writes all of `bytes`; nil, or the errno that stopped it.
+  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // `rest` is a slice of `bytes`, whose base is there since it is not empty.
+      let slice = UnsafeRawBufferPointer(rebasing: rest)
+      #if canImport(Darwin)
+        let count = Darwin.write(descriptor, slice.baseAddress, slice.count)
+      #elseif canImport(Musl)
+        let count = Musl.write(descriptor, slice.baseAddress, slice.count)
+      #else
+        let count = Glibc.write(descriptor, slice.baseAddress, slice.count)
+      #endif
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN:
+        // Somebody made the pipe non-blocking: wait until it takes more.
+        var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&ready, 1, -1)
+      default: return errno
+      }
+    }
+    return nil
+  }
+
+  /// Nanoseconds of a clock that never goes back.
+  static func monotonicNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}
