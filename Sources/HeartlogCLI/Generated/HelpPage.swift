@@ -44,8 +44,10 @@ struct HelpPage: Sendable {
   }
 
   private func page(_ command: CommandDescription) -> [String] {
-    var lines = ["\(style(.heading, "heartlog \(command.name)")): \(command.summary)", ""]
-    lines += usage(command)
+    let title = "heartlog \(command.name)"
+    var lines = Paragraph.lines("\(title): \(command.summary)", width: width)
+    if let first = lines.first { lines[0] = style(.heading, title) + first.dropFirst(title.count) }
+    lines += [""] + usage(command)
     for paragraph in command.paragraphs { lines += [""] + Paragraph.lines(paragraph, width: width) }
     if !command.arguments.isEmpty {
       lines += ["", style(.heading, "Arguments")]

@@ -20,7 +20,7 @@ struct ZshCompletion: Sendable {
       local -a globals=(
     \(table.globalOptions.flatMap(specifications).map { "    \($0)" }.joined(separator: "\n"))
       )
-      _arguments -C $globals '1: :_heartlog_commands' '*:: :->arguments' && return
+      _arguments -C -A '-*' $globals '1: :_heartlog_commands' '*:: :->arguments' && return
       [[ $state == arguments ]] || return
       curcontext="${curcontext%:*}-$words[1]:"
       case $words[1] in

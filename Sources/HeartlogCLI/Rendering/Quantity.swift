@@ -31,7 +31,7 @@ enum Quantity {
     let whole = bytes >> shift
     let unit = units[power - 1]
     guard whole < 10 else { return "\(whole) \(unit)" }
-    let tenths = ((bytes & ((1 << shift) - 1)) >> (shift - 10)) * 10 >> 10
+    let tenths = (((bytes & ((1 << shift) - 1)) >> (shift - 10)) * 10) >> 10
     return "\(whole).\(tenths) \(unit)"
   }
 

@@ -1,0 +1,163 @@
+import Testing
+
+@testable import HeartlogCLI
+
+@Suite("Reading a command line")
+struct ArgumentParserTests {
+  private func parse(_ words: String...) throws -> ArgumentParser.Result {
+    try ArgumentParser(table: .heartlog).parse(words)
+  }
+
+  private func arguments(_ words: [String]) throws -> Arguments {
+    guard case .command(let arguments) = try ArgumentParser(table: .heartlog).parse(words).request else {
+      throw CommandError.usage("no command")
+    }
+    return arguments
+  }
+
+  private func message(_ words: String...) -> String? {
+    do {
+      _ = try arguments(words)
+      return nil
+    } catch let error as CommandError {
+      #expect(error.exitCode == .usage)
+      return error.sentence
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test("global options stand before or after the command")
+  func globalOptions() throws {
+    for words in [
+      ["--store", "/s", "--json", "list", "books"], ["list", "--store=/s", "books", "--json"],
+      ["--json", "list", "books", "--store", "/s"],
+    ] {
+      let result = try ArgumentParser(table: .heartlog).parse(words)
+      #expect(result.store == "/s")
+      #expect(result.isJSON)
+      guard case .command(let arguments) = result.request else {
+        Issue.record("\(words) is no command")
+        continue
+      }
+      #expect(try ListCommand(arguments).library == "books")
+    }
+  }
+
+  @Test("the options of list arrive typed")
+  func list() throws {
+    let list = try ListCommand(
+      arguments(["list", "--all", "cities", "--order=id", "--limit", "7", "--match", "Sã o"]))
+    #expect(list.isAll && list.order == .id && list.limit == 7 && list.match == "Sã o")
+    let plain = try ListCommand(arguments(["list", "cities"]))
+    #expect(!plain.isAll && plain.order == .newest && plain.limit == nil && plain.match == nil)
+  }
+
+  @Test("a short option takes its value attached or apart, and flags are written together")
+  func shortOptions() throws {
+    #expect(try LogCommand(arguments(["log", "-n", "5"])).last == 5)
+    #expect(try LogCommand(arguments(["log", "-n5"])).last == 5)
+    let both = try LogCommand(arguments(["log", "-fn5", "books", "b1"]))
+    #expect(both.follows && both.last == 5 && both.library == "books" && both.item == "b1")
+  }
+
+  @Test("a repeatable option keeps all its values in order")
+  func repeatable() throws {
+    let log = try LogCommand(arguments(["log", "--replica", "phone", "--replica=3f"]))
+    #expect(log.replicas == ["phone", "3f"])
+  }
+
+  @Test("negative numbers and a hyphen alone are arguments", arguments: ["-7", "-.5", "-", "-0x"])
+  func hyphenArguments(word: String) throws {
+    #expect(try ShowCommand(arguments(["show", "cities", word])).item == word)
+  }
+
+  @Test("-- ends options, and a second one is an argument")
+  func doubleHyphen() throws {
+    #expect(try ShowCommand(arguments(["show", "--", "cities", "--json"])).item == "--json")
+    #expect(try ShowCommand(arguments(["show", "cities", "--", "--"])).item == "--")
+    #expect(try ShowCommand(arguments(["--", "show", "cities", "-x"])).item == "-x")
+  }
+
+  @Test("an equals sign in a value stays in it, and an empty value is one")
+  func attachedValues() throws {
+    #expect(try ListCommand(arguments(["list", "books", "--match=a=b"])).match == "a=b")
+    #expect(try ListCommand(arguments(["list", "books", "--match="])).match == "")
+    #expect(try ListCommand(arguments(["list", "books", "--match=--all"])).match == "--all")
+  }
+
+  @Test("apply reads standard input without FILE and with a hyphen")
+  func applyFile() throws {
+    #expect(try ApplyCommand(arguments(["apply"])).path == nil)
+    #expect(try ApplyCommand(arguments(["apply", "-"])).path == nil)
+    #expect(try ApplyCommand(arguments(["apply", "x.jsonl", "--ack"])).path == "x.jsonl")
+  }
+
+  @Test("help and version win over what is missing")
+  func helpWins() throws {
+    guard case .help(let topic) = try parse("add", "--help").request else {
+      Issue.record("no help")
+      return
+    }
+    #expect(topic?.name == "add")
+    guard case .help(let second) = try parse("-h", "log").request, case .help(nil) = try parse().request,
+      case .version = try parse("list", "--version").request
+    else {
+      Issue.record("no help")
+      return
+    }
+    #expect(second?.name == "log")
+  }
+
+  @Test("what is mistyped is answered with the nearest word")
+  func nearest() {
+    #expect(message("lst", "books")?.contains("Did you mean \"list\"?") == true)
+    #expect(message("toglge", "books")?.contains("Did you mean \"toggle\"?") == true)
+    #expect(message("comp")?.contains("Did you mean \"completions\"?") == true)
+    #expect(message("list", "books", "--limt", "3")?.contains("Did you mean \"--limit\"?") == true)
+    #expect(message("list", "books", "--order", "oldst")?.contains("Did you mean \"oldest\"?") == true)
+    #expect(message("frobnicate")?.contains("\"heartlog help\" lists the commands") == true)
+    #expect(message("completions", "fihs")?.contains("Did you mean \"fish\"?") == true)
+  }
+
+  @Test("an option before its command is told where it belongs")
+  func misplaced() {
+    #expect(message("--all", "list", "books")?.contains("stand after it") == true)
+  }
+
+  @Test(
+    "what cannot be meant is refused with exit code 64",
+    arguments: [
+      (["add"], "add needs LIBRARY and ID"), (["add", "books"], "add needs ID"),
+      (["status", "now"], "status takes no argument"), (["show", "a", "b", "c"], "takes no more arguments"),
+      (["list", "books", "--limit"], "--limit needs N"),
+      (["list", "books", "--limit", "-1"], "whole number"),
+      (["list", "books", "--limit", "99999999999999999999"], "whole number"),
+      (["list", "books", "--limit", "1", "--limit", "2"], "given twice"),
+      (["list", "books", "--all=yes"], "takes no value"), (["--store", "--json", "status"], "is an option"),
+      (["--store=", "status"], "--store is empty"), (["list", "A/b"], "cannot name a library"),
+      (["list", "a\u{7}"], "cannot name a library"), (["list", ""], "cannot name a library"),
+      (["list", String(repeating: "a", count: 65)], "cannot name a library"),
+      (["show", "books", ""], "the ID is empty"), (["show", "books", "a\nb"], "cannot be an ID"),
+      (["show", "books", String(repeating: "x", count: 1_000_000)], "cannot be an ID"),
+      (["set", "books", "b1"], "set needs a field"), (["add", "books", "b1", "title"], "is no field"),
+      (["add", "books", "b1", "--date", "3f:1"], "not the event"),
+      (["log", "--since", "yesterday"], "needs a time"), (["log", "-x"], "no option \"-x\""),
+    ])
+  func refused(words: [String], part: String) throws {
+    let captured = CapturedOutput()
+    let exitCode = HeartlogCLI.run(arguments: words, environment: [:], output: captured.output)
+    #expect(exitCode == 64)
+    #expect(captured.standard.isEmpty)
+    #expect(captured.error.contains(part), "\(captured.error)")
+    #expect(captured.error.utf8.count < 600, "a message is to be read")
+  }
+
+  @Test("the longest id and the longest library are accepted")
+  func limits() throws {
+    let item = String(repeating: "x", count: 4_096)
+    let library = String(repeating: "a", count: 64)
+    #expect(try ShowCommand(arguments(["show", library, item])).item == item)
+    #expect(message("show", library, item + "x") != nil)
+  }
+}

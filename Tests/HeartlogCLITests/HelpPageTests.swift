@@ -1,0 +1,188 @@
+import Testing
+
+@testable import HeartlogCLI
+
+@Suite("Help")
+struct HelpPageTests {
+  private let page = HelpPage(table: .heartlog, style: Style(isEnabled: false), width: 80)
+
+  @Test(
+    "every command has an example, a paragraph, and a page that fits the terminal",
+    arguments: [56, 64, 80, 100])
+  func everyPage(width: Int) {
+    let page = HelpPage(table: .heartlog, style: Style(isEnabled: false), width: width)
+    for command in CommandTable.heartlog.commands {
+      #expect(!command.examples.isEmpty && !command.paragraphs.isEmpty)
+      let text = page.text(command)
+      #expect(command.examples.allSatisfy { $0.line.contains("heartlog") && text.contains($0.line) })
+      #expect(command.options.allSatisfy { text.contains($0.synopsis) && text.contains($0.spelling) })
+      #expect(command.arguments.allSatisfy { text.contains("  \($0.name)") })
+      let exempt = Set(command.examples.map { "  \($0.line)" })
+      for line in text.split(separator: "\n") where !exempt.contains(String(line)) {
+        #expect(DisplayText.width(String(line)) <= width, "\(command.name): \(line)")
+      }
+    }
+  }
+
+  @Test("every example is a command line that parses")
+  func examplesParse() throws {
+    for command in CommandTable.heartlog.commands {
+      for example in command.examples {
+        let words = try ShellWords.of(example.line)
+        let parsed = try ArgumentParser(table: .heartlog).parse(words)
+        guard case .command(let arguments) = parsed.request else {
+          Issue.record("\(example.line) is no command")
+          continue
+        }
+        #expect(arguments.command.name == command.name, "\(example.line)")
+        let type = try #require(CommandTable.types.first { $0.description.name == command.name })
+        _ = try type.init(arguments)
+      }
+    }
+  }
+
+  @Test("names, options and spellings are unique, and only a last argument is variadic")
+  func soundTable() {
+    let table = CommandTable.heartlog
+    #expect(Set(table.commands.map(\.name)).count == table.commands.count)
+    for command in table.commands {
+      let spellings = (command.options + table.globalOptions).flatMap(\.spellings)
+      #expect(Set(spellings).count == spellings.count, "\(command.name)")
+      #expect(Set(command.arguments.map(\.name)).count == command.arguments.count)
+      #expect(command.arguments.dropLast().allSatisfy { $0.presence != .variadic })
+      #expect(!command.summary.hasSuffix("."))
+    }
+  }
+
+  @Test("heartlog alone lists the commands by task")
+  func overview() {
+    let golden = """
+      ♥ heartlog: favorites that remember
+
+      Usage: heartlog [--store DIR] [--json] COMMAND …
+
+      Store
+        init         make a new, empty store
+        status       show what the store holds: libraries, replicas, size, digest
+
+      Write
+        add          make an item a favorite
+        toggle       flip whether an item is a favorite
+        remove       make an item a favorite no longer
+        set          write fields of an item, favorite or not
+        apply        carry out operations from a file or a pipe, one a line
+
+      Read
+        list         list the favorites of a library
+        show         show an item: whether it is a favorite, since when, its fields
+        log          show what happened, oldest first
+
+      Check and care
+        replay       rebuild every projection from the log alone
+        verify       check every byte of the log
+        seal         compress the log's open end into sealed segments
+
+      Help
+        help         tell about heartlog, or about a command
+        completions  print a script that completes commands in your shell
+        man          print the man page, for man or for a file in your MANPATH
+
+      Options, before or after a command
+        --store DIR  The store to work with. Without it $HEARTLOG_STORE, and then your
+                     data directory.
+        --json       Print JSON, one object a line, for programs to read.
+        --version    Print the version.
+        -h, --help   Print help for heartlog, or for a command.
+
+      To begin
+        heartlog init
+        heartlog toggle cities 2950159 name=Berlin country=DE
+        heartlog list cities
+        heartlog log
+
+      "heartlog help COMMAND" tells more, with examples.
+
+      """
+    #expect(page.text(nil) == golden)
+    let run = CapturedOutput.run()
+    #expect(run.exitCode == 0 && run.standard == golden && run.error.isEmpty)
+  }
+
+  @Test("the page of a command shows usage, arguments, options, examples and exit codes")
+  func remove() {
+    let golden = """
+      heartlog set: write fields of an item, favorite or not
+
+      Usage: heartlog set LIBRARY ID [FIELD=text | FIELD:=json …] [--fields JSON]
+
+      Writes the fields whose values differ from those held, and leaves alone whether
+      the item is a favorite. null clears a field.
+
+      Arguments
+        LIBRARY  One of archives, tracks, papers, cities, breeds, books and settings,
+                 or a name of your own.
+        ID       The item's id, as its library writes it.
+        FIELD    A field to write: = takes the rest as text, := takes it as JSON (a
+                 number, true, null, a list …).
+
+      Options
+        --fields JSON  Fields as one JSON object, alone or along with FIELD arguments.
+
+      Examples
+        # Where the listener is.
+        heartlog set books 7f0e4e6a currentPosition:=1834.5
+        # A setting.
+        heartlog set settings playback playbackSpeed:=1.25
+        # Clear a note.
+        heartlog set papers 2006.08594v1 @note:=null
+
+      Exit codes
+        1  The store holds these values already; nothing was written.
+
+      Options of every command: --store, --json, --version, --help (see "heartlog
+      help").
+
+      """
+    #expect(CapturedOutput.run("help", "set").standard == golden)
+    #expect(CapturedOutput.run("set", "--help").standard == golden)
+    #expect(CapturedOutput.run("-h", "set").standard == golden)
+  }
+
+  @Test("help on what is no command says so")
+  func unknownTopic() {
+    let run = CapturedOutput.run("help", "serch")
+    #expect(run.exitCode == 64 && run.error.contains("there is no command \"serch\""))
+  }
+
+  @Test("the version is printed")
+  func version() {
+    #expect(CapturedOutput.run("--version").standard == "heartlog \(Version.text)\n")
+  }
+}
+
+/// Takes an example apart as a shell would, as far as examples go: quotes, a pipe, a redirection, `<( )`.
+enum ShellWords {
+  static func of(_ line: String) throws -> [String] {
+    var words: [String] = []
+    var word: String?
+    var quote: Character?
+    for character in line {
+      if let open = quote {
+        if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+      } else if character == "'" || character == "\"" {
+        quote = character
+        word = word ?? ""
+      } else if character == " " {
+        if let finished = word { words.append(finished) }
+        word = nil
+      } else if character == ")" {
+        continue
+      } else {
+        word = (word ?? "") + String(character)
+      }
+    }
+    if let finished = word { words.append(finished) }
+    let start = try #require(words.lastIndex { $0.hasSuffix("heartlog") && !$0.contains("/") })
+    return Array(words[(start + 1)...].prefix { $0 != "|" && $0 != ">" })
+  }
+}

@@ -1,0 +1,99 @@
+import Testing
+
+@testable import HeartlogCLI
+
+@Suite("Rendering")
+struct RenderingTests {
+  @Test(
+    "text takes the columns that a terminal gives it",
+    arguments: [
+      ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("東京", 4), ("서울", 4), ("ｱ", 1), ("Ａ", 2), ("😀", 2),
+      ("👨‍👩‍👧", 2),
+      ("🇩🇪", 2), ("♥", 1), ("♥\u{FE0F}", 2), ("\u{200B}", 0), ("a\u{AD}", 2), ("ไทย", 3), ("नि", 1), ("…", 1),
+      ("\t", 0),
+    ])
+  func width(text: String, columns: Int) {
+    #expect(DisplayText.width(text) == columns)
+  }
+
+  @Test("what is too long is cut between characters, and never wider than asked")
+  func truncation() {
+    #expect(DisplayText.truncated("Berlin", to: 6) == "Berlin")
+    #expect(DisplayText.truncated("Berlin", to: 5) == "Berl…")
+    #expect(DisplayText.truncated("東京都", to: 4) == "東…")
+    #expect(DisplayText.truncated("e\u{301}e\u{301}e\u{301}", to: 2) == "e\u{301}…")
+    for text in ["a東b京c", "👨‍👩‍👧x👨‍👩‍👧", "plain"] {
+      for columns in 0...8 { #expect(DisplayText.width(DisplayText.truncated(text, to: columns)) <= columns) }
+    }
+  }
+
+  @Test("what would move the cursor, colour the screen or turn the writing is not shown as such")
+  func controls() {
+    #expect(DisplayText.visible("a\nb\tc") == "a b c")
+    #expect(
+      DisplayText.visible("\u{1B}[2Jx\u{9B}y\u{202E}z\u{7F}") == "\u{FFFD}[2Jx\u{FFFD}y\u{FFFD}z\u{FFFD}")
+    #expect(DisplayText.visible("Łódź 東京 👨‍👩‍👧") == "Łódź 東京 👨‍👩‍👧")
+    #expect(!CommandError.usage("bad \u{1B}[31m").sentence.contains("\u{1B}"))
+  }
+
+  @Test("columns are aligned by what is seen")
+  func table() {
+    var table = Table([
+      .init(title: "City", isFlexible: true), .init(title: "Events", alignment: .right), .init(),
+    ])
+    table.add([.init("東京"), .init("7"), .init("")])
+    table.add([.init("Berlin"), .init("1,234"), .init("x")])
+    #expect(
+      table.lines(style: Style(isEnabled: false)) == [
+        "City    Events", "東京         7", "Berlin   1,234  x",
+      ])
+  }
+
+  @Test("a table is cut to the terminal at its widest flexible columns")
+  func fittedTable() {
+    var table = Table([.init(), .init(isFlexible: true), .init(isFlexible: true)])
+    table.add([
+      .init("id-1"), .init(String(repeating: "a", count: 30)), .init(String(repeating: "b", count: 12)),
+    ])
+    for width in 20...60 {
+      let lines = table.lines(style: Style(isEnabled: false), width: width)
+      #expect(DisplayText.width(lines[0]) <= width)
+      #expect(lines[0].hasPrefix("id-1  aaaaa"))
+    }
+    #expect(
+      table.lines(style: Style(isEnabled: false), width: 32) == ["id-1  aaaaaaaaaaa…  bbbbbbbbbbbb"])
+    #expect(DisplayText.width(table.lines(style: Style(isEnabled: false))[0]) == 50)
+  }
+
+  @Test("colour changes no width, and is there only when it is wanted")
+  func colour() {
+    var table = Table([.init(), .init()])
+    table.add([.init("♥", .favorite), .init("x")])
+    table.add([.init("♡♡", .faint), .init("y")])
+    #expect(
+      table.lines(style: Style(isEnabled: true)) == [
+        "\u{1B}[31m♥\u{1B}[0m   x", "\u{1B}[2m♡♡\u{1B}[0m  y",
+      ])
+    #expect(Style(isEnabled: true).heart(true) == "\u{1B}[31m♥\u{1B}[0m")
+    #expect(Style(isEnabled: false).heart(false) == "♡")
+    #expect(Style.isWanted([:]) && Style.isWanted(["NO_COLOR": "", "TERM": "xterm"]))
+    #expect(!Style.isWanted(["NO_COLOR": "1"]) && !Style.isWanted(["TERM": "dumb"]))
+  }
+
+  @Test("numbers, sizes, spans and dates are written for people")
+  func quantities() {
+    #expect(Quantity.count(0) == "0" && Quantity.count(999) == "999" && Quantity.count(1_000) == "1,000")
+    #expect(Quantity.count(-1_234_567) == "-1,234,567" && Quantity.count(UInt64.max).hasPrefix("18,446,"))
+    #expect(Quantity.count(Int.min) == "-9,223,372,036,854,775,808")
+    #expect(Quantity.count(1, "event") == "1 event" && Quantity.count(2, "city", "cities") == "2 cities")
+    #expect(Quantity.size(bytes: 1) == "1 byte" && Quantity.size(bytes: 1_023) == "1023 bytes")
+    #expect(Quantity.size(bytes: 1_536) == "1.5 KiB" && Quantity.size(bytes: 1_048_575) == "1023 KiB")
+    #expect(Quantity.size(bytes: 12 << 20) == "12 MiB" && Quantity.size(bytes: .max) == "15 EiB")
+    #expect(Quantity.duration(seconds: 0.2) == "1 s" && Quantity.duration(seconds: 125) == "2 min 05 s")
+    #expect(
+      Quantity.duration(seconds: 3_600) == "1 h 00 min" && Quantity.duration(seconds: 1e9) == "11574 d 01 h")
+    #expect(Quantity.duration(seconds: .infinity) == Quantity.duration(seconds: 1e300))
+    #expect(Quantity.date(1_772_435_700_999) == "2026-03-02 07:15")
+    #expect(Quantity.date(-1) == "1969-12-31 23:59")
+  }
+}
