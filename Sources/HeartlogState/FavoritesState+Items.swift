@@ -16,15 +16,13 @@ extension FavoritesState {
 
   /// An item, a tombstone too; nil where it was never written to.
   public func item(_ id: String, in library: String) -> ItemState? {
-    guard let table = table(of: library), let slot = id.withBytes({ table.find($0) }),
-      table.items[Int(slot.index)].wasWritten
-    else { return nil }
-    return table.state(of: slot, names: fieldNames)
+    guard let (table, slot) = find(id, in: library), tables[table].items[slot].wasWritten else { return nil }
+    return tables[table].state(of: ItemSlot(index: Int32(slot)), names: fieldNames)
   }
 
   public func isFavorite(_ id: String, in library: String) -> Bool {
-    guard let table = table(of: library), let slot = id.withBytes({ table.find($0) }) else { return false }
-    return table.items[Int(slot.index)].isFavorite
+    guard let (table, slot) = find(id, in: library) else { return false }
+    return tables[table].items[slot].isFavorite
   }
 
   /// Every item that was ever written to, tombstones too, in no order that means anything. Made one at a time.
@@ -54,6 +52,14 @@ extension FavoritesState {
     return (favorites.slots + others.slots).map { table.state(of: $0, names: fieldNames) }
   }
 
+  /// Where an item is, without a copy of its table, which would cost more than the look-up.
+  private func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
+    guard let number = libraryNames.find(library), let slot = tables[Int(number)].ids.find(id) else {
+      return nil
+    }
+    return (Int(number), Int(slot))
+  }
+
   func table(of library: String) -> ItemTable? {
     libraryNames.find(library).map { tables[Int($0)] }
   }
@@ -63,16 +69,15 @@ extension FavoritesState {
 extension FavoritesState {
   /// The write that an item's membership shows; nil where it was never written.
   public func membershipPosition(of id: String, in library: String) -> EventPosition? {
-    guard let table = table(of: library), let slot = id.withBytes({ table.find($0) }) else { return nil }
-    return replicas.eventPosition(of: table.items[Int(slot.index)].membership)
+    guard let (table, slot) = find(id, in: library) else { return nil }
+    return replicas.eventPosition(of: tables[table].items[slot].membership)
   }
 
   /// The write that a field shows, a null too; nil where it was never written.
   public func position(ofField name: String, of id: String, in library: String) -> EventPosition? {
-    guard let table = table(of: library), let slot = id.withBytes({ table.find($0) }),
-      let name = fieldNames.find(name)
-    else { return nil }
-    let index = table.fieldIndex(of: slot, name: FieldNameSlot(index: name))
-    return index < 0 ? nil : replicas.eventPosition(of: table.fields[index].position)
+    guard let (table, slot) = find(id, in: library), let name = fieldNames.find(name) else { return nil }
+    let item = ItemSlot(index: Int32(slot))
+    let index = tables[table].fieldIndex(of: item, name: FieldNameSlot(index: name))
+    return index < 0 ? nil : replicas.eventPosition(of: tables[table].fields[index].position)
   }
 }

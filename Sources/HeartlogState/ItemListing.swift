@@ -15,17 +15,18 @@ struct ItemListing {
     of table: ItemTable, order: ListOrder, limit: Int? = nil, where isIncluded: (Int, ItemTable.Item) -> Bool
   ) {
     let limit = max(0, limit ?? .max)
+    let ids = table.ids
     func rank(_ slot: Int32) -> UInt64 {
       // Flipping the sign bit orders signed numbers as unsigned ones.
       let date = UInt64(bitPattern: table.items[Int(slot)].favoritedDate) ^ 1 << 63
       return switch order {
       case .newestFirst: ~date
       case .oldestFirst: date
-      case .byID: table.ids.withBytes(of: slot) { $0.prefix }
+      case .byID: ids.withBytes(of: slot) { $0.prefix }
       }
     }
     func precedes(_ a: Key, _ b: Key) -> Bool {
-      a.rank != b.rank ? a.rank < b.rank : table.ids.precedes(a.slot, b.slot)
+      a.rank != b.rank ? a.rank < b.rank : ids.precedes(a.slot, b.slot)
     }
 
     var keys: [Key] = []

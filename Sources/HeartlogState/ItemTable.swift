@@ -116,28 +116,27 @@ struct ItemTable: Sendable {
     if count > Self.chainedFieldsMax + 1 {
       wideFields[FieldKey(item: item, name: name)] = new
     } else if count == Self.chainedFieldsMax + 1 {
-      for field in fieldIndices(of: item) {
-        wideFields[FieldKey(item: item, name: fields[field].name)] = Int32(field)
+      var field = new
+      while field >= 0 {
+        wideFields[FieldKey(item: item, name: fields[Int(field)].name)] = field
+        field = fields[Int(field)].next
       }
     }
   }
 
-  /// Where in `fields` an item's are, the nulls among them, in no order that means anything.
-  func fieldIndices(of item: ItemSlot) -> [Int] {
-    var indices: [Int] = []
-    var index = Int(items[Int(item.index)].firstField)
-    while index >= 0 {
-      indices.append(index)
-      index = Int(fields[index].next)
-    }
-    return indices
-  }
-
   /// Where in `fields` those of an item's are that hold a value, by the bytes of their names.
   func heldFieldIndices(of item: ItemSlot, names: KeyTable) -> [Int] {
-    guard items[Int(item.index)].heldCount > 0 else { return [] }
-    return fieldIndices(of: item).filter { !fields[$0].value.isNull }
-      .sorted { names.precedes(fields[$0].name.index, fields[$1].name.index) }
+    let count = Int(items[Int(item.index)].heldCount)
+    guard count > 0 else { return [] }
+    var held: [Int] = []
+    held.reserveCapacity(count)
+    var index = Int(items[Int(item.index)].firstField)
+    while index >= 0 {
+      if !fields[index].value.isNull { held.append(index) }
+      index = Int(fields[index].next)
+    }
+    if count > 1 { held.sort { names.precedes(fields[$0].name.index, fields[$1].name.index) } }
+    return held
   }
 
   func state(of item: ItemSlot, names: KeyTable) -> ItemState {

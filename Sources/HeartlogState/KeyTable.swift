@@ -1,24 +1,41 @@
 /// Byte strings, numbered from 0 in the order of their arrival: a name is stored once and is a small integer
 /// from then on.
 ///
-/// Open addressing with linear probing over (hash, number) pairs of eight bytes; the bytes of all keys lie in one
-/// arena. A Dictionary keyed by String costs several times as much at each event, and takes canonically
-/// equivalent texts for one key.
+/// Open addressing with linear probing over (hash, number) pairs of eight bytes; keys up to 24 bytes, which most
+/// ids are, lie in a dense table of their own, so that a look-up touches two places in memory. A Dictionary keyed
+/// by String costs several times as much at each event, and takes canonically equivalent texts for one key.
 struct KeyTable: Sendable {
+  private struct Key: Sendable {
+    static let inlineBytesMax = 24
+
+    /// The key's bytes in their order, zeros after them; of a longer key, its offset in the arena and zeros.
+    var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+    var count: Int
+
+    var isInline: Bool { count <= Self.inlineBytesMax }
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+      count = bytes.count
+      // Within `words`: an inline key has at most their 24 bytes.
+      if isInline { Swift.withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) } }
+    }
+  }
+
   /// A power of two of them, or none. 0 is free; else the hash in the high half, the number plus one in the low.
   private var entries: [UInt64] = []
+  /// By number.
+  private var keys: [Key] = []
+  /// The bytes of the keys that do not fit into a `Key`, one after the other.
   private var arena: [UInt8] = []
-  /// Key i is `arena[bounds[i]..<bounds[i + 1]]`.
-  private var bounds: [Int] = [0]
   /// Random, so that nobody who chooses ids can make them collide.
   private let seed = UInt64.random(in: .min ... .max)
 
   /// How many keys there are.
-  var count: Int { bounds.count - 1 }
+  var count: Int { keys.count }
 
   /// Makes room for `count` keys in all.
   mutating func reserve(_ count: Int) {
-    bounds.reserveCapacity(count + 1)
+    keys.reserveCapacity(count)
     var capacity = max(16, entries.count)
     while capacity / 4 * 3 < count { capacity *= 2 }
     if capacity > entries.count { rehash(into: capacity) }
@@ -27,7 +44,7 @@ struct KeyTable: Sendable {
   /// The number of a key; nil where it is not there.
   func find(_ key: UnsafeRawBufferPointer) -> Int32? {
     guard !entries.isEmpty else { return nil }
-    let entry = entries[place(of: key, hash: hash(of: key))]
+    let entry = entries[place(of: key, as: Key(key), hash: hash(of: key))]
     return entry == 0 ? nil : Int32(truncatingIfNeeded: entry) - 1
   }
 
@@ -36,11 +53,15 @@ struct KeyTable: Sendable {
     // At most three quarters full: a search always meets a free place.
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
     let hash = hash(of: key)
-    let place = place(of: key, hash: hash)
+    var new = Key(key)
+    let place = place(of: key, as: new, hash: hash)
     if entries[place] != 0 { return Int32(truncatingIfNeeded: entries[place]) - 1 }
     let number = Int32(count)
-    arena.append(contentsOf: key)
-    bounds.append(arena.count)
+    if !new.isInline {
+      new.words.0 = UInt64(arena.count)
+      arena.append(contentsOf: key)
+    }
+    keys.append(new)
     entries[place] = UInt64(hash) << 32 | UInt64(number + 1)
     return number
   }
@@ -50,8 +71,16 @@ struct KeyTable: Sendable {
 
   /// The bytes of key `number`, for the length of the call.
   func withBytes<R>(of number: Int32, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    let range = bounds[Int(number)]..<bounds[Int(number) + 1]
-    return try arena.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    let key = keys[Int(number)]
+    guard key.isInline else {
+      let start = Int(key.words.0)
+      return try arena.withUnsafeBytes {
+        try body(UnsafeRawBufferPointer(rebasing: $0[start..<start + key.count]))
+      }
+    }
+    return try Swift.withUnsafeBytes(of: key.words) {
+      try body(UnsafeRawBufferPointer(rebasing: $0[..<key.count]))
+    }
   }
 
   /// Key `number` as a string.
@@ -63,16 +92,20 @@ struct KeyTable: Sendable {
   }
 
   /// Where the key is, or the free place where it would go.
-  private func place(of key: UnsafeRawBufferPointer, hash: UInt32) -> Int {
+  private func place(of bytes: UnsafeRawBufferPointer, as key: Key, hash: UInt32) -> Int {
     let mask = entries.count - 1
     var place = Int(hash) & mask
     while true {
       let entry = entries[place]
       if entry == 0 { return place }
-      if UInt32(truncatingIfNeeded: entry >> 32) == hash,
-        withBytes(of: Int32(truncatingIfNeeded: entry) - 1, { $0.hasSameBytes(as: key) })
-      {
-        return place
+      if UInt32(truncatingIfNeeded: entry >> 32) == hash {
+        let number = Int32(truncatingIfNeeded: entry) - 1
+        let other = keys[Int(number)]
+        if other.count == key.count,
+          key.isInline ? other.words == key.words : withBytes(of: number, { $0.hasSameBytes(as: bytes) })
+        {
+          return place
+        }
       }
       place = (place + 1) & mask
     }

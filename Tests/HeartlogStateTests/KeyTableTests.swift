@@ -13,7 +13,7 @@ struct KeyTableTests {
     var model: [[UInt8]: Int32] = [:]
     #expect(table.find("") == nil)
     for _ in 0..<20_000 {
-      let length = Int.random(in: 0...20, using: &generator)
+      let length = Int.random(in: 0...40, using: &generator)
       let key = (0..<length).map { _ in UInt8.random(in: 0...(length < 4 ? 3 : 255), using: &generator) }
       let found = key.withUnsafeBytes { table.find($0) }
       #expect(found == model[key])
