@@ -46,13 +46,13 @@ public struct Commit: Hashable, Sendable {
 
   /// The sequence number of the commit after this one.
   public var nextSequence: SequenceNumber {
-    SequenceNumber(rawValue: firstSequence.rawValue + UInt64(records.count))
+    SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(records.count))
   }
 
   /// The identity of the event at `index` in `records`.
   public func eventID(at index: Int) -> EventID {
     EventID(
-      replica: replica, sequence: SequenceNumber(rawValue: firstSequence.rawValue + UInt64(index)))
+      replica: replica, sequence: SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(index)))
   }
 
   /// The place of this commit in the total order of all commits of all replicas.

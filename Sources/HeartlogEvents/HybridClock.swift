@@ -42,6 +42,7 @@ public struct HybridClock: Sendable {
   ///
   /// - Returns: nil where the stamp would pass the year 2999.
   public mutating func next(wallTime: Milliseconds) -> HybridTimestamp? {
+    guard last < .last else { return nil }
     let stamp = max(
       HybridTimestamp(rawValue: last.rawValue + 1), HybridTimestamp(milliseconds: wallTime))
     guard stamp <= .last else { return nil }

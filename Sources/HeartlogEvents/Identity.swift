@@ -62,7 +62,7 @@ public struct CommitNumber: RawRepresentable, Hashable, Sendable, Comparable, Cu
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The number after this one.
-  public var next: CommitNumber { CommitNumber(rawValue: rawValue + 1) }
+  public var next: CommitNumber { CommitNumber(rawValue: rawValue &+ 1) }
 
   public static func < (a: CommitNumber, b: CommitNumber) -> Bool { a.rawValue < b.rawValue }
   public var description: String { String(rawValue) }

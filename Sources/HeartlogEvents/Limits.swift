@@ -12,6 +12,11 @@ public enum Limits {
   public static let commitEventsMax = 50_000
   /// Bytes of a commit in row encoding, before compression.
   public static let commitBytesMax = 16 << 20
+  public static let blockEventsMax = 50_000
+  /// Bytes of the row encodings of a block's commits.
+  public static let blockRowBytesMax = 16 << 20
+  /// Bytes of a block's columns, before compression.
+  public static let blockColumnsBytesMax = 64 << 20
   /// Entries of a vector of heads, in a commit or at the start of a block.
   public static let headsMax = 4_096
   /// The highest commit number and the highest sequence number: 2^53 - 1.

@@ -1,7 +1,7 @@
 extension CanonicalJSON {
   /// Takes what a log holds: text that must be canonical already.
-  init(stored bytes: UnsafeRawBufferPointer) throws(MalformedError) {
-    try FieldValue.checkByteCount(bytes.count)
-    self.init(text: try String(wellFormed: bytes))
+  init(stored text: String) throws(MalformedError) {
+    try FieldValue.checkByteCount(text.utf8.count)
+    self.init(text: text)
   }
 }

@@ -10,6 +10,8 @@ package struct ByteReader {
   package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   package var remaining: Int { bytes.count - offset }
+  /// The bytes that are left, which stay where they are.
+  package var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
   package var isAtEnd: Bool { offset == bytes.count }
 
   /// The next `count` bytes, which stay where they are.

@@ -1,0 +1,61 @@
+/// Many commits of one stream in columns: see "Block encoding" in docs/format.md.
+public enum BlockEncoding {
+  static let version: UInt8 = 1
+
+  /// Encodes `block`, checked.
+  ///
+  /// - Parameter compressed: false for the form before compression, of which a run of commits has exactly one.
+  public static func encode(_ block: Block, compressed: Bool = true) throws(MalformedError) -> [UInt8] {
+    try block.validate()
+    let first = block.commits[0]
+    var writer = ByteWriter()
+    writer.u8(version)
+    writer.varint(block.commits.count)
+    writer.varint(block.eventCount)
+    writer.varint(first.firstSequence.rawValue)
+    writer.u64(first.stamp.rawValue)
+    RowEncoding.write(heads: block.headsAtStart, to: &writer)
+    SecretsEncoding.write(block.secrets, to: &writer)
+    var gatherer = ColumnGatherer()
+    for commit in block.commits { gatherer.add(commit) }
+    let columns = gatherer.columns()
+    guard columns.byteCount <= Limits.blockColumnsBytesMax else {
+      throw MalformedError("a block of \(columns.byteCount) bytes of columns")
+    }
+    columns.write(to: &writer, compressed: compressed)
+    return writer.bytes
+  }
+
+  /// Reads a block; nothing may follow it. What the frame tells stands outside.
+  public static func decode(
+    _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
+  ) throws(MalformedError) -> Block {
+    var reader = ByteReader(bytes)
+    let version = try reader.u8()
+    guard version == Self.version else { throw MalformedError("a block of version \(version)") }
+    let count = try reader.count(atMost: Limits.blockEventsMax, "commits of a block")
+    guard count == commitCount, count >= 1 else {
+      throw MalformedError("a block of \(count) commits in a frame of \(commitCount)")
+    }
+    let eventCount = try reader.count(atMost: Limits.blockEventsMax, "events of a block")
+    guard eventCount >= count else { throw MalformedError("\(eventCount) events in \(count) commits") }
+    let firstSequence = SequenceNumber(rawValue: try reader.varint())
+    let stamp = HybridTimestamp(rawValue: try reader.u64())
+    guard firstCommit.rawValue >= 1, firstCommit.rawValue <= Limits.numberMax - UInt64(count - 1),
+      firstSequence.rawValue >= 1, firstSequence.rawValue <= Limits.numberMax - UInt64(eventCount - 1)
+    else { throw MalformedError("numbers past 2^53 in a block") }
+    let heads = try RowEncoding.readHeads(from: &reader)
+    let secrets = try SecretsEncoding.read(from: &reader, commitCount: count, eventCount: eventCount)
+    var table = try ColumnTable(&reader)
+    let columns = try BlockColumns(
+      &table, replica: replica, commitCount: count, eventCount: eventCount, firstStamp: stamp)
+    let commits = try columns.commits(
+      replica: replica, firstCommit: firstCommit, firstSequence: firstSequence)
+    let block = Block(
+      replica: replica, firstCommit: firstCommit, headsAtStart: heads, secrets: secrets, commits: commits)
+    // The columns were checked value by value as they were read; what is left are the sums, and the secrets.
+    try block.validateSize()
+    try block.validateHeadsAndSecrets()
+    return block
+  }
+}

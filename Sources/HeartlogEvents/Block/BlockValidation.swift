@@ -1,0 +1,83 @@
+extension Block {
+  /// Checks every rule that the format states for a block and its commits.
+  public func validate() throws(MalformedError) {
+    try validateSize()
+    for (index, commit) in commits.enumerated() {
+      guard commit.replica == replica, commit.number.rawValue == firstCommit.rawValue &+ UInt64(index) else {
+        throw MalformedError("commit \(commit.number) of \(commit.replica) at place \(index) of a block")
+      }
+      try commit.validate()
+      guard index > 0 else { continue }
+      let before = commits[index - 1]
+      guard commit.firstSequence == before.nextSequence else {
+        throw MalformedError("commit \(commit.number) begins at sequence number \(commit.firstSequence)")
+      }
+      guard commit.stamp > before.stamp else {
+        throw MalformedError("commit \(commit.number) is not stamped later than the one before")
+      }
+    }
+    try validateHeadsAndSecrets()
+  }
+
+  /// The limits on all commits together.
+  func validateSize() throws(MalformedError) {
+    guard !commits.isEmpty else { throw MalformedError("a block without commits") }
+    guard eventCount <= Limits.blockEventsMax else {
+      throw MalformedError("a block of \(eventCount) events, the most is \(Limits.blockEventsMax)")
+    }
+    let rowByteCount = commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) }
+    guard rowByteCount <= Limits.blockRowBytesMax else {
+      throw MalformedError("a block of \(rowByteCount) bytes of rows, the most is \(Limits.blockRowBytesMax)")
+    }
+  }
+
+  func validateHeadsAndSecrets() throws(MalformedError) {
+    try Head.validate(headsAtStart, of: replica)
+    guard let first = secrets.first, first.firstCommit.rawValue >= 1 else {
+      throw MalformedError("a block without a secret")
+    }
+    guard first.firstCommit <= firstCommit else {
+      throw MalformedError("a block whose first commit no secret serves")
+    }
+    for (index, secret) in secrets.enumerated() {
+      if index > 0 {
+        guard secret.firstCommit > max(secrets[index - 1].firstCommit, firstCommit) else {
+          throw MalformedError("secrets that are not sorted by first commit")
+        }
+      }
+      guard secret.firstCommit <= lastCommit else { throw MalformedError("a secret that serves no commit") }
+      let next =
+        index + 1 < secrets.count ? secrets[index + 1].firstCommit.rawValue : lastCommit.rawValue &+ 1
+      // Where the next secret's first commit is out of order, its own turn in this loop refuses it.
+      let last = max(next, secret.firstCommit.rawValue &+ 1) - 1
+      let served = max(secret.firstCommit, firstCommit)
+      guard served.rawValue <= last else {
+        throw MalformedError("secrets that are not sorted by first commit")
+      }
+      try validate(secret, serving: served...CommitNumber(rawValue: last))
+    }
+  }
+
+  private func validate(
+    _ secret: SegmentSecret, serving served: ClosedRange<CommitNumber>
+  ) throws(MalformedError) {
+    guard case .runs(let runs) = secret.kind else { return }
+    guard let first = secret.run(of: served.lowerBound), let last = secret.run(of: served.upperBound) else {
+      throw MalformedError("a secret of more than 2^32 runs")
+    }
+    for (index, run) in runs.enumerated() {
+      guard (first...last).contains(run.run), index == 0 || runs[index - 1].run < run.run else {
+        throw MalformedError("a secret's run \(run.run) out of place")
+      }
+      guard case .salts(let salts) = run.kind else { continue }
+      guard !salts.isEmpty else { throw MalformedError("a run without salts") }
+      for (index, salt) in salts.enumerated() {
+        guard served.contains(salt.commit), secret.run(of: salt.commit) == run.run,
+          salt.event >= 0,
+          salt.event < commits[Int(salt.commit.rawValue - firstCommit.rawValue)].records.count,
+          index == 0 || (salts[index - 1].commit, salts[index - 1].event) < (salt.commit, salt.event)
+        else { throw MalformedError("a salt of event \(salt.event) of commit \(salt.commit) out of place") }
+      }
+    }
+  }
+}

@@ -1,0 +1,169 @@
+/// Takes commits apart into the columns of a block.
+struct ColumnGatherer {
+  // Columns of commits.
+  private var eventCounts: [Int64] = []
+  private var lastStamp: HybridTimestamp?
+  private var stampMilliseconds: [Int64] = []
+  private var stampCounters: [Int64] = []
+  private var wallTimes: [Int64] = []
+  private var originPlaces: [Int64] = []
+  private var origins = Table()
+  private var commitParts: [Int64] = []
+  private var heads = ByteWriter()
+  private var commitMembers = ByteWriter()
+
+  // Columns of events.
+  private var kinds: [UInt8] = []
+  private var itemInterner = Interner<ItemKey>()
+  private var itemPlaces: [Int64] = []
+  private var itemLibraries: [Int64] = []
+  private var libraries = Table()
+  private var items: [Texts] = []
+  private var favoritedDates: [Int64] = []
+  private var shapeInterner = Interner<[UInt64]>()
+  private var shapePlaces: [Int64] = []
+  private var shapes = ByteWriter()
+  private var fieldNames = Table()
+  private var values: [ColumnKey: Values] = [:]
+  private var eventMembers = ByteWriter()
+  private var withheldHashes = ByteWriter()
+  private var unknownEvents = ByteWriter()
+
+  /// Distinct texts by first use.
+  private struct Table {
+    private var interner = Interner<UTF8Key>()
+    private(set) var texts: [String] = []
+
+    mutating func place(of text: String) -> (place: Int, isNew: Bool) {
+      let result = interner.place(of: UTF8Key(text))
+      if result.isNew { texts.append(text) }
+      return result
+    }
+  }
+
+  private struct ItemKey: Hashable {
+    let library: Int
+    let item: UTF8Key
+  }
+
+  /// The values of one name and tag: of the four kinds, the one that the tag asks for.
+  private struct Values {
+    var ints: [Int64] = []
+    var doubles: [Double] = []
+    var texts = Texts()
+    var opaque = ByteWriter()
+  }
+
+  /// Adds the commit after the last one. It was checked.
+  mutating func add(_ commit: Commit) {
+    eventCounts.append(Int64(commit.records.count - 1))
+    if let lastStamp {
+      let milliseconds = commit.stamp.milliseconds - lastStamp.milliseconds
+      let expected = milliseconds == 0 ? Int64(lastStamp.counter) + 1 : 0
+      stampMilliseconds.append(milliseconds)
+      stampCounters.append(Int64(commit.stamp.counter) - expected)
+    }
+    lastStamp = commit.stamp
+    wallTimes.append(commit.wallTime - commit.stamp.milliseconds)
+    originPlaces.append(commit.origin.map { Int64(origins.place(of: $0).place) + 1 } ?? 0)
+    commitParts.append((commit.heads.isEmpty ? 0 : 1) | (commit.unknownMembers.isEmpty ? 0 : 2))
+    if !commit.heads.isEmpty { RowEncoding.write(heads: commit.heads, to: &heads) }
+    if !commit.unknownMembers.isEmpty {
+      RowEncoding.write(members: commit.unknownMembers, to: &commitMembers)
+    }
+    for record in commit.records { add(record, wallTime: commit.wallTime) }
+  }
+
+  private mutating func add(_ record: EventRecord, wallTime: Milliseconds) {
+    kinds.append(EventHead(record).rawValue)
+    switch record {
+    case .withheld(let hash): withheldHashes.raw(hash)
+    case .unknown(let kind, let bytes):
+      unknownEvents.varint(kind)
+      unknownEvents.lengthAndBytes(bytes)
+    case .event(let event):
+      addItem(of: event)
+      if let date = event.favoritedDate { favoritedDates.append(date - wallTime) }
+      if !event.fields.isEmpty { add(event.fields) }
+      if !event.unknownMembers.isEmpty {
+        RowEncoding.write(members: event.unknownMembers, to: &eventMembers)
+      }
+    }
+  }
+
+  private mutating func addItem(of event: Event) {
+    let library = libraries.place(of: event.library)
+    if library.isNew { items.append(Texts()) }
+    let item = itemInterner.place(of: ItemKey(library: library.place, item: UTF8Key(event.item)))
+    itemPlaces.append(item.isNew ? 0 : Int64(item.place) + 1)
+    if item.isNew {
+      itemLibraries.append(Int64(library.place))
+      items[library.place].append(event.item)
+    }
+  }
+
+  private mutating func add(_ fields: [Field]) {
+    var shape: [UInt64] = []
+    shape.reserveCapacity(fields.count)
+    for field in fields {
+      let name = fieldNames.place(of: field.name).place
+      shape.append(UInt64(name) << 8 | UInt64(field.tagByte))
+      add(field.value, name: name)
+    }
+    let place = shapeInterner.place(of: shape)
+    shapePlaces.append(place.isNew ? 0 : Int64(place.place) + 1)
+    guard place.isNew else { return }
+    shapes.varint(shape.count)
+    for field in shape {
+      shapes.varint(field >> 8)
+      shapes.u8(UInt8(truncatingIfNeeded: field))
+    }
+  }
+
+  private mutating func add(_ value: FieldValue, name: Int) {
+    let key = ColumnKey.values(name: name, tag: value.tag)
+    switch value {
+    case .null, .bool: return
+    case .int64(let value): values[key, default: Values()].ints.append(value)
+    case .double(let value): values[key, default: Values()].doubles.append(value)
+    case .string(let text): values[key, default: Values()].texts.append(text)
+    case .json(let json): values[key, default: Values()].texts.append(json.text)
+    case .unknown(_, let bytes): values[key, default: Values()].opaque.lengthAndBytes(bytes)
+    }
+  }
+
+  /// All columns that have a value.
+  func columns() -> ColumnSet {
+    var columns = ColumnSet()
+    columns.add(.eventCounts, ints: eventCounts)
+    columns.add(.stampMilliseconds, ints: stampMilliseconds)
+    columns.add(.stampCounters, ints: stampCounters)
+    columns.add(.wallTimes, ints: wallTimes)
+    columns.add(.originPlaces, ints: originPlaces)
+    columns.add(.origins, table: origins.texts)
+    columns.add(.commitParts, ints: commitParts)
+    columns.add(.heads, opaque: heads)
+    columns.add(.commitMembers, opaque: commitMembers)
+    columns.add(.kinds, kinds: kinds)
+    columns.add(.itemPlaces, ints: itemPlaces)
+    columns.add(.itemLibraries, ints: itemLibraries)
+    columns.add(.libraries, table: libraries.texts)
+    for (library, texts) in items.enumerated() { columns.add(.items(library: library), texts: texts) }
+    columns.add(.favoritedDates, ints: favoritedDates)
+    columns.add(.shapePlaces, ints: shapePlaces)
+    columns.add(.shapes, opaque: shapes)
+    columns.add(.fieldNames, table: fieldNames.texts)
+    // A dictionary has no order of its own: its keys are sorted before they become bytes.
+    for key in values.keys.sorted() {
+      guard let column = values[key] else { continue }
+      columns.add(key, ints: column.ints)
+      columns.add(key, doubles: column.doubles)
+      columns.add(key, texts: column.texts)
+      columns.add(key, opaque: column.opaque)
+    }
+    columns.add(.eventMembers, opaque: eventMembers)
+    columns.add(.withheldHashes, opaque: withheldHashes)
+    columns.add(.unknownEvents, opaque: unknownEvents)
+    return columns
+  }
+}

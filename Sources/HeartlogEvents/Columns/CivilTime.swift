@@ -1,0 +1,111 @@
+/// Times as the text columns write them: `YYYY-MM-DDTHH:MM:SSZ`, with or without milliseconds, and nothing else.
+enum CivilTime {
+  /// Bytes of a text without and with milliseconds.
+  static let secondsLength = 20
+  static let millisecondsLength = 24
+
+  /// Reads a real date and time of the years 0000–9999. Milliseconds since 1970; nil for anything else.
+  static func milliseconds(_ text: UnsafeRawBufferPointer) -> Int64? {
+    guard text.count == secondsLength || text.count == millisecondsLength,
+      text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
+      text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"), text[text.count - 1] == UInt8(ascii: "Z"),
+      let year = number(text, 0..<4), let month = number(text, 5..<7), let day = number(text, 8..<10),
+      let hour = number(text, 11..<13), let minute = number(text, 14..<16),
+      let second = number(text, 17..<19),
+      (1...12).contains(month), day >= 1, day <= dayCount(year: year, month: month), hour < 24, minute < 60,
+      second < 60
+    else { return nil }
+    var fraction: Int64 = 0
+    if text.count == millisecondsLength {
+      guard text[19] == UInt8(ascii: "."), let value = number(text, 20..<23) else { return nil }
+      fraction = value
+    }
+    let seconds = days(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60 + second
+    return seconds * 1_000 + fraction
+  }
+
+  /// The text of a time; nil outside the years 0000–9999.
+  static func text(milliseconds: Int64, withFraction: Bool) -> String? {
+    guard (Limits.dateMillisecondsMin...Limits.dateMillisecondsMax).contains(milliseconds) else { return nil }
+    let seconds = floorDivide(milliseconds, by: 1_000)
+    let days = floorDivide(seconds, by: 86_400)
+    let time = seconds - days * 86_400
+    let date = date(days: days)
+    return String(unsafeUninitializedCapacity: millisecondsLength) { buffer in
+      func put(_ value: Int64, at place: Int, digits: Int) {
+        var rest = value
+        for digit in (place..<place + digits).reversed() {
+          buffer[digit] = UInt8(ascii: "0") + UInt8(rest % 10)
+          rest /= 10
+        }
+      }
+      put(date.year, at: 0, digits: 4)
+      buffer[4] = UInt8(ascii: "-")
+      put(date.month, at: 5, digits: 2)
+      buffer[7] = UInt8(ascii: "-")
+      put(date.day, at: 8, digits: 2)
+      buffer[10] = UInt8(ascii: "T")
+      put(time / 3_600, at: 11, digits: 2)
+      buffer[13] = UInt8(ascii: ":")
+      put(time / 60 % 60, at: 14, digits: 2)
+      buffer[16] = UInt8(ascii: ":")
+      put(time % 60, at: 17, digits: 2)
+      guard withFraction else {
+        buffer[19] = UInt8(ascii: "Z")
+        return secondsLength
+      }
+      buffer[19] = UInt8(ascii: ".")
+      put(milliseconds - seconds * 1_000, at: 20, digits: 3)
+      buffer[23] = UInt8(ascii: "Z")
+      return millisecondsLength
+    }
+  }
+
+  private static func number(_ text: UnsafeRawBufferPointer, _ digits: Range<Int>) -> Int64? {
+    var value: Int64 = 0
+    for place in digits {
+      let digit = text[place] &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      value = value * 10 + Int64(digit)
+    }
+    return value
+  }
+
+  private static func dayCount(year: Int64, month: Int64) -> Int64 {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  // Days since 1970 in the proleptic Gregorian calendar, counted in eras of 400 years that begin in March.
+  // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+
+  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let marchYear = month <= 2 ? year - 1 : year
+    let era = floorDivide(marchYear, by: 400)
+    let yearOfEra = marchYear - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+
+  private static func date(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = days + 719_468
+    let era = floorDivide(shifted, by: 146_097)
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let marchMonth = (5 * dayOfYear + 2) / 153
+    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+    return (
+      yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1
+    )
+  }
+
+  private static func floorDivide(_ value: Int64, by divisor: Int64) -> Int64 {
+    let quotient = value / divisor
+    return value % divisor < 0 ? quotient - 1 : quotient
+  }
+}

@@ -1,0 +1,161 @@
+/// Signed 64-bit numbers in the smallest of a few encodings: see "ints" in docs/format.md.
+enum IntsColumn {
+  static let constant: UInt8 = 0
+  static let varint: UInt8 = 1
+  static let packed: UInt8 = 2
+  static let rice: UInt8 = 3
+  static let sized: UInt8 = 4
+
+  /// From so many 1 bits on, a Rice value stands as it is.
+  static let riceEscape = 24
+  static let riceShiftMax = 56
+
+  /// - Parameter values: at least one.
+  static func encode(_ values: [Int64], to writer: inout ByteWriter) {
+    guard let first = values.first else { preconditionFailure("a column without a value is left out") }
+    var smallest = first
+    var largest = first
+    for value in values {
+      smallest = min(smallest, value)
+      largest = max(largest, value)
+    }
+    if smallest == largest {
+      writer.u8(constant)
+      writer.zigzag(first)
+      return
+    }
+    let offsets = values.map { UInt64(bitPattern: $0 &- smallest) }
+    let width = bitCount(UInt64(bitPattern: largest &- smallest))
+    let shift = riceShift(offsets)
+    let lengthWidth = bitCount(UInt64(width))
+    // The bytes of each, less what packed, Rice and sized have in common: the smallest value and a byte.
+    let common = ByteWriter.varintByteCount(ByteWriter.zigzag(smallest)) + 1
+    let sizes = [
+      (varint, values.reduce(0) { $0 + ByteWriter.varintByteCount(ByteWriter.zigzag($1)) }),
+      (packed, common + (values.count * width + 7) / 8),
+      (rice, common + (shift.bits + 7) / 8),
+      (sized, common + (offsets.reduce(0) { $0 + sizedBitCount($1, lengthWidth: lengthWidth) } + 7) / 8),
+    ]
+    // Among equals the lowest number: only what is smaller displaces what came before.
+    let best = sizes.reduce(sizes[0]) { $1.1 < $0.1 ? $1 : $0 }
+    writer.u8(best.0)
+    guard best.0 != varint else {
+      for value in values { writer.zigzag(value) }
+      return
+    }
+    writer.zigzag(smallest)
+    var bits = BitWriter(bitCount: 8 * best.1)
+    switch best.0 {
+    case packed:
+      writer.u8(UInt8(width))
+      for offset in offsets { bits.write(offset, width: width) }
+    case rice:
+      writer.u8(UInt8(shift.shift))
+      for offset in offsets { write(offset, riceShift: shift.shift, to: &bits) }
+    default:
+      writer.u8(UInt8(lengthWidth))
+      for offset in offsets {
+        let length = bitCount(offset)
+        bits.write(UInt64(length), width: lengthWidth)
+        bits.write(offset, width: max(0, length - 1))
+      }
+    }
+    writer.raw(bits.finish())
+  }
+
+  /// Reads `count` numbers; the caller has bounded `count`, for a constant claims any number of them.
+  static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [Int64] {
+    let encoding = try reader.u8()
+    if encoding == varint {
+      guard count <= reader.remaining else { throw .endOfBytes }
+      var values: [Int64] = []
+      values.reserveCapacity(count)
+      for _ in 0..<count { values.append(try reader.zigzag()) }
+      return values
+    }
+    let smallest = try reader.zigzag()
+    if encoding == constant { return [Int64](repeating: smallest, count: count) }
+    let parameter = Int(try reader.u8())
+    // Each value takes at least one bit.
+    guard count <= 8 * reader.remaining else { throw .endOfBytes }
+    var bits = BitReader(reader)
+    var values: [Int64] = []
+    values.reserveCapacity(count)
+    var largestOffset: UInt64 = 0
+    switch encoding {
+    case packed:
+      guard (1...64).contains(parameter) else {
+        throw MalformedError("packed numbers \(parameter) bits wide")
+      }
+      for _ in 0..<count {
+        let offset = bits.read(parameter)
+        largestOffset = max(largestOffset, offset)
+        values.append(smallest &+ Int64(bitPattern: offset))
+      }
+    case rice:
+      guard parameter <= riceShiftMax else { throw MalformedError("Rice numbers shifted by \(parameter)") }
+      for _ in 0..<count {
+        let ones = bits.readOnes(atMost: riceEscape)
+        let offset =
+          ones < riceEscape ? UInt64(ones) << UInt64(parameter) | bits.read(parameter) : bits.read(64)
+        largestOffset = max(largestOffset, offset)
+        values.append(smallest &+ Int64(bitPattern: offset))
+      }
+    case sized:
+      guard (1...7).contains(parameter) else { throw MalformedError("lengths \(parameter) bits wide") }
+      for _ in 0..<count {
+        let length = Int(bits.read(parameter))
+        guard length <= 64 else { throw MalformedError("a number of \(length) bits") }
+        let offset = length == 0 ? 0 : bits.read(length - 1) | 1 << UInt64(length - 1)
+        largestOffset = max(largestOffset, offset)
+        values.append(smallest &+ Int64(bitPattern: offset))
+      }
+    default: throw MalformedError("numbers in encoding \(encoding)")
+    }
+    try bits.finish(&reader)
+    // The distance from `smallest` to the largest Int64 is right as an unsigned number, whatever the sign.
+    guard largestOffset <= UInt64(bitPattern: Int64.max &- smallest) else {
+      throw MalformedError("a number past 64 bits")
+    }
+    return values
+  }
+
+  // MARK: - Sizes
+
+  /// The number of significant bits, 0 for 0.
+  static func bitCount(_ value: UInt64) -> Int { 64 - value.leadingZeroBitCount }
+
+  private static func sizedBitCount(_ offset: UInt64, lengthWidth: Int) -> Int {
+    lengthWidth + max(0, bitCount(offset) - 1)
+  }
+
+  /// The best shift of three around the mean, and how many bits it takes.
+  private static func riceShift(_ offsets: [UInt64]) -> (shift: Int, bits: Int) {
+    let sum = offsets.reduce(UInt128(0)) { $0 + UInt128($1) }
+    let meanBits = bitCount(UInt64(truncatingIfNeeded: sum / UInt128(offsets.count)))
+    var best = (shift: 0, bits: Int.max)
+    for candidate in meanBits - 2...meanBits {
+      let shift = min(max(candidate, 0), riceShiftMax)
+      let bits = offsets.reduce(0) { $0 + riceBitCount($1, shift: shift) }
+      if bits < best.bits { best = (shift, bits) }
+    }
+    return best
+  }
+
+  private static func riceBitCount(_ offset: UInt64, shift: Int) -> Int {
+    let ones = offset >> UInt64(shift)
+    return ones < UInt64(riceEscape) ? Int(ones) + 1 + shift : riceEscape + 64
+  }
+
+  private static func write(_ offset: UInt64, riceShift shift: Int, to bits: inout BitWriter) {
+    let ones = offset >> UInt64(shift)
+    if ones < UInt64(riceEscape) {
+      // As many 1 bits, and the 0 bit above them.
+      bits.write(~(~0 << ones), width: Int(ones) + 1)
+      bits.write(offset, width: shift)
+    } else {
+      bits.write(~0, width: riceEscape)
+      bits.write(offset, width: 64)
+    }
+  }
+}
