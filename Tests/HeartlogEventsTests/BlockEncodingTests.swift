@@ -1,0 +1,67 @@
+import Testing
+
+@testable import HeartlogEvents
+
+@Suite("Block encoding")
+struct BlockEncodingTests {
+  @Test("what was encoded decodes to the same block and encodes to the same bytes", arguments: 0..<100)
+  func roundTrip(seed: Int) throws {
+    var generator = CommitGenerator(seed: UInt64(seed))
+    let block = generator.block([1, 2, 3, 40, 300][seed % 5])
+    for compressed in [true, false] {
+      let bytes = try BlockEncoding.encode(block, compressed: compressed)
+      let decoded = try Block.decoded(bytes, like: block)
+      #expect(decoded == block)
+      #expect(try BlockEncoding.encode(decoded, compressed: compressed) == bytes)
+    }
+  }
+
+  @Test("every cut is refused", arguments: 0..<6)
+  func cuts(seed: Int) throws {
+    var generator = CommitGenerator(seed: UInt64(seed))
+    let block = generator.block(4)
+    for compressed in [true, false] {
+      let bytes = try BlockEncoding.encode(block, compressed: compressed)
+      for length in 0..<bytes.count {
+        #expect(throws: MalformedError.self) { try Block.decoded(Array(bytes[..<length]), like: block) }
+      }
+    }
+  }
+
+  @Test("whatever decodes after a change is a valid block", arguments: 0..<8)
+  func mutations(seed: Int) throws {
+    var generator = CommitGenerator(seed: UInt64(seed))
+    let block = generator.block(seed % 2 == 0 ? 3 : 12, eventsMax: 3)
+    let bytes = try BlockEncoding.encode(block, compressed: seed % 4 == 1)
+    var random = SeededGenerator(seed: UInt64(seed))
+    for place in bytes.indices.prefix(1_500) {
+      let values: [UInt8] =
+        place < 250
+        ? Array(0...UInt8.max)
+        : [0, 1, 255, bytes[place] ^ 1, bytes[place] &+ 1, UInt8(truncatingIfNeeded: random.next())]
+      for value in values where value != bytes[place] {
+        var changed = bytes
+        changed[place] = value
+        guard let decoded = try? Block.decoded(changed, like: block) else { continue }
+        #expect(throws: Never.self, "byte \(place) as \(value)") { try decoded.validate() }
+      }
+    }
+  }
+
+  @Test("garbage in the columns of a block never traps", arguments: 0..<20)
+  func garbage(seed: Int) throws {
+    var generator = CommitGenerator(seed: UInt64(seed))
+    let block = generator.block(6)
+    let bytes = try BlockEncoding.encode(block, compressed: false)
+    var random = SeededGenerator(seed: UInt64(seed))
+    for _ in 0..<1_000 {
+      var changed = bytes
+      for _ in 0..<Int.random(in: 1...6, using: &random) {
+        changed[Int.random(in: 0..<bytes.count, using: &random)] =
+          UInt8(truncatingIfNeeded: random.next()) >> (random.next() % 8)
+      }
+      guard let decoded = try? Block.decoded(changed, like: block) else { continue }
+      #expect(throws: Never.self) { try decoded.validate() }
+    }
+  }
+}
