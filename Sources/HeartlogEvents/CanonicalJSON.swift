@@ -43,6 +43,11 @@ public struct CanonicalJSON: Hashable, Sendable {
     }
   }
 
+  /// Takes a text that is canonical already.
+  ///
+  /// - Throws: `MalformedError` where it is not, byte for byte.
+  public init(canonical text: String) throws(MalformedError) { try self.init(canonical: Array(text.utf8)) }
+
   /// The array or the object that the text says.
   public var value: JSONValue {
     do {

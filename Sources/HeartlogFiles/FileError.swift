@@ -28,6 +28,8 @@ public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   public var isNotFound: Bool { code == ENOENT }
+  /// A file stands where a folder was expected.
+  public var isNotDirectory: Bool { code == ENOTDIR }
   public var alreadyExists: Bool { code == EEXIST }
   public var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
   public var isReadOnly: Bool { code == EROFS || code == EACCES || code == EPERM }

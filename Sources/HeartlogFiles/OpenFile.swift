@@ -21,3 +21,30 @@ public protocol OpenFile: AnyObject, Sendable {
   /// Of the open file, whatever its name stands for by now.
   func inode() throws(FileError) -> UInt64
 }
+
+extension OpenFile {
+  /// Writes all of `bytes`.
+  public func write(_ bytes: [UInt8], at offset: UInt64) throws(FileError) {
+    let result: Result<Void, FileError> = bytes.withUnsafeBytes { buffer in
+      Result { () throws(FileError) in try write(buffer, at: offset) }
+    }
+    try result.get()
+  }
+
+  /// Fills `bytes` as far as the file goes.
+  ///
+  /// - Returns: how many bytes there were.
+  public func read(into bytes: inout [UInt8], at offset: UInt64) throws(FileError) -> Int {
+    let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(FileError) in try read(into: buffer, at: offset) }
+    }
+    return try result.get()
+  }
+
+  /// Up to `count` bytes from `offset` on, fewer where the file ends before.
+  public func bytes(_ count: Int, at offset: UInt64) throws(FileError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    bytes.removeLast(count - (try read(into: &bytes, at: offset)))
+    return bytes
+  }
+}

@@ -129,7 +129,7 @@ extension BlockColumns {
     case ValueTag.json:
       var values: [CanonicalJSON] = []
       values.reserveCapacity(count)
-      for text in try table.strings(key, count: count) { values.append(try CanonicalJSON(stored: text)) }
+      for text in try table.strings(key, count: count) { values.append(try CanonicalJSON(canonical: text)) }
       return .json(values)
     default:
       let values = try table.opaque(key, count: count) {

@@ -117,7 +117,7 @@ extension RowEncoding {
     case ValueTag.int64: return .int64(try reader.zigzag())
     case ValueTag.double: return .double(Double(bitPattern: try reader.u64()))
     case ValueTag.string: return .string(try reader.text())
-    case ValueTag.json: return .json(try CanonicalJSON(stored: try reader.text()))
+    case ValueTag.json: return .json(try CanonicalJSON(canonical: try reader.text()))
     case ValueTag.unknown: return .unknown(tag: tag, bytes: Array(try reader.lengthAndBytes()))
     default: throw MalformedError("a value with tag byte \(tag)")
     }

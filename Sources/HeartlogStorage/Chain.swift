@@ -1,0 +1,52 @@
+import HeartlogEvents
+
+/// Where a stream stands, and what must hold of the commit that comes next.
+struct Chain: Sendable {
+  let replica: ReplicaID
+  private(set) var next = CommitNumber(rawValue: 1)
+  private(set) var nextSequence = SequenceNumber(rawValue: 1)
+  private(set) var lastStamp = HybridTimestamp(rawValue: 0)
+  /// What the stream's writer had seen of others, all its commits added up.
+  private(set) var seen: [ReplicaID: CommitNumber] = [:]
+
+  init(replica: ReplicaID) { self.replica = replica }
+
+  /// The chain in front of a sealed segment, whose first block says what had been seen by then.
+  init(before header: SegmentHeader, seen heads: [Head]) {
+    replica = header.replica
+    next = header.firstCommit
+    nextSequence = header.firstSequence
+    for head in heads { seen[head.replica] = head.commit }
+  }
+
+  /// The number of the last commit; nil before the first.
+  var head: CommitNumber? { next.rawValue > 1 ? CommitNumber(rawValue: next.rawValue - 1) : nil }
+
+  /// `seen` as a vector, sorted by replica.
+  var seenHeads: [Head] {
+    seen.map { Head(replica: $0.key, commit: $0.value) }.sorted { $0.replica < $1.replica }
+  }
+
+  /// Takes the next commit of the stream; refuses one that does not continue it.
+  mutating func extend(by commit: Commit) throws(MalformedError) {
+    guard commit.replica == replica, commit.number == next else {
+      throw MalformedError("commit \(commit.number) where \(next) should be")
+    }
+    guard commit.firstSequence == nextSequence else {
+      throw MalformedError("a commit that starts at event \(commit.firstSequence) instead of \(nextSequence)")
+    }
+    guard commit.stamp > lastStamp else { throw MalformedError("a commit whose stamp does not rise") }
+    for head in commit.heads {
+      guard head.replica != replica, (seen[head.replica]?.rawValue ?? 0) < head.commit.rawValue else {
+        throw MalformedError("a commit whose view of another replica does not rise")
+      }
+    }
+    for head in commit.heads { seen[head.replica] = head.commit }
+    guard seen.count <= Limits.headsMax else {
+      throw MalformedError("a stream that has seen \(seen.count) others, the most is \(Limits.headsMax)")
+    }
+    next = next.next
+    nextSequence = commit.nextSequence
+    lastStamp = commit.stamp
+  }
+}

@@ -1,0 +1,34 @@
+import HeartlogEvents
+
+/// When a commit is acknowledged.
+public enum Durability: Sendable {
+  /// After fdatasync.
+  case durable
+  /// After the write; flushed within 100 ms, and when the store is closed.
+  case buffered
+}
+
+/// A commit before it has its number and its stamp.
+public struct CommitDraft: Sendable {
+  public var wallTime: Milliseconds
+  public var origin: String?
+  public var records: [EventRecord]
+
+  public init(wallTime: Milliseconds, origin: String?, records: [EventRecord]) {
+    self.wallTime = wallTime
+    self.origin = origin
+    self.records = records
+  }
+}
+
+/// Who keeps the state that the log's commits make. All calls come one at a time.
+public protocol CommitSink: AnyObject, Sendable {
+  /// A commit from the log: at opening, from another process, from another replica.
+  func receive(_ commit: Commit)
+  /// An own commit that is in line to be written: the next drafts build on it, readers do not see it yet.
+  func stage(_ commit: Commit)
+  /// Staged commits that are acknowledged now, in order.
+  func publish(_ commits: ArraySlice<Commit>)
+  /// The staged commits that are not published failed: they never happened.
+  func discard()
+}

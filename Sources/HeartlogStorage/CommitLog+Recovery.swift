@@ -1,0 +1,224 @@
+import Dispatch
+import HeartlogEvents
+import HeartlogFiles
+
+/// What the holder of the lock does before it writes. Source of the verdicts: docs/format.md, "Recovery".
+extension CommitLog {
+  /// Makes the tail ready to be written to: judged, mended, and its durable length known.
+  func takeOver() throws(StorageError) {
+    if let corrupt = ends.values.first(where: { $0.verdict == .corrupt }) {
+      throw StorageError(
+        .corrupt, "the store is read-only because it is damaged: \(corrupt.error.reason)",
+        file: corrupt.error.file, offset: corrupt.error.offset, commits: corrupt.error.commits)
+    }
+    let place = try StoreIdentity.Place.of(directory)
+    if !place.isSame(as: identity.place) {
+      return try becomeNewReplica(at: place)
+    }
+    guard let own = readers[identity.replica] else { return }
+    if let finding = ends.removeValue(forKey: identity.replica) {
+      try cutTail(finding, of: own)
+      reports.append(finding)
+      if finding.verdict == .lost { return try becomeNewReplica(at: place) }
+    }
+    try takeOverTail(of: own)
+  }
+
+  /// Cuts what is bad from the tail, and keeps it aside.
+  private func cutTail(_ finding: Finding, of own: StreamReader) throws(StorageError) {
+    writer = nil
+    guard let cursor = own.cursor, let segment = own.segment, let offset = finding.error.offset,
+      finding.error.file == cursor.path
+    else { return }
+    try onFiles { () throws(FileError) in
+      let file = try directory.fileSystem.open(cursor.path, .readWrite)
+      let size = try file.size()
+      guard size > offset else { return }
+      try keepAside(try file.bytes(Int(size - offset), at: offset), as: segment.cutName(offset))
+      try file.truncate(to: offset)
+      try file.synchronize()
+    }
+    cursor.forget()
+  }
+
+  private func keepAside(_ bytes: [UInt8], as name: String) throws(FileError) {
+    let folder = directory.streamPath(identity.replica)
+    var path = "\(folder)/\(name)"
+    var copies = 1
+    while try directory.fileSystem.info(path) != nil {
+      copies += 1
+      path = "\(folder)/\(name).\(copies)"
+    }
+    let file = try directory.fileSystem.open(path, .createNew)
+    try file.write(bytes, at: 0)
+    try file.synchronize()
+    try directory.fileSystem.synchronizeDirectory(folder)
+  }
+
+  /// Opens the tail for writing, unless this process holds it already just as it is.
+  private func takeOverTail(of own: StreamReader) throws(StorageError) {
+    guard let cursor = own.cursor, let segment = own.segment, segment.state != .sealed else {
+      writer = nil
+      return try removeLeftovers()
+    }
+    if let writer, writer.file === cursor.file, writer.offset == cursor.offset { return }
+    if segment.state == .suspect { return try replaceSuspect(cursor, own) }
+    try removeLeftovers()
+    let page = lock.page()
+    let isRecorded = page.segment == cursor.header.id
+    let (file, size) = try onFiles { () throws(FileError) in
+      let file = try directory.fileSystem.open(cursor.path, .readWrite)
+      return (file, try file.size())
+    }
+    let offset = cursor.offset
+    let taken = SegmentWriter(
+      file: file, path: cursor.path, header: cursor.header, offset: offset,
+      durableOffset: isRecorded ? min(page.durableBytes, offset) : UInt64(SegmentHeader.byteCount),
+      fileBytes: size)
+    if taken.durableOffset < offset {
+      // What another process wrote may be in memory only: no frame may call it durable before it is.
+      do { try taken.synchronize() } catch { throw suspend(taken, after: error) }
+    }
+    writer = taken
+    own.didWrite(to: file, path: taken.path, header: taken.header, offset: offset)
+    announce(taken, isStructural: false)
+  }
+
+  /// Tells everybody where the tail is.
+  func announce(_ writer: SegmentWriter, isStructural: Bool) {
+    lock.update { page in
+      page.segment = writer.header.id
+      page.firstCommit = writer.header.firstCommit.rawValue
+      page.writtenBytes = writer.offset
+      page.durableBytes = writer.durableOffset
+      if isStructural { page.structure &+= 1 }
+    }
+  }
+
+  // MARK: - Segments
+
+  /// Makes a new open segment that starts with `commit`.
+  func createSegment(before commit: Commit) throws(StorageError) -> SegmentWriter {
+    try makeStreamFolder()
+    var generator = options.generator
+    let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+    let frontier = try newestFrontier()
+    let header = SegmentHeader(
+      kind: .open, id: .random(using: &generator), replica: identity.replica, replicaName: identity.name,
+      firstCommit: commit.number, firstSequence: commit.firstSequence, secret: Digest(secret),
+      treeSize: frontier.size, frontier: frontier.roots)
+    let created = try SegmentWriter.create(header, in: directory, suffix: generator.next())
+    announce(created, isStructural: true)
+    return created
+  }
+
+  private func makeStreamFolder() throws(StorageError) {
+    let folder = directory.streamPath(identity.replica)
+    try onFiles { () throws(FileError) in
+      guard try directory.fileSystem.info(folder) == nil else { return }
+      try directory.fileSystem.createDirectory(folder)
+      try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
+    }
+  }
+
+  /// The frontier that the last sealed segment starts from: the newest at hand without hashing.
+  private func newestFrontier() throws(StorageError) -> (size: UInt64, roots: [Digest]) {
+    guard let sealed = try directory.segments(of: identity.replica).last(where: { $0.state == .sealed })
+    else {
+      return (0, [])
+    }
+    let path = "\(directory.streamPath(identity.replica))/\(sealed.name)"
+    let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .read) }
+    let header = try directory.header(of: file, path: path).header
+    return (header.treeSize, header.frontier)
+  }
+
+  /// Ends a segment whose fsync failed: its last batch may be on disk or not, and asking again would not tell.
+  func suspend(_ segment: SegmentWriter, after error: FileError) -> StorageError {
+    var reason = "\(error); whether the last commits are there shows when the store is opened again"
+    let folder = directory.streamPath(segment.header.replica)
+    let suspect = SegmentFile(firstCommit: segment.header.firstCommit, state: .suspect)
+    do {
+      try directory.fileSystem.rename(segment.path, to: "\(folder)/\(suspect.name)")
+      try directory.fileSystem.synchronizeDirectory(folder)
+    } catch {
+      reason += "; the segment could not be set aside either: \(error)"
+    }
+    lock.update { $0.structure &+= 1 }
+    return StorageError(.outcomeUnknown, reason, file: segment.path, offset: segment.durableOffset)
+  }
+
+  /// Copies the whole frames of a suspect to a new file: what it cached of them may never reach the disk.
+  private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
+    let folder = directory.streamPath(identity.replica)
+    let offset = cursor.offset
+    let bytes = try onFiles { () throws(FileError) in try cursor.file.bytes(Int(offset), at: 0) }
+    guard bytes.count == Int(offset) else {
+      throw StorageError(
+        .inputOutput, "the suspect segment became shorter while it was copied", file: cursor.path)
+    }
+    let segment = SegmentFile(firstCommit: cursor.header.firstCommit, state: .open)
+    let path = "\(folder)/\(segment.name)"
+    try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
+    try onFiles { () throws(FileError) in
+      try directory.fileSystem.remove(cursor.path)
+      try directory.fileSystem.synchronizeDirectory(folder)
+    }
+    let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .readWrite) }
+    let taken = SegmentWriter(
+      file: file, path: path, header: cursor.header, offset: offset, durableOffset: offset, fileBytes: offset)
+    writer = taken
+    own.didWrite(to: file, path: path, header: cursor.header, offset: offset)
+    announce(taken, isStructural: true)
+  }
+
+  /// Removes unfinished files, and segments whose commits all stand in the one before.
+  private func removeLeftovers() throws(StorageError) {
+    let folder = directory.streamPath(identity.replica)
+    let names: [String]
+    do { names = try directory.fileSystem.entries(of: folder) } catch {
+      if error.isNotFound { return }
+      throw StorageError(error)
+    }
+    let serving = try directory.segments(of: identity.replica)
+    var leftovers = names.filter { name in
+      if name.contains(".tmp-") { return true }
+      guard let file = SegmentFile(name: name) else { return false }
+      return !serving.contains(file)
+    }
+    var covered = CommitNumber(rawValue: 0)
+    for segment in serving {
+      if segment.firstCommit <= covered {
+        leftovers.append(segment.name)
+      } else if segment.state == .sealed, serving.count > 1 {
+        let path = "\(folder)/\(segment.name)"
+        let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .read) }
+        covered = try directory.header(of: file, path: path).header.lastCommit ?? covered
+      }
+    }
+    guard !leftovers.isEmpty else { return }
+    try onFiles { () throws(FileError) in
+      for name in leftovers { try directory.fileSystem.remove("\(folder)/\(name)") }
+      try directory.fileSystem.synchronizeDirectory(folder)
+    }
+    lock.update { $0.structure &+= 1 }
+  }
+
+  // MARK: - Identity
+
+  /// The folder was copied or restored, or lost acknowledged commits: its numbers may be used elsewhere.
+  private func becomeNewReplica(at place: StoreIdentity.Place) throws(StorageError) {
+    var generator = options.generator
+    var changed = identity
+    changed.replica = .random(using: &generator)
+    changed.place = place
+    try directory.replaceFile(
+      directory.identityPath, with: changed.encoded(), in: directory.path, suffix: generator.next())
+    identity = changed
+    writer = nil
+    readers[changed.replica] = StreamReader(directory, replica: changed.replica)
+    lock.update { page in
+      page = StoreLock.Page(generation: page.generation, structure: page.structure &+ 1)
+    }
+  }
+}

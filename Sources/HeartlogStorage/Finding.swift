@@ -1,0 +1,18 @@
+import HeartlogEvents
+
+/// Something in a store that is not as it was written, and where.
+public struct Finding: Sendable {
+  public enum Verdict: String, Sendable {
+    /// An unfinished batch at the tail, never acknowledged; the next writer cuts it and keeps it aside.
+    case torn
+    /// Acknowledged commits at the tail are gone.
+    case lost
+    /// Bytes that are not what was written.
+    case corrupt
+  }
+
+  public let verdict: Verdict
+  public let replica: ReplicaID
+  /// The sentence, the file, the offset and the commits.
+  public let error: StorageError
+}

@@ -1,0 +1,139 @@
+import HeartlogEvents
+
+/// The 40 bytes before a frame's body.
+struct FrameHeader: Equatable, Sendable {
+  enum Kind {
+    static let commit: UInt8 = 1
+    static let block: UInt8 = 2
+  }
+
+  var kind: UInt8
+  var isCompressed: Bool
+  var bodyBytes: UInt32
+  var firstCommit: CommitNumber
+  var commitCount: UInt32
+  /// Everything before this file offset was known durable when the frame was written.
+  var durableOffset: UInt32
+  var bodyChecksum: UInt64
+
+  static let byteCount = 40
+  static let alignment = 8
+
+  /// The most bytes of a body: a block of 64 MiB of columns, and what stands before them.
+  static let bodyBytesMax: UInt32 = 80 << 20
+
+  /// Header, body and padding.
+  var frameBytes: UInt64 { Self.frameBytes(body: Int(bodyBytes)) }
+
+  static func frameBytes(body: Int) -> UInt64 {
+    UInt64((byteCount + body + alignment - 1) / alignment * alignment)
+  }
+
+  /// Reads the header at `offset` of a segment.
+  ///
+  /// - Returns: nil where the checksum or a rule says that no frame starts here.
+  static func decode(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, of segment: SegmentID)
+    -> FrameHeader?
+  {
+    guard bytes.count >= byteCount, bytes[0] != 0 else { return nil }
+    let checksum = bytes.littleEndian(32, as: UInt64.self)
+    guard checksum == Checksum.of(bytes.part(0, 32), seed: segment.seedBase &+ offset) else { return nil }
+    let header = FrameHeader(
+      kind: bytes[0], isCompressed: bytes[1] == 1, bodyBytes: bytes.littleEndian(4, as: UInt32.self),
+      firstCommit: CommitNumber(rawValue: bytes.littleEndian(8, as: UInt64.self)),
+      commitCount: bytes.littleEndian(16, as: UInt32.self),
+      durableOffset: bytes.littleEndian(20, as: UInt32.self),
+      bodyChecksum: bytes.littleEndian(24, as: UInt64.self))
+    guard bytes[1] <= 1, bytes[2] == 0, bytes[3] == 0, header.bodyBytes <= bodyBytesMax,
+      header.firstCommit.rawValue >= 1, header.firstCommit.rawValue <= Limits.numberMax,
+      header.isCommitCountSound
+    else { return nil }
+    return header
+  }
+
+  private var isCommitCountSound: Bool {
+    switch kind {
+    case Kind.commit: commitCount == 1
+    case Kind.block: commitCount >= 1 && commitCount <= Limits.commitEventsMax
+    default: commitCount == 0
+    }
+  }
+}
+
+/// Building frames in a buffer.
+enum Frame {
+  /// Appends a frame whose first byte will stand at `offset` of `segment`.
+  static func append(
+    kind: UInt8, body: Body, firstCommit: CommitNumber, commitCount: UInt32, durableOffset: UInt32,
+    at offset: UInt64, of segment: SegmentID, to buffer: inout [UInt8]
+  ) {
+    precondition(offset % 8 == 0 && body.bytes.count <= Int(FrameHeader.bodyBytesMax))
+    let bodyOffset = offset + UInt64(FrameHeader.byteCount)
+    let bodyChecksum = body.bytes.withUnsafeBytes {
+      Checksum.of($0, seed: segment.seedBase &+ bodyOffset)
+    }
+    withUnsafeTemporaryAllocation(byteCount: FrameHeader.byteCount, alignment: 8) { header in
+      header.storeBytes(of: kind, toByteOffset: 0, as: UInt8.self)
+      header.storeBytes(of: body.isCompressed ? 1 : 0, toByteOffset: 1, as: UInt8.self)
+      header.storeBytes(of: 0, toByteOffset: 2, as: UInt16.self)
+      header.storeBytes(of: UInt32(body.bytes.count).littleEndian, toByteOffset: 4, as: UInt32.self)
+      header.storeBytes(of: firstCommit.rawValue.littleEndian, toByteOffset: 8, as: UInt64.self)
+      header.storeBytes(of: commitCount.littleEndian, toByteOffset: 16, as: UInt32.self)
+      header.storeBytes(of: durableOffset.littleEndian, toByteOffset: 20, as: UInt32.self)
+      header.storeBytes(of: bodyChecksum.littleEndian, toByteOffset: 24, as: UInt64.self)
+      let checksum = Checksum.of(
+        UnsafeRawBufferPointer(rebasing: header[..<32]), seed: segment.seedBase &+ offset)
+      header.storeBytes(of: checksum.littleEndian, toByteOffset: 32, as: UInt64.self)
+      buffer.append(contentsOf: header)
+    }
+    buffer.append(contentsOf: body.bytes)
+    let padding =
+      Int(FrameHeader.frameBytes(body: body.bytes.count)) - FrameHeader.byteCount - body.bytes.count
+    for _ in 0..<padding { buffer.append(0) }
+  }
+
+  /// A body as it is stored.
+  struct Body: Sendable {
+    let bytes: [UInt8]
+    let isCompressed: Bool
+
+    init(stored bytes: [UInt8], isCompressed: Bool = false) {
+      self.bytes = bytes
+      self.isCompressed = isCompressed
+    }
+
+    /// A commit's row, compressed where that makes it smaller.
+    init(row: [UInt8]) {
+      // Measured: a row below this never shrinks, since LZ4 finds no match of four bytes worth its token.
+      if row.count >= 96, let compressed = row.withUnsafeBytes({ LZ4.compress($0) }),
+        compressed.count + 4 < row.count
+      {
+        var bytes = [UInt8](repeating: 0, count: 4)
+        bytes.put(UInt32(row.count), at: 0)
+        self.init(stored: bytes + compressed, isCompressed: true)
+      } else {
+        self.init(stored: row)
+      }
+    }
+  }
+
+  /// The body before compression.
+  static func expand(
+    _ body: UnsafeRawBufferPointer, isCompressed: Bool, limit: Int
+  ) throws(MalformedError) -> [UInt8] {
+    guard isCompressed else { return Array(body) }
+    guard body.count >= 4 else { throw MalformedError("a compressed body without its length") }
+    let length = Int(body.littleEndian(0, as: UInt32.self))
+    guard length <= limit else {
+      throw MalformedError("a body of \(length) bytes, the most is \(limit)")
+    }
+    var expanded = [UInt8](repeating: 0, count: length)
+    let result: Result<Void, MalformedError> = expanded.withUnsafeMutableBytes { output in
+      Result { () throws(MalformedError) in
+        try LZ4.decompress(body.part(4, body.count - 4), into: output)
+      }
+    }
+    try result.get()
+    return expanded
+  }
+}

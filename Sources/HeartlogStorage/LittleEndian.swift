@@ -1,0 +1,26 @@
+// Fixed-size integers of headers and frames. Offsets are constants within buffers of a known size.
+
+extension UnsafeRawBufferPointer {
+  func littleEndian<T: FixedWidthInteger>(_ offset: Int, as type: T.Type) -> T {
+    T(littleEndian: loadUnaligned(fromByteOffset: offset, as: type))
+  }
+
+  /// The part of `count` bytes from `offset` on.
+  func part(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: self[offset..<offset + count])
+  }
+
+  var isAllZero: Bool { allSatisfy { $0 == 0 } }
+}
+
+extension [UInt8] {
+  mutating func put<T: FixedWidthInteger>(_ value: T, at offset: Int) {
+    Swift.withUnsafeBytes(of: value.littleEndian) { bytes in
+      for (index, byte) in bytes.enumerated() { self[offset + index] = byte }
+    }
+  }
+
+  mutating func put(_ bytes: some Sequence<UInt8>, at offset: Int) {
+    for (index, byte) in bytes.enumerated() { self[offset + index] = byte }
+  }
+}

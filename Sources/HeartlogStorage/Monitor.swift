@@ -1,0 +1,51 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A mutex with a condition to wait for: `Mutex` of the standard library cannot be waited on.
+final class Monitor: @unchecked Sendable {
+  // Both stay where they are for as long as a thread may use them.
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  init() {
+    mutex.initialize(to: pthread_mutex_t())
+    condition.initialize(to: pthread_cond_t())
+    let made = pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, nil) == 0
+    precondition(made, "out of memory")
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
+  }
+
+  func enter() { pthread_mutex_lock(mutex) }
+  func leave() { pthread_mutex_unlock(mutex) }
+
+  /// Leaves, waits for `notifyAll`, and enters again.
+  func wait() { pthread_cond_wait(condition, mutex) }
+  func notifyAll() { pthread_cond_broadcast(condition) }
+
+  func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    enter()
+    defer { leave() }
+    return try body()
+  }
+
+  /// Runs `body` outside, for work that others need not wait for.
+  func outside<R>(_ body: () -> R) -> R {
+    leave()
+    defer { enter() }
+    return body()
+  }
+
+  /// Gives other threads a chance to run, outside.
+  func yield() {
+    outside { _ = sched_yield() }
+  }
+}

@@ -1,0 +1,151 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// A way along the frames of one segment file.
+final class SegmentCursor {
+  let file: any OpenFile
+  let path: String
+  let header: SegmentHeader
+  /// Where the next frame starts.
+  private(set) var offset: UInt64
+
+  // A window of the file: whole frames are handed out of it.
+  private var window: [UInt8] = []
+  private var windowOffset: UInt64 = 0
+  private static let windowBytesMin = 256 << 10
+
+  init(
+    file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64 = UInt64(SegmentHeader.byteCount)
+  ) {
+    self.file = file
+    self.path = path
+    self.header = header
+    self.offset = offset
+  }
+
+  enum Step {
+    /// A frame whose checksums hold; its body is what `withBody` gives until the next step.
+    case frame(FrameHeader)
+    /// No more frames: the end of a sealed file, or zeros up to the end of an open one.
+    case end
+    /// Bytes that are no frame.
+    case bad(String)
+  }
+
+  /// Looks at what stands at `offset`, and does not move.
+  func look() throws(StorageError) -> Step {
+    if header.kind == .sealed, offset >= header.totals.fileBytes { return try endOfSealed() }
+    let available = try fill(FrameHeader.byteCount)
+    if available == 0 { return header.kind == .sealed ? .bad("the file is cut short") : .end }
+    let start = Int(offset - windowOffset)
+    if window[start] == 0, header.kind == .open {
+      return try isZeroToTheEnd() ? .end : .bad("bytes that are no frame")
+    }
+    let frame = window.withUnsafeBytes {
+      FrameHeader.decode($0.part(start, min(available, FrameHeader.byteCount)), at: offset, of: header.id)
+    }
+    guard let frame else { return .bad("bytes that are no frame") }
+    guard try fill(Int(frame.frameBytes)) >= Int(frame.frameBytes) else {
+      return .bad("a frame that is cut short")
+    }
+    return window.withUnsafeBytes { bytes in
+      let bytes = bytes.part(Int(offset - windowOffset), Int(frame.frameBytes))
+      let body = bytes.part(FrameHeader.byteCount, Int(frame.bodyBytes))
+      let seed = header.id.seedBase &+ offset &+ UInt64(FrameHeader.byteCount)
+      guard Checksum.of(body, seed: seed) == frame.bodyChecksum else {
+        return .bad("a frame whose checksum does not hold")
+      }
+      let bodyEnd = FrameHeader.byteCount + body.count
+      guard bytes.part(bodyEnd, bytes.count - bodyEnd).isAllZero else {
+        return .bad("bytes other than zero in a frame's padding")
+      }
+      return .frame(frame)
+    }
+  }
+
+  /// The stored body of the frame that `look` found.
+  func withBody<R>(of frame: FrameHeader, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try window.withUnsafeBytes {
+      try body($0.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
+    }
+  }
+
+  /// Moves behind the frame that `look` found.
+  func pass(_ frame: FrameHeader) { offset += frame.frameBytes }
+
+  /// Moves to `offset`, which a writer has just made the end of the frames.
+  func move(to offset: UInt64) { self.offset = offset }
+
+  /// Forgets what was read, so that the next look sees the file as it is then.
+  func forget() {
+    window.removeAll(keepingCapacity: true)
+    windowOffset = offset
+  }
+
+  /// Makes at least `count` bytes from `offset` on available, as far as the file goes.
+  private func fill(_ count: Int) throws(StorageError) -> Int {
+    let available = Int(windowOffset) + window.count - Int(offset)
+    if offset >= windowOffset, available >= count { return available }
+    let wanted = max(count, Self.windowBytesMin)
+    if window.count != wanted { window = [UInt8](repeating: 0, count: wanted) }
+    windowOffset = offset
+    let read = try onFiles { () throws(FileError) in
+      try file.read(into: &window, at: offset)
+    }
+    if read < wanted { window.removeLast(wanted - read) }
+    return read
+  }
+
+  private func isZeroToTheEnd() throws(StorageError) -> Bool {
+    let start = offset
+    defer { move(to: start) }
+    while true {
+      let available = try fill(1)
+      if available == 0 { return true }
+      let isZero = window.withUnsafeBytes { $0.part(Int(offset - windowOffset), available).isAllZero }
+      guard isZero else { return false }
+      offset += UInt64(available)
+    }
+  }
+
+  private func endOfSealed() throws(StorageError) -> Step {
+    let size = try onFiles { () throws(FileError) in try file.size() }
+    if offset == header.totals.fileBytes, size == header.totals.fileBytes { return .end }
+    return .bad(size < header.totals.fileBytes ? "the file is cut short" : "bytes after the end of the file")
+  }
+
+  /// What stands after bad bytes: the valid frames behind `start`.
+  struct Aftermath {
+    /// The highest durable offset that a valid frame names.
+    var namedDurable: UInt64 = 0
+    /// The first commit of the first valid frame.
+    var firstCommit: CommitNumber?
+  }
+
+  /// Searches for valid frames after `start`, at every offset where one may begin. Forgets the window.
+  func aftermath(of start: UInt64) throws(StorageError) -> Aftermath {
+    let here = offset
+    defer {
+      move(to: here)
+      forget()
+    }
+    forget()
+    var aftermath = Aftermath()
+    offset = (start + 8) / 8 * 8
+    while true {
+      let available = try fill(FrameHeader.byteCount)
+      guard available >= FrameHeader.byteCount else { return aftermath }
+      let start = Int(offset - windowOffset)
+      let candidate = window.withUnsafeBytes {
+        FrameHeader.decode($0.part(start, FrameHeader.byteCount), at: offset, of: header.id)
+      }
+      if candidate != nil, case .frame(let frame) = try look() {
+        aftermath.namedDurable = max(aftermath.namedDurable, UInt64(frame.durableOffset))
+        if aftermath.firstCommit == nil { aftermath.firstCommit = frame.firstCommit }
+        offset += frame.frameBytes
+      } else {
+        offset += UInt64(FrameHeader.alignment)
+      }
+    }
+  }
+}

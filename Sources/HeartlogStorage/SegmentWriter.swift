@@ -1,0 +1,110 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Appends frames to one open segment.
+final class SegmentWriter {
+  let file: any OpenFile
+  let path: String
+  let header: SegmentHeader
+  /// Where the next frame will stand: all before it are whole.
+  private(set) var offset: UInt64
+  /// Up to here everything is known to be durable.
+  private(set) var durableOffset: UInt64
+  /// The size of the file: zeros are written ahead up to here.
+  private var fileBytes: UInt64
+  private var buffer: [UInt8] = []
+
+  /// Zeros are written ahead so that fdatasync has no new file size to write. Measured: 1.4 times faster
+  /// than growing the file on ext4 without a journal, 3.5 times with one.
+  static let aheadBytes: UInt64 = 64 << 10
+
+  init(
+    file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64, durableOffset: UInt64,
+    fileBytes: UInt64
+  ) {
+    self.file = file
+    self.path = path
+    self.header = header
+    self.offset = offset
+    self.durableOffset = durableOffset
+    self.fileBytes = fileBytes
+  }
+
+  /// Makes a segment: whole and durable before it has its name.
+  static func create(
+    _ header: SegmentHeader, in directory: StoreDirectory, suffix: UInt64
+  ) throws(StorageError) -> SegmentWriter {
+    let stream = directory.streamPath(header.replica)
+    let path = "\(stream)/\(SegmentFile(firstCommit: header.firstCommit, state: .open).name)"
+    let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
+    let fileSystem = directory.fileSystem
+    return try onFiles { () throws(FileError) in
+      do throws(FileError) {
+        let file = try fileSystem.open(temporary, .createNew)
+        let bytes = header.encoded() + [UInt8](repeating: 0, count: Int(aheadBytes) - SegmentHeader.byteCount)
+        try file.write(bytes, at: 0)
+        try file.synchronizeData()
+        try fileSystem.rename(temporary, to: path)
+        try fileSystem.synchronizeDirectory(stream)
+        let offset = UInt64(SegmentHeader.byteCount)
+        return SegmentWriter(
+          file: file, path: path, header: header, offset: offset, durableOffset: offset, fileBytes: aheadBytes
+        )
+      } catch {
+        try? fileSystem.remove(temporary)
+        throw error
+      }
+    }
+  }
+
+  /// A commit ready to be framed.
+  struct Entry {
+    let commit: Commit
+    let body: Frame.Body
+  }
+
+  /// Writes one frame for each entry, in one write.
+  ///
+  /// - Throws: `diskFull` or `inputOutput` after the file was cut back to what it was; where even that
+  ///   failed, `outcomeUnknown`.
+  func append(_ entries: [Entry]) throws(StorageError) {
+    buffer.removeAll(keepingCapacity: true)
+    for entry in entries {
+      Frame.append(
+        kind: FrameHeader.Kind.commit, body: entry.body, firstCommit: entry.commit.number, commitCount: 1,
+        durableOffset: UInt32(durableOffset), at: offset + UInt64(buffer.count), of: header.id, to: &buffer)
+    }
+    let end = offset + UInt64(buffer.count)
+    guard end <= UInt64(UInt32.max) else {
+      throw StorageError(.malformed, "a segment cannot grow beyond 4 GiB", file: path)
+    }
+    if end > fileBytes {
+      let target = (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes
+      buffer.append(contentsOf: repeatElement(0, count: Int(target - end)))
+    }
+    do {
+      try file.write(buffer, at: offset)
+    } catch {
+      try cutBack(after: error)
+    }
+    fileBytes = max(fileBytes, offset + UInt64(buffer.count))
+    offset = end
+  }
+
+  private func cutBack(after error: FileError) throws(StorageError) -> Never {
+    do { try file.truncate(to: offset) } catch {
+      throw StorageError(
+        .outcomeUnknown, "a write failed and could not be taken back: \(error)", file: path, offset: offset)
+    }
+    fileBytes = offset
+    throw StorageError(error)
+  }
+
+  /// Makes everything written durable. After an error nothing may be appended any more.
+  func synchronize() throws(FileError) {
+    try file.synchronizeData()
+    didSynchronize(upTo: offset)
+  }
+
+  func didSynchronize(upTo offset: UInt64) { durableOffset = max(durableOffset, offset) }
+}

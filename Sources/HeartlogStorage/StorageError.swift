@@ -1,0 +1,87 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Why storage could not do what was asked.
+public struct StorageError: Error, Sendable, CustomStringConvertible {
+  public enum Code: Sendable {
+    /// Bytes on disk that are not what was written.
+    case corrupt
+    /// Made by a later version of the format.
+    case newerFormat
+    /// Nothing that is a store at this place.
+    case notAStore
+    /// A store, or something else, is there already.
+    case exists
+    /// The place, or the store as it stands, cannot be written.
+    case readOnly
+    /// Another process holds the lock.
+    case locked
+    /// No space is left.
+    case diskFull
+    /// Any other refusal of the system.
+    case inputOutput
+    /// A failed fsync: the commits may or may not be there when the store is opened again.
+    case outcomeUnknown
+    /// Something that the format has no room for.
+    case malformed
+    /// A call that only a programmer can mend: a store used after a fork, or after it was closed.
+    case misuse
+  }
+
+  public let code: Code
+  /// A sentence without a full stop.
+  public let reason: String
+  public let file: String?
+  public let offset: UInt64?
+  /// The commits concerned, as far as known.
+  public let commits: ClosedRange<CommitNumber>?
+
+  public init(
+    _ code: Code, _ reason: String, file: String? = nil, offset: UInt64? = nil,
+    commits: ClosedRange<CommitNumber>? = nil
+  ) {
+    self.code = code
+    self.reason = reason
+    self.file = file
+    self.offset = offset
+    self.commits = commits
+  }
+
+  init(_ error: FileError) {
+    let code: Code =
+      if error.isDiskFull { .diskFull } else if error.isReadOnly { .readOnly } else { .inputOutput }
+    self.init(code, error.description, file: error.path)
+  }
+
+  init(_ error: MalformedError) { self.init(.malformed, error.reason) }
+
+  public var description: String {
+    var text = reason
+    if let file, !reason.contains(file) { text += ", in \(file)" }
+    if let offset { text += " at offset \(offset)" }
+    if let commits {
+      text +=
+        commits.lowerBound == commits.upperBound
+        ? ", commit \(commits.lowerBound)" : ", commits \(commits.lowerBound) to \(commits.upperBound)"
+    }
+    return text
+  }
+}
+
+/// Runs calls on files and gives their errors the storage's type.
+func onFiles<R>(_ body: () throws(FileError) -> R) throws(StorageError) -> R {
+  do { return try body() } catch { throw StorageError(error) }
+}
+
+/// Runs calls of this target and gives every error that they can throw the storage's type.
+func storageErrors<R>(_ body: () throws -> R) throws(StorageError) -> R {
+  do { return try body() } catch let error as StorageError {
+    throw error
+  } catch let error as MalformedError {
+    throw StorageError(error)
+  } catch let error as FileError {
+    throw StorageError(error)
+  } catch {
+    throw StorageError(.inputOutput, String(describing: error))
+  }
+}

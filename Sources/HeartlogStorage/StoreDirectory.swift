@@ -1,0 +1,130 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// The names inside a store's folder.
+struct StoreDirectory: Sendable {
+  let fileSystem: any FileSystem
+  let path: String
+
+  var identityPath: String { "\(path)/store" }
+  var lockPath: String { "\(path)/lock" }
+  var replicasPath: String { "\(path)/replicas" }
+
+  func streamPath(_ replica: ReplicaID) -> String { "\(replicasPath)/\(replica)" }
+
+  /// The folder that holds this one.
+  var parent: String {
+    var path = path
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The streams that have a folder, sorted by replica.
+  func replicas() throws(StorageError) -> [ReplicaID] {
+    do {
+      return try fileSystem.entries(of: replicasPath).compactMap { name in
+        guard let replica = ReplicaID(name), replica.description == name else { return nil }
+        return replica
+      }
+    } catch {
+      if error.isNotFound { return [] }
+      throw StorageError(error)
+    }
+  }
+
+  /// The segments that make up a stream, in order, leftovers of sealing passed over by name only.
+  func segments(of replica: ReplicaID) throws(StorageError) -> [SegmentFile] {
+    let names: [String]
+    do { names = try fileSystem.entries(of: streamPath(replica)) } catch {
+      if error.isNotFound { return [] }
+      throw StorageError(error)
+    }
+    var segments: [SegmentFile] = []
+    for name in names {
+      guard let file = SegmentFile(name: name) else { continue }
+      if let last = segments.last, last.firstCommit == file.firstCommit {
+        if file.state.precedence > last.state.precedence { segments[segments.count - 1] = file }
+      } else {
+        segments.append(file)
+      }
+    }
+    return segments
+  }
+
+  /// Reads the first 4,096 bytes of a segment.
+  func header(of file: any OpenFile, path: String) throws(StorageError) -> SegmentHeader.Found {
+    let bytes = try onFiles { () throws(FileError) in try file.bytes(SegmentHeader.byteCount, at: 0) }
+    let found: Result<SegmentHeader.Found, StorageError> = bytes.withUnsafeBytes { buffer in
+      Result { () throws(StorageError) in try SegmentHeader.decode(buffer, file: path) }
+    }
+    return try found.get()
+  }
+
+  /// Writes a whole new file under a temporary name and gives it its own when it is durable.
+  func replaceFile(_ path: String, with bytes: [UInt8], in folder: String, suffix: UInt64)
+    throws(StorageError)
+  {
+    try onFiles { () throws(FileError) in
+      let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
+      do throws(FileError) {
+        let file = try fileSystem.open(temporary, .createNew)
+        try file.write(bytes, at: 0)
+        try file.synchronize()
+        try fileSystem.rename(temporary, to: path)
+      } catch {
+        try? fileSystem.remove(temporary)
+        throw error
+      }
+      try fileSystem.synchronizeDirectory(folder)
+    }
+  }
+}
+
+/// The name of a segment file.
+struct SegmentFile: Hashable, Sendable {
+  enum State: String, Sendable {
+    case open
+    case suspect
+    case sealed
+
+    /// Which one serves where one first commit has several.
+    var precedence: Int {
+      switch self {
+      case .open: 0
+      case .suspect: 1
+      case .sealed: 2
+      }
+    }
+  }
+
+  let firstCommit: CommitNumber
+  let state: State
+
+  init(firstCommit: CommitNumber, state: State) {
+    self.firstCommit = firstCommit
+    self.state = state
+  }
+
+  /// Reads `0000000000000001.open`; nil for any other name.
+  init?(name: String) {
+    let parts = name.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].count == 16,
+      parts[0].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+      let number = UInt64(Substring(parts[0])), number >= 1, number <= Limits.numberMax,
+      let state = State(rawValue: String(Substring(parts[1])))
+    else { return nil }
+    firstCommit = CommitNumber(rawValue: number)
+    self.state = state
+  }
+
+  var name: String { "\(Self.digits(firstCommit)).\(state.rawValue)" }
+
+  /// Where the bytes that were cut from this segment at `offset` are kept.
+  func cutName(_ offset: UInt64) -> String { "\(Self.digits(firstCommit)).cut-\(offset)" }
+
+  private static func digits(_ number: CommitNumber) -> String {
+    let digits = String(number.rawValue)
+    return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+  }
+}

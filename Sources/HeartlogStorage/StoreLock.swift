@@ -1,0 +1,102 @@
+import HeartlogEvents
+import HeartlogFiles
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The file `lock`: who may write, and where the tail is.
+final class StoreLock: Sendable {
+  private let file: any LockFile
+
+  init(_ directory: StoreDirectory) throws(StorageError) {
+    file = try onFiles { () throws(FileError) in try directory.fileSystem.openLock(directory.lockPath) }
+  }
+
+  private enum Word {
+    static let sequence = 0
+    static let generation = 1
+    static let segment = 2
+    static let writtenBytes = 4
+    static let durableBytes = 5
+    static let firstCommit = 6
+    static let isWanted = 7
+    static let structure = 8
+  }
+
+  /// Takes the lock; waits for at most `milliseconds`.
+  ///
+  /// Waiting is a series of tries, each of which sets the page's "wanted" word: a waiter that is killed
+  /// leaves nothing behind that the next holder does not clear. A count of waiters would stay wrong for ever.
+  func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
+    let pauseMicroseconds = 200
+    var waited = 0
+    while true {
+      if try onFiles({ () throws(FileError) in try file.tryLock() }) {
+        if file.load(Word.isWanted) != 0 { file.store(0, Word.isWanted) }
+        return
+      }
+      guard waited < milliseconds * 1_000 else {
+        throw StorageError(
+          .locked, "another process has been writing to the store for \(milliseconds) ms")
+      }
+      file.store(1, Word.isWanted)
+      usleep(UInt32(pauseMicroseconds))
+      waited += pauseMicroseconds
+    }
+  }
+
+  func release() { file.unlock() }
+
+  /// Whether another process waits for the lock.
+  var isWanted: Bool { file.load(Word.isWanted) != 0 }
+
+  /// Leaves a waiter the time for one try.
+  func giveWay() { usleep(1_000) }
+
+  /// What the page says of the tail.
+  struct Page: Equatable, Sendable {
+    var generation: UInt64 = 0
+    var structure: UInt64 = 0
+    var segment = SegmentID(words: (0, 0))
+    var firstCommit: UInt64 = 0
+    var writtenBytes: UInt64 = 0
+    var durableBytes: UInt64 = 0
+  }
+
+  /// One consistent reading of the page, without the lock.
+  func page() -> Page {
+    var tries = 0
+    while true {
+      let before = file.load(Word.sequence)
+      let page = Page(
+        generation: file.load(Word.generation), structure: file.load(Word.structure),
+        segment: SegmentID(words: (file.load(Word.segment), file.load(Word.segment + 1))),
+        firstCommit: file.load(Word.firstCommit), writtenBytes: file.load(Word.writtenBytes),
+        durableBytes: file.load(Word.durableBytes))
+      if before % 2 == 0, file.load(Word.sequence) == before { return page }
+      tries += 1
+      // A writer killed in the middle leaves the word odd until the next one comes: then the page says nothing.
+      if tries > 1_000 { return Page(generation: page.generation, structure: page.structure) }
+    }
+  }
+
+  /// Changes the page. Only the holder of the lock may.
+  func update(_ change: (inout Page) -> Void) {
+    var page = page()
+    change(&page)
+    page.generation &+= 1
+    let sequence = file.load(Word.sequence) | 1
+    file.store(sequence, Word.sequence)
+    file.store(page.generation, Word.generation)
+    file.store(page.structure, Word.structure)
+    file.store(page.segment.words.0, Word.segment)
+    file.store(page.segment.words.1, Word.segment + 1)
+    file.store(page.firstCommit, Word.firstCommit)
+    file.store(page.writtenBytes, Word.writtenBytes)
+    file.store(page.durableBytes, Word.durableBytes)
+    file.store(sequence &+ 1, Word.sequence)
+  }
+}

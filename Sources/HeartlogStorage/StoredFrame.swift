@@ -1,0 +1,54 @@
+import HeartlogEvents
+
+/// A frame of a stream with its contents.
+enum StoredFrame {
+  /// Commits that follow each other, and the secrets that their salts come from.
+  case commits([Commit], secrets: [SegmentSecret])
+  /// A record that carries no commits: kept at its place, not understood by this version.
+  case record(kind: UInt8, body: Frame.Body)
+
+  /// Decodes the frame that `cursor` looks at.
+  ///
+  /// - Parameter headsBefore: what a block's heads must be, where known.
+  static func decode(
+    _ frame: FrameHeader, at cursor: SegmentCursor, headsBefore: [Head]?
+  ) throws(MalformedError) -> StoredFrame {
+    let header = cursor.header
+    let result: Result<StoredFrame, MalformedError> = cursor.withBody(of: frame) { body in
+      Result { () throws(MalformedError) in
+        switch frame.kind {
+        case FrameHeader.Kind.commit:
+          guard header.kind == .open else { throw MalformedError("a single commit in a sealed segment") }
+          let row = try Frame.expand(body, isCompressed: frame.isCompressed, limit: Limits.commitBytesMax)
+          let commit = try RowEncoding.decode(row, replica: header.replica, number: frame.firstCommit)
+          let secret = SegmentSecret(firstCommit: header.firstCommit, kind: .whole(header.secret))
+          return .commits([commit], secrets: [secret])
+        case FrameHeader.Kind.block:
+          guard !frame.isCompressed else { throw MalformedError("a block compressed as a whole") }
+          let block = try BlockEncoding.decode(
+            body, replica: header.replica, firstCommit: frame.firstCommit, commitCount: Int(frame.commitCount)
+          )
+          guard headsBefore == nil || block.headsAtStart == headsBefore else {
+            throw MalformedError("a block whose heads are not those of the commits before it")
+          }
+          return .commits(block.commits, secrets: block.secrets)
+        default:
+          return .record(
+            kind: frame.kind, body: Frame.Body(stored: Array(body), isCompressed: frame.isCompressed))
+        }
+      }
+    }
+    return try result.get()
+  }
+}
+
+extension RowEncoding {
+  static func decode(_ row: [UInt8], replica: ReplicaID, number: CommitNumber) throws(MalformedError)
+    -> Commit
+  {
+    let result: Result<Commit, MalformedError> = row.withUnsafeBytes { bytes in
+      Result { () throws(MalformedError) in try decode(bytes, replica: replica, number: number) }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,44 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// A reader that starts in the middle of a stream, and the stream's tree in front of where it stands.
+///
+/// A sealed segment tells by its header and its first block all that came before it: heads, numbers, frontier.
+struct StreamPassage {
+  let reader: StreamReader
+  var tree: MerkleTree
+
+  /// Starts at the last sealed segment at or before `segment`, else at the stream's start.
+  init(_ directory: StoreDirectory, replica: ReplicaID, to segment: SegmentFile) throws {
+    let segments = try directory.segments(of: replica)
+    guard let start = segments.last(where: { $0.firstCommit <= segment.firstCommit && $0.state == .sealed }),
+      let chain = try Self.chain(before: start, in: directory, replica: replica)
+    else {
+      reader = StreamReader(directory, replica: replica)
+      tree = MerkleTree()
+      return
+    }
+    reader = StreamReader(directory, replica: replica, from: chain.0)
+    tree = try MerkleTree(size: chain.1.treeSize, frontier: chain.1.frontier)
+  }
+
+  private static func chain(
+    before segment: SegmentFile, in directory: StoreDirectory, replica: ReplicaID
+  ) throws -> (Chain, SegmentHeader)? {
+    let path = "\(directory.streamPath(replica))/\(segment.name)"
+    let file = try directory.fileSystem.open(path, .read)
+    let header = try directory.header(of: file, path: path).header
+    let cursor = SegmentCursor(file: file, path: path, header: header)
+    while case .frame(let frame) = try cursor.look() {
+      if frame.kind == FrameHeader.Kind.block {
+        let block = try cursor.withBody(of: frame) { body in
+          try BlockEncoding.decode(
+            body, replica: replica, firstCommit: frame.firstCommit, commitCount: Int(frame.commitCount))
+        }
+        return (Chain(before: header, seen: block.headsAtStart), header)
+      }
+      cursor.pass(frame)
+    }
+    return nil
+  }
+}

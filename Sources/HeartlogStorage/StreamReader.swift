@@ -1,0 +1,328 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Reads one replica's stream, commit by commit, without a lock, and goes on where it stopped.
+final class StreamReader {
+  let directory: StoreDirectory
+  let replica: ReplicaID
+  private(set) var chain: Chain
+  /// The segment that the reader stands in.
+  private(set) var cursor: SegmentCursor?
+  private(set) var segment: SegmentFile?
+  /// What is bad at the place where the reader stopped for good.
+  private(set) var corruption: Finding?
+
+  /// - Parameter chain: where to start; at the stream's start where nil.
+  init(_ directory: StoreDirectory, replica: ReplicaID, from chain: Chain? = nil) {
+    self.directory = directory
+    self.replica = replica
+    self.chain = chain ?? Chain(replica: replica)
+  }
+
+  /// How a reading ended.
+  enum End {
+    /// Every byte that is there belongs to a whole frame.
+    case whole
+    /// Bad bytes at the tail, which only the holder of the lock may judge.
+    case unfinished(Finding)
+    /// The stream is corrupt from here on.
+    case corrupt(Finding)
+  }
+
+  /// What the next look at the stream finds.
+  enum Next {
+    /// A frame, and the segment that it stands in.
+    case frame(StoredFrame, SegmentCursor)
+    case end(End)
+  }
+
+  /// Reads the next frame; goes on behind an end when more has come since.
+  ///
+  /// - Parameter page: the lock's page where it speaks of this stream: it may know of more than is found.
+  func next(page: StoreLock.Page = StoreLock.Page()) throws -> Next {
+    if let corruption { return .end(.corrupt(corruption)) }
+    if cursor == nil, try !enter({ try self.segmentOfNextCommit() }) {
+      return .end(corruption.map(End.corrupt) ?? lostSegment(page) ?? .whole)
+    }
+    while let cursor {
+      switch try step(cursor) {
+      case .frame(let frame): return .frame(frame, cursor)
+      case .known: continue
+      case .end:
+        if let problem = checkTotals(cursor) { return .end(stop(problem, cursor)) }
+        if try enter({ try self.segmentAfterEnd() }) { continue }
+        if let corruption { return .end(.corrupt(corruption)) }
+        if try isReplaced() {
+          leaveSegment()
+          return try next(page: page)
+        }
+        return .end(lostTail(page, cursor) ?? lostSegment(page) ?? .whole)
+      case .malformed(let reason): return .end(stop(reason, cursor))
+      case .bad(let reason):
+        if let end = try judge(reason, cursor, page) { return .end(end) }
+      }
+    }
+    return .end(.whole)
+  }
+
+  /// Reads all that came since the last call.
+  func read(
+    page: StoreLock.Page = StoreLock.Page(), _ visit: (StoredFrame, SegmentCursor) throws -> Void
+  ) throws -> End {
+    while true {
+      switch try next(page: page) {
+      case .frame(let frame, let cursor): try visit(frame, cursor)
+      case .end(let end): return end
+      }
+    }
+  }
+
+  /// Notes that the stream's writer, which is this reader's owner, appended `commit`.
+  func didAppend(_ commit: Commit) throws(MalformedError) { try chain.extend(by: commit) }
+
+  /// Notes that the stream's writer stands at `offset` of a segment that it may just have made.
+  func didWrite(to file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64) {
+    segment = SegmentFile(firstCommit: header.firstCommit, state: .open)
+    if let cursor, cursor.file === file {
+      cursor.move(to: offset)
+      cursor.forget()
+    } else {
+      cursor = SegmentCursor(file: file, path: path, header: header, offset: offset)
+    }
+  }
+
+  /// Looks at the segment anew at the next reading, from its start: the writer has changed it.
+  func leaveSegment() {
+    cursor = nil
+    segment = nil
+  }
+
+  // MARK: - One frame
+
+  private enum Outcome {
+    case frame(StoredFrame)
+    /// A frame whose commits were read from another file before.
+    case known
+    case end
+    /// Bytes that are no frame; they may be one in a moment.
+    case bad(String)
+    /// A whole frame that breaks a rule.
+    case malformed(String)
+  }
+
+  private func step(_ cursor: SegmentCursor) throws -> Outcome {
+    switch try cursor.look() {
+    case .end:
+      // The writer goes on here: what comes must be read from the file, not from the window.
+      cursor.forget()
+      return .end
+    case .bad(let reason): return .bad(reason)
+    case .frame(let frame):
+      do {
+        if frame.commitCount > 0,
+          frame.firstCommit.rawValue + UInt64(frame.commitCount) <= chain.next.rawValue
+        {
+          cursor.pass(frame)
+          return .known
+        }
+        guard frame.firstCommit <= chain.next else {
+          throw MalformedError("commit \(frame.firstCommit) where \(chain.next) should be")
+        }
+        let isWhole = frame.firstCommit == chain.next
+        let decoded = try StoredFrame.decode(frame, at: cursor, headsBefore: isWhole ? chain.seenHeads : nil)
+        let stored = skipKnown(decoded)
+        if case .commits(let commits, _) = stored {
+          var advanced = chain
+          for commit in commits { try advanced.extend(by: commit) }
+          chain = advanced
+        }
+        cursor.pass(frame)
+        return .frame(stored)
+      } catch let error as MalformedError {
+        return .malformed(error.reason)
+      }
+    }
+  }
+
+  private func skipKnown(_ frame: StoredFrame) -> StoredFrame {
+    guard case .commits(let commits, let secrets) = frame, let first = commits.first,
+      first.number < chain.next
+    else { return frame }
+    return .commits(commits.filter { $0.number >= chain.next }, secrets: secrets)
+  }
+
+  // MARK: - Segments
+
+  /// Whether the name of the file that the reader stands in belongs to another file now, which goes on.
+  private func isReplaced() throws -> Bool {
+    // A sealed file never changes; one that replaces it holds the same commits.
+    guard let cursor, let segment, segment.state != .sealed else { return false }
+    let inode = try onFiles { () throws(FileError) in try cursor.file.inode() }
+    let named = try onFiles { () throws(FileError) in try directory.fileSystem.info(cursor.path) }
+    return named?.inode != inode
+  }
+
+  /// The segment that holds the next commit, or ends right before it.
+  private func segmentOfNextCommit() throws -> SegmentFile? {
+    let segments = try directory.segments(of: replica)
+    guard var found = segments.first else { return nil }
+    guard found.firstCommit <= chain.next else {
+      corruption = gap(before: found)
+      return nil
+    }
+    // Leftovers of sealing lie within the segment before them; only a header tells how far that one goes.
+    var covered = CommitNumber(rawValue: 0)
+    for segment in segments where segment.firstCommit <= chain.next && segment.firstCommit > covered {
+      found = segment
+      if segment.state == .sealed, segments.count > 1, let header = try header(of: segment),
+        let last = header.lastCommit
+      {
+        covered = last
+      }
+    }
+    return found
+  }
+
+  /// The segment that follows the one that has just ended; nil where it is the last.
+  private func segmentAfterEnd() throws -> SegmentFile? {
+    let segments = try directory.segments(of: replica)
+    guard let next = segments.first(where: { $0.firstCommit >= chain.next }) else { return nil }
+    guard next.firstCommit == chain.next else {
+      corruption = gap(before: next)
+      return nil
+    }
+    return next
+  }
+
+  private func header(of segment: SegmentFile) throws -> SegmentHeader? {
+    let path = "\(directory.streamPath(replica))/\(segment.name)"
+    do {
+      let file = try directory.fileSystem.open(path, .read)
+      return try directory.header(of: file, path: path).header
+    } catch let error as FileError {
+      if error.isNotFound { return nil }
+      throw StorageError(error)
+    } catch let error as StorageError where error.code == .corrupt {
+      return nil
+    }
+  }
+
+  /// Opens the segment that `choose` names.
+  ///
+  /// - Returns: false where it names none, or where the segment cannot be read as one; then `corruption` says why.
+  private func enter(_ choose: () throws -> SegmentFile?) throws -> Bool {
+    // A name may vanish between the listing and the opening, when another process seals: look again.
+    for _ in 0..<16 {
+      guard let next = try choose() else { return false }
+      let path = "\(directory.streamPath(replica))/\(next.name)"
+      let file: any OpenFile
+      do { file = try directory.fileSystem.open(path, .read) } catch {
+        if error.isNotFound { continue }
+        throw StorageError(error)
+      }
+      do {
+        let found = try directory.header(of: file, path: path)
+        cursor = SegmentCursor(file: file, path: path, header: found.header)
+        segment = next
+        try check(found, of: next, path: path)
+        return true
+      } catch {
+        guard error.code == .corrupt else { throw error }
+        let later = try directory.segments(of: replica).first { $0.firstCommit > next.firstCommit }
+        corruption = finding(.corrupt, error.reason, path, error.offset ?? 0, upTo: later?.firstCommit)
+        return false
+      }
+    }
+    throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+  }
+
+  private func check(_ found: SegmentHeader.Found, of segment: SegmentFile, path: String) throws(StorageError)
+  {
+    if let offset = found.damagedCopy {
+      throw StorageError(.corrupt, "one copy of the segment header is damaged", file: path, offset: offset)
+    }
+    let header = found.header
+    let isKind = (segment.state == .sealed) == (header.kind == .sealed)
+    guard header.replica == replica, header.firstCommit == segment.firstCommit, isKind else {
+      throw StorageError(.corrupt, "a segment header that belongs to another file", file: path, offset: 0)
+    }
+    if header.firstCommit == chain.next, header.firstSequence != chain.nextSequence {
+      throw StorageError(
+        .corrupt, "a segment that starts at event \(header.firstSequence) instead of \(chain.nextSequence)",
+        file: path, offset: 0)
+    }
+  }
+
+  /// A sealed file holds exactly what its header says.
+  private func checkTotals(_ cursor: SegmentCursor) -> String? {
+    guard let last = cursor.header.lastCommit else { return nil }
+    let events = cursor.header.firstSequence.rawValue + cursor.header.totals.events
+    return chain.next == last.next && chain.nextSequence.rawValue == events
+      ? nil : "a sealed segment that does not hold the commits that its header names"
+  }
+
+  // MARK: - Verdicts
+
+  /// Judges bad bytes; nil where a second look finds them whole.
+  private func judge(_ reason: String, _ cursor: SegmentCursor, _ page: StoreLock.Page) throws -> End? {
+    let offset = cursor.offset
+    let laterSegment = try directory.segments(of: replica).first {
+      $0.firstCommit > cursor.header.firstCommit
+    }
+    let aftermath = try cursor.aftermath(of: offset)
+    // The writer may have finished this frame, and acknowledged later ones, while the search went on.
+    guard case .bad = try cursor.look() else { return nil }
+    let isTail = cursor.header.kind == .open && laterSegment == nil
+    let recorded = page.segment == cursor.header.id ? page.durableBytes : 0
+    if isTail, aftermath.namedDurable <= offset {
+      if recorded <= offset {
+        return .unfinished(finding(.torn, reason, cursor.path, offset, upTo: nil))
+      }
+      if aftermath.firstCommit == nil {
+        return .unfinished(finding(.lost, Self.lostReason, cursor.path, offset, upTo: nil))
+      }
+    }
+    let upTo = aftermath.firstCommit ?? cursor.header.lastCommit?.next ?? laterSegment?.firstCommit
+    return stop(reason, cursor, upTo: upTo)
+  }
+
+  private static let lostReason = "acknowledged commits are missing from the tail"
+
+  private func stop(_ reason: String, _ cursor: SegmentCursor, upTo: CommitNumber? = nil) -> End {
+    let found = finding(.corrupt, reason, cursor.path, cursor.offset, upTo: upTo)
+    corruption = found
+    return .corrupt(found)
+  }
+
+  /// The tail ends in front of what the page knows to be durable.
+  private func lostTail(_ page: StoreLock.Page, _ cursor: SegmentCursor) -> End? {
+    guard page.segment == cursor.header.id, page.durableBytes > cursor.offset else { return nil }
+    return .unfinished(finding(.lost, Self.lostReason, cursor.path, cursor.offset, upTo: nil))
+  }
+
+  /// The page knows of durable commits in a segment that is not there.
+  private func lostSegment(_ page: StoreLock.Page) -> End? {
+    guard page.durableBytes > UInt64(SegmentHeader.byteCount), page.firstCommit >= chain.next.rawValue else {
+      return nil
+    }
+    let name = SegmentFile(firstCommit: CommitNumber(rawValue: page.firstCommit), state: .open).name
+    let path = "\(directory.streamPath(replica))/\(name)"
+    return .unfinished(
+      finding(.lost, "acknowledged commits are missing with their segment", path, 0, upTo: nil))
+  }
+
+  private func gap(before segment: SegmentFile) -> Finding {
+    finding(
+      .corrupt, "a segment is missing before this one", "\(directory.streamPath(replica))/\(segment.name)", 0,
+      upTo: segment.firstCommit)
+  }
+
+  private func finding(
+    _ verdict: Finding.Verdict, _ reason: String, _ path: String, _ offset: UInt64, upTo: CommitNumber?
+  ) -> Finding {
+    let last = upTo.map { CommitNumber(rawValue: max(chain.next.rawValue, $0.rawValue - 1)) } ?? chain.next
+    return Finding(
+      verdict: verdict, replica: replica,
+      error: StorageError(.corrupt, reason, file: path, offset: offset, commits: chain.next...last))
+  }
+}

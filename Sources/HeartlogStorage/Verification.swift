@@ -1,0 +1,127 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// What `verify` found in one stream.
+public struct StreamVerification: Sendable {
+  public let replica: ReplicaID
+  /// What the stream's last segment calls its replica.
+  public let name: String
+  public let isOwn: Bool
+  public let commits: UInt64
+  public let events: UInt64
+  public let segments: Int
+  /// On disk, zeros written ahead included.
+  public let bytes: UInt64
+  /// The root of the stream's tree over its sound commits.
+  public let root: Digest
+  /// What ends the sound part; nil where all is sound.
+  public let finding: Finding?
+}
+
+/// Reads every byte of a store and checks all that the format promises.
+public enum Verification {
+  /// Verifies each stream, sorted by replica. Takes no lock.
+  public static func run(
+    at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil
+  ) throws(StorageError) -> [StreamVerification] {
+    try storageErrors {
+      let directory = StoreDirectory(fileSystem: fileSystem, path: path)
+      let identity = try StoreIdentity.read(directory)
+      let page = try StoreLock(directory).page()
+      let replicas = try directory.replicas()
+      var sizes: [ReplicaID: (count: Int, bytes: UInt64)] = [:]
+      for replica in replicas {
+        for segment in try directory.segments(of: replica) {
+          let info = try fileSystem.info("\(directory.streamPath(replica))/\(segment.name)")
+          sizes[replica, default: (0, 0)].count += 1
+          sizes[replica, default: (0, 0)].bytes += info?.size ?? 0
+        }
+      }
+      var meter = ProgressMeter(progress, total: sizes.values.reduce(0) { $0 + $1.bytes })
+      var streams = Set(replicas)
+      // The own stream may be missing altogether, which only the page can tell.
+      streams.insert(identity.replica)
+      return try streams.sorted().compactMap { replica in
+        let isOwn = replica == identity.replica
+        let size = sizes[replica] ?? (0, 0)
+        let stream = StreamVerifier(directory, replica: replica)
+        let finding = try stream.run(page: isOwn ? page : StoreLock.Page(), meter: &meter)
+        if size.count == 0, finding == nil { return nil }
+        return StreamVerification(
+          replica: replica, name: stream.name, isOwn: isOwn, commits: stream.reader.chain.next.rawValue - 1,
+          events: stream.reader.chain.nextSequence.rawValue - 1, segments: size.count, bytes: size.bytes,
+          root: stream.tree.root, finding: finding)
+      }
+    }
+  }
+}
+
+private final class StreamVerifier {
+  let reader: StreamReader
+  var tree = MerkleTree()
+  var name = ""
+  private let directory: StoreDirectory
+  private let replica: ReplicaID
+  private var segment: SegmentID?
+  /// The frontiers that some header names, by the size of their tree.
+  private var frontiers: [UInt64: [Digest]] = [:]
+
+  init(_ directory: StoreDirectory, replica: ReplicaID) {
+    self.directory = directory
+    self.replica = replica
+    reader = StreamReader(directory, replica: replica)
+  }
+
+  func run(page: StoreLock.Page, meter: inout ProgressMeter) throws -> Finding? {
+    try collectFrontiers()
+    var hasher = SHA256Hasher()
+    while true {
+      let chain = reader.chain
+      switch try reader.next(page: page) {
+      case .end(.whole): return nil
+      case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return finding
+      case .frame(let frame, let cursor):
+        if segment != cursor.header.id {
+          segment = cursor.header.id
+          name = cursor.header.replicaName
+          if frontiers[cursor.header.treeSize] != cursor.header.frontier {
+            return problem("a frontier that differs from the commits before it", cursor, at: 0, chain)
+          }
+        }
+        meter.advance(cursor)
+        guard case .commits(let commits, let secrets) = frame else { continue }
+        var salts = Salts(secrets)
+        for commit in commits {
+          do {
+            tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+          } catch {
+            return problem(error.reason, cursor, at: cursor.offset, chain)
+          }
+          if frontiers.keys.contains(tree.size) { frontiers[tree.size] = tree.frontier }
+        }
+      }
+    }
+  }
+
+  private func collectFrontiers() throws {
+    frontiers[0] = []
+    for segment in try directory.segments(of: replica) {
+      let path = "\(directory.streamPath(replica))/\(segment.name)"
+      // What cannot be read as a header is found again, and named, on the way along the stream.
+      guard let file = try? directory.fileSystem.open(path, .read),
+        let found = try? directory.header(of: file, path: path)
+      else { continue }
+      if found.header.treeSize > 0 { frontiers[found.header.treeSize] = [] }
+    }
+  }
+
+  private func problem(_ reason: String, _ cursor: SegmentCursor, at offset: UInt64, _ chain: Chain)
+    -> Finding
+  {
+    Finding(
+      verdict: .corrupt, replica: replica,
+      error: StorageError(
+        .corrupt, reason, file: cursor.path, offset: offset,
+        commits: chain.next...max(chain.next, reader.chain.head ?? chain.next)))
+  }
+}
