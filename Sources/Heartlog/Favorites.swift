@@ -1,0 +1,163 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The favorites among the items of one type: any `Codable & Identifiable & Sendable` type whose id can be written as text.
+///
+/// An item is kept as flat fields, by its `Codable` form. `id`, `isFavorite` and `favoritedDate` are never fields: where an item has
+/// properties of these names, they are set from the store when it is read.
+public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
+  /// The same library by id and fields.
+  public let library: FavoritesLibrary
+
+  init(_ library: FavoritesLibrary) { self.library = library }
+
+  // MARK: - Reading
+
+  /// Whether the item of that id is a favorite.
+  public func contains(_ id: Item.ID) -> Bool { library.contains(id.favoriteID) }
+
+  /// How many favorites there are.
+  public var count: Int { library.counts.favorites }
+
+  /// The item of that id as the store holds it, favorite or not; nil where the store has no fields of it.
+  ///
+  /// - Throws: `invalidItem` where its fields do not make an `Item`.
+  public func item(_ id: Item.ID) throws(HeartlogError) -> Item? {
+    guard let state = library.item(id.favoriteID), state.isVisible else { return nil }
+    return try decode(state)
+  }
+
+  /// Since when the item of that id is a favorite; nil where it is none.
+  public func favoritedDate(of id: Item.ID) -> Date? {
+    library.item(id.favoriteID)?.favoritedDate.map(Date.init(milliseconds:))
+  }
+
+  /// The favorites, newest first unless asked otherwise.
+  ///
+  /// An item whose fields do not make an `Item` is left out here, and named by `load`.
+  public func list(order: ListOrder = .newestFirst, limit: Int? = nil) -> [Item] {
+    load(order: order, limit: limit).items
+  }
+
+  /// The favorites, and what could not be read as one: one bad item never hides the others.
+  public func load(
+    order: ListOrder = .newestFirst, limit: Int? = nil
+  ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
+    var items: [Item] = []
+    var failures: [(id: String, error: HeartlogError)] = []
+    for state in library.favorites(order: order, limit: limit) {
+      do throws(HeartlogError) { items.append(try decode(state)) } catch { failures.append((state.id, error)) }
+    }
+    return (items, failures)
+  }
+
+  private func decode(_ state: ItemState) throws(HeartlogError) -> Item {
+    do {
+      return try FieldDecoder.decode(
+        Item.self, id: state.id, isFavorite: state.isFavorite, favoritedDate: state.favoritedDate,
+        fields: state.fields)
+    } catch {
+      throw HeartlogError(.invalidItem, "\(library.name) \(state.id): \(error)")
+    }
+  }
+
+  // MARK: - Writing
+
+  /// Makes an item a favorite. What is one already stays as it is, its date included.
+  ///
+  /// - Parameter date: since when; now where nil.
+  /// - Returns: whether it was none before.
+  @discardableResult
+  public func add(_ item: Item, since date: Date? = nil) throws(HeartlogError) -> Bool {
+    try library.add(
+      item.id.favoriteID, fields: try fields(of: item), favoritedDate: date?.milliseconds
+    ).isChange
+  }
+
+  /// Flips what the store holds, whatever the item itself says.
+  ///
+  /// - Returns: whether it is a favorite now.
+  @discardableResult
+  public func toggle(_ item: Item) throws(HeartlogError) -> Bool {
+    try library.toggle(item.id.favoriteID, fields: try fields(of: item)).isFavorite
+  }
+
+  /// Makes the item of that id no favorite. What is known of it stays.
+  ///
+  /// - Returns: whether it was one before.
+  @discardableResult
+  public func remove(_ id: Item.ID) throws(HeartlogError) -> Bool {
+    try library.remove(id.favoriteID).isChange
+  }
+
+  /// Makes an item no favorite.
+  @discardableResult
+  public func remove(_ item: Item) throws(HeartlogError) -> Bool { try remove(item.id) }
+
+  /// Writes what is new about an item, favorite or not: only fields that differ, and nothing about its being a favorite.
+  ///
+  /// - Returns: whether anything differed.
+  @discardableResult
+  public func update(_ item: Item) throws(HeartlogError) -> Bool {
+    try library.set(try fields(of: item), of: item.id.favoriteID).isChange
+  }
+
+  private func fields(of item: Item) throws(HeartlogError) -> [Field] {
+    do { return try FieldEncoder.fields(of: item) } catch {
+      throw HeartlogError(.invalidItem, "\(library.name) \(item.id.favoriteID): \(error)")
+    }
+  }
+
+  // MARK: - Catalogs
+
+  /// Puts the favorites' flags into a catalog: replaced by id, not or-ed; order and everything else of the catalog stay.
+  ///
+  /// In the style of Smart City's MergePersistedFavoritesUseCase. One look-up an element.
+  ///
+  /// - Parameter set: puts the flag, and the date of a favorite, into an element.
+  /// - Returns: the catalog, and the favorites that it does not list, newest first.
+  public func merge<Element>(
+    into catalog: [Element], id: (Element) -> Item.ID, set: (inout Element, _ isFavorite: Bool, _ date: Date?) -> Void
+  ) -> CatalogMerge<Element> {
+    library.store.read { state in
+      state.merge(into: catalog, of: library.name, id: { id($0).favoriteID }) { element, isFavorite, date in
+        set(&element, isFavorite, date.map(Date.init(milliseconds:)))
+      }
+    }
+  }
+}
+
+extension FavoritesStore {
+  /// The favorites of a type, in a library of its own.
+  ///
+  /// - Parameter library: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
+  /// - Throws: `invalid` for a name that is none.
+  public func favorites<Item: Codable & Identifiable & Sendable>(
+    of type: Item.Type, in library: String
+  ) throws(HeartlogError) -> Favorites<Item> where Item.ID: FavoriteID {
+    Favorites(try self.library(library))
+  }
+
+  /// The favorites of a type that names its library.
+  public func favorites<Item: FavoriteItem>(of type: Item.Type) throws(HeartlogError) -> Favorites<Item> {
+    try favorites(of: type, in: Item.library)
+  }
+}
+
+extension Date {
+  /// Milliseconds since 1970.
+  init(milliseconds: Milliseconds) {
+    self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+  }
+
+  /// Milliseconds since 1970, rounded down; dates beyond the format's years are taken to its ends.
+  var milliseconds: Milliseconds {
+    let milliseconds = (timeIntervalSince1970 * 1_000).rounded(.down)
+    guard milliseconds > Double(Limits.dateMillisecondsMin) else { return Limits.dateMillisecondsMin }
+    guard milliseconds < Double(Limits.dateMillisecondsMax) else { return Limits.dateMillisecondsMax }
+    return Milliseconds(milliseconds)
+  }
+}

@@ -1,0 +1,79 @@
+/// One library of a store, by item id and fields: what `Favorites` stands on, and what tools use.
+public struct FavoritesLibrary: Sendable {
+  public let store: FavoritesStore
+  /// 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
+  public let name: String
+
+  init(_ store: FavoritesStore, name: String) throws(HeartlogError) {
+    try heartlogErrors { try NameRules.checkLibrary(name) }
+    self.store = store
+    self.name = name
+  }
+
+  // MARK: - Reading
+
+  /// An item with its fields, favorite or not; nil where it was never written to. Inside `write { }` it has the closure's changes.
+  public func item(_ id: String) -> ItemState? {
+    if let transaction = WriteTransaction.joined(by: store) { return transaction.item(id, in: name) }
+    return store.read { $0.item(id, in: name) }
+  }
+
+  /// Whether an item is a favorite.
+  public func contains(_ id: String) -> Bool {
+    if let transaction = WriteTransaction.joined(by: store) {
+      return transaction.item(id, in: name)?.isFavorite ?? false
+    }
+    return store.read { $0.isFavorite(id, in: name) }
+  }
+
+  /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids.
+  public func favorites(order: ListOrder = .newestFirst, limit: Int? = nil) -> [ItemState] {
+    store.read { $0.favorites(in: name, order: order, limit: limit) }
+  }
+
+  /// Every visible item, and those that were removed: newest first, those without a date last.
+  public func all() -> [ItemState] { store.read { $0.all(in: name) } }
+
+  public var counts: LibraryCounts { store.read { $0.counts(of: name) } }
+
+  // MARK: - Writing
+
+  /// Makes an item a favorite; of its fields, writes those that differ. What is a favorite already stays as it is.
+  ///
+  /// - Parameter favoritedDate: milliseconds since 1970; the time of the commit where nil.
+  @discardableResult
+  public func add(
+    _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
+  ) throws(HeartlogError) -> WriteResult {
+    try store.perform(.add(fields: fields, favoritedDate: favoritedDate), on: id, in: name)
+  }
+
+  /// Makes an item no favorite. Its fields stay.
+  @discardableResult
+  public func remove(_ id: String) throws(HeartlogError) -> WriteResult {
+    try store.perform(.remove, on: id, in: name)
+  }
+
+  /// Flips what the store holds. Fields and date are taken where it switches on.
+  @discardableResult
+  public func toggle(
+    _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
+  ) throws(HeartlogError) -> WriteResult {
+    try store.perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id, in: name)
+  }
+
+  /// Writes fields of an item, favorite or not; a null value clears one. Only what differs is written.
+  @discardableResult
+  public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> WriteResult {
+    try store.perform(.set(fields: fields), on: id, in: name)
+  }
+}
+
+extension FavoritesStore {
+  /// The library of that name, for untyped use. A library needs no making: it is there once something was written to it.
+  ///
+  /// - Throws: `invalid` for a name that is none.
+  public func library(_ name: String) throws(HeartlogError) -> FavoritesLibrary {
+    try FavoritesLibrary(self, name: name)
+  }
+}

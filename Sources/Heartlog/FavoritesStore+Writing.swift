@@ -1,0 +1,71 @@
+import HeartlogStorage
+
+extension FavoritesStore {
+  /// Writes everything that `body` does to this store as one commit: one stamp, one fsync, all or nothing.
+  ///
+  /// ```swift
+  /// try store.write {
+  ///   try papers.add(a)
+  ///   try papers.remove(b)
+  /// }
+  /// ```
+  ///
+  /// Other writers wait while `body` runs, so it should be short. Where it throws, nothing is written. Inside another `write` of the same
+  /// store it becomes part of that commit.
+  ///
+  /// - Parameters:
+  ///   - origin: who writes; the options' origin where nil.
+  ///   - durability: the options' where nil.
+  ///   - time: stands in for the clock: whole milliseconds since 1970.
+  public func write<R>(
+    origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
+  ) throws -> R {
+    try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }.result
+  }
+
+  /// As `write`, and returns the commit too; nil where nothing was to be written.
+  public func writeReturningCommit<R>(
+    origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
+  ) throws -> (result: R, commit: Commit?) {
+    try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }
+  }
+
+  /// Runs one operation: as its own commit, or as part of the one under way.
+  func perform(
+    _ operation: HeartlogState.Operation, on id: String, in library: String
+  ) throws(HeartlogError) -> WriteResult {
+    if let transaction = WriteTransaction.joined(by: self) {
+      return try transaction.perform(operation, on: id, in: library)
+    }
+    return try heartlogErrors {
+      try writeCommit(origin: nil, durability: nil, time: nil) { transaction in
+        try transaction.perform(operation, on: id, in: library)
+      }.result
+    }
+  }
+
+  private func writeCommit<R>(
+    origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
+  ) throws -> (result: R, commit: Commit?) {
+    if let transaction = WriteTransaction.joined(by: self) { return (try body(transaction), nil) }
+    var outcome: Result<R, any Error>?
+    do {
+      let commit = try log.write(durability ?? options.durability) {
+        let transaction = WriteTransaction(self, wallTime: time ?? options.clock())
+        defer { transaction.close() }
+        let result = WriteTransaction.$current.withValue(transaction) {
+          Result { try body(transaction) }
+        }
+        outcome = result
+        guard case .success = result, !transaction.events.isEmpty else { return nil }
+        return CommitDraft(
+          wallTime: transaction.wallTime, origin: origin ?? options.origin,
+          records: transaction.events.map { .event($0) })
+      }
+      guard let outcome else { preconditionFailure("the log calls the draft once") }
+      return (try outcome.get(), commit)
+    } catch let error as StorageError {
+      throw HeartlogError(error)
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import HeartlogFiles
+import HeartlogStorage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A store of favorites: an append-only log of events, and the state that they make.
+///
+/// ```swift
+/// let store = try FavoritesStore(at: url)
+/// let papers = try store.favorites(of: Paper.self)
+/// try papers.toggle(paper)
+/// ```
+///
+/// Every call may come from any thread. Readers never wait for a disk; a write returns when its commit is acknowledged as the
+/// options' durability says. Several processes may open one store.
+public final class FavoritesStore: Sendable {
+  /// The folder of the store, as it was given.
+  public let path: String
+  let options: StoreOptions
+  let fileSystem: any FileSystem
+  let projection: Projection
+  let log: CommitLog
+
+  /// Opens the store in a folder, and makes it where there is none.
+  ///
+  /// - Throws: `HeartlogError`; `notAStore` where there is none and the options do not allow to make one, `newerFormat`,
+  ///   `readOnly`, `inputOutput`. A damaged store opens for reading: see `findings`.
+  public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
+    try self.init(at: path, on: POSIXFileSystem(), options: options)
+  }
+
+  /// Opens the store in the folder at a file URL, and makes it where there is none.
+  public convenience init(at url: URL, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
+    guard url.isFileURL else { throw HeartlogError(.invalid, "a store's place is a file URL, not \(url)") }
+    try self.init(at: url.path, options: options)
+  }
+
+  /// A store that lives in memory: for tests, previews and trials. It has all the semantics, and no files.
+  public static func inMemory(options: StoreOptions = StoreOptions()) throws(HeartlogError) -> FavoritesStore {
+    try FavoritesStore(at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
+  }
+
+  init(
+    at path: String, on fileSystem: any FileSystem, options: StoreOptions, progress: LogProgress? = nil
+  ) throws(HeartlogError) {
+    self.path = path
+    self.options = options
+    self.fileSystem = fileSystem
+    let projection = Projection()
+    self.projection = projection
+    do {
+      log = try Self.openLog(at: path, on: fileSystem, options: options, sink: projection, progress: progress)
+    } catch {
+      throw HeartlogError(error)
+    }
+  }
+
+  private static func openLog(
+    at path: String, on fileSystem: any FileSystem, options: StoreOptions, sink: any CommitSink,
+    progress: LogProgress?
+  ) throws(StorageError) -> CommitLog {
+    let storage = options.storage
+    do {
+      return try CommitLog(at: path, on: fileSystem, options: storage, sink: sink, progress: progress)
+    } catch {
+      guard error.code == .notAStore, options.createsIfMissing, options.access == .readWrite else { throw error }
+    }
+    do {
+      try CommitLog.create(at: path, on: fileSystem, name: options.name, options: storage)
+    } catch {
+      // Two made it at once; or something else is there, which opening it will name.
+      guard error.code == .exists else { throw error }
+    }
+    return try CommitLog(at: path, on: fileSystem, options: storage, sink: sink, progress: progress)
+  }
+
+  /// Opens a store that is there, with a progress report for long logs.
+  public static func open(
+    at path: String, options: StoreOptions = StoreOptions(), progress: LogProgress?
+  ) throws(HeartlogError) -> FavoritesStore {
+    var options = options
+    options.createsIfMissing = false
+    return try FavoritesStore(at: path, on: POSIXFileSystem(), options: options, progress: progress)
+  }
+
+  /// Makes an empty store; the parent folder must exist.
+  ///
+  /// - Throws: `HeartlogError`; `exists` where something is there already.
+  public static func create(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
+    try heartlogErrors {
+      try CommitLog.create(at: path, on: POSIXFileSystem(), name: options.name, options: options.storage)
+    }
+  }
+
+  /// Who writes here. Changes when the folder turns out to be a copy, before the first write.
+  public var replica: ReplicaID { log.ownIdentity.replica }
+
+  /// What people call this replica.
+  public var name: String { log.ownIdentity.name }
+
+  /// Takes in what other processes wrote.
+  ///
+  /// Writes do so by themselves; plain reads never touch the disk.
+  public func refresh() throws(HeartlogError) {
+    try refuseInsideWrite("refresh")
+    try heartlogErrors { try log.refresh() }
+  }
+
+  /// Makes every acknowledged commit durable.
+  public func flush() throws(HeartlogError) {
+    try refuseInsideWrite("flush")
+    try heartlogErrors { try log.flush() }
+  }
+
+  /// Flushes, and lets go of everything; later writes throw. A store that is let go closes by itself.
+  public func close() throws(HeartlogError) {
+    try flush()
+    log.close()
+  }
+
+  /// Rewrites the own log, its tail included, as large compressed blocks. Commits, numbers and hashes stay.
+  @discardableResult
+  public func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
+    try refuseInsideWrite("seal")
+    return try heartlogErrors { try log.seal(progress: progress) }
+  }
+
+  /// What is not as it was written, and what recovery did.
+  public var findings: [Finding] { log.findings }
+
+  /// Why sealing in the background did not succeed the last time. Nothing is lost by that but space.
+  public var sealingFailure: HeartlogError? { log.sealingFailure.map(HeartlogError.init) }
+
+  /// Reads the state: what is acknowledged. `body` keeps writers waiting, and must not write itself.
+  ///
+  /// Inside `write { }` this is the state before the closure; items read through a library are seen with the closure's changes.
+  public func read<R>(_ body: (borrowing FavoritesState) -> R) -> R { projection.read(body) }
+
+  /// A digest of all that is visible: equal states have equal digests, on any machine.
+  public var digest: Digest { read { $0.digest } }
+
+  func refuseInsideWrite(_ call: String) throws(HeartlogError) {
+    if WriteTransaction.joined(by: self) != nil {
+      throw HeartlogError(.misuse, "\(call) was called inside of write { }")
+    }
+  }
+}
+
+/// How long readings are told: bytes done, bytes in all.
+public typealias LogProgress = HeartlogStorage.LogProgress
+/// What is not as it was written, and where.
+public typealias Finding = HeartlogStorage.Finding
+/// What sealing did.
+public typealias SealReport = HeartlogStorage.SealReport
+/// When a commit is acknowledged.
+public typealias Durability = HeartlogStorage.Durability
+/// What `verify` found in one stream.
+public typealias StreamVerification = HeartlogStorage.StreamVerification

@@ -1,0 +1,93 @@
+@_exported import HeartlogEvents
+@_exported import HeartlogState
+import HeartlogStorage
+
+/// Everything that can go wrong with a store: what, where, and as a code to switch on.
+public struct HeartlogError: Error, Sendable, CustomStringConvertible {
+  public enum Code: String, Sendable {
+    /// A name, a value or a call that breaks a rule.
+    case invalid
+    /// An item that cannot be written as fields, or fields that do not make an item.
+    case invalidItem
+    /// Bytes on disk that are not what was written. What is sound can still be read.
+    case corrupt
+    /// Made by a later version of Heartlog.
+    case newerFormat
+    /// There is no store at this place.
+    case notAStore
+    /// Something is at this place already.
+    case exists
+    /// The place, or the store as it stands, cannot be written.
+    case readOnly
+    /// Another process has been writing for too long: try again.
+    case locked
+    case diskFull
+    case inputOutput
+    /// A failed fsync: the commit may or may not be there when the store is opened again.
+    case outcomeUnknown
+    /// An event or a replica that the log does not have.
+    case notFound
+    /// A call that only a programmer can mend.
+    case misuse
+  }
+
+  public let code: Code
+  /// One sentence, without a full stop.
+  public let message: String
+  public let file: String?
+  /// In bytes from the start of `file`.
+  public let offset: UInt64?
+  /// The commits concerned, as far as known.
+  public let commits: ClosedRange<CommitNumber>?
+
+  public init(
+    _ code: Code, _ message: String, file: String? = nil, offset: UInt64? = nil,
+    commits: ClosedRange<CommitNumber>? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.file = file
+    self.offset = offset
+    self.commits = commits
+  }
+
+  /// The sentence, and the place where there is one.
+  public var description: String {
+    StorageError(.malformed, message, file: file, offset: offset, commits: commits).description
+  }
+}
+
+extension HeartlogError {
+  init(_ error: StorageError) {
+    let code: Code =
+      switch error.code {
+      case .corrupt: .corrupt
+      case .newerFormat: .newerFormat
+      case .notAStore: .notAStore
+      case .exists: .exists
+      case .readOnly: .readOnly
+      case .locked: .locked
+      case .diskFull: .diskFull
+      case .inputOutput: .inputOutput
+      case .outcomeUnknown: .outcomeUnknown
+      case .malformed: .invalid
+      case .misuse: .misuse
+      }
+    self.init(code, error.reason, file: error.file, offset: error.offset, commits: error.commits)
+  }
+}
+
+/// Runs calls of the floors below and gives their errors the one public type.
+func heartlogErrors<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
+  do { return try body() } catch let error as HeartlogError {
+    throw error
+  } catch let error as StorageError {
+    throw HeartlogError(error)
+  } catch let error as MalformedError {
+    throw HeartlogError(.invalid, error.reason)
+  } catch let error as FieldCodingError {
+    throw HeartlogError(.invalidItem, error.description)
+  } catch {
+    throw HeartlogError(.inputOutput, String(describing: error))
+  }
+}

@@ -1,0 +1,43 @@
+import HeartlogFiles
+import HeartlogStorage
+
+/// The log of a store, commit by commit. It takes no lock, and can go on when more was written.
+public final class LogReader {
+  private let log: MergedLog
+
+  init(_ log: MergedLog) { self.log = log }
+
+  /// Opens the log of a store without building its state.
+  public convenience init(at path: String, progress: LogProgress? = nil) throws(HeartlogError) {
+    let log = try heartlogErrors { try MergedLog(at: path, on: POSIXFileSystem(), progress: progress) }
+    self.init(log)
+  }
+
+  /// The next commit in the total order; nil where there is none at the moment. Asked again, it gives what has come since.
+  public func next() throws(HeartlogError) -> Commit? {
+    try heartlogErrors { try log.next() }
+  }
+
+  /// The replicas whose streams were met so far.
+  public var replicas: [ReplicaID] { log.replicas }
+
+  public func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
+
+  /// What is damaged, as far as the log was read.
+  public var findings: [Finding] { log.findings.damage }
+}
+
+extension FavoritesStore {
+  /// Verifies the store in a folder without opening it.
+  public static func verify(
+    at path: String, progress: LogProgress? = nil
+  ) throws(HeartlogError) -> [StreamVerification] {
+    try verify(at: path, on: POSIXFileSystem(), progress: progress)
+  }
+
+  static func verify(
+    at path: String, on fileSystem: any FileSystem, progress: LogProgress?
+  ) throws(HeartlogError) -> [StreamVerification] {
+    try heartlogErrors { try Verification.run(at: path, on: fileSystem, progress: progress) }
+  }
+}

@@ -1,0 +1,58 @@
+import HeartlogStorage
+import Synchronization
+
+/// The state that readers see, and what writers are about to add to it.
+///
+/// Readers see what is acknowledged. A writer's next draft also sees what stands in line before it.
+final class Projection: CommitSink {
+  private struct Content {
+    var state = FavoritesState()
+    var pending = PendingState()
+    /// Commits that are in `pending` and not yet in `state`.
+    var stagedCount = 0
+  }
+
+  private let content = Mutex(Content())
+
+  func receive(_ commit: Commit) {
+    content.withLock { _ = $0.state.apply(commit) }
+  }
+
+  func stage(_ commit: Commit) {
+    content.withLock {
+      $0.pending.apply(commit)
+      $0.stagedCount += 1
+    }
+  }
+
+  func publish(_ commits: ArraySlice<Commit>) {
+    content.withLock {
+      for commit in commits { $0.state.apply(commit) }
+      $0.stagedCount -= commits.count
+      if $0.stagedCount == 0 { $0.pending.removeAll() }
+    }
+  }
+
+  func discard() {
+    content.withLock {
+      $0.pending.removeAll()
+      $0.stagedCount = 0
+    }
+  }
+
+  /// Reads what is acknowledged.
+  func read<R>(_ body: (borrowing FavoritesState) -> R) -> R {
+    content.withLock { body($0.state) }
+  }
+
+  /// An item as it will be when everything in line and in `draft` is written.
+  func item(_ id: String, in library: String, under draft: PendingState) -> ItemState? {
+    content.withLock { content in
+      guard !content.pending.isEmpty else { return draft.item(id, in: library, over: content.state) }
+      // What was drafted now is later than all that stands in line.
+      var both = content.pending
+      both.merge(draft)
+      return both.item(id, in: library, over: content.state)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import HeartlogStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// How a store is opened.
+public struct StoreOptions: Sendable {
+  public enum Access: Sendable {
+    case readWrite
+    case readOnly
+  }
+
+  /// What people call this replica, where the store is made: at most 127 bytes without control characters.
+  public var name = ""
+  /// What commits name as their origin where a write names none: an app's name.
+  public var origin: String?
+  /// When writes return: after fdatasync, or (`buffered`) after the write, flushed within 100 ms.
+  public var durability = Durability.durable
+  public var access = Access.readWrite
+  /// Whether a store is made where there is none.
+  public var createsIfMissing = true
+  /// How long a writer waits for other processes before it throws `locked`.
+  public var lockMillisecondsMax = 10_000
+  /// Tells the wall time, in milliseconds since 1970.
+  public var clock: @Sendable () -> Milliseconds = { Self.systemTime() }
+
+  public init() {}
+
+  var storage: StorageOptions {
+    var storage = StorageOptions()
+    storage.access = access == .readOnly ? .readOnly : .readWrite
+    storage.lockMillisecondsMax = lockMillisecondsMax
+    return storage
+  }
+
+  /// The system's clock, rounded down to milliseconds.
+  public static func systemTime() -> Milliseconds {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Milliseconds(time.tv_sec) * 1_000 + Milliseconds(time.tv_nsec / 1_000_000)
+  }
+}

@@ -1,0 +1,79 @@
+import HeartlogStorage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A moment in the history of a store.
+public enum LogMoment: Hashable, Sendable {
+  /// Every commit whose stamp's milliseconds are at most these, since 1970.
+  case milliseconds(Milliseconds)
+  /// The commit of this event, and all before it in the total order.
+  case event(EventID)
+
+  /// Every commit up to a date.
+  public static func time(_ date: Date) -> LogMoment { .milliseconds(date.milliseconds) }
+}
+
+extension FavoritesStore {
+  /// The state as it was: the log is replayed up to that moment.
+  ///
+  /// The state that the log makes, not the one that this store holds: with no moment it is the way to check the one by the other.
+  ///
+  /// - Throws: `notFound` for an event that the log does not have; `corrupt` where the log cannot be read to its end.
+  public func state(
+    at moment: LogMoment? = nil, progress: LogProgress? = nil
+  ) throws(HeartlogError) -> FavoritesState {
+    let replay = try replay(upTo: moment, progress: progress)
+    if let finding = replay.findings.first { throw HeartlogError(finding.error) }
+    return replay.state
+  }
+
+  /// As `state(at:)`, but goes on where the log is damaged: the state is then that of its sound part, and the findings say what is missing.
+  public func replay(
+    upTo moment: LogMoment? = nil, progress: LogProgress? = nil
+  ) throws(HeartlogError) -> (state: FavoritesState, findings: [Finding]) {
+    try heartlogErrors {
+      let log = try MergedLog(at: path, on: fileSystem, progress: progress)
+      var state = FavoritesState()
+      while let commit = try log.next() {
+        switch moment {
+        case .milliseconds(let time) where commit.stamp.milliseconds > time:
+          return (state, log.findings.damage)
+        case .event(let id) where commit.contains(id):
+          state.apply(commit)
+          return (state, log.findings.damage)
+        default:
+          state.apply(commit)
+        }
+      }
+      if case .event(let id) = moment { throw HeartlogError(.notFound, "the log has no event \(id)") }
+      return (state, log.findings.damage)
+    }
+  }
+
+  /// Reads the log, oldest commit first in the total order, all streams merged.
+  public func readLog(progress: LogProgress? = nil) throws(HeartlogError) -> LogReader {
+    try heartlogErrors { LogReader(try MergedLog(at: path, on: fileSystem, progress: progress)) }
+  }
+
+  /// Reads every byte and checks all that the format promises.
+  ///
+  /// - Returns: each stream with its commits, its root, and what ends its sound part.
+  public func verify(progress: LogProgress? = nil) throws(HeartlogError) -> [StreamVerification] {
+    try Self.verify(at: path, on: fileSystem, progress: progress)
+  }
+}
+
+extension [Finding] {
+  /// An unfinished batch at the tail was never acknowledged: a reader just does not see it.
+  var damage: [Finding] { filter { $0.verdict != .torn } }
+}
+
+extension Commit {
+  func contains(_ id: EventID) -> Bool {
+    id.replica == replica && id.sequence >= firstSequence && id.sequence < nextSequence
+  }
+}

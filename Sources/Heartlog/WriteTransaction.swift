@@ -1,0 +1,88 @@
+import HeartlogStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// One commit under way: the events of a `write { }` closure, and what they change.
+final class WriteTransaction: @unchecked Sendable {
+  // Touched by the one thread that runs the closure alone: `isJoined` sees to that.
+  private let store: FavoritesStore
+  private let thread = pthread_self()
+  private var isOpen = true
+
+  let wallTime: Milliseconds
+  private(set) var events: [Event] = []
+  private var changes = PendingState()
+
+  @TaskLocal static var current: WriteTransaction?
+
+  init(_ store: FavoritesStore, wallTime: Milliseconds) {
+    self.store = store
+    self.wallTime = wallTime
+  }
+
+  /// The transaction that a call on `store` belongs to; nil outside of `write { }`.
+  ///
+  /// A task that was started inside the closure inherits the task-local value; what it does is not part of it.
+  static func joined(by store: FavoritesStore) -> WriteTransaction? {
+    guard let current, current.store === store, pthread_equal(current.thread, pthread_self()) != 0, current.isOpen
+    else { return nil }
+    return current
+  }
+
+  func close() { isOpen = false }
+
+  /// An item as this transaction sees it.
+  func item(_ id: String, in library: String) -> ItemState? {
+    store.projection.item(id, in: library, under: changes)
+  }
+
+  /// Decides what an operation writes, and writes it.
+  func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError) -> WriteResult {
+    let plan = operation.plan(item: id, in: library, current: item(id, in: library), wallTime: wallTime)
+    guard let event = plan.event else { return WriteResult(plan, isFavorite: plan.reason == .alreadyFavorite) }
+    guard events.count < Limits.commitEventsMax else {
+      throw HeartlogError(.invalid, "a commit of more than \(Limits.commitEventsMax) events; write it in parts")
+    }
+    try heartlogErrors { try event.check(wallTime: wallTime) }
+    // Later than everything, and in the order of the closure.
+    let position = EventPosition(
+      stamp: HybridTimestamp(rawValue: .max), replica: ReplicaID(high: .max, low: .max),
+      sequence: SequenceNumber(rawValue: UInt64(events.count)))
+    changes.apply(event, at: position, wallTime: wallTime)
+    events.append(event)
+    return WriteResult(plan, isFavorite: item(id, in: library)?.isFavorite ?? false)
+  }
+}
+
+/// What an operation came to.
+public struct WriteResult: Hashable, Sendable {
+  /// Whether an event was written.
+  public let isChange: Bool
+  /// Whether the item is a favorite now.
+  public let isFavorite: Bool
+  /// Fields, or a favorited date, were given where none are taken: to an add of a favorite, to a toggle that switched off.
+  public let ignoredFields: Bool
+  public let ignoredFavoritedDate: Bool
+
+  init(_ plan: WritePlan, isFavorite: Bool) {
+    isChange = plan.event != nil
+    self.isFavorite = isFavorite
+    ignoredFields = plan.ignoredFields
+    ignoredFavoritedDate = plan.ignoredFavoritedDate
+  }
+}
+
+extension Event {
+  /// Checks names, values and dates before the event joins a commit, so that the error names the call that is wrong.
+  func check(wallTime: Milliseconds) throws(MalformedError) {
+    let commit = Commit(
+      replica: ReplicaID(high: 0, low: 1), number: CommitNumber(rawValue: 1),
+      firstSequence: SequenceNumber(rawValue: 1), stamp: HybridTimestamp(milliseconds: wallTime),
+      wallTime: wallTime, records: [.event(self)])
+    try commit.validate()
+  }
+}
