@@ -1,0 +1,49 @@
+import HeartlogEvents
+
+/// What archive.org sends: documents whose members are a string in one and an array in the next.
+extension Archive {
+  /// The media types that the Archive documents; any other is shown as "other".
+  private static let mediatypes: Set<String> = [
+    "account", "audio", "collection", "data", "etree", "image", "movies", "software", "texts", "web",
+  ]
+
+  /// Reads a document of a search answer, or the `metadata` of an item answer.
+  ///
+  /// - Throws: `LibraryError.invalidItem` for a document without an identifier.
+  public init(document: JSONValue) throws(LibraryError) {
+    guard let identifier = Self.texts(document["identifier"]).first, !identifier.isEmpty else {
+      throw .invalidItem("a document of the Internet Archive without an identifier")
+    }
+    let title = Self.texts(document["title"]).first
+    let descriptions = Self.texts(document["description"])
+    self.init(
+      identifier: identifier, title: title, archiveTitle: title,
+      mediatype: Self.texts(document["mediatype"]).first.map { Self.mediatypes.contains($0) ? $0 : "other" },
+      creators: Self.texts(document["creator"]), publishers: Self.texts(document["publisher"]),
+      desc: descriptions.isEmpty ? nil : descriptions.joined(separator: "\n"),
+      iconUrlString: "https://archive.org/services/img/\(identifier)")
+  }
+
+  /// Reads a whole answer: of the search (`response.docs`), or of one item (`metadata`).
+  public static func archives(answer: JSONValue) throws(LibraryError) -> [Archive] {
+    if let documents = answer["response"]?["docs"]?.array {
+      var archives: [Archive] = []
+      for document in documents { archives.append(try Archive(document: document)) }
+      return archives
+    }
+    guard let metadata = answer["metadata"] else {
+      throw .invalidAnswer("an answer with neither response.docs nor metadata, as archive.org sends")
+    }
+    return [try Archive(document: metadata)]
+  }
+
+  /// The texts of a string, or of an array of them. Numbers, which stand for years and titles, are texts too.
+  static func texts(_ value: JSONValue?) -> [String] {
+    switch value {
+    case .string(let text): [text]
+    case .int64, .double: value.map { [$0.jsonText] } ?? []
+    case .array(let elements): elements.flatMap { $0.array == nil ? texts($0) : [] }
+    default: []
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Heartlog
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// An item of the Internet Archive: an album, a show, a film, a book.
+public struct Archive: FavoriteItem, Hashable {
+  public static let library = "archives"
+
+  public var identifier: String
+  public var title: String?
+  public var archiveTitle: String?
+  public var mediatype: String?
+  /// Each by their own name, which may contain a comma.
+  public var creators: [String]
+  public var publishers: [String]
+  public var desc: String?
+  public var iconUrlString: String?
+  /// When it became a favorite; nil where it is none.
+  public var dateAdded: Date?
+
+  public var id: String { identifier }
+
+  public init(
+    identifier: String, title: String? = nil, archiveTitle: String? = nil, mediatype: String? = nil,
+    creators: [String] = [], publishers: [String] = [], desc: String? = nil, iconUrlString: String? = nil,
+    dateAdded: Date? = nil
+  ) {
+    self.identifier = identifier
+    self.title = title
+    self.archiveTitle = archiveTitle
+    self.mediatype = mediatype
+    self.creators = creators
+    self.publishers = publishers
+    self.desc = desc
+    self.iconUrlString = iconUrlString
+    self.dateAdded = dateAdded
+  }
+
+  /// The creators, joined for display; nil where there are none.
+  public var creator: String? { creators.isEmpty ? nil : creators.joined(separator: ", ") }
+
+  /// The publishers, joined for display; nil where there are none.
+  public var publisher: String? { publishers.isEmpty ? nil : publishers.joined(separator: ", ") }
+
+  public var displayTitle: String { archiveTitle ?? title ?? "Unknown" }
+  public var displayCreator: String? { creator }
+  public var iconUrl: URL? { iconUrlString.flatMap { URL(string: $0) } }
+}
+
+/// One creator is a string, several are an array, as the Archive itself writes them.
+extension Archive {
+  private enum Key: String, CodingKey {
+    case identifier = "id"
+    case title, archiveTitle, mediatype
+    case creators = "creator"
+    case publishers = "publisher"
+    case desc = "description"
+    case iconUrlString = "iconURL"
+    case dateAdded = "favoritedDate"
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    identifier = try container.decode(String.self, forKey: .identifier)
+    title = try container.decodeIfPresent(String.self, forKey: .title)
+    archiveTitle = try container.decodeIfPresent(String.self, forKey: .archiveTitle)
+    mediatype = try container.decodeIfPresent(String.self, forKey: .mediatype)
+    creators = try container.decodeIfPresent(OneOrMany.self, forKey: .creators)?.texts ?? []
+    publishers = try container.decodeIfPresent(OneOrMany.self, forKey: .publishers)?.texts ?? []
+    desc = try container.decodeIfPresent(String.self, forKey: .desc)
+    iconUrlString = try container.decodeIfPresent(String.self, forKey: .iconUrlString)
+    dateAdded = try container.decodeIfPresent(Date.self, forKey: .dateAdded)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(identifier, forKey: .identifier)
+    try container.encodeIfPresent(title, forKey: .title)
+    try container.encodeIfPresent(archiveTitle, forKey: .archiveTitle)
+    try container.encodeIfPresent(mediatype, forKey: .mediatype)
+    try container.encodeIfPresent(OneOrMany(creators), forKey: .creators)
+    try container.encodeIfPresent(OneOrMany(publishers), forKey: .publishers)
+    try container.encodeIfPresent(desc, forKey: .desc)
+    try container.encodeIfPresent(iconUrlString, forKey: .iconUrlString)
+    try container.encodeIfPresent(dateAdded, forKey: .dateAdded)
+  }
+}

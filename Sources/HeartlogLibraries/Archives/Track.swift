@@ -1,0 +1,56 @@
+import Heartlog
+import HeartlogEvents
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A file of an archive, which can be played as it is.
+public struct Track: FavoriteItem, Hashable {
+  public static let library = "tracks"
+
+  public var url: URL
+  public var title: String?
+  public var archiveIdentifier: String?
+
+  public var id: URL { url }
+
+  public init(url: URL, title: String? = nil, archiveIdentifier: String? = nil) {
+    self.url = url
+    self.title = title
+    self.archiveIdentifier = archiveIdentifier
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case url = "id"
+    case title, archiveIdentifier
+  }
+}
+
+extension Track {
+  /// Reads one of the `files` of an item answer. Its title is the file's own, else its name.
+  public init(file: JSONValue, archiveIdentifier: String) throws(LibraryError) {
+    guard let name = file["name"]?.string, !name.isEmpty,
+      let url = URL(string: "https://archive.org/download/\(archiveIdentifier)/\(Self.escaped(name))")
+    else { throw .invalidItem("a file of the archive \(archiveIdentifier) without a name") }
+    self.init(
+      url: url, title: Archive.texts(file["title"]).first ?? name, archiveIdentifier: archiveIdentifier)
+  }
+
+  /// The name as the path of a URL: all but RFC 3986's unreserved characters and the slash are escaped.
+  private static func escaped(_ name: String) -> String {
+    var path = ""
+    for byte in name.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"), UInt8(ascii: "/"):
+        path.unicodeScalars.append(Unicode.Scalar(byte))
+      default: path += "%" + Hexadecimal.text([byte]).uppercased()
+      }
+    }
+    return path
+  }
+}

@@ -1,0 +1,114 @@
+import Heartlog
+import HeartlogEvents
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Books out of a file: those that were sound, and for each of the others its place and what is wrong.
+public struct BookRecords: Sendable {
+  public var books: [Book] = []
+  public var rejected: [(index: Int, error: LibraryError)] = []
+}
+
+/// What the app keeps: a JSON array, as `JSONEncoder` writes it.
+extension Book {
+  /// Reads the app's array. A bad record never takes the others with it.
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` for what is no array.
+  public static func books(appRecords value: JSONValue) throws(LibraryError) -> BookRecords {
+    guard let elements = value.array else { throw .invalidAnswer("a library of books that is no array") }
+    return records(elements) { (element) throws(LibraryError) in try Book(appRecord: element) }
+  }
+
+  /// Reads one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths.
+  public init(appRecord record: JSONValue) throws(LibraryError) {
+    guard let id = record["id"]?.string.flatMap({ UUID(uuidString: $0) }) else {
+      throw .invalidItem("a book without an id")
+    }
+    guard let title = record["title"]?.string, let fileURL = Self.url(record["fileURL"]) else {
+      throw .invalidItem("the book \(id.favoriteID) without a title or a file")
+    }
+    let duration = max(0, record["duration"]?.number ?? 0)
+    let position = max(0, record["currentPosition"]?.number ?? 0)
+    self.init(
+      id: id, title: title, author: record["author"]?.string, fileURL: fileURL,
+      coverImageURL: Self.url(record["coverImageURL"]), duration: duration,
+      currentPosition: duration > 0 ? min(position, duration) : position,
+      dateAdded: try Self.date(record["dateAdded"], of: id), isDownloaded: record["isDownloaded"]?.bool,
+      googleDriveFileID: record["googleDriveFileID"]?.string,
+      associatedFiles: (record["associatedFiles"]?.array ?? []).compactMap { Self.url($0) })
+  }
+
+  private static func url(_ value: JSONValue?) -> URL? {
+    guard let text = value?.string, !text.isEmpty else { return nil }
+    return text.hasPrefix("/") ? URL(filePath: text) : URL(string: text)
+  }
+
+  private static func date(_ value: JSONValue?, of id: UUID) throws(LibraryError) -> Date {
+    if let seconds = value?.number { return Date(timeIntervalSinceReferenceDate: seconds) }
+    guard let text = value?.string, let time = try? RFC3339.parse(text) else {
+      throw .invalidItem("the book \(id.favoriteID) without a date")
+    }
+    return Date(timeIntervalSince1970: Double(time) / 1_000)
+  }
+
+  private static func records(
+    _ elements: [JSONValue], read: (JSONValue) throws(LibraryError) -> Book
+  ) -> BookRecords {
+    var records = BookRecords()
+    for (index, element) in elements.enumerated() {
+      do {
+        records.books.append(try read(element))
+      } catch {
+        records.rejected.append((index, error))
+      }
+    }
+    return records
+  }
+}
+
+/// What LibriVox sends: `{"books": […]}`.
+extension Book {
+  /// Reads an answer. A bad record never takes the others with it.
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` for what holds no books.
+  public static func books(libriVox answer: JSONValue, dateAdded: Date) throws(LibraryError) -> BookRecords {
+    guard let elements = answer["books"]?.array else { throw .invalidAnswer("an answer without books") }
+    return records(elements) { (element) throws(LibraryError) in
+      try Book(libriVox: element, dateAdded: dateAdded)
+    }
+  }
+
+  /// Reads one record. The same record is the same book wherever it is read: its id is made from LibriVox's.
+  public init(libriVox record: JSONValue, dateAdded: Date) throws(LibraryError) {
+    guard let number = record["id"]?.string, !number.isEmpty else {
+      throw .invalidItem("a record of LibriVox without an id")
+    }
+    guard let title = record["title"]?.string, let fileURL = Self.url(record["url_zip_file"]) else {
+      throw .invalidItem("the record \(number) of LibriVox without a title or a file")
+    }
+    let authors = (record["authors"]?.array ?? []).map { author in
+      [author["first_name"]?.string ?? "", author["last_name"]?.string ?? ""]
+        .filter { !$0.isEmpty }.joined(separator: " ")
+    }
+    self.init(
+      id: Self.id(of: "librivox:\(number)"), title: title,
+      author: authors.isEmpty ? nil : authors.joined(separator: ", "), fileURL: fileURL,
+      duration: max(0, record["totaltimesecs"]?.number ?? 0), dateAdded: dateAdded)
+  }
+
+  /// A UUID of version 8 (RFC 9562): the first bytes of the SHA-256 of a name.
+  private static func id(of name: String) -> UUID {
+    var bytes = SHA256Hasher.digest(of: Array(name.utf8)).bytes
+    bytes[6] = 0x80 | bytes[6] & 0x0F
+    bytes[8] = 0x80 | bytes[8] & 0x3F
+    return UUID(
+      uuid: (
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
+        bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+      ))
+  }
+}

@@ -1,0 +1,69 @@
+import Heartlog
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// An audiobook.
+public struct Book: FavoriteItem, Hashable {
+  public static let library = "books"
+
+  public var id: UUID
+  public var title: String
+  public var author: String?
+  public var fileURL: URL
+  public var coverImageURL: URL?
+  /// Seconds; 0 where it is not known.
+  public var duration: Double
+  /// Seconds from the beginning.
+  public var currentPosition: Double
+  /// When it came into the library. The store holds it as the favorited date; a book that has left the library
+  /// has none, and says `Date.distantPast`.
+  public var dateAdded: Date
+  public var isDownloaded: Bool
+  public var googleDriveFileID: String?
+  /// Cue sheets, notes, pictures.
+  public var associatedFiles: [URL]
+
+  public init(
+    id: UUID, title: String, author: String? = nil, fileURL: URL, coverImageURL: URL? = nil,
+    duration: Double = 0, currentPosition: Double = 0, dateAdded: Date, isDownloaded: Bool? = nil,
+    googleDriveFileID: String? = nil, associatedFiles: [URL] = []
+  ) {
+    self.id = id
+    self.title = title
+    self.author = author
+    self.fileURL = fileURL
+    self.coverImageURL = coverImageURL
+    self.duration = duration
+    self.currentPosition = currentPosition
+    self.dateAdded = dateAdded
+    self.isDownloaded = isDownloaded ?? fileURL.isFileURL
+    self.googleDriveFileID = googleDriveFileID
+    self.associatedFiles = associatedFiles
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case id, title, author, fileURL, coverImageURL, duration, currentPosition
+    case dateAdded = "favoritedDate"
+    case isDownloaded, googleDriveFileID, associatedFiles
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      id: try container.decode(UUID.self, forKey: .id),
+      title: try container.decode(String.self, forKey: .title),
+      author: try container.decodeIfPresent(String.self, forKey: .author),
+      fileURL: try container.decode(URL.self, forKey: .fileURL),
+      coverImageURL: try container.decodeIfPresent(URL.self, forKey: .coverImageURL),
+      duration: try container.decodeIfPresent(Double.self, forKey: .duration) ?? 0,
+      currentPosition: try container.decodeIfPresent(Double.self, forKey: .currentPosition) ?? 0,
+      dateAdded: try container.decodeIfPresent(Date.self, forKey: .dateAdded) ?? .distantPast,
+      isDownloaded: try container.decodeIfPresent(Bool.self, forKey: .isDownloaded),
+      googleDriveFileID: try container.decodeIfPresent(String.self, forKey: .googleDriveFileID),
+      associatedFiles: try container.decodeIfPresent([URL].self, forKey: .associatedFiles) ?? [])
+  }
+}

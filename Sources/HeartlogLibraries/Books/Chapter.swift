@@ -1,0 +1,41 @@
+/// A stretch of a book. Times are seconds.
+public struct Chapter: Hashable, Sendable {
+  public var title: String
+  public var startTime: Double
+  public var duration: Double
+
+  public init(title: String, startTime: Double, duration: Double) {
+    self.title = title
+    self.startTime = startTime
+    self.duration = duration
+  }
+
+  public var endTime: Double { startTime + duration }
+}
+
+extension PlaybackSettings {
+  /// The most chapters that are made up: a year of hours.
+  private static let chaptersMax = 8_784.0
+
+  /// The chapters of a book that has none of its own: equal ones, the last with the remainder and never empty;
+  /// one where chapters are not simulated, or where the duration or the length does not allow it.
+  public func chapters(duration: Double) -> [Chapter] {
+    let whole = [Chapter(title: "Chapter 1", startTime: 0, duration: duration)]
+    let length = simulatedChapterLength
+    let quotient = (duration / length).rounded(.up)
+    guard simulateChapters, duration > 0, length > 0, quotient <= Self.chaptersMax else { return whole }
+    var count = Int(quotient)
+    // The quotient can be rounded to more than it is.
+    if count > 1, Double(count - 1) * length >= duration { count -= 1 }
+    return (0..<count).map { index in
+      let start = Double(index) * length
+      let end = index == count - 1 ? duration : start + length
+      return Chapter(title: "Chapter \(index + 1)", startTime: start, duration: end - start)
+    }
+  }
+}
+
+extension [Chapter] {
+  /// The chapter at a time: the last that has begun by then; nil where there is none.
+  public func chapter(at time: Double) -> Chapter? { last { $0.startTime <= time } ?? first }
+}

@@ -1,0 +1,68 @@
+import Heartlog
+import HeartlogEvents
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What the arXiv API sends: an Atom feed.
+extension Paper {
+  /// Reads the entries of a feed, in its order.
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` for what is no feed and for an answer that is an error, with
+  ///   arXiv's own words; `LibraryError.invalidItem` for an entry that lacks what makes it a paper.
+  public static func papers(atom bytes: [UInt8]) throws(LibraryError) -> [Paper] {
+    let feed: XMLElement
+    do {
+      feed = try XMLElement.document(bytes)
+    } catch {
+      throw .invalidAnswer(error.reason)
+    }
+    guard feed.name == "feed" else { throw .invalidAnswer("XML that is no Atom feed") }
+    var papers: [Paper] = []
+    for entry in feed.children(named: "entry") {
+      if entry.text(of: "id")?.contains("/api/errors") == true {
+        throw .invalidAnswer("arXiv answers: \(collapsed(entry.text(of: "summary") ?? "an error"))")
+      }
+      papers.append(try Paper(entry: entry))
+    }
+    return papers
+  }
+
+  private init(entry: XMLElement) throws(LibraryError) {
+    let address = entry.text(of: "id") ?? ""
+    let prefix = ["http://arxiv.org/abs/", "https://arxiv.org/abs/"].first { address.hasPrefix($0) }
+    guard let prefix, address != prefix else {
+      throw .invalidItem("an entry without an arXiv identifier, but with \"\(address)\"")
+    }
+    let id = String(address.dropFirst(prefix.count))
+    guard let title = entry.text(of: "title"), let published = entry.text(of: "published") else {
+      throw .invalidItem("the entry \(id) without a title or a date")
+    }
+    func link(_ name: String, _ value: String, or kind: String) throws(LibraryError) -> URL {
+      let link = entry.children(named: "link").first { $0.attributes[name] == value }
+      if let url = link?.attributes["href"].flatMap({ URL(string: $0) }) { return url }
+      return try Self.url(kind, of: id)
+    }
+    self.init(
+      id: id, title: Self.collapsed(title), summary: Self.trimmed(entry.text(of: "summary") ?? ""),
+      authors: entry.children(named: "author").compactMap { $0.text(of: "name") }.map(Self.collapsed),
+      categories: entry.children(named: "category").compactMap { $0.attributes["term"] },
+      publishedDate: try Self.date(published, of: id),
+      updatedDate: try entry.text(of: "updated").map { (text) throws(LibraryError) in
+        try Self.date(text, of: id)
+      },
+      pdfURL: try link("title", "pdf", or: "pdf"),
+      linkURL: try link("rel", "alternate", or: "abs"))
+  }
+
+  private static func date(_ text: String, of id: String) throws(LibraryError) -> Date {
+    do {
+      return Date(timeIntervalSince1970: Double(try RFC3339.parse(text)) / 1_000)
+    } catch {
+      throw .invalidItem("the entry \(id): \(error.reason)")
+    }
+  }
+}

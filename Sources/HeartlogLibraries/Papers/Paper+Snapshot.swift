@@ -1,0 +1,55 @@
+import Heartlog
+import HeartlogEvents
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What the metadata snapshot of arXiv holds: one JSON object a line.
+extension Paper {
+  /// Reads a record, as the last of its versions.
+  ///
+  /// - Throws: `LibraryError.invalidItem` for a record that lacks what makes it a paper.
+  public init(snapshot record: JSONValue) throws(LibraryError) {
+    guard let name = record["id"]?.string, !name.isEmpty else {
+      throw .invalidItem("a record of the arXiv snapshot without an id")
+    }
+    guard let title = record["title"]?.string, let versions = record["versions"]?.array,
+      let version = versions.last?["version"]?.string,
+      let published = versions.first?["created"]?.string.flatMap(Self.date(mail:)),
+      let updated = versions.last?["created"]?.string.flatMap(Self.date(mail:))
+    else { throw .invalidItem("the record \(name) without a title, a version or a date") }
+    let id = name + version
+    self.init(
+      id: id, title: Self.collapsed(title), summary: Self.trimmed(record["abstract"]?.string ?? ""),
+      authors: Self.authors(record["authors_parsed"]),
+      categories: record["categories"]?.string?.split(separator: " ").map(String.init) ?? [],
+      publishedDate: published, updatedDate: updated, pdfURL: try Self.url("pdf", of: id),
+      linkURL: try Self.url("abs", of: id))
+  }
+
+  /// From `[["Balázs", "C.", "Jr."], …]`: family name, given names, what follows.
+  private static func authors(_ value: JSONValue?) -> [String] {
+    (value?.array ?? []).compactMap { author in
+      let parts = (author.array ?? []).compactMap(\.string)
+      guard let family = parts.first else { return nil }
+      // A fourth part is an affiliation.
+      let name = [parts.dropFirst().first ?? "", family, parts.dropFirst(2).first ?? ""]
+      return collapsed(name.joined(separator: " "))
+    }
+  }
+
+  /// The date of a mail header in UTC: "Mon, 2 Apr 2007 19:18:42 GMT".
+  private static func date(mail text: String) -> Date? {
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let parts = text.split(separator: " ")
+    guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2])),
+      (1...2).contains(parts[1].count)
+    else { return nil }
+    let day = parts[1].count == 1 ? "0\(parts[1])" : "\(parts[1])"
+    let time = try? RFC3339.parse("\(parts[3])-\(month < 9 ? "0" : "")\(month + 1)-\(day)T\(parts[4])Z")
+    return time.map { Date(timeIntervalSince1970: Double($0) / 1_000) }
+  }
+}

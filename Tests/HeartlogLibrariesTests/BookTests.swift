@@ -1,0 +1,134 @@
+import Foundation
+import Heartlog
+import HeartlogEvents
+import HeartlogLibraries
+import Testing
+
+@Suite("books: what the app keeps and LibriVox sends becomes a Book")
+struct BookTests {
+  let date = Date(timeIntervalSince1970: 1_709_294_400)
+
+  @Test("the records of LibriVox survive the store, and are the same books each time", .needsRealData)
+  func libriVox() throws {
+    let answer = try RealData.json("books/librivox-5.json")
+    let records = try Book.books(libriVox: answer, dateAdded: date)
+    #expect(records.books.count == 5 && records.rejected.isEmpty && Set(records.books.map(\.id)).count == 5)
+    #expect(records.books[0].title == "Count of Monte Cristo" && records.books[0].author == "Alexandre Dumas")
+    #expect(records.books[0].duration == 178_995 && !records.books[0].isDownloaded)
+    #expect(try Book.books(libriVox: answer, dateAdded: date).books == records.books)
+    for book in records.books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
+  }
+
+  /// As JSONEncoder writes the app's type.
+  static let appRecords = #"""
+    [{"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF","title":"Dune","author":"Frank Herbert",
+      "fileURL":"file:///books/Dune%201.m4b","coverImageURL":"/covers/dune.jpg","duration":75600.5,
+      "currentPosition":99999,"dateAdded":730987200,"isDownloaded":true,"googleDriveFileID":"g1",
+      "associatedFiles":["file:///books/Dune.cue"]},
+     {"id":"bad","title":"Lost"},
+     {"id":"00000000-0000-0000-0000-000000000001","title":"Short","fileURL":"/books/Short.m4b",
+      "dateAdded":"2024-03-01T12:00:00Z","duration":-1}]
+    """#
+
+  @Test("the app's array: one bad book is reported, the others load")
+  func appRecords() throws {
+    let records = try Book.books(appRecords: JSONValue.parse(Self.appRecords))
+    #expect(records.rejected.map(\.index) == [1] && records.books.map(\.title) == ["Dune", "Short"])
+    let dune = records.books[0]
+    #expect(dune.dateAdded == date && dune.currentPosition == 75_600.5 && dune.duration == 75_600.5)
+    #expect(dune.coverImageURL?.path == "/covers/dune.jpg" && dune.associatedFiles.count == 1)
+    #expect(records.books[1].duration == 0 && records.books[1].isDownloaded)
+    for book in records.books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
+    #expect(throws: LibraryError.self) { try Book.books(appRecords: .object([])) }
+  }
+
+  @Test("fields are flat, and what is missing takes its default")
+  func fields() throws {
+    let book = try #require(Book.books(appRecords: JSONValue.parse(Self.appRecords)).books.first)
+    #expect(
+      try FieldEncoder.fields(of: book).map(\.name) == [
+        "associatedFiles", "author", "coverImageURL", "currentPosition", "duration", "fileURL",
+        "googleDriveFileID", "isDownloaded", "title",
+      ])
+    let sparse = try FieldDecoder.decode(
+      Book.self, id: book.id.favoriteID, isFavorite: false, favoritedDate: nil,
+      fields: [
+        Field(name: "fileURL", value: .string("https://example.org/a.m4b")),
+        Field(name: "title", value: .string("A")),
+      ])
+    #expect(sparse.currentPosition == 0 && sparse.dateAdded == .distantPast && !sparse.isDownloaded)
+  }
+}
+
+@Suite("settings: how books are played")
+struct PlaybackSettingsTests {
+  func decode(_ fields: [Field]) throws -> PlaybackSettings {
+    try FieldDecoder.decode(
+      PlaybackSettings.self, id: PlaybackSettings.item, isFavorite: false, favoritedDate: nil, fields: fields)
+  }
+
+  @Test("a missing setting takes its default, and the others stay")
+  func defaults() throws {
+    #expect(try decode([]) == PlaybackSettings())
+    let settings = try decode([
+      Field(name: "playbackSpeed", value: .double(1.5)), Field(name: "simulateChapters", value: .null),
+    ])
+    var expected = PlaybackSettings()
+    expected.playbackSpeed = 1.5
+    #expect(settings == expected)
+    #expect(try stored(settings) == settings)
+    #expect(try FieldEncoder.fields(of: settings).count == 6)
+    #expect(PlaybackSettings.library == "settings" && settings.id.favoriteID == "playback")
+  }
+
+  @Test("what is out of its range comes neither in nor out")
+  func ranges() throws {
+    for speed in [0.49, 2.01, 0, -1, .nan, .infinity] {
+      var settings = PlaybackSettings()
+      settings.playbackSpeed = speed
+      #expect(throws: LibraryError.self) { try settings.validate() }
+      #expect(throws: FieldCodingError.self) { try FieldEncoder.fields(of: settings) }
+    }
+    for path in [
+      \PlaybackSettings.skipForwardInterval, \.skipBackwardInterval, \.simulatedChapterLength,
+      \.rewindAfterInterruption,
+    ] {
+      for seconds in [-1, .nan, .infinity] {
+        var settings = PlaybackSettings()
+        settings[keyPath: path] = seconds
+        #expect(throws: LibraryError.self) { try settings.validate() }
+      }
+    }
+    #expect(throws: FieldCodingError.self) { try decode([Field(name: "playbackSpeed", value: .int64(3))]) }
+  }
+
+  @Test(
+    "chapters cover the book, the last with what remains",
+    arguments: [(2_000.0, 900.0, 3), (1_800, 900, 2), (1, 900, 1), (0.1 * 3, 0.1, 3)])
+  func chapters(duration: Double, length: Double, count: Int) {
+    var settings = PlaybackSettings()
+    settings.simulatedChapterLength = length
+    let chapters = settings.chapters(duration: duration)
+    #expect(chapters.count == count && chapters.allSatisfy { $0.duration > 0 })
+    #expect(chapters.first?.startTime == 0 && chapters.last?.endTime == duration)
+    for (chapter, next) in zip(chapters, chapters.dropFirst()) {
+      #expect(chapters.chapter(at: next.startTime) == next)
+      #expect(chapters.chapter(at: next.startTime.nextDown) == chapter)
+    }
+    #expect(chapters.chapter(at: duration * 2) == chapters.last)
+  }
+
+  @Test("one chapter where there is nothing to cut")
+  func oneChapter() {
+    var settings = PlaybackSettings()
+    let one = { (duration: Double) in [Chapter(title: "Chapter 1", startTime: 0, duration: duration)] }
+    for duration in [0, -1, 1e300, .infinity] {
+      #expect(settings.chapters(duration: duration) == one(duration))
+    }
+    settings.simulatedChapterLength = 0
+    #expect(settings.chapters(duration: 5) == one(5))
+    settings.simulatedChapterLength = 1
+    settings.simulateChapters = false
+    #expect(settings.chapters(duration: 5) == one(5))
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Heartlog
+import HeartlogEvents
+import HeartlogLibraries
+import Testing
+
+@Suite("breeds: what dog.ceo sends becomes a BreedImage")
+struct BreedImageTests {
+  @Test(
+    "the images of two breeds survive the store", .needsRealData, arguments: [("akita", 6), ("borzoi", 100)])
+  func images(breed: String, count: Int) throws {
+    let images = try BreedImage.images(answer: RealData.json("breeds/images-\(breed).json"))
+    #expect(images.count == count && images.allSatisfy { $0.breed == breed && !$0.isFavorite })
+    for image in images {
+      let again = try stored(image, isFavorite: true)
+      #expect(again == image && again.isFavorite)
+      #expect(try FieldEncoder.fields(of: image) == [])
+    }
+  }
+
+  @Test("all breeds, sub-breeds with their breed", .needsRealData)
+  func breeds() throws {
+    let breeds = try BreedImage.breeds(answer: RealData.json("breeds/breeds-list-all.json"))
+    #expect(breeds.contains("akita") && breeds.contains("australian/kelpie") && breeds.contains("australian"))
+    #expect(breeds.first == "affenpinscher" && Set(breeds).count == breeds.count)
+  }
+
+  @Test(
+    "the breed is what the path says, and nothing is invented",
+    arguments: [
+      ("https://images.dog.ceo/breeds/akita/1.jpg", "akita"),
+      ("https://images.dog.ceo/breeds/hound-afghan/1.jpg", "hound/afghan"),
+      ("https://images.dog.ceo/breeds/a-b-c/1.jpg", "a/b-c"), ("https://images.dog.ceo/breeds/1.jpg", nil),
+      ("https://images.dog.ceo/breeds", nil), ("https://example.org/akita/1.jpg", nil),
+      ("https://example.org", nil),
+    ])
+  func breed(text: String, breed: String?) throws {
+    #expect(BreedImage(url: try #require(URL(string: text))).breed == breed)
+  }
+
+  @Test("equal by URL alone")
+  func equality() throws {
+    let url = try #require(URL(string: "https://images.dog.ceo/breeds/akita/1.jpg"))
+    #expect(Set([BreedImage(url: url, isFavorite: true), BreedImage(url: url)]).count == 1)
+  }
+
+  @Test("what is no URL is dropped, and an answer that failed is an error")
+  func answers() throws {
+    let answer = try JSONValue.parse(#"{"message":["https://a/b.jpg","",5,"http://[x"],"status":"success"}"#)
+    #expect(try BreedImage.images(answer: answer).map(\.url.absoluteString) == ["https://a/b.jpg"])
+    let failure = try JSONValue.parse(#"{"status":"error","message":"Breed not found","code":404}"#)
+    #expect(throws: LibraryError.invalidAnswer("dog.ceo answers: Breed not found")) {
+      try BreedImage.images(answer: failure)
+    }
+    #expect(throws: LibraryError.self) { try BreedImage.breeds(answer: answer) }
+  }
+}
