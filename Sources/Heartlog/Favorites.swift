@@ -49,7 +49,9 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     var items: [Item] = []
     var failures: [(id: String, error: HeartlogError)] = []
     for state in library.favorites(order: order, limit: limit) {
-      do throws(HeartlogError) { items.append(try decode(state)) } catch { failures.append((state.id, error)) }
+      do throws(HeartlogError) { items.append(try decode(state)) } catch {
+        failures.append((state.id, error))
+      }
     }
     return (items, failures)
   }
@@ -120,7 +122,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Parameter set: puts the flag, and the date of a favorite, into an element.
   /// - Returns: the catalog, and the favorites that it does not list, newest first.
   public func merge<Element>(
-    into catalog: [Element], id: (Element) -> Item.ID, set: (inout Element, _ isFavorite: Bool, _ date: Date?) -> Void
+    into catalog: [Element], id: (Element) -> Item.ID,
+    set: (inout Element, _ isFavorite: Bool, _ date: Date?) -> Void
   ) -> CatalogMerge<Element> {
     library.store.read { state in
       state.merge(into: catalog, of: library.name, id: { id($0).favoriteID }) { element, isFavorite, date in

@@ -40,7 +40,8 @@ public final class FavoritesStore: Sendable {
   }
 
   /// A store that lives in memory: for tests, previews and trials. It has all the semantics, and no files.
-  public static func inMemory(options: StoreOptions = StoreOptions()) throws(HeartlogError) -> FavoritesStore {
+  public static func inMemory(options: StoreOptions = StoreOptions()) throws(HeartlogError) -> FavoritesStore
+  {
     try FavoritesStore(at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
   }
 
@@ -67,7 +68,9 @@ public final class FavoritesStore: Sendable {
     do {
       return try CommitLog(at: path, on: fileSystem, options: storage, sink: sink, progress: progress)
     } catch {
-      guard error.code == .notAStore, options.createsIfMissing, options.access == .readWrite else { throw error }
+      guard error.code == .notAStore, options.createsIfMissing, options.access == .readWrite else {
+        throw error
+      }
     }
     do {
       try CommitLog.create(at: path, on: fileSystem, name: options.name, options: storage)
@@ -138,7 +141,7 @@ public final class FavoritesStore: Sendable {
   /// Reads the state: what is acknowledged. `body` keeps writers waiting, and must not write itself.
   ///
   /// Inside `write { }` this is the state before the closure; items read through a library are seen with the closure's changes.
-  public func read<R>(_ body: (borrowing FavoritesState) -> R) -> R { projection.read(body) }
+  public func read<R>(_ body: (FavoritesState) -> R) -> R { projection.read(body) }
 
   /// A digest of all that is visible: equal states have equal digests, on any machine.
   public var digest: Digest { read { $0.digest } }

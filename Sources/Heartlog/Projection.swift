@@ -41,7 +41,7 @@ final class Projection: CommitSink {
   }
 
   /// Reads what is acknowledged.
-  func read<R>(_ body: (borrowing FavoritesState) -> R) -> R {
+  func read<R>(_ body: (FavoritesState) -> R) -> R {
     content.withLock { body($0.state) }
   }
 

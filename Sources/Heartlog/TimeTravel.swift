@@ -73,7 +73,8 @@ extension [Finding] {
 }
 
 extension Commit {
-  func contains(_ id: EventID) -> Bool {
+  /// Whether the event of that identity is part of this commit.
+  public func contains(_ id: EventID) -> Bool {
     id.replica == replica && id.sequence >= firstSequence && id.sequence < nextSequence
   }
 }

@@ -28,7 +28,8 @@ final class WriteTransaction: @unchecked Sendable {
   ///
   /// A task that was started inside the closure inherits the task-local value; what it does is not part of it.
   static func joined(by store: FavoritesStore) -> WriteTransaction? {
-    guard let current, current.store === store, pthread_equal(current.thread, pthread_self()) != 0, current.isOpen
+    guard let current, current.store === store, pthread_equal(current.thread, pthread_self()) != 0,
+      current.isOpen
     else { return nil }
     return current
   }
@@ -41,11 +42,16 @@ final class WriteTransaction: @unchecked Sendable {
   }
 
   /// Decides what an operation writes, and writes it.
-  func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError) -> WriteResult {
+  func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError)
+    -> WriteResult
+  {
     let plan = operation.plan(item: id, in: library, current: item(id, in: library), wallTime: wallTime)
-    guard let event = plan.event else { return WriteResult(plan, isFavorite: plan.reason == .alreadyFavorite) }
+    guard let event = plan.event else {
+      return WriteResult(plan, isFavorite: plan.reason == .alreadyFavorite)
+    }
     guard events.count < Limits.commitEventsMax else {
-      throw HeartlogError(.invalid, "a commit of more than \(Limits.commitEventsMax) events; write it in parts")
+      throw HeartlogError(
+        .invalid, "a commit of more than \(Limits.commitEventsMax) events; write it in parts")
     }
     try heartlogErrors { try event.check(wallTime: wallTime) }
     // Later than everything, and in the order of the closure.

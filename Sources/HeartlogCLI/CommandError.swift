@@ -30,8 +30,8 @@ struct CommandError: Error, Equatable, Sendable {
 }
 
 extension CommandError {
-  /// For a command whose store is still being built.
-  static func notYetHere(_ command: CommandDescription) -> CommandError {
-    CommandError(.usage, "\(command.name) is not yet here")
+  /// The same, with another exit code.
+  init(_ error: CommandError, exitCode: ExitCode) {
+    self.init(exitCode, error.what, at: error.place, hint: error.hint)
   }
 }

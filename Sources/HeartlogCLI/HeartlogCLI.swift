@@ -1,3 +1,5 @@
+import Heartlog
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -44,6 +46,8 @@ public enum HeartlogCLI {
         CommandError(.inputOutput, "the output cannot be written", at: reason), on: output, style: style)
     } catch let error as CommandError {
       exitCode = report(error, on: output, style: style)
+    } catch let error as HeartlogError {
+      exitCode = report(CommandError(error), on: output, style: style)
     } catch {
       exitCode = report(CommandError(.inputOutput, "\(error)"), on: output, style: style)
     }

@@ -114,7 +114,7 @@ public final class CommitLog: @unchecked Sendable {
     if readers[identity.replica] == nil {
       readers[identity.replica] = StreamReader(directory, replica: identity.replica)
     }
-    var meter = ProgressMeter(progress, total: progress == nil ? 0 : try totalBytes())
+    var meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
     ends.removeAll()
     for (replica, reader) in readers.sorted(by: { $0.key < $1.key }) {
       let ownPage = replica == identity.replica ? page : StoreLock.Page()
@@ -135,17 +135,6 @@ public final class CommitLog: @unchecked Sendable {
       }
     }
     seenPage = page
-  }
-
-  private func totalBytes() throws(StorageError) -> UInt64 {
-    var total: UInt64 = 0
-    for replica in try directory.replicas() {
-      for segment in try directory.segments(of: replica) {
-        let path = "\(directory.streamPath(replica))/\(segment.name)"
-        total += try onFiles { () throws(FileError) in try directory.fileSystem.info(path)?.size ?? 0 }
-      }
-    }
-    return total
   }
 
   // MARK: - Writing

@@ -160,6 +160,7 @@ struct CommitGenerator {
 
   private mutating func json() -> CanonicalJSON {
     let text = ["{}", "[]", #"{"a":[1,2,{"b":null}]}"#, #"["é"]"#].randomElement(using: &random)!
-    return CanonicalJSON(text: text)
+    guard let json = try? CanonicalJSON(canonical: text) else { preconditionFailure("\(text) is canonical") }
+    return json
   }
 }

@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog add`: makes an item a favorite.
 struct AddCommand: Command {
   static let description = CommandDescription(
@@ -32,5 +34,10 @@ struct AddCommand: Command {
     date = try arguments.moment(.date)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let fields = try fields.fields()
+    return try context.writeOne(library, item, otherwise: "is already a favorite") { library in
+      try library.add(item, fields: fields, favoritedDate: date?.first)
+    }
+  }
 }

@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog apply`: many operations, one a line.
 struct ApplyCommand: Command {
   private static let file = Argument(
@@ -36,5 +38,66 @@ struct ApplyCommand: Command {
     acknowledges = arguments.has(Self.acknowledges)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let input = try LineReader(path)
+    let store = try context.openForWriting()
+    var run = OperationRun(store)
+    let bar = context.progress("applying", total: input.byteCount)
+    defer { bar.finish() }
+    var number = 0
+    do {
+      while true {
+        number += 1
+        let line = try input.next { bytes -> OperationLine? in
+          bytes.allSatisfy(Self.isSpace) ? .none : try OperationLine(bytes)
+        }
+        guard let line else { break }
+        if let line { try run.take(line, number: number) }
+        bar.update(input.bytesRead)
+        if acknowledges, !input.hasLineAtHand { try acknowledge(&run, context) }
+      }
+      try run.endGroup()
+    } catch {
+      // What was carried out before the bad line stays, and is said to.
+      try acknowledge(&run, context)
+      throw Self.located(error, line: number)
+    }
+    try acknowledge(&run, context)
+    bar.finish()
+    if context.isJSON {
+      try context.jsonLine { json in
+        json.member("applied", run.applied)
+        json.member("events", run.events)
+        json.member("commits", run.commits)
+        json.member("digest", store.digest.description)
+      }
+    } else if !acknowledges {
+      try context.output.line(
+        "\(Quantity.count(run.applied, "operation")) applied: \(Quantity.count(run.events, "event")) in "
+          + "\(Quantity.count(run.commits, "commit"))")
+    }
+    try store.close()
+    return .success
+  }
+
+  private func acknowledge(_ run: inout OperationRun, _ context: CommandContext) throws {
+    let safe = try run.flush()
+    guard acknowledges, !safe.isEmpty else { return }
+    for line in safe { try context.jsonLine { $0.member("ack", line) } }
+    try context.output.flush()
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+
+  /// What is wrong with a line, with its number.
+  private static func located(_ error: any Error, line: Int) -> any Error {
+    let hint = "Nothing of this line was applied; what came before it is in the store."
+    switch error {
+    case let error as MalformedError:
+      return CommandError(.badInput, error.reason, at: "line \(line)", hint: hint)
+    case let error as HeartlogError where error.code == .invalid || error.code == .invalidItem:
+      return CommandError(.badInput, error.message, at: "line \(line)", hint: hint)
+    default: return error
+    }
+  }
 }

@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog init`: a new, empty store.
 struct InitCommand: Command {
   private static let name = Option.value(
@@ -22,5 +24,25 @@ struct InitCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) { name = arguments.text(Self.name) }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let directory = try context.storeDirectory()
+    var options = StoreOptions()
+    options.name = name ?? Terminal.hostName()
+    try StoreFolder.makeParents(of: directory)
+    do { try FavoritesStore.create(at: directory, options: options) } catch {
+      guard error.code != .invalid, error.code != .inputOutput else { throw error }
+      throw CommandError(CommandError(error), exitCode: .cannotCreate)
+    }
+    let store = try context.openForReading()
+    if context.isJSON {
+      let status = try store.status()
+      try context.jsonLine { StatusPage.write(status, to: &$0) }
+    } else {
+      let id = store.replica.description.prefix(EventLine.prefixDigits)
+      try context.output.line(
+        DisplayText.visible(
+          "made \(directory) for \(options.name.isEmpty ? "this device" : options.name) (\(id))"))
+    }
+    return .success
+  }
 }

@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog list`: the favorites of a library.
 struct ListCommand: Command {
   enum Order: String, CaseIterable, Sendable {
@@ -40,5 +42,57 @@ struct ListCommand: Command {
     match = arguments.text(Self.match)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForReading()
+    let items = selected(from: try store.library(library))
+    if context.isJSON {
+      for item in items { try context.jsonLine { ItemLine.write(item, in: library, to: &$0) } }
+      try context.jsonPartial(store.findings)
+    } else {
+      var table = Table(ItemLine.columns)
+      for item in items { table.add(ItemLine.cells(item, context.style)) }
+      for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
+    }
+    return try context.report(store.findings)
+  }
+
+  private func selected(from library: FavoritesLibrary) -> [ItemState] {
+    // Only where nothing is filtered out afterwards may the store stop early.
+    let early = match == nil ? limit : nil
+    var items: [ItemState]
+    if isAll {
+      items = library.all()
+      switch order {
+      case .newest: break
+      case .oldest: items = Self.oldestFirst(items)
+      case .id: items.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+      }
+    } else {
+      let order: ListOrder =
+        switch order {
+        case .newest: .newestFirst
+        case .oldest: .oldestFirst
+        case .id: .byID
+        }
+      items = library.favorites(order: order, limit: early)
+    }
+    if let match { items = items.filter { Self.holds(match, $0) } }
+    return limit.map { Array(items.prefix($0)) } ?? items
+  }
+
+  /// Those without a date stay last, by id.
+  private static func oldestFirst(_ items: [ItemState]) -> [ItemState] {
+    let dated = items.filter { $0.favoritedDate != nil }
+    let sorted = dated.sorted { a, b in
+      a.favoritedDate == b.favoritedDate
+        ? a.id.utf8.lexicographicallyPrecedes(b.id.utf8) : (a.favoritedDate ?? 0) < (b.favoritedDate ?? 0)
+    }
+    return sorted + items.filter { $0.favoritedDate == nil }
+  }
+
+  private static func holds(_ text: String, _ item: ItemState) -> Bool {
+    let text = text.lowercased()
+    return item.id.lowercased().contains(text)
+      || item.fields.contains { ItemLine.text($0.value).lowercased().contains(text) }
+  }
 }

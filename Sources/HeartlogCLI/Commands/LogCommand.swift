@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog log`: what happened.
 struct LogCommand: Command {
   private static let library = Argument("LIBRARY", .optional, .library, "Only events of this library.")
@@ -47,5 +49,56 @@ struct LogCommand: Command {
     follows = arguments.has(Self.follow)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let directory = try context.storeDirectory()
+    // The end of the log may be far: with -n nothing is printed on the way there.
+    let filter = try EventFilter(
+      library: library, item: item, replicas: replicas, since: since, until: until, store: directory)
+    let log = try LogReader(at: directory)
+    var printer = EventPrinter(context)
+    var last = LastLines(count: self.last)
+    try log.forEachEvent(where: filter) { line in
+      if self.last == nil { try printer.take(line) } else { last.take(line) }
+    }
+    for line in last.lines { try printer.take(line) }
+    try printer.flush()
+    if follows { try follow(log, filter, &printer, context) }
+    if context.isJSON { try context.jsonPartial(log.findings) }
+    return try context.report(log.findings)
+  }
+
+  /// Waits for events until the process is interrupted, or nobody reads the output any more.
+  private func follow(
+    _ log: LogReader, _ filter: EventFilter, _ printer: inout EventPrinter, _ context: CommandContext
+  ) throws {
+    while log.findings.isEmpty {
+      try context.output.flush()
+      Terminal.pause(milliseconds: Self.pauseMilliseconds)
+      try log.forEachEvent(where: filter) { try printer.take($0) }
+      try printer.flush()
+    }
+  }
+
+  private static let pauseMilliseconds: UInt32 = 100
+}
+
+/// The last lines of many.
+private struct LastLines {
+  let count: Int?
+  private var ring: [EventLine] = []
+  private var next = 0
+
+  init(count: Int?) { self.count = count }
+
+  mutating func take(_ line: EventLine) {
+    guard let count, count > 0 else { return }
+    if ring.count < count {
+      ring.append(line)
+    } else {
+      ring[next] = line
+      next = (next + 1) % count
+    }
+  }
+
+  var lines: [EventLine] { Array(ring[next...] + ring[..<next]) }
 }

@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog remove`: an item is a favorite no longer.
 struct RemoveCommand: Command {
   static let description = CommandDescription(
@@ -18,5 +20,7 @@ struct RemoveCommand: Command {
     item = arguments.text(.item)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    try context.writeOne(library, item, otherwise: "is not a favorite") { try $0.remove(item) }
+  }
 }

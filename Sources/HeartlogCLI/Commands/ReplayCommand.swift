@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog replay`: the state, rebuilt from the log alone.
 struct ReplayCommand: Command {
   private static let moment = Option.value(
@@ -23,5 +25,29 @@ struct ReplayCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) { moment = try arguments.moment(Self.moment) }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForReading()
+    let replayed = try context.withByteProgress("replaying") { progress in
+      try store.replay(upTo: try moment.map { try $0.resolved(in: store) }, progress: progress)
+    }
+    let status = try store.status(of: replayed.state)
+    let differs = moment == nil && status.digest != store.digest
+    if context.isJSON {
+      try context.jsonLine { json in
+        StatusPage.write(status, to: &json)
+        json.partial(replayed.findings)
+      }
+    } else {
+      for line in StatusPage.lines(status, style: context.style, width: context.width) {
+        try context.output.line(line)
+      }
+    }
+    let damage = try context.report(replayed.findings)
+    guard damage == .success else { return damage }
+    if differs {
+      throw CommandError(
+        .no, "the log makes another state than the store shows", hint: "The log is what counts: report this.")
+    }
+    return .success
+  }
 }

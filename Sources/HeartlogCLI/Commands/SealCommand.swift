@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog seal`: the log, compressed.
 struct SealCommand: Command {
   static let description = CommandDescription(
@@ -11,5 +13,26 @@ struct SealCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {}
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting()
+    let report = try context.withByteProgress("sealing") { try store.seal(progress: $0) }
+    try store.close()
+    if context.isJSON {
+      try context.jsonLine { json in
+        json.member("replacedFiles", report.replacedFiles)
+        json.member("sealedFiles", report.sealedFiles)
+        json.member("events", report.events)
+        json.member("bytesBefore", report.bytesBefore)
+        json.member("bytesAfter", report.bytesAfter)
+      }
+    } else if report.sealedFiles == 0 {
+      try context.output.line("everything is sealed already")
+    } else {
+      try context.output.line(
+        "\(Quantity.count(report.replacedFiles, "segment")) sealed into \(report.sealedFiles): "
+          + "\(Quantity.size(bytes: report.bytesBefore)) became \(Quantity.size(bytes: report.bytesAfter)), "
+          + "\(Quantity.count(report.events)) events")
+    }
+    return .success
+  }
 }

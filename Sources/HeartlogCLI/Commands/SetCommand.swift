@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog set`: writes fields of an item.
 struct SetCommand: Command {
   static let description = CommandDescription(
@@ -28,5 +30,10 @@ struct SetCommand: Command {
     }
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let fields = try fields.fields()
+    return try context.writeOne(library, item, otherwise: "has these values already") { library in
+      try library.set(fields, of: item)
+    }
+  }
 }

@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog show`: one item.
 struct ShowCommand: Command {
   static let description = CommandDescription(
@@ -18,5 +20,33 @@ struct ShowCommand: Command {
     item = arguments.text(.item)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForReading()
+    guard let state = try store.library(library).item(item) else {
+      let partial = try context.report(store.findings)
+      guard partial == .success else { return partial }
+      throw CommandError(.no, "the store knows nothing of \(Quoted(item)) in \(library)")
+    }
+    if context.isJSON {
+      try context.jsonLine { json in
+        ItemLine.write(state, in: library, to: &json)
+        json.partial(store.findings)
+      }
+    } else {
+      try show(state, context)
+    }
+    return try context.report(store.findings)
+  }
+
+  private func show(_ state: ItemState, _ context: CommandContext) throws {
+    let style = context.style
+    let since = state.favoritedDate.map { "a favorite since \(Quantity.date($0))" } ?? "not a favorite"
+    try context.output.line(
+      "\(style.heart(state.isFavorite)) \(DisplayText.visible(state.id))  \(style(.faint, since))")
+    var table = Table([.init(), .init(isFlexible: true)])
+    for field in state.fields {
+      table.add([.init("  " + field.name, .name), .init(ItemLine.text(field.value))])
+    }
+    for line in table.lines(style: style, width: context.width) { try context.output.line(line) }
+  }
 }

@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog status`: what the store holds.
 struct StatusCommand: Command {
   static let description = CommandDescription(
@@ -13,5 +15,19 @@ struct StatusCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {}
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForReading()
+    let status = try store.status()
+    if context.isJSON {
+      try context.jsonLine { json in
+        StatusPage.write(status, to: &json)
+        json.partial(store.findings)
+      }
+    } else {
+      for line in StatusPage.lines(status, style: context.style, width: context.width) {
+        try context.output.line(line)
+      }
+    }
+    return try context.report(store.findings)
+  }
 }

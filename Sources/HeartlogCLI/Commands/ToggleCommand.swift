@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog toggle`: flips whether an item is a favorite.
 struct ToggleCommand: Command {
   static let description = CommandDescription(
@@ -25,5 +27,10 @@ struct ToggleCommand: Command {
     date = try arguments.moment(.date)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let fields = try fields.fields()
+    return try context.writeOne(library, item, otherwise: "was not toggled") { library in
+      try library.toggle(item, fields: fields, favoritedDate: date?.first)
+    }
+  }
 }

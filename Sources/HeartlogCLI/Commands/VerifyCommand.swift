@@ -1,3 +1,5 @@
+import Heartlog
+
 /// `heartlog verify`: every byte of the log against its checksums and hashes.
 struct VerifyCommand: Command {
   static let description = CommandDescription(
@@ -11,5 +13,48 @@ struct VerifyCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {}
 
-  func run(_ context: CommandContext) throws -> ExitCode { throw CommandError.notYetHere(Self.description) }
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let directory = try context.storeDirectory()
+    let streams = try context.withByteProgress("verifying") { progress in
+      try FavoritesStore.verify(at: directory, progress: progress)
+    }
+    for stream in streams {
+      if context.isJSON {
+        try context.jsonLine { Self.write(stream, to: &$0) }
+      } else {
+        try context.output.line(Self.line(stream, context.style))
+      }
+    }
+    if streams.isEmpty, !context.isJSON { try context.output.line("an empty store: nothing to verify") }
+    return try context.report(streams.compactMap(\.finding))
+  }
+
+  private static func write(_ stream: StreamVerification, to json: inout JSONWriter) {
+    json.member("replica", stream.replica.description)
+    json.member("name", stream.name)
+    json.member("commits", stream.commits)
+    json.member("events", stream.events)
+    json.member("segments", stream.segments)
+    json.member("bytes", stream.bytes)
+    json.member("root", stream.root.description)
+    json.member("isSound", stream.isSound)
+    if let finding = stream.finding {
+      if finding.verdict != .torn { json.member("partial", true) }
+      json.name("finding")
+      json.finding(finding)
+    }
+  }
+
+  private static func line(_ stream: StreamVerification, _ style: Style) -> String {
+    let mark = stream.isSound ? style(.good, "sound  ") : style(.failure, "damaged")
+    let name = DisplayText.visible(stream.name)
+    return "\(mark)  \(stream.replica.description.prefix(EventLine.prefixDigits))  "
+      + "\(name.isEmpty ? "" : name + "  ")\(Quantity.count(stream.commits)) commits, \(Quantity.count(stream.events)) events, "
+      + "\(Quantity.size(bytes: stream.bytes))\n  root \(style(.faint, stream.root.description))"
+  }
+}
+
+extension StreamVerification {
+  /// An unfinished batch at the tail was never acknowledged: it is no damage.
+  fileprivate var isSound: Bool { finding.map { $0.verdict == .torn } ?? true }
 }

@@ -1,14 +1,10 @@
+import Heartlog
+
 /// The fields of a command line, each with its value as it was given.
 struct FieldArguments: Equatable, Sendable {
-  enum RawValue: Equatable, Sendable {
-    case text(String)
-    /// One JSON value. Its brackets and strings are closed; all else about it is for the reader of values.
-    case json([UInt8])
-  }
-
   struct Assignment: Equatable, Sendable {
     let name: String
-    let value: RawValue
+    let value: FieldValue
   }
 
   /// In the order given, `FIELD` arguments before `--fields`, without duplicate names.
@@ -19,13 +15,15 @@ struct FieldArguments: Equatable, Sendable {
     var all: [Assignment] = []
     for text in texts { all.append(try Self.assignment(text)) }
     if let object {
-      do throws(JSONMembers.Malformed) {
-        all += try JSONMembers.of(Array(object.utf8)).map {
-          Assignment(name: $0.name, value: .json($0.value))
+      do throws(MalformedError) {
+        let json = try JSONValue.parse(Array(object.utf8), depthMax: Limits.jsonDepthMax + 1)
+        guard case .object(let members) = json else { throw MalformedError("it is \(json.kind)") }
+        for member in members {
+          all.append(Assignment(name: member.name, value: try FieldValue(member.value)))
         }
       } catch {
         throw .usage(
-          "--fields is no JSON object: \(error.reason) at byte \(error.offset)",
+          "--fields is no JSON object with values that fields can have: \(error.reason)",
           hint: "Write it in single quotes: --fields '{\"title\": \"Solaris\", \"year\": 1972}'")
       }
     }
@@ -53,17 +51,28 @@ struct FieldArguments: Equatable, Sendable {
     var name = text.utf8[..<equals]
     let value = text.utf8[text.utf8.index(after: equals)...]
     guard name.last == UInt8(ascii: ":") else {
-      return Assignment(name: String(Substring(name)), value: .text(String(Substring(value))))
+      return Assignment(name: String(Substring(name)), value: .string(String(Substring(value))))
     }
     name.removeLast()
-    let json = Array(value)
-    do throws(JSONMembers.Malformed) {
-      try JSONMembers.checkValue(json)
+    do throws(MalformedError) {
+      let json = try JSONValue.parse(Array(value), depthMax: Limits.jsonDepthMax)
+      return Assignment(name: String(Substring(name)), value: try FieldValue(json))
     } catch {
       throw .usage(
-        "\(Quoted(text)) holds no JSON: \(error.reason) at byte \(error.offset) of the value",
+        "\(Quoted(text)) holds no JSON value: \(error.reason)",
         hint: "For text, write = in place of :=")
     }
-    return Assignment(name: String(Substring(name)), value: .json(json))
+  }
+
+  /// As the store takes them.
+  func fields() throws(CommandError) -> [Field] {
+    var fields: [Field] = []
+    for assignment in assignments {
+      do throws(MalformedError) { try NameRules.checkFieldName(assignment.name) } catch {
+        throw .usage("\(Quoted(assignment.name)) cannot name a field: \(error.reason)")
+      }
+      fields.append(Field(name: assignment.name, value: assignment.value))
+    }
+    return fields
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import Heartlog
 
 /// A WHEN of the command line.
 enum Moment: Equatable, Sendable {
@@ -14,9 +14,9 @@ enum Moment: Equatable, Sendable {
 
   /// Reads RFC 3339, a date, or `REPLICA-PREFIX:SEQUENCE`. `label` names the argument in the message.
   init(_ text: String, label: String) throws(CommandError) {
-    if let time = RFC3339.parse(text) {
+    if let time = try? RFC3339.parse(text) {
       self = .time(time)
-    } else if text.utf8.count == 10, let start = RFC3339.parse(text + "T00:00:00Z") {
+    } else if let start = try? RFC3339.parseDay(text) {
       self = .day(start: start)
     } else if let event = Self.event(text) {
       self = event

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import Heartlog
 
 /// Numbers, sizes, spans and dates as people read them.
 enum Quantity {
@@ -51,7 +51,7 @@ enum Quantity {
   /// `2026-03-02 07:15`, in UTC.
   static func date(_ time: Milliseconds) -> String {
     // 2026-03-02T07:15:00.000Z: ten characters of date, one between, five of time.
-    let text = RFC3339.format(time)
+    let text = RFC3339.text(time)
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import Heartlog
 
 /// What an argument or the value of an option may hold: checked when it is parsed, and completed by shells.
 enum ValueKind: Hashable, Sendable {

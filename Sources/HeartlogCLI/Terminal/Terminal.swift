@@ -61,3 +61,15 @@ enum Terminal {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 }
+
+extension Terminal {
+  static func pause(milliseconds: UInt32) { usleep(milliseconds * 1_000) }
+
+  /// What this machine calls itself; empty where it does not.
+  static func hostName() -> String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "" }
+    let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return String(validating: bytes, as: UTF8.self) ?? ""
+  }
+}

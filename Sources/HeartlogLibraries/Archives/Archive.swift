@@ -56,10 +56,10 @@ extension Archive {
   private enum Key: String, CodingKey {
     case identifier = "id"
     case title, archiveTitle, mediatype
-    case creators = "creator"
-    case publishers = "publisher"
-    case desc = "description"
-    case iconUrlString = "iconURL"
+    case creators
+    case publishers
+    case desc
+    case iconUrlString
     case dateAdded = "favoritedDate"
   }
 

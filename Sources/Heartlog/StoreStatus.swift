@@ -1,0 +1,53 @@
+import HeartlogStorage
+
+/// What a store holds, in numbers.
+public struct StoreStatus: Sendable {
+  public struct Replica: Sendable {
+    public let id: ReplicaID
+    public let name: String
+    /// The number of the last commit; 0 before the first.
+    public let head: UInt64
+    public let events: UInt64
+    /// How far the stamps of this replica run ahead of this machine's clock, in seconds; 0 where they do not.
+    public let wallClockAheadSeconds: Double
+  }
+
+  public struct Library: Sendable {
+    public let name: String
+    public let counts: LibraryCounts
+  }
+
+  public let path: String
+  public let replica: ReplicaID
+  public let name: String
+  public let digest: Digest
+  public let events: UInt64
+  public let commits: UInt64
+  /// Of the log on disk.
+  public let bytes: UInt64
+  /// Sorted by id.
+  public let replicas: [Replica]
+  /// Sorted by name.
+  public let libraries: [Library]
+}
+
+extension FavoritesStore {
+  /// What the store holds; of another state of it, where one is given.
+  public func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
+    let state = state ?? read { $0 }
+    let own = log.ownIdentity
+    let now = options.clock()
+    var names = Dictionary(uniqueKeysWithValues: log.streams.map { ($0.replica, $0.name) })
+    names[own.replica] = own.name
+    let replicas = Set(names.keys).union(state.heads.map(\.replica)).sorted().map { replica in
+      let ahead = (state.lastStamp(of: replica)?.milliseconds ?? 0) - now
+      return StoreStatus.Replica(
+        id: replica, name: names[replica] ?? "", head: state.head(of: replica)?.rawValue ?? 0,
+        events: state.eventCount(of: replica), wallClockAheadSeconds: Double(max(0, ahead)) / 1_000)
+    }
+    return StoreStatus(
+      path: path, replica: own.replica, name: own.name, digest: state.digest, events: state.eventCount,
+      commits: state.commitCount, bytes: try heartlogErrors { try log.logBytes() }, replicas: replicas,
+      libraries: state.libraries.map { StoreStatus.Library(name: $0, counts: state.counts(of: $0)) })
+  }
+}

@@ -1,0 +1,91 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Reads a file or a pipe line by line.
+final class LineReader {
+  private let descriptor: Int32
+  private let path: String?
+  private var buffer: [UInt8] = []
+  private var start = 0
+  private var isAtEnd = false
+
+  /// Longer lines are refused: no operation within the format's limits needs more, escapes included.
+  private static let lineBytesMax = 128 << 20
+  private static let chunkBytes = 256 << 10
+
+  /// - Parameter path: nil for standard input.
+  init(_ path: String?) throws(CommandError) {
+    self.path = path
+    guard let path else {
+      descriptor = STDIN_FILENO
+      return
+    }
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      let reason = String(cString: strerror(errno))
+      throw CommandError(errno == ENOENT ? .noStore : .inputOutput, "cannot read \(Quoted(path))", at: reason)
+    }
+  }
+
+  deinit { if path != nil { close(descriptor) } }
+
+  /// The size of the file in bytes; nil for what has none.
+  var byteCount: Int? {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Int(status.st_size)
+  }
+
+  /// Bytes read so far, whole lines or not.
+  private(set) var bytesRead = 0
+
+  /// Whether a whole line is at hand without waiting for input.
+  var hasLineAtHand: Bool { buffer[start...].contains(UInt8(ascii: "\n")) }
+
+  /// The next line without its line feed, for the length of the call; nil at the end of the input.
+  func next<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
+    var searched = start
+    while true {
+      if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer { start = end + 1 }
+        return try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
+      }
+      searched = buffer.count
+      if isAtEnd {
+        guard start < buffer.count else { return nil }
+        defer { start = buffer.count }
+        return try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+      }
+      guard buffer.count - start <= Self.lineBytesMax else {
+        throw CommandError(
+          .badInput, "a line of more than \(Quantity.size(bytes: UInt64(Self.lineBytesMax)))")
+      }
+      searched -= start
+      buffer.removeFirst(start)
+      start = 0
+      try fill()
+    }
+  }
+
+  private func fill() throws(CommandError) {
+    let count = buffer.count
+    buffer.append(contentsOf: repeatElement(0, count: Self.chunkBytes))
+    var received = 0
+    repeat {
+      received = buffer.withUnsafeMutableBytes { bytes in
+        read(descriptor, bytes.baseAddress.map { $0 + count }, Self.chunkBytes)
+      }
+    } while received < 0 && errno == EINTR
+    buffer.removeLast(Self.chunkBytes - max(0, received))
+    guard received >= 0 else {
+      throw CommandError(.inputOutput, "the input cannot be read", at: String(cString: strerror(errno)))
+    }
+    bytesRead += received
+    isAtEnd = received == 0
+  }
+}

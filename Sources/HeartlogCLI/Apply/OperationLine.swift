@@ -1,0 +1,93 @@
+import Heartlog
+
+/// One line of `apply`'s input.
+enum OperationLine {
+  case operation(StoreOperation, group: JSONValue?)
+  /// `{"op":"commit"}`: the group so far ends here.
+  case endOfGroup
+
+  /// An operation on one item, with the time that stands in for the clock.
+  struct StoreOperation {
+    let library: String
+    let item: String
+    let operation: Operation
+    let time: Milliseconds?
+  }
+
+  /// Reads one line. Keys that are not known are passed over.
+  init(_ line: UnsafeRawBufferPointer) throws(MalformedError) {
+    // The line wraps fields, and these wrap a value as deep as a value may be.
+    let json = try JSONValue.parse(line, depthMax: Limits.jsonDepthMax + 2)
+    guard case .object = json else { throw MalformedError("a line that is no JSON object") }
+    let name = try Self.text("op", in: json)
+    if name == "commit" {
+      self = .endOfGroup
+      return
+    }
+    let fields = try Self.fields(in: json)
+    let date = try Self.time("favoritedDate", in: json)
+    let operation: Operation
+    switch name {
+    case "add": operation = .add(fields: fields ?? [], favoritedDate: date)
+    case "toggle": operation = .toggle(fields: fields ?? [], favoritedDate: date)
+    case "remove": operation = .remove
+    case "set": operation = .set(fields: fields ?? [])
+    default:
+      throw MalformedError(
+        "no operation is called \"\(name)\"; there are add, remove, toggle, set and commit")
+    }
+    if date != nil, name == "remove" || name == "set" {
+      throw MalformedError(
+        "a favoritedDate with \(name); it goes with add, and with a toggle that switches on")
+    }
+    if fields != nil, name == "remove" { throw MalformedError("fields with remove, which takes none") }
+    if fields == nil, name == "set" { throw MalformedError("set without fields") }
+    let time = try Self.time("time", in: json)
+    if let time, !(0...Limits.timeMillisecondsMax).contains(time) {
+      throw MalformedError("a time before 1970 or after 2999")
+    }
+    let item = try Self.text("id", in: json)
+    let library = try Self.text("library", in: json)
+    try NameRules.checkLibrary(library)
+    try NameRules.checkItem(item)
+    var group = json["commit"]
+    if case .null? = group { group = nil }
+    self = .operation(
+      StoreOperation(library: library, item: item, operation: operation, time: time), group: group)
+  }
+
+  private static func text(_ key: String, in json: JSONValue) throws(MalformedError) -> String {
+    switch json[key] {
+    case .string(let text): return text
+    case nil: throw MalformedError("an operation without \"\(key)\"")
+    default: throw MalformedError("\"\(key)\" is not a string")
+    }
+  }
+
+  private static func time(_ key: String, in json: JSONValue) throws(MalformedError) -> Milliseconds? {
+    switch json[key] {
+    case nil, .null: return nil
+    case .string(let text):
+      do { return try RFC3339.parse(text) } catch {
+        throw MalformedError("\"\(key)\" is no RFC 3339 time: \(error.reason)")
+      }
+    default: throw MalformedError("\"\(key)\" is not a string")
+    }
+  }
+
+  private static func fields(in json: JSONValue) throws(MalformedError) -> [Field]? {
+    switch json["fields"] {
+    case nil, .null: return nil
+    case .object(let members):
+      var fields: [Field] = []
+      for member in members {
+        try NameRules.checkFieldName(member.name)
+        do { fields.append(Field(name: member.name, value: try FieldValue(member.value))) } catch {
+          throw MalformedError("field \"\(member.name)\": \(error.reason)")
+        }
+      }
+      return fields
+    default: throw MalformedError("\"fields\" is not an object")
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Heartlog
+
+/// Carries out operations line by line, and knows which of them are safe on disk.
+///
+/// Commits are written buffered and flushed together: one fsync serves all lines that were at hand.
+struct OperationRun {
+  private let store: FavoritesStore
+  private var group: (name: JSONValue, operations: [OperationLine.StoreOperation], lines: [Int])?
+  private var libraries: [String: FavoritesLibrary] = [:]
+
+  /// Lines that were carried out and are not yet known to be safe.
+  private(set) var unacknowledged: [Int] = []
+  private(set) var applied = 0
+  private(set) var events = 0
+  private(set) var commits = 0
+
+  init(_ store: FavoritesStore) { self.store = store }
+
+  /// Takes the operation of a line.
+  mutating func take(_ line: OperationLine, number: Int) throws {
+    guard case .operation(let operation, let name) = line else { return try endGroup() }
+    if let open = group, let name, open.name.isIdentical(to: name) {
+      guard open.operations.first?.time == operation.time else {
+        throw MalformedError("another \"time\" than the lines before it in the same commit")
+      }
+      guard open.operations.count < Limits.commitEventsMax else {
+        throw MalformedError("more than \(Limits.commitEventsMax) operations in one commit")
+      }
+      group?.operations.append(operation)
+      group?.lines.append(number)
+      return
+    }
+    try endGroup()
+    if let name {
+      group = (name, [operation], [number])
+    } else {
+      try commit([operation], lines: [number])
+    }
+  }
+
+  /// Writes the group so far as one commit.
+  mutating func endGroup() throws {
+    guard let ended = group else { return }
+    group = nil
+    try commit(ended.operations, lines: ended.lines)
+  }
+
+  /// Makes all that was carried out safe on disk.
+  ///
+  /// - Returns: the lines that are safe now, in order.
+  mutating func flush() throws -> [Int] {
+    try store.flush()
+    defer { unacknowledged.removeAll(keepingCapacity: true) }
+    return unacknowledged
+  }
+
+  private mutating func commit(_ operations: [OperationLine.StoreOperation], lines: [Int]) throws {
+    for operation in operations where libraries[operation.library] == nil {
+      libraries[operation.library] = try store.library(operation.library)
+    }
+    let written = try store.writeReturningCommit(durability: .buffered, time: operations.first?.time) {
+      for operation in operations {
+        guard let library = libraries[operation.library] else { continue }
+        switch operation.operation {
+        case .add(let fields, let date): try library.add(operation.item, fields: fields, favoritedDate: date)
+        case .remove: try library.remove(operation.item)
+        case .toggle(let fields, let date):
+          try library.toggle(operation.item, fields: fields, favoritedDate: date)
+        case .set(let fields): try library.set(fields, of: operation.item)
+        }
+      }
+    }.commit
+    applied += operations.count
+    unacknowledged += lines
+    if let written {
+      commits += 1
+      events += written.records.count
+    }
+  }
+}
+
+extension JSONValue {
+  /// Whether two values are written alike: names are compared as bytes, not as Swift compares strings.
+  fileprivate func isIdentical(to other: JSONValue) -> Bool {
+    jsonText.utf8.elementsEqual(other.jsonText.utf8)
+  }
+}

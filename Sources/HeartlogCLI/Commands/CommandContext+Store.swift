@@ -1,0 +1,99 @@
+import Heartlog
+
+extension CommandContext {
+  /// The origin that commits of the command line have.
+  static let origin = "cli"
+
+  /// Opens the store for reading: nothing is locked, and nothing is ever made.
+  func openForReading() throws -> FavoritesStore { try open(.readOnly) }
+
+  /// Opens the store for writing, where there is one.
+  func openForWriting() throws -> FavoritesStore { try open(.readWrite) }
+
+  private func open(_ access: StoreOptions.Access) throws -> FavoritesStore {
+    var options = StoreOptions()
+    options.access = access
+    options.origin = Self.origin
+    return try withByteProgress("reading the log") { progress in
+      try FavoritesStore.open(at: try storeDirectory(), options: options, progress: progress)
+    }
+  }
+
+  /// Runs long work that tells its progress in bytes.
+  func withByteProgress<R>(_ label: String, _ body: (LogProgress?) throws -> R) throws -> R {
+    guard output.error.isTerminal else { return try body(nil) }
+    var bar: Progress?
+    defer { bar?.finish() }
+    return try body { done, total in
+      let shown = bar ?? progress(label, total: Int(clamping: total))
+      bar = shown
+      shown.update(Int(clamping: done))
+    }
+  }
+
+  /// Says what is damaged, after what is sound was printed.
+  ///
+  /// - Returns: the exit code: 65 where anything is damaged.
+  func report(_ findings: [Finding]) throws -> ExitCode {
+    let damage = findings.filter { $0.verdict != .torn }
+    try output.flush()
+    for finding in findings { output.errorLine("\(errorStyle(.failure, "heartlog:")) \(sentence(finding))") }
+    return damage.isEmpty ? .success : .badInput
+  }
+
+  func sentence(_ finding: Finding) -> String {
+    let place = finding.error.description
+    switch finding.verdict {
+    case .torn:
+      return
+        "the last batch was not finished: \(place). It was never acknowledged; the next write cuts it off and keeps it aside."
+    case .lost:
+      return "lost: \(place). What is left can be read; other devices may still have the rest."
+    case .corrupt:
+      return "damaged: \(place). What comes before it is sound and was shown; the store is read-only."
+    }
+  }
+
+  /// One JSON object a line.
+  func jsonLine(_ build: (inout JSONWriter) -> Void) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    build(&writer)
+    writer.endObject()
+    try output.line(String(decoding: writer.bytes, as: UTF8.self))
+  }
+
+  /// After JSON Lines of a damaged store: a last line that says so.
+  func jsonPartial(_ findings: [Finding]) throws {
+    let damage = findings.filter { $0.verdict != .torn }
+    guard !damage.isEmpty else { return }
+    try jsonLine { $0.partial(damage) }
+  }
+}
+
+extension JSONWriter {
+  /// `"partial":true` and the findings, where anything is damaged.
+  mutating func partial(_ findings: [Finding]) {
+    let damage = findings.filter { $0.verdict != .torn }
+    guard !damage.isEmpty else { return }
+    member("partial", true)
+    name("findings")
+    beginArray()
+    for finding in damage { self.finding(finding) }
+    endArray()
+  }
+
+  mutating func finding(_ finding: Finding) {
+    beginObject()
+    member("verdict", finding.verdict.rawValue)
+    member("reason", finding.error.reason)
+    member("replica", finding.replica.description)
+    if let file = finding.error.file { member("file", file) }
+    if let offset = finding.error.offset { member("offset", offset) }
+    if let commits = finding.error.commits {
+      member("firstCommit", commits.lowerBound.rawValue)
+      member("lastCommit", commits.upperBound.rawValue)
+    }
+    endObject()
+  }
+}

@@ -1,0 +1,28 @@
+import Heartlog
+
+extension Moment {
+  /// What the moment means in a store: an event's replica is named in full.
+  func resolved(in store: FavoritesStore) throws -> LogMoment {
+    switch self {
+    case .time, .day: return .milliseconds(last ?? 0)
+    case .event(let prefix, let sequence):
+      let replica = try Self.replica(prefix, among: try store.status().replicas.map { ($0.id, $0.name) })
+      return .event(EventID(replica: replica, sequence: sequence))
+    }
+  }
+
+  /// The one replica whose id begins with `prefix`.
+  static func replica(
+    _ prefix: String, among replicas: [(id: ReplicaID, name: String)]
+  ) throws(CommandError) -> ReplicaID {
+    let found = replicas.filter { $0.id.description.hasPrefix(prefix) }
+    guard let first = found.first else {
+      throw CommandError(
+        .no, "no replica's id begins with \(Quoted(prefix))", hint: "\"heartlog status\" lists them.")
+    }
+    guard found.count == 1 else {
+      throw .usage("several replicas' ids begin with \(Quoted(prefix))", hint: "Give more digits.")
+    }
+    return first.id
+  }
+}

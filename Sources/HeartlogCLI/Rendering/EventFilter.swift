@@ -1,0 +1,95 @@
+import Heartlog
+
+/// Which events `log` shows. Times go by the stamp, which orders; what is shown is the wall time.
+struct EventFilter {
+  private let library: String?
+  private let item: String?
+  private let replicas: Set<ReplicaID>?
+  private let isSince: (Commit) -> Bool
+  private let isUntil: (Commit) -> Bool
+
+  /// - Parameter directory: the store, where replicas' names and events are looked up.
+  init(
+    library: String?, item: String?, replicas names: [String], since: Moment?, until: Moment?,
+    store directory: String
+  ) throws {
+    self.library = library
+    self.item = item
+    let needsReplicas = !names.isEmpty || since?.isEvent == true || until?.isEvent == true
+    let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
+    replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
+    if let position = try since?.position(in: directory) {
+      isSince = { $0.position >= position }
+    } else {
+      let first = since?.first
+      isSince = { commit in first.map { commit.stamp.milliseconds >= $0 } ?? true }
+    }
+    if let position = try until?.position(in: directory) {
+      isUntil = { $0.position <= position }
+    } else {
+      let last = until?.last
+      isUntil = { commit in last.map { commit.stamp.milliseconds <= $0 } ?? true }
+    }
+  }
+
+  /// Whether any event of a commit may be shown.
+  func takes(_ commit: Commit) -> Bool {
+    isSince(commit) && isUntil(commit) && replicas?.contains(commit.replica) ?? true
+  }
+
+  func takes(_ record: EventRecord) -> Bool {
+    guard let library else { return true }
+    guard let event = record.event else { return false }
+    return event.library == library && (item.map { event.item.utf8.elementsEqual($0.utf8) } ?? true)
+  }
+}
+
+/// The replicas of a store, and where its events stand.
+struct ReplicaDirectory {
+  private let log: LogReader
+  private let path: String
+
+  init(at path: String) throws {
+    self.path = path
+    log = try LogReader(at: path)
+    while try log.next() != nil {}
+  }
+
+  private var all: [(id: ReplicaID, name: String)] { log.replicas.map { ($0, log.name(of: $0) ?? "") } }
+
+  /// Those that are called `text`, else those whose id begins with it.
+  func replicas(named text: String) throws(CommandError) -> [ReplicaID] {
+    let named = all.filter { $0.name.utf8.elementsEqual(text.utf8) }
+    guard named.isEmpty else { return named.map(\.id) }
+    return [try Moment.replica(text.lowercased(), among: all)]
+  }
+
+  /// Where the commit of an event stands in the total order.
+  func position(ofEvent sequence: SequenceNumber, prefix: String) throws -> CommitPosition {
+    let replica = try Moment.replica(prefix, among: all)
+    let log = try LogReader(at: path)
+    while let commit = try log.next() {
+      if commit.contains(EventID(replica: replica, sequence: sequence)) { return commit.position }
+    }
+    throw CommandError(.no, "the log has no event \(prefix):\(sequence)")
+  }
+}
+
+extension Moment {
+  fileprivate var isEvent: Bool { if case .event = self { true } else { false } }
+
+  fileprivate func position(in directory: ReplicaDirectory?) throws -> CommitPosition? {
+    guard case .event(let prefix, let sequence) = self else { return nil }
+    return try directory?.position(ofEvent: sequence, prefix: prefix)
+  }
+}
+
+extension LogReader {
+  /// The events that are there at the moment and that `filter` takes, in order.
+  func forEachEvent(where filter: EventFilter, _ body: (EventLine) throws -> Void) throws {
+    while let commit = try next() {
+      guard filter.takes(commit) else { continue }
+      for line in EventLine.all(of: commit) where filter.takes(line.record) { try body(line) }
+    }
+  }
+}

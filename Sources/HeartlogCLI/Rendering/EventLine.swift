@@ -1,0 +1,92 @@
+import Heartlog
+
+/// One event of the log, for programs and for people.
+struct EventLine {
+  let commit: Commit
+  let index: Int
+
+  var record: EventRecord { commit.records[index] }
+  var id: EventID { commit.eventID(at: index) }
+
+  /// All events of a commit.
+  static func all(of commit: Commit) -> [EventLine] {
+    commit.records.indices.map { EventLine(commit: commit, index: $0) }
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.member("replica", commit.replica.description)
+    json.member("sequence", id.sequence.rawValue)
+    json.member("commit", commit.number.rawValue)
+    json.member("time", RFC3339.text(commit.wallTime))
+    json.member("stamp", commit.stamp.description)
+    switch record {
+    case .event(let event):
+      json.member("library", event.library)
+      json.member("item", event.item)
+      json.member("action", Self.name(event.action))
+      if let isFavorite = event.action.isFavorite { json.member("isFavorite", isFavorite) }
+      if let date = event.favoritedDate { json.member("favoritedDate", RFC3339.text(date)) }
+      if !event.fields.isEmpty { json.member("fields", event.fields) }
+      if !event.unknownMembers.isEmpty {
+        json.name("members")
+        json.beginArray()
+        for member in event.unknownMembers {
+          json.beginObject()
+          json.member("tag", member.tag)
+          json.member("bytes", Hexadecimal.text(member.bytes))
+          json.endObject()
+        }
+        json.endArray()
+      }
+    case .withheld(let hash): json.member("withheld", hash.description)
+    case .unknown(let kind, let bytes):
+      json.member("unknownKind", kind)
+      json.member("bytes", Hexadecimal.text(bytes))
+    }
+    if let origin = commit.origin { json.member("origin", origin) }
+  }
+
+  static func name(_ action: Action) -> String {
+    switch action {
+    case .added: "added"
+    case .removed: "removed"
+    case .toggled: "toggled"
+    case .changed: "changed"
+    }
+  }
+
+  /// The digits of a replica's id that people are shown.
+  static let prefixDigits = 8
+
+  /// `3f9a12c0:42`, as every WHEN takes it.
+  var shortID: String { "\(commit.replica.description.prefix(Self.prefixDigits)):\(id.sequence)" }
+
+  /// The cells of a row: time, event, what happened, to what, with which fields.
+  func cells() -> [Table.Cell] {
+    let time = Table.Cell(Quantity.date(commit.wallTime), .faint)
+    let name = Table.Cell(shortID, .faint)
+    switch record {
+    case .event(let event):
+      let action: Table.Cell =
+        switch event.action {
+        case .added: .init("♥ added", .favorite)
+        case .removed: .init("♡ removed", .faint)
+        case .toggled(true): .init("♥ on", .favorite)
+        case .toggled(false): .init("♡ off", .faint)
+        case .changed: .init("· changed")
+        }
+      let details = event.fields.map { "\($0.name)=\(ItemLine.text($0.value))" }.joined(separator: " ")
+      return [time, name, action, .init(event.library, .name), .init(event.item), .init(details, .faint)]
+    case .withheld: return [time, name, .init("· withheld"), .init(""), .init(""), .init("")]
+    case .unknown(let kind, _):
+      return [
+        time, name, .init("· unknown"), .init(""), .init(""),
+        .init("an event of kind \(kind), made by a newer Heartlog", .faint),
+      ]
+    }
+  }
+
+  static let columns: [Table.Column] = [
+    .init(), .init(), .init(), .init(), .init(isFlexible: true), .init(isFlexible: true),
+  ]
+}

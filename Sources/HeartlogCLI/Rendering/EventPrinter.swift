@@ -1,0 +1,27 @@
+import Heartlog
+
+/// Prints events as they come: for programs at once, for people in pages whose columns are aligned.
+struct EventPrinter {
+  private let context: CommandContext
+  private var page: [EventLine] = []
+
+  /// Enough for columns that look even, few enough to print soon.
+  private static let pageLinesMax = 500
+
+  init(_ context: CommandContext) { self.context = context }
+
+  mutating func take(_ line: EventLine) throws {
+    if context.isJSON { return try context.jsonLine { line.write(to: &$0) } }
+    page.append(line)
+    if page.count >= Self.pageLinesMax { try flush() }
+  }
+
+  /// Prints what waits.
+  mutating func flush() throws {
+    guard !page.isEmpty else { return }
+    var table = Table(EventLine.columns)
+    for line in page { table.add(line.cells()) }
+    page.removeAll(keepingCapacity: true)
+    for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
+  }
+}

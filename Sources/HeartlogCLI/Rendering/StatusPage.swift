@@ -1,0 +1,77 @@
+import Heartlog
+
+/// What a store holds, for programs and for people.
+enum StatusPage {
+  static func write(_ status: StoreStatus, to json: inout JSONWriter) {
+    json.member("store", status.path)
+    json.member("replica", status.replica.description)
+    json.member("name", status.name)
+    json.member("digest", status.digest.description)
+    json.member("events", status.events)
+    json.member("commits", status.commits)
+    json.member("bytes", status.bytes)
+    json.name("replicas")
+    json.beginArray()
+    for replica in status.replicas {
+      json.beginObject()
+      json.member("id", replica.id.description)
+      json.member("name", replica.name)
+      json.member("head", replica.head)
+      json.member("events", replica.events)
+      json.member("wallClockAheadSeconds", replica.wallClockAheadSeconds)
+      json.endObject()
+    }
+    json.endArray()
+    json.name("libraries")
+    json.beginArray()
+    for library in status.libraries {
+      json.beginObject()
+      json.member("name", library.name)
+      json.member("favorites", library.counts.favorites)
+      json.member("items", library.counts.items)
+      json.member("events", library.counts.events)
+      json.endObject()
+    }
+    json.endArray()
+  }
+
+  static func lines(_ status: StoreStatus, style: Style, width: Int?) -> [String] {
+    var lines = [
+      style(.heading, DisplayText.visible(status.path)),
+      "\(Quantity.count(status.events)) events in \(Quantity.count(status.commits)) commits, "
+        + "\(Quantity.size(bytes: status.bytes)) on disk",
+      "digest \(style(.faint, status.digest.description))",
+    ]
+    if !status.libraries.isEmpty {
+      var table = Table([
+        .init(title: "library"), .init(title: "favorites", alignment: .right),
+        .init(title: "items", alignment: .right), .init(title: "events", alignment: .right),
+      ])
+      for library in status.libraries {
+        table.add([
+          .init(library.name, .name), .init(Quantity.count(library.counts.favorites), .favorite),
+          .init(Quantity.count(library.counts.items)), .init(Quantity.count(library.counts.events)),
+        ])
+      }
+      lines += [""] + table.lines(style: style, width: width)
+    }
+    var table = Table([
+      .init(title: "replica"), .init(title: "name", isFlexible: true),
+      .init(title: "head", alignment: .right),
+      .init(title: "events", alignment: .right), .init(),
+    ])
+    for replica in status.replicas {
+      var remarks: [String] = []
+      if replica.id == status.replica { remarks.append("this device") }
+      if replica.wallClockAheadSeconds >= 1 {
+        remarks.append("its clock is \(Quantity.duration(seconds: replica.wallClockAheadSeconds)) ahead")
+      }
+      table.add([
+        .init(String(replica.id.description.prefix(EventLine.prefixDigits)), .name), .init(replica.name),
+        .init(Quantity.count(replica.head)), .init(Quantity.count(replica.events)),
+        .init(remarks.joined(separator: ", "), .faint),
+      ])
+    }
+    return lines + [""] + table.lines(style: style, width: width)
+  }
+}

@@ -1,0 +1,16 @@
+import HeartlogEvents
+
+extension CommitLog {
+  /// The streams of the store, sorted by replica, and what their replicas are called.
+  public var streams: [(replica: ReplicaID, name: String)] {
+    monitor.withLock {
+      readers.keys.sorted().map { replica in
+        let name = replica == identity.replica ? identity.name : readers[replica]?.cursor?.header.replicaName
+        return (replica, name ?? "")
+      }
+    }
+  }
+
+  /// The size of the log on disk in bytes, zeros written ahead included.
+  public func logBytes() throws(StorageError) -> UInt64 { try directory.logBytes() }
+}
