@@ -40,9 +40,11 @@ public struct Salts: Sendable {
     return Self.salt(commit: commit, event: event, runSecret: runSecret, hasher: &hasher)
   }
 
-  public mutating func salt(commit: CommitNumber, event: Int) -> Salt? {
+  /// One salt, for those who want no more of them.
+  public func salt(commit: CommitNumber, event: Int) -> Salt? {
+    var salts = self
     var hasher = SHA256Hasher()
-    return salt(commit: commit, event: event, hasher: &hasher)
+    return salts.salt(commit: commit, event: event, hasher: &hasher)
   }
 
   /// The secrets that a block of these commits lists: those that serve them, cut to what serves them.
