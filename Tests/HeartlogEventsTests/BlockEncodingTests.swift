@@ -22,9 +22,8 @@ struct BlockEncodingTests {
     let block = generator.block(4)
     for compressed in [true, false] {
       let bytes = try BlockEncoding.encode(block, compressed: compressed)
-      for length in 0..<bytes.count {
-        #expect(throws: MalformedError.self) { try Block.decoded(Array(bytes[..<length]), like: block) }
-      }
+      let taken = (0..<bytes.count).filter { (try? Block.decoded(Array(bytes[..<$0]), like: block)) != nil }
+      #expect(taken.isEmpty)
     }
   }
 
@@ -34,16 +33,16 @@ struct BlockEncodingTests {
     let block = generator.block(seed % 2 == 0 ? 3 : 12, eventsMax: 3)
     let bytes = try BlockEncoding.encode(block, compressed: seed % 4 == 1)
     var random = SeededGenerator(seed: UInt64(seed))
-    for place in bytes.indices.prefix(1_500) {
+    for place in bytes.indices.prefix(800) {
       let values: [UInt8] =
-        place < 250
+        place < 160
         ? Array(0...UInt8.max)
         : [0, 1, 255, bytes[place] ^ 1, bytes[place] &+ 1, UInt8(truncatingIfNeeded: random.next())]
       for value in values where value != bytes[place] {
         var changed = bytes
         changed[place] = value
         guard let decoded = try? Block.decoded(changed, like: block) else { continue }
-        #expect(throws: Never.self, "byte \(place) as \(value)") { try decoded.validate() }
+        do { try decoded.validate() } catch { Issue.record("byte \(place) as \(value): \(error)") }
       }
     }
   }
@@ -54,14 +53,14 @@ struct BlockEncodingTests {
     let block = generator.block(6)
     let bytes = try BlockEncoding.encode(block, compressed: false)
     var random = SeededGenerator(seed: UInt64(seed))
-    for _ in 0..<1_000 {
+    for _ in 0..<400 {
       var changed = bytes
       for _ in 0..<Int.random(in: 1...6, using: &random) {
         changed[Int.random(in: 0..<bytes.count, using: &random)] =
           UInt8(truncatingIfNeeded: random.next()) >> (random.next() % 8)
       }
       guard let decoded = try? Block.decoded(changed, like: block) else { continue }
-      #expect(throws: Never.self) { try decoded.validate() }
+      do { try decoded.validate() } catch { Issue.record("\(changed): \(error)") }
     }
   }
 }

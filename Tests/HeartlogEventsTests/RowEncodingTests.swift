@@ -33,17 +33,16 @@ struct RowEncodingTests {
       RowEncoding.byteCount(of: a) < RowEncoding.byteCount(of: b)
     }!
     let row = try commit.row()
-    for length in 0..<row.count {
-      #expect(throws: MalformedError.self) {
-        try Commit.decoded(row: Array(row[..<length]), number: commit.number)
-      }
+    let taken = row.indices.filter {
+      (try? Commit.decoded(row: Array(row[..<$0]), number: commit.number)) != nil
     }
-    for place in row.indices.prefix(400) {
+    #expect(taken.isEmpty)
+    for place in row.indices.prefix(250) {
       for value in 0...UInt8.max where value != row[place] {
         var changed = row
         changed[place] = value
         guard let decoded = try? Commit.decoded(row: changed, number: commit.number) else { continue }
-        #expect(try decoded.row() == changed, "byte \(place) as \(value)")
+        if try decoded.row() != changed { Issue.record("byte \(place) as \(value)") }
       }
     }
   }
@@ -58,7 +57,7 @@ struct RowEncodingTests {
       }
       if bytes.count > 8 { bytes.replaceSubrange(5..<9, with: [0, 0, 0, 0]) }
       guard let commit = try? Commit.decoded(row: bytes, number: CommitNumber(rawValue: 1)) else { continue }
-      #expect(try commit.row() == bytes)
+      if try commit.row() != bytes { Issue.record("\(bytes)") }
     }
   }
 
