@@ -11,7 +11,7 @@ extension FavoritesState {
   public func counts(of library: String) -> LibraryCounts {
     guard let table = table(of: library) else { return LibraryCounts() }
     return LibraryCounts(
-      favorites: table.favoriteCount, items: table.visibleCount, events: table.eventCount)
+      favorites: table.favoriteCount, items: table.listedCount, events: table.eventCount)
   }
 
   /// An item, a tombstone too; nil where it was never written to.
@@ -48,7 +48,7 @@ extension FavoritesState {
   public func all(in library: String) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
     let favorites = ItemListing(of: table, order: .newestFirst) { $1.isFavorite }
-    let others = ItemListing(of: table, order: .byID) { !$1.isFavorite && $1.wasWritten }
+    let others = ItemListing(of: table, order: .byID) { !$1.isFavorite && $1.isListed }
     return (favorites.slots + others.slots).map { table.state(of: $0, names: fieldNames) }
   }
 

@@ -61,7 +61,7 @@ public enum ListOrder: Hashable, Sendable, CaseIterable {
 /// What a library holds.
 public struct LibraryCounts: Hashable, Sendable {
   public let favorites: Int
-  /// Visible items: favorites, and those that hold a value other than null.
+  /// What the list of everything holds: favorites, items that hold a value, and those that were favorites once.
   public let items: Int
   /// Events that named the library, each counted once however often its commit arrived.
   public let events: UInt64

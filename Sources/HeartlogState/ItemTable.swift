@@ -15,6 +15,8 @@ struct ItemTable: Sendable {
     var heldCount: Int32 = 0
 
     var isVisible: Bool { isFavorite || heldCount > 0 }
+    /// Visible, or a tombstone: what was a favorite once stays in the list of everything.
+    var isListed: Bool { isVisible || membership.replica != .none }
     var wasWritten: Bool { membership.replica != .none || firstField >= 0 }
   }
 
@@ -41,7 +43,7 @@ struct ItemTable: Sendable {
   private(set) var fields: [FieldRegister] = []
   private var wideFields: [FieldKey: Int32] = [:]
   private(set) var favoriteCount = 0
-  private(set) var visibleCount = 0
+  private(set) var listedCount = 0
   var eventCount: UInt64 = 0
 
   mutating func reserve(items count: Int) {
@@ -64,13 +66,11 @@ struct ItemTable: Sendable {
     let index = Int(item.index)
     let old = items[index]
     guard order.isLater(position, than: old.membership) else { return }
+    if !old.isListed { listedCount += 1 }
     items[index].membership = position
     items[index].isFavorite = isFavorite
     items[index].favoritedDate = favoritedDate
-    if old.isFavorite != isFavorite {
-      favoriteCount += isFavorite ? 1 : -1
-      if old.heldCount == 0 { visibleCount += isFavorite ? 1 : -1 }
-    }
+    if old.isFavorite != isFavorite { favoriteCount += isFavorite ? 1 : -1 }
   }
 
   mutating func writeField(
@@ -88,9 +88,9 @@ struct ItemTable: Sendable {
     }
     guard held != 0 else { return }
     let index = Int(item.index)
-    let wasVisible = items[index].isVisible
+    let wasListed = items[index].isListed
     items[index].heldCount += held
-    if items[index].isVisible != wasVisible { visibleCount += wasVisible ? -1 : 1 }
+    if items[index].isListed != wasListed { listedCount += wasListed ? -1 : 1 }
   }
 
   /// Where in `fields` a field of an item is; -1 where it was never written.

@@ -9,7 +9,7 @@ extension FavoritesState {
   public var digest: Digest {
     var hasher = SHA256Hasher()
     var bytes: [UInt8] = []
-    let slots = (0..<Int32(tables.count)).filter { tables[Int($0)].visibleCount > 0 }
+    let slots = (0..<Int32(tables.count)).filter { tables[Int($0)].items.contains(where: \.isVisible) }
       .sorted { libraryNames.precedes($0, $1) }
     for slot in slots {
       libraryNames.withBytes(of: slot) { bytes.appendCounted($0) }

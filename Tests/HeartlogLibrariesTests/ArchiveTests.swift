@@ -41,8 +41,8 @@ struct ArchiveTests {
     #expect(archive.publisher == "P" && archive.desc == "x\ny" && archive.mediatype == "other")
     #expect(try stored(archive) == archive)
     let fields = try FieldEncoder.fields(of: archive)
-    #expect(fields.first { $0.name == "publisher" }?.value == .string("P"))
-    #expect(fields.first { $0.name == "creator" }?.value.jsonValue.jsonText == #"["Brown, Hunter","Lee"]"#)
+    #expect(fields.first { $0.name == "publishers" }?.value == .string("P"))
+    #expect(fields.first { $0.name == "creators" }?.value.jsonValue.jsonText == #"["Brown, Hunter","Lee"]"#)
   }
 
   @Test("what is missing is nil, and an archive without a title is Unknown")

@@ -15,6 +15,10 @@ struct NaiveModel {
     var favoritedDate: Milliseconds = 0
     var fields: [Bytes: FieldValue] = [:]
     var wasWritten = false
+    /// It was a favorite once, or was removed.
+    var hasMembership = false
+
+    var isListed: Bool { hasMembership || fields.values.contains { $0 != .null } }
   }
 
   private(set) var libraries: [Bytes: [Bytes: Item]] = [:]
@@ -40,6 +44,7 @@ struct NaiveModel {
       item.isFavorite = isFavorite
       item.favoritedDate = event.favoritedDate ?? commit.wallTime
       item.wasWritten = true
+      item.hasMembership = true
     }
     for field in event.fields {
       item.fields[Bytes(field.name)] = field.value
@@ -63,7 +68,8 @@ struct NaiveModel {
   func counts(of library: String) -> LibraryCounts {
     let items = items(in: library)
     return LibraryCounts(
-      favorites: items.count { $0.isFavorite }, items: items.count { $0.isVisible },
+      favorites: items.count { $0.isFavorite },
+      items: (libraries[Bytes(library)] ?? [:]).values.count { $0.isListed },
       events: libraryEvents[Bytes(library)] ?? 0)
   }
 }

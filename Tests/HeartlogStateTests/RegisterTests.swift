@@ -36,7 +36,7 @@ struct RegisterTests {
     commits.append(b.commit(at: 1005, .paper("x", .toggled(on: false))))
     for state in both(commits) {
       #expect(state.item("x", in: "papers") == ItemState(id: "x", isFavorite: false))
-      #expect(state.counts(of: "papers") == LibraryCounts(favorites: 0, items: 0, events: 6))
+      #expect(state.counts(of: "papers") == LibraryCounts(favorites: 0, items: 1, events: 6))
     }
   }
 
