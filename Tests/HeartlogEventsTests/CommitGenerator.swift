@@ -21,12 +21,15 @@ struct SeededGenerator: RandomNumberGenerator {
 struct CommitGenerator {
   static let replica = ReplicaID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF)
 
+  private let longNames: Bool
   private var random: SeededGenerator
   private var number: UInt64 = 1
   private var sequence: UInt64 = 1
   private var stamp: UInt64
 
-  init(seed: UInt64) {
+  /// - Parameter longNames: false for streams whose every byte is to be tried.
+  init(seed: UInt64, longNames: Bool = true) {
+    self.longNames = longNames
     random = SeededGenerator(seed: seed)
     number = [1, 255, 1_000_000, Limits.numberMax - 1_000].randomElement(using: &random)!
     sequence = [1, 77, Limits.numberMax - 100_000].randomElement(using: &random)!
@@ -72,7 +75,7 @@ struct CommitGenerator {
       replica: Self.replica, number: CommitNumber(rawValue: number),
       firstSequence: SequenceNumber(rawValue: sequence), stamp: stamp, wallTime: wallTime,
       origin: random.chance(30)
-        ? ["cli", "import:bibtex", "é app", String(repeating: "o", count: 256)]
+        ? ["cli", "import:bibtex", "é app", String(repeating: "o", count: longNames ? 256 : 9)]
           .randomElement(using: &random) : nil,
       heads: random.chance(20) ? heads() : [], unknownMembers: random.chance(10) ? members() : [],
       records: (0..<count).map { _ in record(wallTime: wallTime) })
@@ -113,14 +116,14 @@ struct CommitGenerator {
     let action: Action = [
       .added, .removed, .toggled(on: true), .toggled(on: false), .changed,
     ].randomElement(using: &random)!
-    let library = ["papers", "books", "a", "x-y_z.0", String(repeating: "l", count: 64)]
+    let library = ["papers", "books", "a", "x-y_z.0", String(repeating: "l", count: longNames ? 64 : 8)]
       .randomElement(using: &random)!
     let item: String =
       switch random.next() % 6 {
       case 0: "2403.\(random.next() % 30)v1"
       case 1: "e\u{301}"
       case 2: "é"
-      case 3: String(repeating: "i", count: 4_096)
+      case 3: String(repeating: "i", count: longNames ? 4_096 : 20)
       case 4: "hound/afghan"
       default: "𝕏\(random.next() % 100)"
       }

@@ -28,7 +28,7 @@ struct RowEncodingTests {
   @Test(
     "every cut and every change of a byte is refused or decodes to exactly these bytes", arguments: 0..<12)
   func mutations(seed: Int) throws {
-    var generator = CommitGenerator(seed: UInt64(seed))
+    var generator = CommitGenerator(seed: UInt64(seed), longNames: false)
     let commit = generator.commits(8, eventsMax: 2).min { a, b in
       RowEncoding.byteCount(of: a) < RowEncoding.byteCount(of: b)
     }!
