@@ -67,3 +67,11 @@ public enum EventRecord: Hashable, Sendable {
     if case .event(let event) = self { event } else { nil }
   }
 }
+
+extension Event {
+  /// Libraries and items are equal where their bytes are.
+  public static func == (a: Event, b: Event) -> Bool {
+    a.action == b.action && a.favoritedDate == b.favoritedDate && a.library.hasSameBytes(as: b.library)
+      && a.item.hasSameBytes(as: b.item) && a.fields == b.fields && a.unknownMembers == b.unknownMembers
+  }
+}

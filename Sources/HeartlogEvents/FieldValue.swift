@@ -35,3 +35,31 @@ public struct Field: Hashable, Sendable {
     self.isQuiet = isQuiet
   }
 }
+
+// Names, ids and values are equal where their bytes are. `==` on strings would take canonically equivalent texts
+// for equal, and a write that only changes the normal form would be lost. Equal bytes hash alike, so that the
+// synthesized hashes will do.
+
+extension FieldValue {
+  public static func == (a: FieldValue, b: FieldValue) -> Bool {
+    switch (a, b) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.int64(let a), .int64(let b)): a == b
+    case (.double(let a), .double(let b)): a.bitPattern == b.bitPattern
+    case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
+    case (.json(let a), .json(let b)): a.text.hasSameBytes(as: b.text)
+    case (.unknown(let a, let bytesOfA), .unknown(let b, let bytesOfB)): a == b && bytesOfA == bytesOfB
+    default: false
+    }
+  }
+
+  /// Whether it is the value that clears a field.
+  public var isNull: Bool { if case .null = self { true } else { false } }
+}
+
+extension Field {
+  public static func == (a: Field, b: Field) -> Bool {
+    a.isQuiet == b.isQuiet && a.name.hasSameBytes(as: b.name) && a.value == b.value
+  }
+}

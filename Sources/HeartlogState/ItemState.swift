@@ -35,11 +35,8 @@ public struct ItemState: Sendable {
 extension ItemState: Hashable {
   public static func == (a: ItemState, b: ItemState) -> Bool {
     a.isFavorite == b.isFavorite && a.favoritedDate == b.favoritedDate
-      && a.fields.count == b.fields.count && a.id.utf8.elementsEqual(b.id.utf8)
-      && zip(a.fields, b.fields).allSatisfy {
-        $0.isQuiet == $1.isQuiet && $0.name.utf8.elementsEqual($1.name.utf8)
-          && $0.value.isIdentical(to: $1.value)
-      }
+      && a.id.utf8.elementsEqual(b.id.utf8)
+      && a.fields == b.fields
   }
 
   public func hash(into hasher: inout Hasher) {

@@ -97,7 +97,7 @@ extension Operation {
       }
       let isHeld = place < held.count && held[place].name.utf8.elementsEqual(field.name.utf8)
       let value = isHeld ? held[place].value : .null
-      if !value.isIdentical(to: field.value) { differing.append(field) }
+      if value != field.value { differing.append(field) }
     }
     return differing
   }
