@@ -17,6 +17,7 @@ extension FavoritesStore {
   ///   - origin: who writes; the options' origin where nil.
   ///   - durability: the options' where nil.
   ///   - time: stands in for the clock: whole milliseconds since 1970.
+  @discardableResult
   public func write<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
   ) throws -> R {
@@ -24,6 +25,7 @@ extension FavoritesStore {
   }
 
   /// As `write`, and returns the commit too; nil where nothing was to be written.
+  @discardableResult
   public func writeReturningCommit<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
   ) throws -> (result: R, commit: Commit?) {

@@ -45,6 +45,11 @@ final class WriteTransaction: @unchecked Sendable {
   func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError)
     -> WriteResult
   {
+    // What turns out to need no event is refused all the same where it breaks a rule.
+    try heartlogErrors {
+      try NameRules.checkItem(id)
+      for field in operation.fields { try NameRules.checkFieldName(field.name) }
+    }
     let plan = operation.plan(item: id, in: library, current: item(id, in: library), wallTime: wallTime)
     guard let event = plan.event else {
       return WriteResult(plan, isFavorite: plan.reason == .alreadyFavorite)

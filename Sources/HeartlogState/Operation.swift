@@ -13,3 +13,13 @@ public enum Operation: Hashable, Sendable {
   /// Writes fields, of a favorite or not; null clears one.
   case set(fields: [Field])
 }
+
+extension Operation {
+  /// The fields that were given, whether they are written or not.
+  public var fields: [Field] {
+    switch self {
+    case .add(let fields, _), .toggle(let fields, _), .set(let fields): fields
+    case .remove: []
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+@testable import Heartlog
+
+@Suite("Favorites of an app's own type")
+struct FavoritesTests {
+  private let test = TestStore()
+
+  @Test("what was added is a favorite, lists newest first, and is the item that was given")
+  func adding() throws {
+    let records = try test.open().records
+    let blue = Record(id: 1, title: "Kind of Blue", year: 1959, tags: ["jazz", "modal"])
+    let train = Record(id: 2, title: "Blue Train")
+    #expect(try records.add(blue))
+    test.clock.now += 1_000
+    #expect(try records.add(train))
+    #expect(records.contains(1) && records.contains(2) && !records.contains(3))
+    #expect(records.list() == [train, blue])
+    #expect(records.list(order: .oldestFirst, limit: 1) == [blue])
+    #expect(try records.item(1) == blue)
+    #expect(records.count == 2)
+    #expect(records.favoritedDate(of: 2) == Date(timeIntervalSince1970: 1_772_438_401))
+  }
+
+  @Test("adding what is a favorite already changes nothing, its date and fields included")
+  func addingTwice() throws {
+    let store = try test.open()
+    let records = try store.records
+    try records.add(Record(id: 1, title: "first"))
+    test.clock.now += 1_000
+    #expect(try !records.add(Record(id: 1, title: "second")))
+    #expect(try records.item(1)?.title == "first")
+    #expect(records.favoritedDate(of: 1) == Date(timeIntervalSince1970: 1_772_438_400))
+    #expect(try store.allCommits().count == 1)
+  }
+
+  @Test("a toggle flips what the store holds; on again has a new date and keeps the fields")
+  func toggling() throws {
+    let records = try test.open().records
+    let record = Record(id: 7, title: "t")
+    #expect(try records.toggle(record))
+    test.clock.now += 5
+    #expect(try !records.toggle(record))
+    #expect(!records.contains(7) && records.list().isEmpty)
+    #expect(try records.item(7) == record)
+    test.clock.now += 5
+    #expect(try records.toggle(record))
+    #expect(records.favoritedDate(of: 7) == Date(timeIntervalSince1970: 1_772_438_400.010))
+  }
+
+  @Test("removing what is none is false and writes nothing")
+  func removing() throws {
+    let store = try test.open()
+    let records = try store.records
+    #expect(try !records.remove(1))
+    #expect(try store.allCommits().isEmpty)
+    try records.add(Record(id: 1, title: "t"))
+    #expect(try records.remove(1))
+    #expect(try !records.remove(1))
+    #expect(try store.allCommits().count == 2)
+  }
+
+  @Test("an update writes only what differs, and clears what became nil")
+  func updating() throws {
+    let store = try test.open()
+    let records = try store.records
+    try records.add(Record(id: 1, title: "t", year: 1_999))
+    #expect(try records.update(Record(id: 1, title: "t", year: nil)))
+    #expect(try !records.update(Record(id: 1, title: "t", year: nil)))
+    let change = try #require(try store.allCommits().last?.records.first?.event)
+    #expect(change.action == .changed && change.fields == [Field(name: "year", value: .null)])
+    #expect(try records.item(1) == Record(id: 1, title: "t"))
+  }
+
+  @Test("one item that is none never hides the others, and is named")
+  func damagedItem() throws {
+    let store = try test.open()
+    let records = try store.records
+    try records.add(Record(id: 1, title: "t"))
+    try store.library("records").add("2", fields: [Field(name: "title", value: .int64(3))])
+    let loaded = records.load()
+    #expect(loaded.items == [Record(id: 1, title: "t")])
+    #expect(loaded.failures.map(\.id) == ["2"])
+    #expect(loaded.failures.first?.error.code == .invalidItem)
+    #expect(throws: HeartlogError.self) { try records.item(2) }
+  }
+
+  @Test("names and values that break a rule are refused where they are given, and write nothing")
+  func refusals() throws {
+    let store = try test.open()
+    for name in ["", "Papers", "a/b", String(repeating: "a", count: 65)] {
+      #expect(throws: HeartlogError.self) { try store.library(name) }
+    }
+    let library = try store.library("papers")
+    for id in ["", "a\u{0}b", "\u{85}", String(repeating: "x", count: 4_097)] {
+      #expect(throws: HeartlogError.self, "\(id.debugDescription)") { try library.add(id) }
+    }
+    let long = FieldValue.string(String(repeating: "y", count: (1 << 20) + 1))
+    #expect(throws: HeartlogError.self) { try library.add("a", fields: [Field(name: "f", value: long)]) }
+    #expect(throws: HeartlogError.self) { try library.add("a", fields: [Field(name: "", value: .null)]) }
+    #expect(throws: HeartlogError.self) { try library.add("a", favoritedDate: .max) }
+    #expect(try store.allCommits().isEmpty)
+  }
+
+  @Test("a catalog gets the favorites' flags replaced by id, keeps its order, and orphans are told")
+  func catalog() throws {
+    let records = try test.open().records
+    for id in [3, 1, 9] {
+      test.clock.now += 1
+      try records.add(Record(id: id, title: "old \(id)"))
+    }
+    let catalog = [
+      (id: 1, isFavorite: false), (id: 2, isFavorite: true), (id: 3, isFavorite: true),
+      (id: 1, isFavorite: false),
+    ]
+    let merge = records.merge(into: catalog, id: { $0.id }) { element, isFavorite, _ in
+      element.isFavorite = isFavorite
+    }
+    #expect(merge.catalog.map(\.id) == [1, 2, 3, 1])
+    #expect(merge.catalog.map(\.isFavorite) == [true, false, true, true])
+    #expect(merge.orphans.map(\.id) == ["9"])
+  }
+}

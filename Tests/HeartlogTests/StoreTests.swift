@@ -1,0 +1,106 @@
+import Foundation
+import HeartlogFiles
+import Testing
+
+@testable import Heartlog
+
+@Suite("A store over its life")
+struct StoreTests {
+  private let test = TestStore()
+
+  @Test("what was acknowledged is there when the store is opened again")
+  func reopening() throws {
+    let first = try test.open()
+    try first.records.add(Record(id: 1, title: "a"))
+    try first.close()
+    let second = try test.open()
+    #expect(try second.records.list() == [Record(id: 1, title: "a")])
+    #expect(second.replica == first.replica && second.name == "test")
+    #expect(throws: HeartlogError.self) { try first.records.add(Record(id: 2, title: "b")) }
+  }
+
+  @Test("a store that may not be made is not made")
+  func missing() throws {
+    let error = #expect(throws: HeartlogError.self) { try test.open { $0.createsIfMissing = false } }
+    #expect(error?.code == .notAStore)
+    #expect(try test.files.info(TestStore.path) == nil)
+  }
+
+  @Test("a folder with something else in it is left alone")
+  func foreignFolder() throws {
+    try test.files.createDirectory(TestStore.path)
+    _ = try test.files.open("\(TestStore.path)/diary.txt", .createNew)
+    #expect(throws: HeartlogError.self) { try test.open() }
+    #expect(try test.files.entries(of: TestStore.path) == ["diary.txt"])
+  }
+
+  @Test("two handles on one store see each other's writes")
+  func twoHandles() throws {
+    let a = try test.open()
+    let b = try test.open()
+    try a.records.add(Record(id: 1, title: "a"))
+    #expect(try !b.records.contains(1), "plain reads do not look")
+    try b.refresh()
+    #expect(try b.records.contains(1))
+    // A write looks by itself: this toggle switches off.
+    #expect(try b.records.toggle(Record(id: 1, title: "a")) == false)
+    try a.refresh()
+    #expect(try !a.records.contains(1))
+    #expect(try a.allCommits().map(\.number.rawValue) == [1, 2])
+    #expect(a.digest == b.digest)
+  }
+
+  @Test("a store in memory has no files and all the semantics")
+  func inMemory() throws {
+    let store = try FavoritesStore.inMemory()
+    try store.records.toggle(Record(id: 1, title: "a"))
+    #expect(try store.records.contains(1))
+    #expect(try store.state().digest == store.digest)
+    #expect(try store.verify().map(\.commits) == [1])
+    try store.seal()
+    #expect(try store.state().digest == store.digest)
+  }
+
+  @Test("a store opened for reading refuses to write")
+  func readOnly() throws {
+    try test.open().records.add(Record(id: 1, title: "a"))
+    let reader = try test.open { $0.access = .readOnly }
+    #expect(try reader.records.count == 1)
+    let error = #expect(throws: HeartlogError.self) { try reader.records.remove(1) }
+    #expect(error?.code == .readOnly)
+  }
+
+  @Test("a copied folder takes a new replica before its first write, and both keep all history")
+  func copy() throws {
+    let original = try test.open()
+    try original.library("papers").add("a")
+    let machine = test.files.deepCopy()
+    machine.machineID = Array("another machine".utf8)
+    let copy = try FavoritesStore(at: TestStore.path, on: machine, options: StoreOptions())
+    #expect(copy.replica == original.replica, "reading changes nothing")
+    try copy.library("papers").add("b")
+    #expect(copy.replica != original.replica)
+    let commits = try copy.allCommits()
+    #expect(commits.map(\.number.rawValue) == [1, 1])
+    #expect(commits.last?.heads == [Head(replica: original.replica, commit: CommitNumber(rawValue: 1))])
+    #expect(try copy.library("papers").counts.favorites == 2)
+    #expect(try copy.verify().count == 2)
+    #expect(try copy.status().replicas.count == 2)
+  }
+
+  @Test("status counts what the log holds, and names a clock that runs ahead")
+  func status() throws {
+    let store = try test.open()
+    try store.library("papers").add("a")
+    try store.library("books").set([Field(name: "f", value: .int64(1))], of: "b")
+    test.clock.now -= 5_000
+    let status = try store.status()
+    #expect(status.events == 2 && status.commits == 2 && status.bytes > 0)
+    #expect(status.libraries.map(\.name) == ["books", "papers"])
+    #expect(status.libraries.map(\.counts.favorites) == [0, 1])
+    #expect(status.replicas.map(\.head) == [2])
+    // The second commit of the same millisecond counts on.
+    #expect(status.replicas[0].wallClockAheadSeconds == 5)
+    #expect(status.digest == store.digest)
+  }
+}

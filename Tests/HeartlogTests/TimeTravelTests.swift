@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+@testable import Heartlog
+
+@Suite("The state as it was")
+struct TimeTravelTests {
+  private let test = TestStore()
+
+  @Test("at each time and at each event the replay is the state as it was then, sealed or not")
+  func everyMoment() throws {
+    let store = try test.open()
+    let library = try store.library("papers")
+    var digests: [(time: Milliseconds, event: EventID, digest: Digest)] = []
+    for round in 0..<60 {
+      test.clock.now += 10
+      let commit = try #require(
+        try store.writeReturningCommit {
+          try library.toggle("\(round % 7)")
+          try library.set([Field(name: "n", value: .int64(Int64(round)))], of: "\(round % 5)")
+        }.commit)
+      digests.append((test.clock.now, commit.eventID(at: 1), store.digest))
+    }
+    for pass in 0..<2 {
+      for (time, event, digest) in digests {
+        #expect(try store.state(at: .milliseconds(time)).digest == digest, "pass \(pass)")
+        #expect(try store.state(at: .milliseconds(time + 9)).digest == digest)
+        #expect(try store.state(at: .event(event)).digest == digest)
+        let date = Date(timeIntervalSince1970: Double(time) / 1_000)
+        #expect(try store.state(at: .time(date)).digest == digest)
+      }
+      try store.seal()
+    }
+    #expect(try store.state(at: .milliseconds(0)).eventCount == 0)
+  }
+
+  @Test("an event that the log does not have is an error")
+  func unknownEvent() throws {
+    let store = try test.open()
+    try store.library("papers").add("a")
+    let event = EventID(replica: store.replica, sequence: SequenceNumber(rawValue: 2))
+    let error = #expect(throws: HeartlogError.self) { try store.state(at: .event(event)) }
+    #expect(error?.code == .notFound)
+  }
+}
