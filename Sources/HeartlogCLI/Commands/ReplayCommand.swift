@@ -44,6 +44,10 @@ struct ReplayCommand: Command {
     }
     let damage = try context.report(replayed.findings)
     guard damage == .success else { return damage }
+    if !context.isJSON, moment == nil, !differs {
+      try context.output.line(
+        "\n\(context.style(.good, "the same")): the log alone makes the state that the store shows")
+    }
     if differs {
       throw CommandError(
         .no, "the log makes another state than the store shows", hint: "The log is what counts: report this.")

@@ -31,7 +31,7 @@ struct SealCommand: Command {
       try context.output.line(
         "\(Quantity.count(report.replacedFiles, "segment")) sealed into \(report.sealedFiles): "
           + "\(Quantity.size(bytes: report.bytesBefore)) became \(Quantity.size(bytes: report.bytesAfter)), "
-          + "\(Quantity.count(report.events)) events")
+          + "\(Quantity.count(report.events, "event"))")
     }
     return .success
   }

@@ -49,7 +49,7 @@ struct VerifyCommand: Command {
     let mark = stream.isSound ? style(.good, "sound  ") : style(.failure, "damaged")
     let name = DisplayText.visible(stream.name)
     return "\(mark)  \(stream.replica.description.prefix(EventLine.prefixDigits))  "
-      + "\(name.isEmpty ? "" : name + "  ")\(Quantity.count(stream.commits)) commits, \(Quantity.count(stream.events)) events, "
+      + "\(name.isEmpty ? "" : name + "  ")\(Quantity.count(stream.commits, "commit")), \(Quantity.count(stream.events, "event")), "
       + "\(Quantity.size(bytes: stream.bytes))\n  root \(style(.faint, stream.root.description))"
   }
 }

@@ -52,6 +52,13 @@ enum DisplayText {
     return result + "…"
   }
 
+  /// At most `columns` wide, … in place of what is left out of the middle: of an address or an id, the end tells most.
+  static func shortened(_ text: String, to columns: Int) -> String {
+    guard width(text) > columns else { return text }
+    let tail = String(truncated(String(text.reversed()), to: (columns + 1) * 2 / 3).dropLast().reversed())
+    return truncated(text, to: columns - width(tail)) + tail
+  }
+
   /// `text` without what would move the cursor, colour the screen or turn the direction of writing: line breaks
   /// and tabs become spaces, other controls �.
   static func visible(_ text: String) -> String {

@@ -87,6 +87,6 @@ struct EventLine {
   }
 
   static let columns: [Table.Column] = [
-    .init(), .init(), .init(), .init(), .init(isFlexible: true), .init(isFlexible: true),
+    .init(), .init(), .init(), .init(), .init(isFlexible: true, keepsEnd: true), .init(isFlexible: true),
   ]
 }

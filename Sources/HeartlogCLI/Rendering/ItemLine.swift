@@ -47,5 +47,7 @@ enum ItemLine {
     ]
   }
 
-  static let columns: [Table.Column] = [.init(), .init(), .init(isFlexible: true), .init(isFlexible: true)]
+  static let columns: [Table.Column] = [
+    .init(), .init(), .init(isFlexible: true, keepsEnd: true), .init(isFlexible: true),
+  ]
 }

@@ -12,6 +12,10 @@ enum Quantity {
     "\(count(number)) \(number == 1 ? singular : plural ?? singular + "s")"
   }
 
+  static func count(_ number: UInt64, _ singular: String, _ plural: String? = nil) -> String {
+    "\(count(number)) \(number == 1 ? singular : plural ?? singular + "s")"
+  }
+
   private static func grouped(_ digits: String, isNegative: Bool) -> String {
     var result = isNegative ? "-" : ""
     let length = digits.utf8.count

@@ -38,7 +38,7 @@ enum StatusPage {
   static func lines(_ status: StoreStatus, style: Style, width: Int?) -> [String] {
     var lines = [
       style(.heading, DisplayText.visible(status.path)),
-      "\(Quantity.count(status.events)) events in \(Quantity.count(status.commits)) commits, "
+      "\(Quantity.count(status.events, "event")) in \(Quantity.count(status.commits, "commit")), "
         + "\(Quantity.size(bytes: status.bytes)) on disk",
       "digest \(style(.faint, status.digest.description))",
     ]
@@ -49,7 +49,8 @@ enum StatusPage {
       ])
       for library in status.libraries {
         table.add([
-          .init(library.name, .name), .init(Quantity.count(library.counts.favorites), .favorite),
+          .init(library.name, .name),
+          .init(Quantity.count(library.counts.favorites), library.counts.favorites > 0 ? .favorite : .faint),
           .init(Quantity.count(library.counts.items)), .init(Quantity.count(library.counts.events)),
         ])
       }

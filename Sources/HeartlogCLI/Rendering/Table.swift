@@ -10,6 +10,8 @@ struct Table: Sendable {
     var alignment = Alignment.left
     /// True where … may cut what does not fit.
     var isFlexible = false
+    /// True where it cuts the middle: addresses and ids begin alike, and differ at the end.
+    var keepsEnd = false
   }
 
   struct Cell: Sendable {
@@ -73,13 +75,19 @@ struct Table: Sendable {
     return widths
   }
 
+  private func fitted(_ text: String, to width: Int, in column: Column) -> String {
+    guard column.isFlexible else { return text }
+    return column.keepsEnd
+      ? DisplayText.shortened(text, to: width) : DisplayText.truncated(text, to: width)
+  }
+
   private func line(_ cells: [Cell], widths: [Int], style: Style) -> String {
     var result = ""
     // Spaces wait until something follows them: no line ends in one.
     var spaces = 0
     for (index, cell) in cells.enumerated() {
       if index > 0 { spaces += Self.gap }
-      let text = columns[index].isFlexible ? DisplayText.truncated(cell.text, to: widths[index]) : cell.text
+      let text = fitted(cell.text, to: widths[index], in: columns[index])
       let padding = max(0, widths[index] - DisplayText.width(text))
       let isRight = columns[index].alignment == .right
       if isRight { spaces += padding }
