@@ -13,9 +13,13 @@ final class CapturedOutput: Sendable {
   private let errorText = Text()
   let output: Output
 
-  /// - Parameter failing: the errno that writing to standard output fails with.
-  init(isTerminal: Bool = false, width: Int? = nil, failing: Int32? = nil) {
-    func sink(_ text: Text, failing: Int32?) -> Output.Sink {
+  /// - Parameters:
+  ///   - isErrorTerminal: whether standard error is a terminal, too; as standard output where nil.
+  ///   - failing: the errno that writing to standard output fails with.
+  init(
+    isTerminal: Bool = false, isErrorTerminal: Bool? = nil, width: Int? = nil, failing: Int32? = nil
+  ) {
+    func sink(_ text: Text, isTerminal: Bool, failing: Int32?) -> Output.Sink {
       Output.Sink(
         write: { bytes in
           if let failing { return failing }
@@ -23,7 +27,9 @@ final class CapturedOutput: Sendable {
           return nil
         }, isTerminal: isTerminal, width: { width })
     }
-    output = Output(standard: sink(standardText, failing: failing), error: sink(errorText, failing: nil))
+    output = Output(
+      standard: sink(standardText, isTerminal: isTerminal, failing: failing),
+      error: sink(errorText, isTerminal: isErrorTerminal ?? isTerminal, failing: nil))
   }
 
   var standard: String { standardText.string }

@@ -1,0 +1,140 @@
+import Foundation
+
+@testable import HeartlogCLI
+
+/// Command lines and what they print, as a terminal shows them: `$ heartlog …`, then the output, then `[exit 1]` where the code is
+/// not 0. The store is a new one in a folder of its own; what differs from run to run is replaced by what stands in for it.
+final class Transcript {
+  /// How wide the terminal is that the output goes to; nil where it is none.
+  enum Screen {
+    case pipe
+    case terminal(width: Int, colours: Bool)
+  }
+
+  private let screen: Screen
+  private let folder: URL
+  private var replica: String?
+
+  private var storePath: String { folder.appending(path: "favorites.heartlog").path }
+
+  static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  init(on screen: Screen) throws {
+    self.screen = screen
+    folder = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// Plays the phone's fortnight into the store.
+  func playFortnight() throws {
+    for line in ["heartlog init --name \"Anna's phone\"", "heartlog apply fixtures/fortnight/phone.jsonl"] {
+      let output = run(line)
+      guard !output.contains("[exit") else { throw Failure(reason: output) }
+    }
+  }
+
+  /// Makes a file that later command lines name.
+  func makeFile(_ name: String, _ text: String) throws {
+    try text.write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+  }
+
+  /// Runs every command line of `text`, and gives `text` as it should read: other lines are output, and replaced.
+  func replay(_ text: String) -> String {
+    text.split(separator: "\n").filter { $0.hasPrefix("$ ") }
+      .map { "\($0)\n\(run(String($0.dropFirst(2))))" }.joined()
+  }
+
+  /// Runs one command line, from `heartlog` on.
+  private func run(_ line: String) -> String {
+    let words = Self.words(line)
+    precondition(words.first == "heartlog", "a transcript runs heartlog alone: \(line)")
+    let captured: CapturedOutput
+    var environment = ["HEARTLOG_STORE": storePath]
+    switch screen {
+    case .pipe: captured = CapturedOutput()
+    case .terminal(let width, let colours):
+      // Progress bars come and go by the clock: standard error is no terminal.
+      captured = CapturedOutput(isTerminal: true, isErrorTerminal: false, width: width)
+      if !colours { environment["NO_COLOR"] = "1" }
+    }
+    let exitCode = HeartlogCLI.run(
+      arguments: words.dropFirst().map(resolved), environment: environment, output: captured.output)
+    var output = normalized(captured.standard + captured.error)
+    if exitCode != 0 { output += "[exit \(exitCode)]\n" }
+    return output
+  }
+
+  /// Words as a shell takes them apart: spaces, '…' and "…", without escapes.
+  private static func words(_ line: String) -> [String] {
+    var words: [String] = []
+    var word: String?
+    var quote: Character?
+    for character in line {
+      if let open = quote {
+        if character == open { quote = nil } else { word?.append(character) }
+      } else if character == "'" || character == "\"" {
+        quote = character
+        word = word ?? ""
+      } else if character == " " {
+        if let ended = word { words.append(ended) }
+        word = nil
+      } else {
+        word = (word ?? "") + String(character)
+      }
+    }
+    return words + (word.map { [$0] } ?? [])
+  }
+
+  private func resolved(_ word: String) -> String {
+    let made = folder.appending(path: word)
+    if word.hasPrefix("fixtures/") { return Self.package.appending(path: word).path }
+    if word.contains("."), !word.contains("/"), FileManager.default.fileExists(atPath: made.path) {
+      return made.path
+    }
+    // In a page the store's events are named as its output names them.
+    return replica.map { word.replacingOccurrences(of: Self.replicaPrefix, with: $0.prefix(8)) } ?? word
+  }
+
+  // MARK: - What differs from run to run
+
+  private static let replica = "3f9a12c0d4e85b6791ac0f2b37de4c58"
+  private static let replicaPrefix = "3f9a12c0"
+  private static let root = String(repeating: "0123456789abcdef", count: 4)
+
+  private func normalized(_ output: String) -> String {
+    learnReplica()
+    var text = output.replacingOccurrences(of: storePath, with: "/home/anna/favorites.heartlog")
+      .replacingOccurrences(of: folder.path + "/", with: "")
+      .replacingOccurrences(of: Self.package.path + "/", with: "")
+    if let replica {
+      text = text.replacingOccurrences(of: replica, with: Self.replica)
+        .replacingOccurrences(of: replica.prefix(8), with: Self.replicaPrefix)
+    }
+    for (pattern, replacement) in [
+      // Salts and replica are random, and so are roots.
+      (#"(root[": ]+(␛\[2m)?)[0-9a-f]{64}"#, "$1\(Self.root)"),
+      // Versions of LZ4 differ by some bytes.
+      (#"became [0-9.]+ KiB"#, "became 16 KiB"), (#""bytesAfter":[0-9]+"#, "\"bytesAfter\":16712"),
+      // On a machine whose clock is behind the fortnight.
+      (#"this device, its clock is .* ahead"#, "this device"),
+      (#""wallClockAheadSeconds":[0-9.]+"#, "\"wallClockAheadSeconds\":0"),
+    ] {
+      text = text.replacingOccurrences(of: "\u{1B}", with: "␛")
+        .replacingOccurrences(of: pattern, with: replacement, options: .regularExpression)
+    }
+    return text
+  }
+
+  private func learnReplica() {
+    guard replica == nil,
+      let page = try? String(contentsOfFile: storePath + "/store", encoding: .utf8),
+      let line = page.split(separator: "\n").first(where: { $0.hasPrefix("replica ") })
+    else { return }
+    replica = String(line.dropFirst("replica ".count))
+  }
+
+  struct Failure: Error { let reason: String }
+}
