@@ -217,8 +217,9 @@ class Store:
         return store.hexdigest()
 
     def summary(self):
-        """`items` counts what `list --all` shows, `operations` also those that wrote nothing."""
-        libraries = [{"name": name, "favorites": len(self.listing(name)), "items": len(self.listing(name, True)),
+        """`items` counts what the digest is made of, `operations` also those that wrote nothing."""
+        libraries = [{"name": name, "favorites": len(self.listing(name)),
+                      "items": sum(item.is_visible() for item in self.libraries[name].values()),
                       "events": self.events[name]} for name in sorted(self.events, key=str.encode)]
         return {"digest": self.digest(), "operations": self.operations, "events": sum(self.events.values()),
                 "commits": self.commits, "libraries": libraries}
@@ -234,7 +235,8 @@ def read_store(lines, replica, now):
         try:
             operation = json.loads(line)
             ends = operation == {"op": "commit"}
-            if group and (ends or label is None or operation.get("commit") != label):
+            name = None if operation.get("commit") is None else json_text(operation["commit"])  # Python holds 1 for true
+            if group and (ends or label is None or name != label):
                 store.commit(group, wall)
                 group = []
             if ends:
@@ -242,7 +244,7 @@ def read_store(lines, replica, now):
             time = milliseconds(operation.get("time") or now)
             if operation["op"] not in ("add", "remove", "toggle", "set") or group and time != wall:
                 raise ValueError("no such operation, or another time in the same commit")
-            group, label, wall = group + [operation], operation.get("commit"), time
+            group, label, wall = group + [operation], name, time
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"line {number}: {error!r}") from None
     if group:
