@@ -25,7 +25,7 @@ struct BlockBuilder {
     var row: [UInt8] = []
     try RowEncoding.append(commit, to: &row)
     if !commits.isEmpty,
-      events + commit.records.count > Limits.commitEventsMax || rowBytes + row.count > Limits.commitBytesMax
+      events + commit.records.count > Limits.blockEventsMax || rowBytes + row.count > Limits.blockRowBytesMax
     {
       try endBlock()
     }

@@ -5,23 +5,48 @@ import HeartlogFiles
 /// What the holder of the lock does before it writes. Source of the verdicts: docs/format.md, "Recovery".
 extension CommitLog {
   /// Makes the tail ready to be written to: judged, mended, and its durable length known.
+  ///
+  /// Whatever changes a file raises the generation first: should this process die in the middle, the next
+  /// holder looks at the files, whatever it knew.
   func takeOver() throws(StorageError) {
-    if let corrupt = ends.values.first(where: { $0.verdict == .corrupt }) {
+    if let corrupt = ends.sorted(by: { $0.key < $1.key }).map(\.value).first(where: { $0.verdict == .corrupt }) {
       throw StorageError(
         .corrupt, "the store is read-only because it is damaged: \(corrupt.error.reason)",
         file: corrupt.error.file, offset: corrupt.error.offset, commits: corrupt.error.commits)
     }
-    let place = try StoreIdentity.Place.of(directory)
-    if !place.isSame(as: identity.place) {
-      return try becomeNewReplica(at: place)
+    let own = ownReader
+    let finding = ends[identity.replica]
+    if let finding { try cutTail(finding, of: own) }
+    let structure = lock.page().structure
+    if settledStructure != structure {
+      // The folder may have been copied or restored before it was opened, not while it is open.
+      let place = try StoreIdentity.Place.of(directory)
+      if finding?.verdict == .lost || !place.isSame(as: identity.place) {
+        try becomeNewReplica(at: place)
+      } else {
+        try leaveLeftover(own)
+      }
+    } else if finding?.verdict == .lost {
+      try becomeNewReplica(at: identity.place)
     }
-    guard let own = readers[identity.replica] else { return }
-    if let finding = ends.removeValue(forKey: identity.replica) {
-      try cutTail(finding, of: own)
+    if let finding {
+      ends[finding.replica] = nil
       reports.append(finding)
-      if finding.verdict == .lost { return try becomeNewReplica(at: place) }
     }
-    try takeOverTail(of: own)
+    try takeOverTail(of: ownReader)
+    settledStructure = lock.page().structure
+  }
+
+  /// Leaves a segment whose commits another process has just sealed: what is appended to it would not be read.
+  private func leaveLeftover(_ own: StreamReader) throws(StorageError) {
+    guard let segment = own.segment,
+      try !directory.servingSegments(of: own.replica).serving.contains(segment)
+    else { return }
+    own.leaveSegment()
+    try readOnInOwnStream()
+    guard ends[own.replica] == nil else {
+      throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(own.replica))
+    }
   }
 
   /// Cuts what is bad from the tail, and keeps it aside.
@@ -30,11 +55,15 @@ extension CommitLog {
     guard let cursor = own.cursor, let segment = own.segment, let offset = finding.error.offset,
       finding.error.file == cursor.path
     else { return }
+    lock.update { _ in }
     try onFiles { () throws(FileError) in
-      let file = try directory.fileSystem.open(cursor.path, .readWrite)
+      // A suspect is copied up to its last whole frame, and not written to.
+      let isSuspect = segment.state == .suspect
+      let file = try directory.fileSystem.open(cursor.path, isSuspect ? .read : .readWrite)
       let size = try file.size()
       guard size > offset else { return }
       try keepAside(try file.bytes(Int(size - offset), at: offset), as: segment.cutName(offset))
+      guard !isSuspect else { return }
       try file.truncate(to: offset)
       try file.synchronize()
     }
@@ -65,28 +94,43 @@ extension CommitLog {
     if segment.state == .suspect { return try replaceSuspect(cursor, own) }
     try removeLeftovers()
     let page = lock.page()
-    let isRecorded = page.segment == cursor.header.id
-    let (file, size) = try onFiles { () throws(FileError) in
-      let file = try directory.fileSystem.open(cursor.path, .readWrite)
-      return (file, try file.size())
+    let isRecorded = page.replica == own.replica && page.segment == cursor.header.id
+    if !isRecorded {
+      // Whoever made the segment may have died before its names were durable.
+      try synchronizeNames(startingWith: cursor.header.firstCommit)
     }
     let offset = cursor.offset
-    let taken = SegmentWriter(
-      file: file, path: cursor.path, header: cursor.header, offset: offset,
-      durableOffset: isRecorded ? min(page.durableBytes, offset) : UInt64(SegmentHeader.byteCount),
-      fileBytes: size)
+    let taken = try onFiles { () throws(FileError) in
+      let file = try writer?.file === cursor.file ? cursor.file : directory.fileSystem.open(cursor.path, .readWrite)
+      return SegmentWriter(
+        file: file, path: cursor.path, header: cursor.header, offset: offset,
+        durableOffset: isRecorded ? min(page.durableBytes, offset) : UInt64(SegmentHeader.byteCount),
+        fileBytes: try file.size())
+    }
     if taken.durableOffset < offset {
       // What another process wrote may be in memory only: no frame may call it durable before it is.
-      do { try taken.synchronize() } catch { throw suspend(taken, after: error) }
+      do { try taken.synchronize() } catch { throw suspend(taken, because: error.description) }
     }
     writer = taken
-    own.didWrite(to: file, path: taken.path, header: taken.header, offset: offset)
+    own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: offset)
     announce(taken, isStructural: false)
+  }
+
+  /// Makes the names durable that lead to a segment of the own stream.
+  private func synchronizeNames(startingWith firstCommit: CommitNumber) throws(StorageError) {
+    try onFiles { () throws(FileError) in
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(identity.replica))
+      guard firstCommit.rawValue == 1 else { return }
+      try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
+      // A new replica's stream must not outlive the file that says who writes it.
+      try directory.fileSystem.synchronizeDirectory(directory.path)
+    }
   }
 
   /// Tells everybody where the tail is.
   func announce(_ writer: SegmentWriter, isStructural: Bool) {
     lock.update { page in
+      page.replica = writer.header.replica
       page.segment = writer.header.id
       page.firstCommit = writer.header.firstCommit.rawValue
       page.writtenBytes = writer.offset
@@ -99,7 +143,7 @@ extension CommitLog {
 
   /// Makes a new open segment that starts with `commit`.
   func createSegment(before commit: Commit) throws(StorageError) -> SegmentWriter {
-    try makeStreamFolder()
+    if commit.number.rawValue == 1 { try makeStreamFolder() }
     var generator = options.generator
     let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     let frontier = try newestFrontier()
@@ -112,12 +156,13 @@ extension CommitLog {
     return created
   }
 
+  /// What is there already may have been left by a process that died before it was durable.
   private func makeStreamFolder() throws(StorageError) {
     let folder = directory.streamPath(identity.replica)
     try onFiles { () throws(FileError) in
-      guard try directory.fileSystem.info(folder) == nil else { return }
-      try directory.fileSystem.createDirectory(folder)
+      if try directory.fileSystem.info(folder) == nil { try directory.fileSystem.createDirectory(folder) }
       try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
+      try directory.fileSystem.synchronizeDirectory(directory.path)
     }
   }
 
@@ -127,15 +172,16 @@ extension CommitLog {
     else {
       return (0, [])
     }
-    let path = "\(directory.streamPath(identity.replica))/\(sealed.name)"
+    let path = directory.path(of: sealed, in: identity.replica)
     let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .read) }
     let header = try directory.header(of: file, path: path).header
     return (header.treeSize, header.frontier)
   }
 
   /// Ends a segment whose fsync failed: its last batch may be on disk or not, and asking again would not tell.
-  func suspend(_ segment: SegmentWriter, after error: FileError) -> StorageError {
-    var reason = "\(error); whether the last commits are there shows when the store is opened again"
+  func suspend(_ segment: SegmentWriter, because reason: String) -> StorageError {
+    writer = nil
+    var reason = "\(reason); whether the last commits are there shows when the store is opened again"
     let folder = directory.streamPath(segment.header.replica)
     let suspect = SegmentFile(firstCommit: segment.header.firstCommit, state: .suspect)
     do {
@@ -148,7 +194,7 @@ extension CommitLog {
     return StorageError(.outcomeUnknown, reason, file: segment.path, offset: segment.durableOffset)
   }
 
-  /// Copies the whole frames of a suspect to a new file: what it cached of them may never reach the disk.
+  /// Copies the whole frames of a suspect to a new file: what the system caches of it may never reach the disk.
   private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
     let folder = directory.streamPath(identity.replica)
     let offset = cursor.offset
@@ -157,14 +203,15 @@ extension CommitLog {
       throw StorageError(
         .inputOutput, "the suspect segment became shorter while it was copied", file: cursor.path)
     }
+    lock.update { $0.structure &+= 1 }
     let segment = SegmentFile(firstCommit: cursor.header.firstCommit, state: .open)
     let path = "\(folder)/\(segment.name)"
     try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
-    try onFiles { () throws(FileError) in
+    let file = try onFiles { () throws(FileError) in
       try directory.fileSystem.remove(cursor.path)
       try directory.fileSystem.synchronizeDirectory(folder)
+      return try directory.fileSystem.open(path, .readWrite)
     }
-    let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .readWrite) }
     let taken = SegmentWriter(
       file: file, path: path, header: cursor.header, offset: offset, durableOffset: offset, fileBytes: offset)
     writer = taken
@@ -175,33 +222,23 @@ extension CommitLog {
   /// Removes unfinished files, and segments whose commits all stand in the one before.
   private func removeLeftovers() throws(StorageError) {
     let folder = directory.streamPath(identity.replica)
-    let names: [String]
+    var names: [String]
     do { names = try directory.fileSystem.entries(of: folder) } catch {
       if error.isNotFound { return }
       throw StorageError(error)
     }
-    let serving = try directory.segments(of: identity.replica)
-    var leftovers = names.filter { name in
-      if name.contains(".tmp-") { return true }
-      guard let file = SegmentFile(name: name) else { return false }
-      return !serving.contains(file)
+    let serving = Set(try directory.servingSegments(of: identity.replica).serving.map(\.name))
+    names = names.filter { name in
+      name.contains(".tmp-") || (SegmentFile(name: name) != nil && !serving.contains(name))
     }
-    var covered = CommitNumber(rawValue: 0)
-    for segment in serving {
-      if segment.firstCommit <= covered {
-        leftovers.append(segment.name)
-      } else if segment.state == .sealed, serving.count > 1 {
-        let path = "\(folder)/\(segment.name)"
-        let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .read) }
-        covered = try directory.header(of: file, path: path).header.lastCommit ?? covered
-      }
-    }
-    guard !leftovers.isEmpty else { return }
+    guard !names.isEmpty else { return }
+    lock.update { $0.structure &+= 1 }
     try onFiles { () throws(FileError) in
-      for name in leftovers { try directory.fileSystem.remove("\(folder)/\(name)") }
+      // What serves instead must be durable first: whoever sealed may have died before that.
+      try directory.fileSystem.synchronizeDirectory(folder)
+      for name in names { try directory.fileSystem.remove("\(folder)/\(name)") }
       try directory.fileSystem.synchronizeDirectory(folder)
     }
-    lock.update { $0.structure &+= 1 }
   }
 
   // MARK: - Identity
@@ -212,13 +249,14 @@ extension CommitLog {
     var changed = identity
     changed.replica = .random(using: &generator)
     changed.place = place
+    lock.update { $0.structure &+= 1 }
     try directory.replaceFile(
       directory.identityPath, with: changed.encoded(), in: directory.path, suffix: generator.next())
     identity = changed
     writer = nil
-    readers[changed.replica] = StreamReader(directory, replica: changed.replica)
+    // Until here the page remembers what was lost.
     lock.update { page in
-      page = StoreLock.Page(generation: page.generation, structure: page.structure &+ 1)
+      page = StoreLock.Page(generation: page.generation, structure: page.structure)
     }
   }
 }

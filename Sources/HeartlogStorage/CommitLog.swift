@@ -8,14 +8,15 @@ import HeartlogFiles
 /// fdatasync serves all of it. The lock of the store is held from the first draft of a batch to its fdatasync, so
 /// that drafts build on everything that any process has written.
 public final class CommitLog: @unchecked Sendable {
-  // Everything below `monitor` is touched by its holder alone, except that the thread that set `isFlushing`
-  // may use `writer` outside of it.
+  // Everything below `monitor` is touched by whoever is in it alone, except that the thread that set
+  // `isBusy` may change the log's files, and what stands for them here, outside of it.
   let directory: StoreDirectory
   let options: StorageOptions
   let lock: StoreLock
   let monitor = Monitor()
-  private unowned let sink: any CommitSink
+  unowned let sink: any CommitSink
   private let processID: Int32
+  private let isReadOnlyBecause: String?
 
   var identity: StoreIdentity
   var readers: [ReplicaID: StreamReader] = [:]
@@ -23,26 +24,44 @@ public final class CommitLog: @unchecked Sendable {
   var writer: SegmentWriter?
   /// What the store's recovery did since it was opened.
   var reports: [Finding] = []
+  var clock = HybridClock()
 
-  private var clock = HybridClock()
-  private var staged: Chain
-  private var line: [Turn] = []
-  private var isAcquiring = false
-  private var holdsLock = false
-  private var isFlushing = false
-  /// Others wait for the lock: nobody joins the line until they had it.
-  private var isGivingWay = false
-  private var unsyncedSince: DispatchTime?
-  /// The generation up to which everything was read.
+  // The line.
+  var staged: Chain
+  var line: [Turn] = []
+  /// A thread is changing the log's files.
+  var isBusy = false
+
+  // The store's lock.
+  var isAcquiring = false
+  var acquisitions = 0
+  /// The last acquisition that failed: whoever waited for it need not wait as long again.
+  var failedAcquisition: (number: Int, error: StorageError)?
+  var holdsLock = false
+  /// Other processes wait for the lock: nobody joins the line until they had it.
+  var isGivingWay = false
+  /// Threads that want the log to themselves: nobody joins the line until they had it.
+  var quietRequests = 0
+  var unsyncedSince: DispatchTime?
+  /// The generation at which this process let go of the lock, all taken in: while it stands, nobody has written.
+  /// One that was seen without the lock says less: its writer may have gone on without raising it again.
+  var releasedGeneration: UInt64?
+  /// The structure at which the tail was last found to serve, and the folder to be where it was.
+  var settledStructure: UInt64?
+
+  /// After an error in the middle of things: all is looked at again before the next write.
+  var looksAgain = false
+
   private var seenPage: StoreLock.Page?
-  private var failure: StorageError?
-  private var isClosed = false
+  var failure: StorageError?
+  private(set) var isClosed = false
+
+  /// Somebody seals, in the background or not.
   var isSealing = false
-  /// Why sealing in the background did not succeed the last time.
-  public internal(set) var sealingFailure: StorageError?
+  var backgroundSealingFailure: StorageError?
 
   /// One commit on its way.
-  private final class Turn {
+  final class Turn {
     let entry: SegmentWriter.Entry
     let durability: Durability
     var result: Result<Void, StorageError>?
@@ -65,17 +84,20 @@ public final class CommitLog: @unchecked Sendable {
     processID = fileSystem.processID
     lock = try StoreLock(directory)
     staged = Chain(replica: identity.replica)
-    if try onFiles({ () throws(FileError) in try fileSystem.isOnNetwork(path) }) {
-      isReadOnlyBecause = "the store is on a network file system; sync with it as a folder instead"
-    } else if options.access == .readOnly {
-      isReadOnlyBecause = "the store was opened for reading only"
-    }
+    isReadOnlyBecause =
+      if !lock.hasPage {
+        Self.networkReason
+      } else if options.access == .readOnly {
+        "the store was opened for reading only"
+      } else {
+        nil
+      }
     try monitor.withLock { () throws(StorageError) in try takeIn(progress) }
   }
 
-  deinit { close() }
+  static let networkReason = "the store is on a network file system; sync with it as a folder instead"
 
-  private(set) var isReadOnlyBecause: String?
+  deinit { close() }
 
   // MARK: - Reading
 
@@ -87,119 +109,110 @@ public final class CommitLog: @unchecked Sendable {
     monitor.withLock { reports + ends.sorted { $0.key < $1.key }.map(\.value) }
   }
 
+  /// Why sealing in the background did not succeed the last time.
+  public var sealingFailure: StorageError? { monitor.withLock { backgroundSealingFailure } }
+
   /// Takes in what other processes and other replicas wrote.
   public func refresh() throws(StorageError) {
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()
       // Nobody else can have written while this process holds the lock.
-      if !holdsLock { try takeIn(nil) }
+      guard !holdsLock else { return }
+      let page = lock.page()
+      if let seenPage, page.generation == seenPage.generation, page.generation != 0 { return }
+      try takeIn(nil)
     }
   }
 
   /// Whether another process changed something since the last look. Costs a few loads from memory.
   public var isBehind: Bool {
     let page = lock.page()
-    return monitor.withLock { !holdsLock && page.generation != seenPage?.generation }
+    return monitor.withLock { !holdsLock && (!lock.hasPage || page.generation != seenPage?.generation) }
   }
 
-  private func takeIn(_ progress: LogProgress?) throws(StorageError) {
+  /// Reads on in every stream.
+  func takeIn(_ progress: LogProgress?) throws(StorageError) {
     let page = lock.page()
-    if let seenPage, page.generation == seenPage.generation, page.generation != 0 { return }
     if seenPage?.structure != page.structure || page.structure == 0 {
-      if seenPage != nil { identity = try StoreIdentity.read(directory) }
+      identity = try StoreIdentity.read(directory)
       for replica in try directory.replicas() where readers[replica] == nil {
         readers[replica] = StreamReader(directory, replica: replica)
       }
     }
-    if readers[identity.replica] == nil {
-      readers[identity.replica] = StreamReader(directory, replica: identity.replica)
-    }
+    _ = ownReader
     var meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
-    ends.removeAll()
-    for (replica, reader) in readers.sorted(by: { $0.key < $1.key }) {
-      let ownPage = replica == identity.replica ? page : StoreLock.Page()
-      let end = try storageErrors {
-        try reader.read(page: ownPage) { frame, cursor in
-          if case .commits(let commits, _) = frame {
-            for commit in commits {
-              clock.receive(commit.stamp)
-              sink.receive(commit)
-            }
-          }
-          meter.advance(cursor)
-        }
-      }
-      switch end {
-      case .whole: break
-      case .unfinished(let finding), .corrupt(let finding): ends[replica] = finding
-      }
-    }
+    for replica in readers.keys.sorted() { try readOn(replica, page, &meter) }
     seenPage = page
   }
 
-  // MARK: - Writing
-
-  /// Writes one commit.
-  ///
-  /// - Parameter draft: says what to write, given everything committed or staged so far; nil writes nothing. It is
-  ///   called with the store's lock held, once.
-  /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
-  public func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
-    monitor.enter()
-    defer { monitor.leave() }
-    try takeLock()
-    let commit: Commit
-    do {
-      guard let draft = try draft() else {
-        releaseWhenIdle()
-        return nil
+  private func readOn(_ replica: ReplicaID, _ page: StoreLock.Page, _ meter: inout ProgressMeter)
+    throws(StorageError)
+  {
+    guard let reader = readers[replica] else { return }
+    ends[replica] = nil
+    let end = try storageErrors {
+      try reader.read(page: page) { frame, cursor in
+        if case .commits(let commits, _) = frame {
+          for commit in commits {
+            clock.receive(commit.stamp)
+            sink.receive(commit)
+          }
+        }
+        meter.advance(cursor)
       }
-      commit = try stage(draft, durability)
-    } catch {
-      releaseWhenIdle()
-      throw error
     }
-    guard let turn = line.last else { preconditionFailure("a staged commit stands in the line") }
-    while turn.result == nil {
-      if isFlushing { monitor.wait() } else { flushLine() }
-    }
-    try turn.result?.get()
-    return commit
-  }
-
-  /// Makes every acknowledged commit durable, and lets others write.
-  public func flush() throws(StorageError) {
-    try monitor.withLock { () throws(StorageError) in
-      while isFlushing { monitor.wait() }
-      if let failure { throw failure }
-      guard unsyncedSince != nil else { return }
-      synchronizeLease()
-      if let failure { throw failure }
+    switch end {
+    case .whole: break
+    case .unfinished(let finding), .corrupt(let finding): ends[replica] = finding
     }
   }
 
-  /// Flushes and lets go of the lock; every later call throws. Waits for sealing that is under way.
+  /// Reads on in the own stream alone.
+  func readOnInOwnStream() throws(StorageError) {
+    var meter = ProgressMeter(nil, total: 0)
+    try readOn(identity.replica, lock.page(), &meter)
+  }
+
+  /// The reader of the own stream, which may be empty yet.
+  var ownReader: StreamReader {
+    if let reader = readers[identity.replica] { return reader }
+    let reader = StreamReader(directory, replica: identity.replica)
+    readers[identity.replica] = reader
+    return reader
+  }
+
+  // MARK: - The end
+
+  /// Flushes and lets go of the lock; every later call throws. Waits for commits and sealing under way.
   public func close() {
     monitor.withLock {
       guard !isClosed else { return }
-      while isFlushing || isSealing { monitor.wait() }
+      guard directory.fileSystem.processID == processID else {
+        // After a fork the lock is the other process's, and so is what was not flushed.
+        isClosed = true
+        return
+      }
+      while isBusy || isSealing || !line.isEmpty {
+        if isBusy || isSealing { monitor.wait() } else { flushLine() }
+      }
       if unsyncedSince != nil { synchronizeLease() }
       isClosed = true
       if holdsLock {
         holdsLock = false
         lock.release()
       }
+      monitor.notifyAll()
     }
   }
 
-  private func checkUsable() throws(StorageError) {
+  func checkUsable() throws(StorageError) {
     if isClosed { throw StorageError(.misuse, "the store was closed") }
     if directory.fileSystem.processID != processID {
       throw StorageError(.misuse, "the store was opened before a fork; open it again in the new process")
     }
   }
 
-  private func checkWritable() throws(StorageError) {
+  func checkWritable() throws(StorageError) {
     try checkUsable()
     if let failure { throw failure }
     if let isReadOnlyBecause {
@@ -207,220 +220,12 @@ public final class CommitLog: @unchecked Sendable {
     }
   }
 
-  /// Takes the store's lock for this process, and everything that others wrote.
-  private func takeLock() throws(StorageError) {
-    while true {
-      try checkWritable()
-      if isAcquiring || isGivingWay { monitor.wait() } else { break }
-    }
-    guard !holdsLock else { return }
-    isAcquiring = true
-    let result = monitor.outside {
-      Result { () throws(StorageError) in try lock.acquire(waitingAtMost: options.lockMillisecondsMax) }
-    }
-    isAcquiring = false
-    monitor.notifyAll()
-    try result.get()
-    holdsLock = true
-    do {
-      try takeIn(nil)
-      try takeOver()
-      guard let own = readers[identity.replica] else { preconditionFailure("the own stream has a reader") }
-      staged = own.chain
-    } catch {
-      letGo()
-      throw error
-    }
-  }
-
-  private func stage(_ draft: CommitDraft, _ durability: Durability) throws -> Commit {
-    guard staged.next.rawValue <= Limits.numberMax else {
-      throw StorageError(.malformed, "this replica has written all the commits that it can")
-    }
-    guard let stamp = clock.next(wallTime: draft.wallTime) else {
-      throw StorageError(.malformed, "a stamp past the year 2999")
-    }
-    let heads = readers.values.compactMap { reader -> Head? in
-      guard reader.replica != identity.replica, let head = reader.chain.head,
-        head.rawValue > staged.seen[reader.replica]?.rawValue ?? 0
-      else { return nil }
-      return Head(replica: reader.replica, commit: head)
-    }
-    let commit = Commit(
-      replica: identity.replica, number: staged.next, firstSequence: staged.nextSequence, stamp: stamp,
-      wallTime: draft.wallTime, origin: draft.origin, heads: heads.sorted { $0.replica < $1.replica },
-      records: draft.records)
-    do {
-      var row: [UInt8] = []
-      try RowEncoding.append(commit, to: &row)
-      try staged.extend(by: commit)
-      line.append(Turn(SegmentWriter.Entry(commit: commit, body: Frame.Body(row: row)), durability))
-    } catch {
-      throw StorageError(error)
-    }
-    sink.stage(commit)
-    return commit
-  }
-
-  // MARK: - The line
-
-  /// Writes everything that stands in line.
-  private func flushLine() {
-    isFlushing = true
-    if line.contains(where: { $0.durability == .durable }) { waitForTheLine() }
-    let batch = line
-    line.removeAll(keepingCapacity: true)
-    let isDurable = batch.contains { $0.durability == .durable }
-    let result = monitor.outside {
-      Result { () throws(StorageError) in try write(batch.map(\.entry), isDurable: isDurable) }
-    }
-    isFlushing = false
-    switch result {
-    case .success:
-      didWrite(batch.map(\.entry.commit)[...])
-      for turn in batch { turn.result = .success(()) }
-      if isDurable { unsyncedSince = nil } else { startLease() }
-    case .failure(let error):
-      // What stands behind the batch was drafted upon it.
-      for turn in batch + line { turn.result = .failure(error) }
-      line.removeAll()
-      sink.discard()
-      if let own = readers[identity.replica] { staged = own.chain }
-      if error.code == .outcomeUnknown { failure = error }
-    }
-    releaseWhenIdle()
-    monitor.notifyAll()
-  }
-
-  /// Lets threads that are about to write join: until the line stops growing, not for a time.
-  private func waitForTheLine() {
-    var count = 0
-    while line.count > count {
-      count = line.count
-      monitor.yield()
-    }
-  }
-
-  /// Runs outside the monitor, by the one thread that flushes.
-  private func write(_ entries: [SegmentWriter.Entry], isDurable: Bool) throws(StorageError) {
-    let target = try segmentForWriting(entries)
-    // Should this process die in the middle, the next holder sees that it must look at the tail.
-    lock.update { _ in }
-    try target.append(entries)
-    let written = target.offset
-    lock.update { $0.writtenBytes = written }
-    if isDurable { try synchronize(target) }
-  }
-
-  /// The open segment, or a new one where it is full.
-  private func segmentForWriting(_ entries: [SegmentWriter.Entry]) throws(StorageError) -> SegmentWriter {
-    if let writer {
-      guard writer.offset >= options.segmentBytesMax else { return writer }
-      if writer.durableOffset < writer.offset { try synchronize(writer) }
-    }
-    let isRotation = writer != nil
-    let created = try createSegment(before: entries[0].commit)
-    writer = created
-    if isRotation { didRotate() }
-    return created
-  }
-
-  /// One fdatasync. After a failure nobody appends to the segment again.
-  private func synchronize(_ target: SegmentWriter) throws(StorageError) {
-    do { try target.synchronize() } catch {
-      writer = nil
-      throw suspend(target, after: error)
-    }
-    let durable = target.durableOffset
-    lock.update { $0.durableBytes = durable }
-  }
-
-  private func didWrite(_ commits: ArraySlice<Commit>) {
-    guard let own = readers[identity.replica], let writer else { return }
-    for commit in commits {
-      // Each was checked when it was staged.
-      do { try own.didAppend(commit) } catch { preconditionFailure(error.reason) }
-    }
-    own.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
-    sink.publish(commits)
-  }
-
-  // MARK: - The lease
-
-  /// A lock and unlock cost as much as a buffered write: the lock is kept until the next flush.
-  private func startLease() {
-    guard unsyncedSince == nil else { return }
-    unsyncedSince = .now()
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.leaseMillisecondsMax)) {
-      [weak self] in
-      guard let self else { return }
-      monitor.withLock {
-        while self.isFlushing { self.monitor.wait() }
-        if self.unsyncedSince != nil { self.synchronizeLease() }
-      }
-    }
-  }
-
-  private static let leaseMillisecondsMax = 100
-  /// Others may have the lock earlier, but not before some work was done under it.
-  private static let leaseMillisecondsMin: UInt64 = 25
-
-  private func synchronizeLease() {
-    isFlushing = true
-    let result = monitor.outside {
-      Result { () throws(StorageError) in if let writer { try synchronize(writer) } }
-    }
-    isFlushing = false
-    unsyncedSince = nil
-    if case .failure(let error) = result { failure = error }
-    releaseWhenIdle()
-    monitor.notifyAll()
-  }
-
-  private func releaseWhenIdle() {
-    guard holdsLock, !isFlushing else { return }
-    if lock.isWanted { isGivingWay = true }
-    guard line.isEmpty else { return }
-    if let unsyncedSince {
-      let heldNanoseconds = DispatchTime.now().uptimeNanoseconds - unsyncedSince.uptimeNanoseconds
-      guard isGivingWay, heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
-        isGivingWay = false
-        return
-      }
-      // Ends by calling this function again, with nothing unsynced.
-      return synchronizeLease()
-    }
-    letGo()
-    if isGivingWay {
-      monitor.outside { lock.giveWay() }
-      isGivingWay = false
-    }
-    monitor.notifyAll()
-  }
-
-  private func letGo() {
-    guard holdsLock else { return }
-    seenPage = lock.page()
-    holdsLock = false
-    lock.release()
-  }
-
-  // MARK: - Changing files under the lock
-
-  /// Runs `body` with the store's lock held, everything taken in, and nothing in line.
-  func withQuietLog<R>(_ body: () throws -> R) throws -> R {
-    monitor.enter()
-    defer { monitor.leave() }
-    try takeLock()
-    while isFlushing || !line.isEmpty {
-      if isFlushing { monitor.wait() } else { flushLine() }
-      try takeLock()
-    }
-    defer { releaseWhenIdle() }
-    if unsyncedSince != nil {
-      synchronizeLease()
-      try takeLock()
-    }
-    return try body()
+  /// Notes, as the lock goes, that nothing of others has been missed.
+  func noteSeen() {
+    let page = lock.page()
+    seenPage = looksAgain ? nil : page
+    releasedGeneration = looksAgain ? nil : page.generation
+    if looksAgain { settledStructure = nil }
+    looksAgain = false
   }
 }

@@ -8,6 +8,8 @@ final class SegmentCursor {
   let header: SegmentHeader
   /// Where the next frame starts.
   private(set) var offset: UInt64
+  /// Where the frame started that was passed last.
+  private(set) var passedOffset: UInt64 = 0
 
   // A window of the file: whole frames are handed out of it.
   private var window: [UInt8] = []
@@ -71,7 +73,10 @@ final class SegmentCursor {
   }
 
   /// Moves behind the frame that `look` found.
-  func pass(_ frame: FrameHeader) { offset += frame.frameBytes }
+  func pass(_ frame: FrameHeader) {
+    passedOffset = offset
+    offset += frame.frameBytes
+  }
 
   /// Moves to `offset`, which a writer has just made the end of the frames.
   func move(to offset: UInt64) { self.offset = offset }

@@ -35,7 +35,8 @@ final class SegmentWriter {
     _ header: SegmentHeader, in directory: StoreDirectory, suffix: UInt64
   ) throws(StorageError) -> SegmentWriter {
     let stream = directory.streamPath(header.replica)
-    let path = "\(stream)/\(SegmentFile(firstCommit: header.firstCommit, state: .open).name)"
+    let path = directory.path(
+      of: SegmentFile(firstCommit: header.firstCommit, state: .open), in: header.replica)
     let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
     let fileSystem = directory.fileSystem
     return try onFiles { () throws(FileError) in
@@ -65,8 +66,8 @@ final class SegmentWriter {
 
   /// Writes one frame for each entry, in one write.
   ///
-  /// - Throws: `diskFull` or `inputOutput` after the file was cut back to what it was; where even that
-  ///   failed, `outcomeUnknown`.
+  /// - Throws: `diskFull` or `inputOutput` after the file was cut back, durably, to what it was: commits that
+  ///   were reported as not written must not come back. Where even that failed, `outcomeUnknown`.
   func append(_ entries: [Entry]) throws(StorageError) {
     buffer.removeAll(keepingCapacity: true)
     for entry in entries {
@@ -92,19 +93,21 @@ final class SegmentWriter {
   }
 
   private func cutBack(after error: FileError) throws(StorageError) -> Never {
-    do { try file.truncate(to: offset) } catch {
+    do {
+      try file.truncate(to: offset)
+      fileBytes = offset
+      try synchronize()
+    } catch let second {
       throw StorageError(
-        .outcomeUnknown, "a write failed and could not be taken back: \(error)", file: path, offset: offset)
+        .outcomeUnknown, "\(error); and it could not be taken back: \(second)", file: path, offset: offset)
     }
-    fileBytes = offset
     throw StorageError(error)
   }
 
   /// Makes everything written durable. After an error nothing may be appended any more.
   func synchronize() throws(FileError) {
+    let written = offset
     try file.synchronizeData()
-    didSynchronize(upTo: offset)
+    durableOffset = written
   }
-
-  func didSynchronize(upTo offset: UInt64) { durableOffset = max(durableOffset, offset) }
 }

@@ -15,30 +15,57 @@ extension CommitLog {
         .malformed, "a name has at most \(SegmentHeader.nameBytesMax) bytes and no control characters")
     }
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
+    guard try onFiles({ () throws(FileError) in try !fileSystem.isOnNetwork(directory.parent) }) else {
+      throw StorageError(.readOnly, networkReason, file: path)
+    }
+    try makeFolder(directory)
+    try checkIsFree(directory)
+    let lock = try StoreLock(directory)
+    try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
+    defer { lock.release() }
+    // Another process may have made a store in the meantime.
+    let leftovers = try checkIsFree(directory)
     try onFiles { () throws(FileError) in
-      if try fileSystem.info(path) == nil {
-        try fileSystem.createDirectory(path)
-        try fileSystem.synchronizeDirectory(directory.parent)
+      if try fileSystem.info(directory.replicasPath) == nil {
+        try fileSystem.createDirectory(directory.replicasPath)
       }
-    }
-    let entries: [String]
-    do { entries = try fileSystem.entries(of: path) } catch {
-      if error.isNotDirectory { throw StorageError(.exists, "a file is at \(path)", file: path) }
-      throw StorageError(error)
-    }
-    if entries.contains("store") { throw StorageError(.exists, "a store is at \(path) already", file: path) }
-    guard entries.allSatisfy({ $0 == "lock" || $0 == "replicas" || $0.hasPrefix("store.tmp-") }) else {
-      throw StorageError(.exists, "the folder \(path) is not empty", file: path)
-    }
-    _ = try StoreLock(directory)
-    try onFiles { () throws(FileError) in
-      if !entries.contains("replicas") { try fileSystem.createDirectory(directory.replicasPath) }
-      for name in entries where name.hasPrefix("store.tmp-") { try fileSystem.remove("\(path)/\(name)") }
+      for name in leftovers { try fileSystem.remove("\(path)/\(name)") }
     }
     var generator = options.generator
     let identity = StoreIdentity(
       replica: .random(using: &generator), name: name, place: try StoreIdentity.Place.of(directory))
     try directory.replaceFile(
       directory.identityPath, with: identity.encoded(), in: path, suffix: generator.next())
+  }
+
+  private static func makeFolder(_ directory: StoreDirectory) throws(StorageError) {
+    let fileSystem = directory.fileSystem
+    try onFiles { () throws(FileError) in
+      do throws(FileError) { try fileSystem.createDirectory(directory.path) } catch {
+        guard error.alreadyExists else { throw error }
+      }
+      // Also where it was there: who made it may have died before it was durable. A parent that may be passed
+      // through but not read holds folders that others made.
+      do throws(FileError) { try fileSystem.synchronizeDirectory(directory.parent) } catch {
+        guard error.isReadOnly else { throw error }
+      }
+    }
+  }
+
+  /// Finds the folder empty but for what an interrupted creation left; its unfinished files.
+  @discardableResult
+  private static func checkIsFree(_ directory: StoreDirectory) throws(StorageError) -> [String] {
+    let path = directory.path
+    let entries: [String]
+    do { entries = try directory.fileSystem.entries(of: path) } catch {
+      if error.isNotDirectory { throw StorageError(.exists, "a file is at \(path)", file: path) }
+      throw StorageError(error)
+    }
+    if entries.contains("store") { throw StorageError(.exists, "a store is at \(path) already", file: path) }
+    let unfinished = entries.filter { $0.hasPrefix("store.tmp-") }
+    guard entries.allSatisfy({ $0 == "lock" || $0 == "replicas" || unfinished.contains($0) }) else {
+      throw StorageError(.exists, "the folder \(path) is not empty", file: path)
+    }
+    return unfinished
   }
 }

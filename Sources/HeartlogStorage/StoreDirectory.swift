@@ -12,6 +12,10 @@ struct StoreDirectory: Sendable {
 
   func streamPath(_ replica: ReplicaID) -> String { "\(replicasPath)/\(replica)" }
 
+  func path(of segment: SegmentFile, in replica: ReplicaID) -> String {
+    "\(streamPath(replica))/\(segment.name)"
+  }
+
   /// The folder that holds this one.
   var parent: String {
     var path = path
@@ -33,7 +37,7 @@ struct StoreDirectory: Sendable {
     }
   }
 
-  /// The segments that make up a stream, in order, leftovers of sealing passed over by name only.
+  /// The segments of a stream by name, in order, the one that serves of each first commit.
   func segments(of replica: ReplicaID) throws(StorageError) -> [SegmentFile] {
     let names: [String]
     do { names = try fileSystem.entries(of: streamPath(replica)) } catch {
@@ -50,6 +54,44 @@ struct StoreDirectory: Sendable {
       }
     }
     return segments
+  }
+
+  /// The segments that make up a stream, in order, and what sealing left over: segments whose commits all
+  /// stand in the one before, as headers tell. A header that cannot be read covers nothing.
+  func servingSegments(of replica: ReplicaID) throws(StorageError) -> (
+    serving: [SegmentFile], leftovers: [SegmentFile]
+  ) {
+    let segments = try segments(of: replica)
+    var serving: [SegmentFile] = []
+    var leftovers: [SegmentFile] = []
+    var covered = CommitNumber(rawValue: 0)
+    for (index, segment) in segments.enumerated() {
+      if segment.firstCommit <= covered {
+        leftovers.append(segment)
+        continue
+      }
+      serving.append(segment)
+      if segment.state == .sealed, index + 1 < segments.count,
+        let last = try lastCommit(of: segment, in: replica)
+      {
+        covered = last
+      }
+    }
+    return (serving, leftovers)
+  }
+
+  /// The last commit of a sealed segment; nil where its header is damaged or its name has vanished.
+  func lastCommit(of segment: SegmentFile, in replica: ReplicaID) throws(StorageError) -> CommitNumber? {
+    let path = path(of: segment, in: replica)
+    let file: any OpenFile
+    do { file = try fileSystem.open(path, .read) } catch {
+      if error.isNotFound { return nil }
+      throw StorageError(error)
+    }
+    do { return try header(of: file, path: path).header.lastCommit } catch {
+      if error.code == .corrupt { return nil }
+      throw error
+    }
   }
 
   /// Reads the first 4,096 bytes of a segment.

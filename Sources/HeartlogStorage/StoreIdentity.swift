@@ -60,17 +60,22 @@ public struct StoreIdentity: Equatable, Sendable {
 
   static func decode(_ bytes: [UInt8], file: String) throws(StorageError) -> StoreIdentity {
     let damaged = StorageError(.corrupt, "the store's identity is damaged", file: file)
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw damaged }
-    guard text.hasPrefix("heartlog ") else {
+    guard bytes.starts(with: Array("heartlog ".utf8)) else {
       throw StorageError(.notAStore, "this file does not belong to a Heartlog store", file: file)
     }
-    guard let cut = text.range(ofLast: "checksum "), text.hasSuffix("\n") else { throw damaged }
-    let covered = String(text[..<cut])
-    guard text[cut...] == "checksum \(checksum(covered))\n" else { throw damaged }
-    var lines = covered.split(separator: "\n", omittingEmptySubsequences: false).dropLast()[...]
+    // Bytes, not characters: a name may begin with a mark that combines with the space before it.
+    var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    guard lines.popLast()?.isEmpty == true, let last = lines.popLast(),
+      let covered = String(validating: bytes[..<last.startIndex], as: UTF8.self),
+      Array(last) == Array("checksum \(checksum(covered))".utf8)
+    else { throw damaged }
+    var rest = lines[...]
     func value(_ key: String) throws(StorageError) -> String {
-      guard let line = lines.popFirst(), line.hasPrefix(key + " ") else { throw damaged }
-      return String(line.dropFirst(key.count + 1))
+      let start = Array("\(key) ".utf8)
+      guard let line = rest.popFirst(), line.starts(with: start),
+        let value = String(validating: line.dropFirst(start.count), as: UTF8.self)
+      else { throw damaged }
+      return value
     }
     guard let version = Int(try value("heartlog")), version >= 1 else { throw damaged }
     guard version <= formatVersion else {
@@ -85,25 +90,12 @@ public struct StoreIdentity: Equatable, Sendable {
     else { throw damaged }
     return StoreIdentity(
       replica: replica, name: name, place: Place(machine: machine, inode: inode, birthTime: birth),
-      laterLines: lines.map(String.init))
+      laterLines: rest.compactMap { String(validating: $0, as: UTF8.self) })
   }
 
   /// Whether `name` may be the name of a replica.
   static func isName(_ name: String) -> Bool {
     name.utf8.count <= SegmentHeader.nameBytesMax
       && name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-  }
-}
-
-extension String {
-  /// Where the last occurrence of `text` starts.
-  fileprivate func range(ofLast text: String) -> Index? {
-    var found: Index?
-    var index = startIndex
-    while index < endIndex {
-      if self[index...].hasPrefix(text) { found = index }
-      index = self.index(after: index)
-    }
-    return found
   }
 }

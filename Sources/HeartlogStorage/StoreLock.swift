@@ -10,9 +10,16 @@ import HeartlogFiles
 /// The file `lock`: who may write, and where the tail is.
 final class StoreLock: Sendable {
   private let file: any LockFile
+  private let path: String
+  /// Shared mappings are not shared over a network: there the page says nothing.
+  let hasPage: Bool
 
   init(_ directory: StoreDirectory) throws(StorageError) {
-    file = try onFiles { () throws(FileError) in try directory.fileSystem.openLock(directory.lockPath) }
+    path = directory.lockPath
+    (file, hasPage) = try onFiles { () throws(FileError) in
+      let isOnNetwork = try directory.fileSystem.isOnNetwork(directory.path)
+      return (try directory.fileSystem.openLock(directory.lockPath), !isOnNetwork)
+    }
   }
 
   private enum Word {
@@ -24,6 +31,7 @@ final class StoreLock: Sendable {
     static let firstCommit = 6
     static let isWanted = 7
     static let structure = 8
+    static let replica = 9
   }
 
   /// Takes the lock; waits for at most `milliseconds`.
@@ -40,7 +48,7 @@ final class StoreLock: Sendable {
       }
       guard waited < milliseconds * 1_000 else {
         throw StorageError(
-          .locked, "another process has been writing to the store for \(milliseconds) ms")
+          .locked, "another process has been writing to the store for \(milliseconds) ms", file: path)
       }
       file.store(1, Word.isWanted)
       usleep(UInt32(pauseMicroseconds))
@@ -60,6 +68,8 @@ final class StoreLock: Sendable {
   struct Page: Equatable, Sendable {
     var generation: UInt64 = 0
     var structure: UInt64 = 0
+    /// The stream that all below speaks of.
+    var replica = ReplicaID(high: 0, low: 0)
     var segment = SegmentID(words: (0, 0))
     var firstCommit: UInt64 = 0
     var writtenBytes: UInt64 = 0
@@ -68,11 +78,13 @@ final class StoreLock: Sendable {
 
   /// One consistent reading of the page, without the lock.
   func page() -> Page {
+    guard hasPage else { return Page() }
     var tries = 0
     while true {
       let before = file.load(Word.sequence)
       let page = Page(
         generation: file.load(Word.generation), structure: file.load(Word.structure),
+        replica: ReplicaID(high: file.load(Word.replica), low: file.load(Word.replica + 1)),
         segment: SegmentID(words: (file.load(Word.segment), file.load(Word.segment + 1))),
         firstCommit: file.load(Word.firstCommit), writtenBytes: file.load(Word.writtenBytes),
         durableBytes: file.load(Word.durableBytes))
@@ -92,6 +104,8 @@ final class StoreLock: Sendable {
     file.store(sequence, Word.sequence)
     file.store(page.generation, Word.generation)
     file.store(page.structure, Word.structure)
+    file.store(page.replica.high, Word.replica)
+    file.store(page.replica.low, Word.replica + 1)
     file.store(page.segment.words.0, Word.segment)
     file.store(page.segment.words.1, Word.segment + 1)
     file.store(page.firstCommit, Word.firstCommit)

@@ -10,7 +10,7 @@ struct StreamPassage {
 
   /// Starts at the last sealed segment at or before `segment`, else at the stream's start.
   init(_ directory: StoreDirectory, replica: ReplicaID, to segment: SegmentFile) throws {
-    let segments = try directory.segments(of: replica)
+    let segments = try directory.servingSegments(of: replica).serving
     guard let start = segments.last(where: { $0.firstCommit <= segment.firstCommit && $0.state == .sealed }),
       let chain = try Self.chain(before: start, in: directory, replica: replica)
     else {
@@ -25,7 +25,7 @@ struct StreamPassage {
   private static func chain(
     before segment: SegmentFile, in directory: StoreDirectory, replica: ReplicaID
   ) throws -> (Chain, SegmentHeader)? {
-    let path = "\(directory.streamPath(replica))/\(segment.name)"
+    let path = directory.path(of: segment, in: replica)
     let file = try directory.fileSystem.open(path, .read)
     let header = try directory.header(of: file, path: path).header
     let cursor = SegmentCursor(file: file, path: path, header: header)

@@ -11,6 +11,16 @@ final class StreamReader {
   private(set) var segment: SegmentFile?
   /// What is bad at the place where the reader stopped for good.
   private(set) var corruption: Finding?
+  /// A header of which one copy is bad: the other serves, and what follows is read.
+  private var damage: Damage?
+
+  private struct Damage {
+    let path: String
+    let offset: UInt64
+    let firstCommit: CommitNumber
+    /// Nil in the tail.
+    let lastCommit: CommitNumber?
+  }
 
   /// - Parameter chain: where to start; at the stream's start where nil.
   init(_ directory: StoreDirectory, replica: ReplicaID, from chain: Chain? = nil) {
@@ -38,31 +48,44 @@ final class StreamReader {
 
   /// Reads the next frame; goes on behind an end when more has come since.
   ///
-  /// - Parameter page: the lock's page where it speaks of this stream: it may know of more than is found.
+  /// - Parameter page: the lock's page as it was before this call: it may know of more than is found.
   func next(page: StoreLock.Page = StoreLock.Page()) throws -> Next {
-    if let corruption { return .end(.corrupt(corruption)) }
-    if cursor == nil, try !enter({ try self.segmentOfNextCommit() }) {
-      return .end(corruption.map(End.corrupt) ?? lostSegment(page) ?? .whole)
-    }
-    while let cursor {
-      switch try step(cursor) {
+    let found = try step(page)
+    if case .end = found, corruption == nil, let damage { return .end(.corrupt(finding(of: damage))) }
+    return found
+  }
+
+  private func step(_ page: StoreLock.Page) throws -> Next {
+    while true {
+      if let corruption { return .end(.corrupt(corruption)) }
+      guard let cursor else {
+        if try enterNextSegment() || corruption != nil { continue }
+        return .end(lostSegment(page) ?? .whole)
+      }
+      switch try readFrame(cursor) {
       case .frame(let frame): return .frame(frame, cursor)
       case .known: continue
       case .end:
         if let problem = checkTotals(cursor) { return .end(stop(problem, cursor)) }
-        if try enter({ try self.segmentAfterEnd() }) { continue }
-        if let corruption { return .end(.corrupt(corruption)) }
-        if try isReplaced() {
-          leaveSegment()
-          return try next(page: page)
-        }
+        if try goOn(from: cursor) { continue }
         return .end(lostTail(page, cursor) ?? lostSegment(page) ?? .whole)
       case .malformed(let reason): return .end(stop(reason, cursor))
       case .bad(let reason):
         if let end = try judge(reason, cursor, page) { return .end(end) }
       }
     }
-    return .end(.whole)
+  }
+
+  /// Whether there is more to look at behind the end of a segment.
+  private func goOn(from cursor: SegmentCursor) throws -> Bool {
+    if try isReplaced() {
+      leaveSegment()
+      return true
+    }
+    guard try hasLaterSegment() else { return false }
+    // The writer may have gone on here before it made the next one.
+    guard case .end = try cursor.look() else { return true }
+    return try enterNextSegment() || corruption != nil
   }
 
   /// Reads all that came since the last call.
@@ -110,7 +133,7 @@ final class StreamReader {
     case malformed(String)
   }
 
-  private func step(_ cursor: SegmentCursor) throws -> Outcome {
+  private func readFrame(_ cursor: SegmentCursor) throws -> Outcome {
     switch try cursor.look() {
     case .end:
       // The writer goes on here: what comes must be read from the file, not from the window.
@@ -162,59 +185,45 @@ final class StreamReader {
     return named?.inode != inode
   }
 
-  /// The segment that holds the next commit, or ends right before it.
+  private func hasLaterSegment() throws -> Bool {
+    guard let segment else { return false }
+    return try directory.segments(of: replica).contains { $0.firstCommit > segment.firstCommit }
+  }
+
+  /// The segment that holds the next commit, or will; nil at the stream's end. Sets `corruption` at a gap.
   private func segmentOfNextCommit() throws -> SegmentFile? {
-    let segments = try directory.segments(of: replica)
-    guard var found = segments.first else { return nil }
-    guard found.firstCommit <= chain.next else {
-      corruption = gap(before: found)
-      return nil
-    }
-    // Leftovers of sealing lie within the segment before them; only a header tells how far that one goes.
-    var covered = CommitNumber(rawValue: 0)
-    for segment in segments where segment.firstCommit <= chain.next && segment.firstCommit > covered {
-      found = segment
-      if segment.state == .sealed, segments.count > 1, let header = try header(of: segment),
-        let last = header.lastCommit
-      {
-        covered = last
+    var before: [SegmentFile] = []
+    // A listing made while another process seals may miss old and new names: a gap must be seen twice.
+    while true {
+      let segments = try directory.segments(of: replica)
+      // Should this one be a leftover of sealing, its commits are the same.
+      if let exact = segments.first(where: { $0.firstCommit == chain.next }) { return exact }
+      let serving = try directory.servingSegments(of: replica).serving
+      if let found = serving.last(where: { $0.firstCommit < chain.next }) {
+        if found.state == .sealed, let last = try directory.lastCommit(of: found, in: replica) {
+          if last >= chain.next { return found }
+        } else if found != segment {
+          // A tail; or a sealed one whose header cannot be read, which entering it will tell.
+          return found
+        }
       }
-    }
-    return found
-  }
-
-  /// The segment that follows the one that has just ended; nil where it is the last.
-  private func segmentAfterEnd() throws -> SegmentFile? {
-    let segments = try directory.segments(of: replica)
-    guard let next = segments.first(where: { $0.firstCommit >= chain.next }) else { return nil }
-    guard next.firstCommit == chain.next else {
-      corruption = gap(before: next)
-      return nil
-    }
-    return next
-  }
-
-  private func header(of segment: SegmentFile) throws -> SegmentHeader? {
-    let path = "\(directory.streamPath(replica))/\(segment.name)"
-    do {
-      let file = try directory.fileSystem.open(path, .read)
-      return try directory.header(of: file, path: path).header
-    } catch let error as FileError {
-      if error.isNotFound { return nil }
-      throw StorageError(error)
-    } catch let error as StorageError where error.code == .corrupt {
-      return nil
+      guard let later = serving.first(where: { $0.firstCommit > chain.next }) else { return nil }
+      if segments == before {
+        corruption = gap(before: later)
+        return nil
+      }
+      before = segments
     }
   }
 
-  /// Opens the segment that `choose` names.
+  /// Opens the segment of the next commit.
   ///
-  /// - Returns: false where it names none, or where the segment cannot be read as one; then `corruption` says why.
-  private func enter(_ choose: () throws -> SegmentFile?) throws -> Bool {
+  /// - Returns: false where there is none, or where it cannot be read as one; then `corruption` says why.
+  private func enterNextSegment() throws -> Bool {
     // A name may vanish between the listing and the opening, when another process seals: look again.
     for _ in 0..<16 {
-      guard let next = try choose() else { return false }
-      let path = "\(directory.streamPath(replica))/\(next.name)"
+      guard let next = try segmentOfNextCommit() else { return false }
+      let path = directory.path(of: next, in: replica)
       let file: any OpenFile
       do { file = try directory.fileSystem.open(path, .read) } catch {
         if error.isNotFound { continue }
@@ -222,9 +231,9 @@ final class StreamReader {
       }
       do {
         let found = try directory.header(of: file, path: path)
+        try check(found, of: next, path: path)
         cursor = SegmentCursor(file: file, path: path, header: found.header)
         segment = next
-        try check(found, of: next, path: path)
         return true
       } catch {
         guard error.code == .corrupt else { throw error }
@@ -238,9 +247,6 @@ final class StreamReader {
 
   private func check(_ found: SegmentHeader.Found, of segment: SegmentFile, path: String) throws(StorageError)
   {
-    if let offset = found.damagedCopy {
-      throw StorageError(.corrupt, "one copy of the segment header is damaged", file: path, offset: offset)
-    }
     let header = found.header
     let isKind = (segment.state == .sealed) == (header.kind == .sealed)
     guard header.replica == replica, header.firstCommit == segment.firstCommit, isKind else {
@@ -250,6 +256,12 @@ final class StreamReader {
       throw StorageError(
         .corrupt, "a segment that starts at event \(header.firstSequence) instead of \(chain.nextSequence)",
         file: path, offset: 0)
+    }
+    if let offset = found.damagedCopy, damage == nil {
+      let later = try directory.segments(of: replica).first { $0.firstCommit > segment.firstCommit }
+      damage = Damage(
+        path: path, offset: offset, firstCommit: segment.firstCommit,
+        lastCommit: header.lastCommit ?? later.map { CommitNumber(rawValue: $0.firstCommit.rawValue - 1) })
     }
   }
 
@@ -273,7 +285,7 @@ final class StreamReader {
     // The writer may have finished this frame, and acknowledged later ones, while the search went on.
     guard case .bad = try cursor.look() else { return nil }
     let isTail = cursor.header.kind == .open && laterSegment == nil
-    let recorded = page.segment == cursor.header.id ? page.durableBytes : 0
+    let recorded = page.replica == replica && page.segment == cursor.header.id ? page.durableBytes : 0
     if isTail, aftermath.namedDurable <= offset {
       if recorded <= offset {
         return .unfinished(finding(.torn, reason, cursor.path, offset, upTo: nil))
@@ -296,25 +308,36 @@ final class StreamReader {
 
   /// The tail ends in front of what the page knows to be durable.
   private func lostTail(_ page: StoreLock.Page, _ cursor: SegmentCursor) -> End? {
-    guard page.segment == cursor.header.id, page.durableBytes > cursor.offset else { return nil }
+    guard page.replica == replica, page.segment == cursor.header.id, page.durableBytes > cursor.offset else {
+      return nil
+    }
     return .unfinished(finding(.lost, Self.lostReason, cursor.path, cursor.offset, upTo: nil))
   }
 
   /// The page knows of durable commits in a segment that is not there.
   private func lostSegment(_ page: StoreLock.Page) -> End? {
-    guard page.durableBytes > UInt64(SegmentHeader.byteCount), page.firstCommit >= chain.next.rawValue else {
-      return nil
-    }
-    let name = SegmentFile(firstCommit: CommitNumber(rawValue: page.firstCommit), state: .open).name
-    let path = "\(directory.streamPath(replica))/\(name)"
+    guard page.replica == replica, page.durableBytes > UInt64(SegmentHeader.byteCount),
+      page.firstCommit >= chain.next.rawValue, page.segment != cursor?.header.id
+    else { return nil }
+    let missing = SegmentFile(firstCommit: CommitNumber(rawValue: page.firstCommit), state: .open)
+    let path = directory.path(of: missing, in: replica)
     return .unfinished(
       finding(.lost, "acknowledged commits are missing with their segment", path, 0, upTo: nil))
   }
 
   private func gap(before segment: SegmentFile) -> Finding {
     finding(
-      .corrupt, "a segment is missing before this one", "\(directory.streamPath(replica))/\(segment.name)", 0,
+      .corrupt, "a segment is missing before this one", directory.path(of: segment, in: replica), 0,
       upTo: segment.firstCommit)
+  }
+
+  private func finding(of damage: Damage) -> Finding {
+    let last = damage.lastCommit ?? chain.head ?? damage.firstCommit
+    return Finding(
+      verdict: .corrupt, replica: replica,
+      error: StorageError(
+        .corrupt, "one copy of the segment header is damaged", file: damage.path, offset: damage.offset,
+        commits: damage.firstCommit...max(damage.firstCommit, last)))
   }
 
   private func finding(

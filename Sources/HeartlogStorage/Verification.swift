@@ -27,12 +27,13 @@ public enum Verification {
     try storageErrors {
       let directory = StoreDirectory(fileSystem: fileSystem, path: path)
       let identity = try StoreIdentity.read(directory)
-      let page = try StoreLock(directory).page()
+      let lock = try StoreLock(directory)
+      let page = lock.page()
       let replicas = try directory.replicas()
       var sizes: [ReplicaID: (count: Int, bytes: UInt64)] = [:]
       for replica in replicas {
         for segment in try directory.segments(of: replica) {
-          let info = try fileSystem.info("\(directory.streamPath(replica))/\(segment.name)")
+          let info = try fileSystem.info(directory.path(of: segment, in: replica))
           sizes[replica, default: (0, 0)].count += 1
           sizes[replica, default: (0, 0)].bytes += info?.size ?? 0
         }
@@ -42,15 +43,38 @@ public enum Verification {
       // The own stream may be missing altogether, which only the page can tell.
       streams.insert(identity.replica)
       return try streams.sorted().compactMap { replica in
-        let isOwn = replica == identity.replica
         let size = sizes[replica] ?? (0, 0)
-        let stream = StreamVerifier(directory, replica: replica)
-        let finding = try stream.run(page: isOwn ? page : StoreLock.Page(), meter: &meter)
+        let (stream, finding) = try verify(replica, directory, lock, page, &meter)
         if size.count == 0, finding == nil { return nil }
         return StreamVerification(
-          replica: replica, name: stream.name, isOwn: isOwn, commits: stream.reader.chain.next.rawValue - 1,
+          replica: replica, name: stream.name, isOwn: replica == identity.replica,
+          commits: stream.reader.chain.next.rawValue - 1,
           events: stream.reader.chain.nextSequence.rawValue - 1, segments: size.count, bytes: size.bytes,
           root: stream.tree.root, finding: finding)
+      }
+    }
+  }
+
+  private static func verify(
+    _ replica: ReplicaID, _ directory: StoreDirectory, _ lock: StoreLock, _ page: StoreLock.Page,
+    _ meter: inout ProgressMeter
+  ) throws -> (StreamVerifier, Finding?) {
+    var page = page
+    var before: StorageError?
+    while true {
+      let stream = StreamVerifier(directory, replica: replica)
+      switch try stream.run(page: page, meter: &meter) {
+      case .sound: return (stream, nil)
+      case .found(let finding):
+        // A tail that is being written looks torn: look again, until nothing changes or the place is the same.
+        let later = lock.page()
+        let error = finding.error
+        if later.generation == page.generation || (before?.file == error.file && before?.offset == error.offset)
+        {
+          return (stream, finding)
+        }
+        before = error
+        page = later
       }
     }
   }
@@ -72,14 +96,19 @@ private final class StreamVerifier {
     reader = StreamReader(directory, replica: replica)
   }
 
-  func run(page: StoreLock.Page, meter: inout ProgressMeter) throws -> Finding? {
+  enum Outcome {
+    case sound
+    case found(Finding)
+  }
+
+  func run(page: StoreLock.Page, meter: inout ProgressMeter) throws -> Outcome {
     try collectFrontiers()
     var hasher = SHA256Hasher()
     while true {
       let chain = reader.chain
       switch try reader.next(page: page) {
-      case .end(.whole): return nil
-      case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return finding
+      case .end(.whole): return .sound
+      case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return .found(finding)
       case .frame(let frame, let cursor):
         if segment != cursor.header.id {
           segment = cursor.header.id
@@ -95,7 +124,7 @@ private final class StreamVerifier {
           do {
             tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
           } catch {
-            return problem(error.reason, cursor, at: cursor.offset, chain)
+            return problem(error.reason, cursor, at: cursor.passedOffset, chain)
           }
           if frontiers.keys.contains(tree.size) { frontiers[tree.size] = tree.frontier }
         }
@@ -106,7 +135,7 @@ private final class StreamVerifier {
   private func collectFrontiers() throws {
     frontiers[0] = []
     for segment in try directory.segments(of: replica) {
-      let path = "\(directory.streamPath(replica))/\(segment.name)"
+      let path = directory.path(of: segment, in: replica)
       // What cannot be read as a header is found again, and named, on the way along the stream.
       guard let file = try? directory.fileSystem.open(path, .read),
         let found = try? directory.header(of: file, path: path)
@@ -116,12 +145,13 @@ private final class StreamVerifier {
   }
 
   private func problem(_ reason: String, _ cursor: SegmentCursor, at offset: UInt64, _ chain: Chain)
-    -> Finding
+    -> Outcome
   {
-    Finding(
-      verdict: .corrupt, replica: replica,
-      error: StorageError(
-        .corrupt, reason, file: cursor.path, offset: offset,
-        commits: chain.next...max(chain.next, reader.chain.head ?? chain.next)))
+    .found(
+      Finding(
+        verdict: .corrupt, replica: replica,
+        error: StorageError(
+          .corrupt, reason, file: cursor.path, offset: offset,
+          commits: chain.next...max(chain.next, reader.chain.head ?? chain.next))))
   }
 }

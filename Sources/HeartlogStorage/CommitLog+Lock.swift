@@ -1,0 +1,159 @@
+import Dispatch
+import HeartlogEvents
+import HeartlogFiles
+
+/// When this process holds the store's lock, and when it lets go of it.
+extension CommitLog {
+  /// After this time at most, buffered commits are flushed and others get the lock.
+  private static let leaseMillisecondsMax = 100
+  /// Others may have the lock earlier, but not before some work was done under it.
+  private static let leaseMillisecondsMin: UInt64 = 25
+
+  /// Takes the store's lock for this process, and everything that others wrote.
+  func takeLock(quietly: Bool = false) throws(StorageError) {
+    while true {
+      try checkWritable()
+      if isAcquiring {
+        let awaited = acquisitions
+        monitor.wait()
+        if let failedAcquisition, failedAcquisition.number == awaited { throw failedAcquisition.error }
+      } else if isGivingWay || (quietRequests > 0 && !quietly) {
+        monitor.wait()
+      } else {
+        break
+      }
+    }
+    guard !holdsLock else { return }
+    try acquire()
+    do {
+      // The store may have been closed meanwhile.
+      try checkWritable()
+      try catchUp()
+    } catch {
+      if error.code == .outcomeUnknown { failure = error }
+      looksAgain = true
+      letGo()
+      throw error
+    }
+  }
+
+  private func acquire() throws(StorageError) {
+    isAcquiring = true
+    acquisitions += 1
+    let result = monitor.outside {
+      Result { () throws(StorageError) in try lock.acquire(waitingAtMost: options.lockMillisecondsMax) }
+    }
+    isAcquiring = false
+    failedAcquisition = if case .failure(let error) = result { (acquisitions, error) } else { nil }
+    monitor.notifyAll()
+    try result.get()
+    holdsLock = true
+  }
+
+  private func catchUp() throws(StorageError) {
+    if releasedGeneration == nil || lock.page().generation != releasedGeneration { try takeIn(nil) }
+    try takeOver()
+    staged = ownReader.chain
+  }
+
+  /// Lets go of the lock where nobody in this process needs it.
+  func releaseWhenIdle() {
+    guard holdsLock, !isBusy else { return }
+    // Whoever stands in line has his turn; nobody else joins.
+    if lock.isWanted { isGivingWay = true }
+    guard line.isEmpty else { return }
+    if let unsyncedSince {
+      let heldNanoseconds = DispatchTime.now().uptimeNanoseconds - unsyncedSince.uptimeNanoseconds
+      guard isGivingWay, heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
+        isGivingWay = false
+        monitor.notifyAll()
+        return
+      }
+      // Ends by calling this function again, with nothing unsynced.
+      return synchronizeLease()
+    }
+    letGo()
+    if isGivingWay {
+      monitor.outside { lock.giveWay() }
+      isGivingWay = false
+    }
+    monitor.notifyAll()
+  }
+
+  private func letGo() {
+    noteSeen()
+    holdsLock = false
+    lock.release()
+  }
+
+  // MARK: - The lease
+
+  /// Makes every acknowledged commit durable, and lets others write.
+  public func flush() throws(StorageError) {
+    try monitor.withLock { () throws(StorageError) in
+      try checkUsable()
+      while isBusy { monitor.wait() }
+      if unsyncedSince != nil { synchronizeLease() }
+      if let failure { throw failure }
+    }
+  }
+
+  /// A lock and unlock cost as much as a buffered write: the lock is kept until the next flush.
+  func startLease() {
+    guard unsyncedSince == nil else { return }
+    unsyncedSince = .now()
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.leaseMillisecondsMax)) {
+      [weak self] in
+      guard let self else { return }
+      monitor.withLock {
+        while self.isBusy { self.monitor.wait() }
+        if self.unsyncedSince != nil { self.synchronizeLease() }
+      }
+    }
+  }
+
+  func synchronizeLease() {
+    isBusy = true
+    let result = monitor.outside {
+      Result { () throws(StorageError) in if let writer { try synchronize(writer) } }
+    }
+    isBusy = false
+    unsyncedSince = nil
+    if case .failure(let error) = result { failure = error }
+    releaseWhenIdle()
+    monitor.notifyAll()
+  }
+
+  // MARK: - The log for one alone
+
+  /// Runs `body` outside the monitor with the store's lock held, everything taken in, and nothing in line or
+  /// unsynced.
+  func withQuietLog<R>(_ body: () throws -> R) throws -> R {
+    monitor.enter()
+    defer { monitor.leave() }
+    quietRequests += 1
+    defer {
+      quietRequests -= 1
+      monitor.notifyAll()
+    }
+    while true {
+      try takeLock(quietly: true)
+      if isBusy {
+        monitor.wait()
+      } else if !line.isEmpty {
+        flushLine()
+      } else if unsyncedSince != nil {
+        synchronizeLease()
+      } else {
+        break
+      }
+    }
+    isBusy = true
+    let result = monitor.outside { Result { try body() } }
+    isBusy = false
+    if case .failure = result { looksAgain = true }
+    releaseWhenIdle()
+    monitor.notifyAll()
+    return try result.get()
+  }
+}
