@@ -63,6 +63,23 @@ struct LimitTests {
     expectRefused(commit(origin: ""), "empty")
   }
 
+  @Test("a control character is found wherever it stands")
+  func controlCharacters() {
+    for scalar in (0...0x1F).map({ UInt8($0) }) + Array(0x7F...0x9F) {
+      let character = String(Unicode.Scalar(scalar))
+      for length in 0...17 {
+        let before = String(repeating: "x", count: length)
+        #expect(throws: MalformedError.self) { try NameRules.checkItem(before + character + "~ yyyyyyyyy") }
+      }
+    }
+    for scalar in [0x20, 0x7E, 0xA0, 0xBF, 0xFF, 0x2028] as [UInt32] {
+      for length in 0...17 {
+        let name = String(repeating: "x", count: length) + String(Unicode.Scalar(scalar)!) + "~ yyyyyyyyy"
+        #expect(throws: Never.self) { try NameRules.checkItem(name) }
+      }
+    }
+  }
+
   @Test("a sentence says what is wrong with a name")
   func sentences() {
     #expect {

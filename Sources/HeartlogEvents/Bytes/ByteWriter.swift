@@ -4,6 +4,11 @@ package struct ByteWriter {
 
   package init() { bytes = [] }
 
+  package init(capacity: Int) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+  }
+
   /// Goes on where `bytes` ends.
   package init(_ bytes: consuming [UInt8]) { self.bytes = bytes }
 

@@ -15,11 +15,38 @@ extension String {
 
   /// Names, ids and values are equal where their bytes are; `==` would also take é for e and U+0301.
   func hasSameBytes(as other: String) -> Bool {
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    utf8.count == other.utf8.count
+      && withUTF8Bytes { mine in other.withUTF8Bytes { mine.firstDifference(from: $0) == nil } }
   }
 
   /// The order of names in the format.
-  func bytesPrecede(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+  func bytesPrecede(_ other: String) -> Bool {
+    withUTF8Bytes { mine in
+      other.withUTF8Bytes { theirs in
+        guard let place = mine.firstDifference(from: theirs) else { return mine.count < theirs.count }
+        return mine[place] < theirs[place]
+      }
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The first place where two texts differ, as far as both go.
+  fileprivate func firstDifference(from other: UnsafeRawBufferPointer) -> Int? {
+    let common = Swift.min(count, other.count)
+    var place = 0
+    while place + 8 <= common,
+      loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        == other.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+    {
+      place += 8
+    }
+    while place < common {
+      if self[place] != other[place] { return place }
+      place += 1
+    }
+    return nil
+  }
 }
 
 /// A text as a key that equals another where the bytes do.

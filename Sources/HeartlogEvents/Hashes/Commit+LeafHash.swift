@@ -2,7 +2,7 @@ extension EventRecord {
   /// SHA-256 of the salt and the event as it stands in a row; of a withheld event, what stands in its place.
   public func hash(salt: Salt, hasher: inout SHA256Hasher) -> EventHash {
     if case .withheld(let hash) = self { return hash }
-    var writer = ByteWriter()
+    var writer = ByteWriter(capacity: 16 + RowEncoding.byteCount(of: self))
     salt.withUnsafeBytes { writer.raw($0) }
     RowEncoding.write(self, to: &writer)
     hasher.update(writer.bytes)
@@ -15,7 +15,8 @@ extension Commit {
   ///
   /// - Throws: where `salts` has none for an event that is not withheld.
   public func leafHash(salts: inout Salts, hasher: inout SHA256Hasher) throws(MalformedError) -> Digest {
-    var writer = ByteWriter()
+    // The fixed parts, less than 128 bytes, and the hashes; the rest is rare.
+    var writer = ByteWriter(capacity: 128 + 32 * records.count)
     writer.u8(0)
     writer.replica(replica)
     writer.u64(number.rawValue)
@@ -23,9 +24,10 @@ extension Commit {
     writer.u32(UInt32(records.count))
     writer.u64(stamp.rawValue)
     writer.u64(UInt64(bitPattern: wallTime))
-    let originBytes = Array((origin ?? "").utf8)
-    writer.u32(UInt32(originBytes.count))
-    writer.raw(originBytes)
+    (origin ?? "").withUTF8Bytes {
+      writer.u32(UInt32($0.count))
+      writer.raw($0)
+    }
     writer.u32(UInt32(heads.count))
     for head in heads {
       writer.replica(head.replica)
