@@ -14,7 +14,8 @@ public final class CommitLog: @unchecked Sendable {
   let options: StorageOptions
   let lock: StoreLock
   let monitor = Monitor()
-  unowned let sink: any CommitSink
+  // Held: sealing in the background may outlive the store that the log belongs to.
+  let sink: any CommitSink
   private let processID: Int32
   private let isReadOnlyBecause: String?
 
