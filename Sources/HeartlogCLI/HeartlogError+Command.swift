@@ -16,7 +16,7 @@ extension CommandError {
     case .notAStore:
       exitCode = .noStore
       hint = "Make one with \"heartlog init\", or name another with --store DIR."
-    case .notFound: exitCode = .noStore
+    case .notFound: exitCode = .no
     case .exists:
       exitCode = .cannotCreate
       hint = "Choose another place with --store DIR."

@@ -37,6 +37,15 @@ enum Moment: Equatable, Sendable {
     return .event(replicaPrefix: parts[0].lowercased(), sequence: SequenceNumber(rawValue: number))
   }
 
+  /// The moment as people read it; of a day, its end.
+  var shown: String {
+    switch self {
+    case .time(let time): "\(Quantity.date(time)) UTC"
+    case .day: "the end of \(Quantity.date(last ?? 0).prefix(10)) UTC"
+    case .event(let prefix, let sequence): "event \(prefix):\(sequence)"
+    }
+  }
+
   /// The first millisecond meant, as `--since` and a favorited date take it; nil for an event.
   var first: Milliseconds? {
     switch self {

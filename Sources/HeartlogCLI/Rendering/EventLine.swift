@@ -61,7 +61,7 @@ struct EventLine {
   /// `3f9a12c0:42`, as every WHEN takes it.
   var shortID: String { "\(commit.replica.description.prefix(Self.prefixDigits)):\(id.sequence)" }
 
-  /// The cells of a row: time, event, what happened, to what, with which fields.
+  /// The cells of a row: time, event, what happened, in which library, to what and with which fields.
   func cells() -> [Table.Cell] {
     let time = Table.Cell(Quantity.date(commit.wallTime), .faint)
     let name = Table.Cell(shortID, .faint)
@@ -76,17 +76,17 @@ struct EventLine {
         case .changed: .init("· changed")
         }
       let details = event.fields.map { "\($0.name)=\(ItemLine.text($0.value))" }.joined(separator: " ")
-      return [time, name, action, .init(event.library, .name), .init(event.item), .init(details, .faint)]
-    case .withheld: return [time, name, .init("· withheld"), .init(""), .init(""), .init("")]
+      return [time, name, action, .init(event.library, .name), .init(event.item, details: details)]
+    case .withheld: return [time, name, .init("· withheld"), .init(""), .init("")]
     case .unknown(let kind, _):
       return [
-        time, name, .init("· unknown"), .init(""), .init(""),
+        time, name, .init("· unknown"), .init(""),
         .init("an event of kind \(kind), made by a newer Heartlog", .faint),
       ]
     }
   }
 
   static let columns: [Table.Column] = [
-    .init(), .init(), .init(), .init(), .init(isFlexible: true, keepsEnd: true), .init(isFlexible: true),
+    .init(), .init(), .init(), .init(), .init(isFlexible: true, keepsEnd: true),
   ]
 }

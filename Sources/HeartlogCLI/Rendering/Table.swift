@@ -17,10 +17,17 @@ struct Table: Sendable {
   struct Cell: Sendable {
     let text: String
     let role: Style.Role?
+    /// What follows the text where there is room, and is cut before it.
+    let details: String
 
-    init(_ text: String, _ role: Style.Role? = nil) {
+    init(_ text: String, _ role: Style.Role? = nil, details: String = "") {
       self.text = DisplayText.visible(text)
       self.role = role
+      self.details = DisplayText.visible(details)
+    }
+
+    fileprivate var width: Int {
+      DisplayText.width(text) + (details.isEmpty ? 0 : Table.gap + DisplayText.width(details))
     }
   }
 
@@ -53,7 +60,7 @@ struct Table: Sendable {
     var widths = columns.map { _ in 0 }
     for row in rows {
       for (index, cell) in row.enumerated() {
-        widths[index] = max(widths[index], DisplayText.width(cell.text))
+        widths[index] = max(widths[index], cell.width)
       }
     }
     return widths
@@ -63,7 +70,8 @@ struct Table: Sendable {
   private func fitted(_ natural: [Int], to width: Int?) -> [Int] {
     guard let width else { return natural }
     var widths = natural
-    var excess = natural.reduce(0, +) + Self.gap * (columns.count - 1) - width
+    let gaps = Self.gap * max(0, natural.count { $0 > 0 } - 1)
+    var excess = natural.reduce(0, +) + gaps - width
     while excess > 0 {
       let flexible = columns.indices.filter { columns[$0].isFlexible && widths[$0] > Self.flexibleWidthMin }
       guard let widest = flexible.max(by: { widths[$0] < widths[$1] }) else { break }
@@ -75,24 +83,40 @@ struct Table: Sendable {
     return widths
   }
 
-  private func fitted(_ text: String, to width: Int, in column: Column) -> String {
-    guard column.isFlexible else { return text }
-    return column.keepsEnd
-      ? DisplayText.shortened(text, to: width) : DisplayText.truncated(text, to: width)
+  /// The text and the details of a cell, cut to a column.
+  private func fitted(_ cell: Cell, to width: Int, in column: Column) -> (text: String, details: String) {
+    guard column.isFlexible, cell.width > width else { return (cell.text, cell.details) }
+    let rest = width - DisplayText.width(cell.text) - Self.gap
+    if !cell.details.isEmpty, rest >= Self.flexibleWidthMin {
+      return (cell.text, DisplayText.truncated(cell.details, to: rest))
+    }
+    let text =
+      column.keepsEnd
+      ? DisplayText.shortened(cell.text, to: width) : DisplayText.truncated(cell.text, to: width)
+    return (text, "")
   }
 
   private func line(_ cells: [Cell], widths: [Int], style: Style) -> String {
     var result = ""
     // Spaces wait until something follows them: no line ends in one.
     var spaces = 0
-    for (index, cell) in cells.enumerated() {
-      if index > 0 { spaces += Self.gap }
-      let text = fitted(cell.text, to: widths[index], in: columns[index])
-      let padding = max(0, widths[index] - DisplayText.width(text))
+    var isFirst = true
+    // A column that is empty from top to bottom takes no room.
+    for (index, cell) in cells.enumerated() where widths[index] > 0 {
+      if !isFirst { spaces += Self.gap }
+      isFirst = false
+      let (text, details) = fitted(cell, to: widths[index], in: columns[index])
+      let used =
+        DisplayText.width(text) + (details.isEmpty ? 0 : Self.gap + DisplayText.width(details))
+      let padding = max(0, widths[index] - used)
       let isRight = columns[index].alignment == .right
       if isRight { spaces += padding }
       if !text.isEmpty {
         result += String(repeating: " ", count: spaces) + (cell.role.map { style($0, text) } ?? text)
+        spaces = 0
+      }
+      if !details.isEmpty {
+        result += String(repeating: " ", count: spaces + Self.gap) + style(.faint, details)
         spaces = 0
       }
       if !isRight { spaces += padding }
