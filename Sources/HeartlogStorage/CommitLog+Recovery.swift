@@ -9,7 +9,8 @@ extension CommitLog {
   /// Whatever changes a file raises the generation first: should this process die in the middle, the next
   /// holder looks at the files, whatever it knew.
   func takeOver() throws(StorageError) {
-    if let corrupt = ends.sorted(by: { $0.key < $1.key }).map(\.value).first(where: { $0.verdict == .corrupt }) {
+    if let corrupt = ends.sorted(by: { $0.key < $1.key }).map(\.value).first(where: { $0.verdict == .corrupt }
+    ) {
       throw StorageError(
         .corrupt, "the store is read-only because it is damaged: \(corrupt.error.reason)",
         file: corrupt.error.file, offset: corrupt.error.offset, commits: corrupt.error.commits)
@@ -101,7 +102,8 @@ extension CommitLog {
     }
     let offset = cursor.offset
     let taken = try onFiles { () throws(FileError) in
-      let file = try writer?.file === cursor.file ? cursor.file : directory.fileSystem.open(cursor.path, .readWrite)
+      let file =
+        try writer?.file === cursor.file ? cursor.file : directory.fileSystem.open(cursor.path, .readWrite)
       return SegmentWriter(
         file: file, path: cursor.path, header: cursor.header, offset: offset,
         durableOffset: isRecorded ? min(page.durableBytes, offset) : UInt64(SegmentHeader.byteCount),

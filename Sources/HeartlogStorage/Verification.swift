@@ -69,7 +69,8 @@ public enum Verification {
         // A tail that is being written looks torn: look again, until nothing changes or the place is the same.
         let later = lock.page()
         let error = finding.error
-        if later.generation == page.generation || (before?.file == error.file && before?.offset == error.offset)
+        if later.generation == page.generation
+          || (before?.file == error.file && before?.offset == error.offset)
         {
           return (stream, finding)
         }
