@@ -1,0 +1,130 @@
+"""The worked examples of docs/format.md, read from the page, decoded, encoded again, and compared with what it says."""
+
+import re
+import struct
+
+from format_decoder import (
+    ADDED, HAS_DATE, HAS_FIELDS, TOGGLED_OFF, Bytes, Commit, Event, Malformed, Secret, read_block, read_doubles,
+    read_ints, read_kinds, read_row, read_strings)
+from format_encoder import (
+    encoded_block, encoded_doubles, encoded_event, encoded_ints, encoded_kinds, encoded_row, encoded_strings)
+from format_hashes import Tree, leaf, leaf_hash, run_salt, run_secret, salt, sha256
+
+EXAMPLE = re.compile(r"^```hex (\S+)\n(.*?)^```$", re.M | re.S)
+REPLICA = bytes.fromhex("00112233445566778899aabbccddeeff")
+OTHER_REPLICA = bytes.fromhex("ffeeddccbbaa99887766554433221100")
+SECRET = bytes(range(32))
+MILLISECONDS = 1_772_438_400_000
+ROW = Commit(REPLICA, 7, (MILLISECONDS + 123 << 16) + 2, MILLISECONDS + 120, 300, "cli", [(OTHER_REPLICA, 41)], [], [
+    Event(ADDED | HAS_DATE | HAS_FIELDS, "papers", "2403.01234v2", 1_709_640_000_000,
+          [("@note", 0, None), ("pages", 3, 17), ("title", 5, "Logs")]),
+    Event(TOGGLED_OFF, "cities", "urn:ngsi-ld:Zürich")])
+BLOCK = [
+    Commit(REPLICA, 1, MILLISECONDS << 16, MILLISECONDS, 1, "cli", [], [], [
+        Event(16, "papers", "2403.01234v2", None, [("title", 5, "Logs")])]),
+    Commit(REPLICA, 2, MILLISECONDS + 60_000 << 16, MILLISECONDS + 60_000, 2, "cli", [], [], [
+        Event(TOGGLED_OFF, "papers", "2403.01234v2")]),
+    Commit(REPLICA, 3, (MILLISECONDS + 60_000 << 16) + 1, MILLISECONDS + 59_999, 3, "cli", [], [], [
+        Event(20, "books", "1", None, [("currentPosition", 128 + 4, 0.25)])])]
+
+
+def joined(lines):
+    return b"".join(data for data, _ in lines)
+
+
+def integers(comment):
+    return [int(number) for number in re.findall(r"-?\d+", comment)]
+
+
+def doubles(comment):
+    return [float(number.replace("10^", "1e")) for number in re.findall(r"10\^-?\d+|-?\d+\.\d+", comment)]
+
+
+def strings(comment):
+    return re.findall('"(.*?)"', comment)
+
+
+def check_payloads(read, encode, values_of):
+    """Lines that are each a payload, with `NAME: VALUES` or the values beside it."""
+    def run(lines):
+        for data, comment in lines:
+            values = values_of(comment.partition(": ")[2] or comment)
+            assert values, comment
+            source = Bytes(data)
+            assert list(read(source, len(values))) == values, comment
+            source.end()
+            assert encode(values) == data, comment
+    return run
+
+
+def check_row(lines):
+    assert read_row(joined(lines), REPLICA, 7) == ROW
+    assert encoded_row(ROW) == joined(lines)
+
+
+def check_block(lines):
+    block = read_block(joined(lines), REPLICA, 1, 3)
+    assert block.commits == BLOCK and block.heads == [] and block.secrets == [Secret(1, SECRET)]
+    assert encoded_block(block) == joined(lines)
+
+
+def check_salts(lines):
+    assert [data for data, _ in lines] == [salt([Secret(1, SECRET)], 7, place) for place in (0, 1)]
+    assert run_salt(run_secret(SECRET, 0), 7, 1) == lines[1][0]
+
+
+def hashes():
+    return [sha256(salt([Secret(1, SECRET)], 7, place), encoded_event(event)) for place, event in enumerate(ROW.events)]
+
+
+def equals(value_of):
+    def run(lines):
+        assert joined(lines) == value_of()
+    return run
+
+
+def leaf_hashes():
+    return [leaf_hash(commit, [Secret(1, SECRET)]) for commit in BLOCK]
+
+
+def root():
+    tree = Tree()
+    for node in leaf_hashes():
+        tree.append(node)
+    return tree.root
+
+
+CHECKS = {
+    "row": check_row,
+    "block": check_block,
+    "ints": check_payloads(read_ints, encoded_ints, integers),
+    "strings": check_payloads(read_strings, encoded_strings, strings),
+    "doubles": check_payloads(read_doubles, encoded_doubles, doubles),
+    "kinds": check_payloads(read_kinds, encoded_kinds, integers),
+    "run-secret": equals(lambda: run_secret(SECRET, 0)),
+    "salts": check_salts,
+    "event-hashes": equals(lambda: b"".join(hashes())),
+    "leaf": equals(lambda: leaf(ROW, hashes())),
+    "leaf-hash": equals(lambda: leaf_hash(ROW, [Secret(1, SECRET)])),
+    "leaf-hashes": equals(lambda: b"".join(leaf_hashes())),
+    "root": equals(root),
+}
+
+
+def check(page):
+    """The failures, and the names of the examples that nothing here checks."""
+    failures, unknown, found = [], [], set()
+    for name, body in EXAMPLE.findall(page):
+        found.add(name)
+        lines = []
+        for line in body.splitlines():
+            digits, _, comment = line.partition(";")
+            lines.append((bytes.fromhex(digits), comment.replace("\N{MINUS SIGN}", "-").strip()))
+        if name not in CHECKS:
+            unknown.append(name)
+            continue
+        try:
+            CHECKS[name](lines)
+        except (AssertionError, Malformed, ValueError, struct.error) as problem:
+            failures.append(f"the example {name} is not what it says: {problem}")
+    return failures + [f"there is no example {name}" for name in sorted(CHECKS.keys() - found)], unknown
