@@ -150,6 +150,19 @@ extension CommitLog {
     lock.update { $0.durableBytes = durable }
   }
 
+  /// Keeps the line from being written while `body` runs outside the monitor: so a test makes one batch.
+  func withLineHeld<R>(_ body: () throws -> R) throws -> R {
+    monitor.enter()
+    defer { monitor.leave() }
+    while isBusy { monitor.wait() }
+    isBusy = true
+    defer {
+      isBusy = false
+      monitor.notifyAll()
+    }
+    return try monitor.outside { Result { try body() } }.get()
+  }
+
   private func didWrite(_ commits: ArraySlice<Commit>) {
     guard let writer else { preconditionFailure("a batch was written to a segment") }
     let own = ownReader

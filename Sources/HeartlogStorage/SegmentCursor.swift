@@ -137,20 +137,35 @@ final class SegmentCursor {
     forget()
     var aftermath = Aftermath()
     offset = (start + 8) / 8 * 8
-    while true {
-      let available = try fill(FrameHeader.byteCount)
-      guard available >= FrameHeader.byteCount else { return aftermath }
-      let start = Int(offset - windowOffset)
-      let candidate = window.withUnsafeBytes {
-        FrameHeader.decode($0.part(start, FrameHeader.byteCount), at: offset, of: header.id)
-      }
-      if candidate != nil, case .frame(let frame) = try look() {
+    while try fill(FrameHeader.byteCount) >= FrameHeader.byteCount {
+      guard let candidate = nextHeader() else { continue }
+      offset = candidate
+      if case .frame(let frame) = try look() {
         aftermath.namedDurable = max(aftermath.namedDurable, UInt64(frame.durableOffset))
         if aftermath.firstCommit == nil { aftermath.firstCommit = frame.firstCommit }
         offset += frame.frameBytes
       } else {
         offset += UInt64(FrameHeader.alignment)
       }
+    }
+    return aftermath
+  }
+
+  /// The next valid frame header in the window; where there is none, moves to where the window cannot tell.
+  private func nextHeader() -> UInt64? {
+    window.withUnsafeBytes { bytes in
+      var place = Int(offset - windowOffset)
+      while place + FrameHeader.byteCount <= bytes.count {
+        let at = windowOffset + UInt64(place)
+        if bytes[place] != 0,
+          FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id) != nil
+        {
+          return at
+        }
+        place += FrameHeader.alignment
+      }
+      offset = windowOffset + UInt64(place)
+      return nil
     }
   }
 }

@@ -81,7 +81,7 @@ final class SegmentWriter {
     }
     if end > fileBytes {
       let target = (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes
-      buffer.append(contentsOf: repeatElement(0, count: Int(target - end)))
+      buffer.append(contentsOf: [UInt8](repeating: 0, count: Int(target - end)))
     }
     do {
       try file.write(buffer, at: offset)

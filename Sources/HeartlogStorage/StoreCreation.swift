@@ -30,6 +30,8 @@ extension CommitLog {
         try fileSystem.createDirectory(directory.replicasPath)
       }
       for name in leftovers { try fileSystem.remove("\(path)/\(name)") }
+      // The identity comes last: where it is, the rest is.
+      try fileSystem.synchronizeDirectory(path)
     }
     var generator = options.generator
     let identity = StoreIdentity(

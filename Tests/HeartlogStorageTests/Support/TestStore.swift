@@ -1,7 +1,16 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 import HeartlogEvents
 import HeartlogFiles
-import HeartlogStorage
+import Synchronization
 import Testing
+
+@testable import HeartlogStorage
 
 /// A store at a place where it can be opened several times.
 struct TestStore {
@@ -107,5 +116,28 @@ func storageFailure(_ body: () throws -> Void) -> StorageError? {
     return nil
   } catch {
     return error as? StorageError ?? StorageError(.misuse, "another error: \(error)")
+  }
+}
+
+extension OpenStore {
+  /// Durable commits of several threads that come as one batch: in line before the first one's turn.
+  func writeTogether(_ indices: Range<Int>, bytes: Int = 12) throws -> [Commit] {
+    let before = sink.now.staged.count
+    let results = Mutex<[Result<Commit, any Error>]>([])
+    try log.withLineHeld {
+      let threads = indices.map { index in
+        let ready = sink.now.staged.count
+        let thread = TestThread {
+          let result = Result { try self.write(index, bytes: bytes) }
+          results.withLock { $0.append(result) }
+        }
+        // In order: the next one starts when this one stands in line.
+        while sink.now.staged.count == ready { sched_yield() }
+        return thread
+      }
+      precondition(sink.now.staged.count == before + indices.count)
+      return threads
+    }.forEach { $0.join() }
+    return try results.withLock { try $0.map { try $0.get() } }.sorted { $0.number < $1.number }
   }
 }

@@ -1,0 +1,179 @@
+import HeartlogEvents
+import HeartlogFiles
+import HeartlogStorage
+import Testing
+
+@Suite("The power goes at every moment")
+struct CrashTests {
+  private static let small = TestStore.options(segmentBytesMax: 5_000)
+
+  @Test("while a store is created")
+  func creation() throws {
+    let files = MemoryFileSystem(root: "/store")
+    files.startJournal()
+    let store = TestStore(files: files, path: "/store")
+    try store.create()
+    var check = CrashCheck(files)
+    check.createdAt = files.crashPoints
+    try check.run()
+  }
+
+  @Test("while the first commits are written")
+  func firstCommits() throws {
+    let (store, files) = try TestStore.inMemory()
+    files.startJournal()
+    var check = CrashCheck(files)
+    let open = try store.open()
+    for index in 0..<3 { check.acknowledge([try open.write(index, bytes: 700)]) }
+    try check.run()
+  }
+
+  @Test("while 64 commits are written as one batch")
+  func batch() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let first = try open.write(0)
+    files.startJournal()
+    var check = CrashCheck(files, before: [first])
+    // One write, and so one batch: the others stand in line while the first one's turn comes.
+    let commits = try open.writeTogether(1..<65, bytes: 150)
+    check.acknowledge(commits)
+    #expect(files.crashPoints == 2)
+    try check.run()
+  }
+
+  @Test("while buffered commits are written and flushed")
+  func buffered() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let first = try open.write(0)
+    files.startJournal()
+    var check = CrashCheck(files, before: [first])
+    var commits: [Commit] = []
+    for round in 0..<2 {
+      for index in 0..<5 {
+        let commit = try open.write(1 + round * 5 + index, .buffered, bytes: 400)
+        commits.append(commit)
+        check.attempted[commit.number] = commit
+      }
+      try open.log.flush()
+      check.acknowledge(commits)
+      commits = []
+    }
+    try check.run(limit: 200)
+  }
+
+  @Test("while segments rotate, with buffered commits behind")
+  func rotation() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open(Self.small)
+    let first = try open.write(0)
+    files.startJournal()
+    var check = CrashCheck(files, before: [first])
+    var unflushed: [Commit] = []
+    for index in 1..<9 {
+      let commit = try open.write(index, index % 3 == 0 ? .durable : .buffered, bytes: 600)
+      check.attempted[commit.number] = commit
+      unflushed.append(commit)
+      if index % 3 == 0 {
+        check.acknowledge(unflushed)
+        unflushed = []
+      }
+    }
+    #expect(try store.names(of: open.replica).count > 3)
+    try check.run(limit: 100)
+  }
+
+  @Test("while the tail is sealed")
+  func sealing() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let commits = try (0..<20).map { try open.write($0) }
+    files.startJournal()
+    var check = CrashCheck(files, before: commits)
+    #expect(try open.log.seal().sealedFiles == 1)
+    check.acknowledge([try open.write(20)])
+    try check.run()
+  }
+
+  @Test("while sealed and open neighbours are joined, and while these are joined again")
+  func joining() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open(Self.small)
+    var commits = try (0..<4).map { try open.write($0, bytes: 400) }
+    _ = try open.log.seal()
+    commits += try (4..<9).map { try open.write($0, bytes: 400) }
+    #expect(try store.names(of: open.replica).count == 4)
+    files.startJournal()
+    var check = CrashCheck(files, before: commits)
+    #expect(try open.log.seal().replacedFiles == 4)
+    check.acknowledge([try open.write(9)])
+    #expect(try open.log.seal().replacedFiles == 2)
+    try check.run()
+  }
+
+  @Test("while a torn tail is cut")
+  func cut() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let commits = try (0..<3).map { try open.write($0, bytes: 900) }
+    open.log.close()
+    let path = "/store/replicas/\(open.replica)/0000000000000001.open"
+    var bytes = try files.contents(of: path)
+    let end = bytes.lastIndex { $0 != 0 } ?? 0
+    for offset in end + 1_000..<end + 5_000 { bytes[offset] = UInt8(truncatingIfNeeded: offset) | 1 }
+    try files.replaceContents(of: path, with: bytes)
+    files.startJournal()
+    var check = CrashCheck(files, before: commits)
+    check.acknowledge([try store.open().write(3)])
+    #expect(try store.names(of: open.replica).contains { $0.contains(".cut-") })
+    try check.run()
+  }
+
+  @Test("after an fsync that failed, and while its segment is replaced")
+  func suspect() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let commits = try (0..<3).map { try open.write($0, bytes: 300) }
+    files.startJournal()
+    var check = CrashCheck(files, before: commits)
+    files.failNext(.synchronizeData, code: 5)
+    var attempted: Commit?
+    let error = storageFailure { attempted = try open.write(3, bytes: 300) }
+    #expect(error?.code == .outcomeUnknown && attempted == nil)
+    open.log.close()
+    let second = try store.open()
+    let last = try second.write(4)
+    for commit in second.sink.commits { check.attempted[commit.number] = commit }
+    #expect(second.sink.commits.count == 5)
+    check.acknowledged.append((files.crashPoints, second.sink.commits[3]))
+    check.acknowledged.append((files.crashPoints, last))
+    try check.run()
+  }
+
+  @Test("while a copied store becomes a new replica")
+  func newReplica() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let commits = try (0..<3).map { try open.write($0) }
+    open.log.close()
+    files.machineID = Array("another".utf8)
+    files.startJournal()
+    let renewed = try store.open()
+    let written = try renewed.write(3)
+    let end = files.crashPoints
+    for point in 0...end {
+      for state in files.crashStates(after: point, sectorBytes: 512, limit: 100, seed: 5) {
+        let copy = TestStore(files: state, path: "/store")
+        let writer = try copy.open(TestStore.options(seed: 50))
+        let last = try writer.write(4)
+        #expect(last.replica != open.replica)
+        let read = try copy.read()
+        #expect(read.findings.isEmpty && writer.log.findings.isEmpty)
+        #expect(Array(read.commits.filter { $0.replica == open.replica }) == commits)
+        #expect(point < end || read.commits.contains(written))
+        expectNoGap(read.commits)
+      }
+    }
+  }
+}
