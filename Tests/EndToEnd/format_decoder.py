@@ -142,14 +142,15 @@ def checked_name(name, most):
 
 def number_text(value):
     """A number as ECMAScript writes it."""
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
+    if value == 0:
+        return "0"
     sign, digits, exponent = re.fullmatch(r"(-?)([\d.]+)(?:e([+-]\d+))?", repr(value)).groups()
     whole, _, fraction = digits.partition(".")
-    point = len(whole) + int(exponent or 0)
-    digits = (whole + fraction).rstrip("0")
-    point -= len(digits) - len(digits.lstrip("0"))
-    digits = digits.lstrip("0")
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))  # the value is 0.DIGITS × 10^point
+    digits = digits.rstrip("0")
+    if len(digits) <= point <= 21:
+        return sign + digits.ljust(point, "0")
     if 0 < point <= 21:
         return sign + digits[:point] + "." + digits[point:]
     if -6 < point <= 0:
@@ -185,8 +186,10 @@ def checked_json(text):
         return dict(pairs)
 
     def real(digits):
-        require(abs(float(digits)) != float("inf"), "JSON has a number past all doubles")
-        return float(digits)
+        value = float(digits)
+        require(value - value == 0, "JSON has a number past all doubles")
+        require(not 1 << 53 < abs(value) < 1 << 63 and value != -(1 << 63), "JSON has an integer past 2^53")
+        return value
 
     try:
         value = json.loads(text, object_pairs_hook=members, parse_int=real, parse_float=real)
@@ -435,7 +438,9 @@ def read_doubles(source, count):
     require(encoding == 1, "a column of doubles has an encoding that is not known")
     exponent = source.u8()
     require(1 <= exponent <= 17, "a column of doubles has an exponent that cannot be")
-    return [checked_double(float(m) / 10.0**exponent) for m in read_ints(source, count)]
+    integers = read_ints(source, count)
+    require(all(abs(m) <= 1 << 53 for m in integers), "a decimal fraction has more than 53 bits")
+    return [checked_double(float(m) / 10.0**exponent) for m in integers]
 
 
 def read_kinds(source, count):

@@ -96,17 +96,15 @@ def packed_bits(fields):
     return bytes(data + pending.to_bytes((count + 7) // 8, "little"))
 
 
-def rice(values, smallest, k):
-    def codes():
-        for u in values:
-            quotient = u >> k
-            if quotient < 24:
-                yield (1 << quotient) - 1, quotient + 1
-                yield u & (1 << k) - 1, k
-            else:
-                yield (1 << 24) - 1, 24
-                yield u, 64
-    return b"\3" + zigzag(smallest) + bytes([k]) + packed_bits(codes())
+def rice(distances, k):
+    for u in distances:
+        quotient = u >> k
+        if quotient < 24:
+            yield (1 << quotient) - 1, quotient + 1
+            yield u & (1 << k) - 1, k
+        else:
+            yield (1 << 24) - 1, 24
+            yield u, 64
 
 
 def encoded_ints(values):
@@ -119,7 +117,8 @@ def encoded_ints(values):
     packed = b"\2" + zigzag(smallest) + bytes([width]) + packed_bits((u, width) for u in distances)
     bits = (sum(distances) // len(values)).bit_length()
     ks = sorted({min(max(bits - less, 0), 56) for less in (0, 1, 2)})
-    best_rice = min((rice(distances, smallest, k) for k in ks), key=len)  # of equals `min` takes the first
+    best = min(ks, key=lambda k: sum(width for _, width in rice(distances, k)))  # of equals `min` takes the first
+    by_quotient = b"\3" + zigzag(smallest) + bytes([best]) + packed_bits(rice(distances, best))
     length_width = width.bit_length()
 
     def sized():
@@ -130,7 +129,7 @@ def encoded_ints(values):
                 yield u & (1 << length - 1) - 1, length - 1
 
     by_size = b"\4" + zigzag(smallest) + bytes([length_width]) + packed_bits(sized())
-    return min((plain, packed, best_rice, by_size), key=len)
+    return min((plain, packed, by_quotient, by_size), key=len)
 
 
 def encoded_strings(texts, is_nested=False):
