@@ -386,8 +386,13 @@ def event_line(commit, place, event):
         ("time", date_text(commit.wall)), ("stamp", "%016x" % commit.stamp)]
     if event.has_item:
         parts += [("library", event.library), ("item", event.item)]
-    names = {ADDED: "added", REMOVED: "removed", CHANGED: "changed", WITHHELD: "withheld", LATER: "later"}
-    parts.append(("action", names.get(event.action, "toggled")))
+    names = {ADDED: "added", REMOVED: "removed", CHANGED: "changed"}
+    if event.action == WITHHELD:
+        parts += [("withheld", event.hash.hex())]
+    elif event.action == LATER:
+        parts += [("unknownKind", event.later[0]), ("bytes", event.later[1].hex())]
+    else:
+        parts.append(("action", names.get(event.action, "toggled")))
     if event.action in (ADDED, REMOVED, TOGGLED_ON, TOGGLED_OFF):
         parts.append(("isFavorite", event.action in (ADDED, TOGGLED_ON)))
     if event.head & HAS_DATE:
@@ -396,13 +401,18 @@ def event_line(commit, place, event):
     if event.head & HAS_FIELDS:
         values = (json_text(name) + ":" + value_text(byte & 63, value) for name, byte, value in event.fields)
         lines.append('"fields":{' + ",".join(values) + "}")
+    if event.members:
+        members = ('{"tag":%d,"bytes":"%s"}' % (tag, data.hex()) for tag, data in event.members)
+        lines.append('"members":[' + ",".join(members) + "]")
     if commit.origin:
         lines.append('"origin":' + json_text(commit.origin))
     return "{" + ",".join(lines) + "}"
 
 
 def value_text(tag, value):
-    return value if tag == 6 else json_text(value.hex() if tag > 6 else value)
+    if tag > 6:
+        return '{"unknownTag":%d,"unknownBytes":"%s"}' % (tag, value.hex())
+    return value if tag == 6 else json_text(value)
 
 
 def main():
