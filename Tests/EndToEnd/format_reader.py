@@ -5,7 +5,7 @@
     format_reader.py STORE --events             every event, as `heartlog log --json` prints them
     format_reader.py --vectors docs/format.md   the worked examples of that page
 
-It reads files and nothing else: no lock, no lock page. Exit code 65 where something is malformed.
+It takes no lock and changes nothing. Exit code 65 where something is damaged; a torn tail is not.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import format_vectors
 from format_decoder import (
     ADDED, CHANGED, HAS_DATE, HAS_FIELDS, LATER, NUMBER_MAX, REMOVED, ROW_BYTES_MAX, TOGGLED_OFF, TOGGLED_ON, WITHHELD,
-    Bytes, Malformed, Secret, date_text, decoded, decompressed, json_text, read_block, read_row, require)
+    Bytes, Malformed, Newer, Secret, date_text, decoded, decompressed, json_text, read_block, read_row, require)
 from format_hashes import Tree, leaf_hash, sha256
 
 HEADER_BYTES, COPY_BYTES, FRAME_HEADER_BYTES = 4096, 2048, 40
@@ -44,7 +44,8 @@ def read_store(path):
     data = path.read_bytes()
     lines = decoded(data).split("\n")
     require(lines[0].startswith("heartlog "), "no store")
-    require(lines[0] == "heartlog 1", "made by a newer Heartlog")
+    if lines[0] != "heartlog 1":
+        raise Newer
     keys = [line.partition(" ")[0] for line in lines]
     require(keys[1:6] == ["replica", "name", "machine", "inode", "birth"], "`store` is malformed")
     require(lines.pop() == "" and len(lines) > 6 and keys[len(lines) - 1] == "checksum", "`store` has no checksum")
@@ -78,8 +79,7 @@ class Segment:
     secrets: list = field(default_factory=list)
     blocks: list = field(default_factory=list)
     rows: list = field(default_factory=list)  # (commit, its row's bytes)
-    bad_offset: int | None = None
-    problem: str = ""
+    problem: dict | None = None
 
     @property
     def last(self):
@@ -103,9 +103,12 @@ def read_header(path, data):
     copy = Bytes(good_copy(data))
     segment = Segment(path)
     require(copy.take(8) == b"\x89HLOG\r\n\x1a", "no segment")
-    require(copy.number("H") == 1, "made by a newer Heartlog")
-    kind, name_length, zero = copy.u8(), copy.u8(), copy.number("I")
-    require(kind in (1, 2) and name_length <= 127 and zero == 0, "a segment's header is malformed")
+    version = copy.number("H")
+    if version > 1:
+        raise Newer
+    require(version == 1, "a segment's format version cannot be")
+    kind, name_length, _ = copy.u8(), copy.u8(), copy.number("I")
+    require(kind in (1, 2) and name_length <= 127, "a segment's header is malformed")
     segment.is_sealed = kind == 2
     segment.identity, segment.replica = copy.take(16), copy.take(16)
     segment.first, segment.sequence = copy.number("Q"), copy.number("Q")
@@ -119,10 +122,8 @@ def read_header(path, data):
             "a segment's tree size is malformed")
     roots = segment.tree_size.bit_count()
     segment.frontier = [copy.take(32) for _ in range(roots)]
-    require(copy.take(32 * (53 - roots)).count(0) == 32 * (53 - roots), "bytes after a frontier are not zero")
-    name = copy.take(128)
-    segment.name = decoded(name[:name_length])
-    require(not any(name[name_length:]) and not any(copy.take(88)), "a segment's header has bytes that are not zero")
+    copy.take(32 * (53 - roots))
+    segment.name = decoded(copy.take(128)[:name_length])
     return segment
 
 
@@ -140,7 +141,8 @@ def read_segment(path):
         try:
             offset = read_frame(segment, data, offset)
         except Malformed as problem:
-            segment.bad_offset, segment.problem = offset, str(problem)
+            segment.problem = {
+                "file": path.name, "offset": offset, "problem": str(problem), "verdict": verdict(segment, data, offset)}
             return segment
     if segment.is_sealed:
         counts = len(segment.commits), sum(len(commit.events) for commit in segment.commits), len(data)
@@ -148,11 +150,39 @@ def read_segment(path):
     return segment
 
 
+def verdict(segment, data, bad):
+    """On the bytes from `bad` on, if this is a stream's last segment."""
+    if segment.is_sealed:
+        return "corrupt"
+    named = []
+    for offset in range(bad + -bad % 8, len(data) - FRAME_HEADER_BYTES + 1, 8):
+        header = data[offset:offset + FRAME_HEADER_BYTES]
+        length, durable, body_sum, header_sum = struct.unpack_from("<4xI12xIQQ", header)
+        start = offset + FRAME_HEADER_BYTES
+        if offset > bad and header_sum == xxh3(header[:32], segment.base + offset) and start + length <= len(data) \
+                and body_sum == xxh3(data[start:start + length], segment.base + start):
+            named.append(durable)
+    if max(named, default=0) > bad:
+        return "corrupt"
+    if recorded_length(segment) > bad:
+        return "corrupt" if named else "lost"
+    return "torn"
+
+
+def recorded_length(segment):
+    """The durable length in the lock page, if the page names this segment."""
+    lock = segment.path.parent.parent.parent / "lock"
+    page = lock.read_bytes()[:4096] if lock.exists() else b""
+    if len(page) < 48 or page[16:32] != segment.identity:
+        return 0
+    return int.from_bytes(page[40:48], sys.byteorder)
+
+
 def read_frame(segment, data, offset):
     """Adds the commits of the frame at `offset`; answers with the offset after it."""
     header = data[offset:offset + FRAME_HEADER_BYTES]
     require(len(header) == FRAME_HEADER_BYTES, "a frame's header is cut")
-    kind, flags, zero, length, first, count, durable, body_sum, header_sum = struct.unpack("<BBHIQIIQQ", header)
+    kind, flags, zero, length, first, count, _, body_sum, header_sum = struct.unpack("<BBHIQIIQQ", header)
     require(header_sum == xxh3(header[:32], segment.base + offset), "the checksum of a frame's header is wrong")
     require(kind >= 1 and flags <= 1 and zero == 0, "a frame's header is malformed")
     start = offset + FRAME_HEADER_BYTES
@@ -160,7 +190,6 @@ def read_frame(segment, data, offset):
     require(len(body) == length, "a frame's body is cut")
     require(body_sum == xxh3(body, segment.base + start), "the checksum of a frame's body is wrong")
     require(after <= len(data) and not any(data[start + length:after]), "a frame's padding is not zero")
-    require(durable == 0 if segment.is_sealed else durable <= offset, "a frame names a durable offset beyond itself")
     require(first == segment.last + 1, "a frame's first commit does not follow")
     if flags & 1:
         require(length >= 4, "a compressed body is cut")
@@ -229,6 +258,9 @@ def read_stream(folder):
         found = SEGMENT_NAME.fullmatch(path.name)
         if found:
             candidates.append((int(found[1]), PRECEDENCE.index(found[2]), path))
+    def damaged(path, sentence):
+        stream.problems.append({"file": path.name, "offset": 0, "problem": sentence, "verdict": "corrupt"})
+
     before = None
     for first, _, path in sorted(candidates):
         if before is not None and first == before.first:
@@ -236,19 +268,20 @@ def read_stream(folder):
         try:
             segment = read_segment(path)
         except Malformed as problem:
-            stream.problems.append({"file": path.name, "offset": 0, "problem": str(problem)})
+            damaged(path, str(problem))
             break
-        if before is not None and first <= before.last:
-            if segment.last <= before.last:
-                continue  # a leftover of sealing
+        if before is not None and first <= before.last and segment.last <= before.last:
+            continue  # a leftover of sealing
         if first != (before.last + 1 if before else 1):
-            stream.problems.append({"file": path.name, "offset": 0, "problem": "a segment does not follow"})
+            damaged(path, "a segment does not follow")
+            break
+        if before is not None and before.problem:
+            before.problem["verdict"] = "corrupt"  # only a stream's last segment can be torn
             break
         stream.segments.append(segment)
         before = segment
         if segment.problem:
-            stream.problems.append({"file": path.name, "offset": segment.bad_offset, "problem": segment.problem})
-            break
+            stream.problems.append(segment.problem)
     check_stream(stream)
     return stream
 
@@ -267,6 +300,7 @@ def check_stream(stream):
                 if commit.number in blocks:
                     block = blocks[commit.number]
                     require(dict(block.heads) == heads, "a block's heads are not those in force")
+                require(all(heads.get(replica, 0) < number for replica, number in commit.heads), "a head does not rise")
                 heads |= dict(commit.heads)
                 stream.leaf_hashes.append(leaf_hash(commit, segment.secrets))
                 tree.append(stream.leaf_hashes[-1])
@@ -275,7 +309,8 @@ def check_stream(stream):
                 expected, stamp = commit.sequence + len(commit.events), commit.stamp
             require(frontiers.get(segment.tree_size) == segment.frontier, "a frontier is not that of the commits before")
         except Malformed as problem:
-            stream.problems.append({"file": segment.path.name, "offset": 0, "problem": str(problem)})
+            stream.problems.append(
+                {"file": segment.path.name, "offset": 0, "problem": str(problem), "verdict": "corrupt"})
         stream.name = segment.name
     stream.root = tree.root.hex()
 
@@ -365,6 +400,10 @@ class Store:
         return [problem for stream in self.streams for problem in stream.problems]
 
     @property
+    def is_damaged(self):
+        return any(problem["verdict"] != "torn" for problem in self.problems)
+
+    @property
     def summary(self):
         return {
             "replica": self.replica, "name": self.name,
@@ -432,6 +471,8 @@ def main():
         parser.error("which store?")
     try:
         store = Store(options.store)
+    except Newer:
+        sys.exit(f"{options.store}: made by a newer Heartlog")
     except (Malformed, OSError) as problem:
         sys.exit(f"{options.store}: {problem}")
     if options.events:
@@ -439,7 +480,7 @@ def main():
             print(line)
     else:
         print(json.dumps(store.summary, ensure_ascii=False, indent=2))
-    sys.exit(65 if store.problems else 0)
+    sys.exit(65 if store.is_damaged else 0)
 
 
 if __name__ == "__main__":
