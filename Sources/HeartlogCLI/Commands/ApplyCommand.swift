@@ -91,7 +91,7 @@ struct ApplyCommand: Command {
 
   /// What is wrong with a line, with its number.
   private static func located(_ error: any Error, line: Int) -> any Error {
-    let hint = "Nothing of this line was applied; what came before it is in the store."
+    let hint = "Neither this line nor the commit it was to join is written; what came before is in the store."
     switch error {
     case let error as MalformedError:
       return CommandError(.badInput, error.reason, at: "line \(line)", hint: hint)
