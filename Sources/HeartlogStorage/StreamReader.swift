@@ -68,7 +68,13 @@ final class StreamReader {
       case .end:
         if let problem = checkTotals(cursor) { return .end(stop(problem, cursor)) }
         if try goOn(from: cursor) { continue }
-        return .end(lostTail(page, cursor) ?? lostSegment(page) ?? .whole)
+        if let lost = lostTail(page, cursor) {
+          // The window may be older than the page: what the page knows of must be missing from the file itself.
+          guard case .end = try cursor.look() else { continue }
+          cursor.forget()
+          return .end(lost)
+        }
+        return .end(lostSegment(page) ?? .whole)
       case .malformed(let reason): return .end(stop(reason, cursor))
       case .bad(let reason):
         if let end = try judge(reason, cursor, page) { return .end(end) }
