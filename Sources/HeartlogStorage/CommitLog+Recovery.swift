@@ -252,6 +252,12 @@ extension CommitLog {
     changed.replica = .random(using: &generator)
     changed.place = place
     lock.update { $0.structure &+= 1 }
+    if let tail = ownReader.cursor, ownReader.segment?.state == .open {
+      // The new stream names the old one's last commit: that one must not be lost after it.
+      try onFiles { () throws(FileError) in
+        try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
+      }
+    }
     try directory.replaceFile(
       directory.identityPath, with: changed.encoded(), in: directory.path, suffix: generator.next())
     identity = changed

@@ -1,0 +1,217 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+import HeartlogEvents
+import HeartlogFiles
+import Synchronization
+import Testing
+
+@testable import HeartlogStorage
+
+@Suite("Operations fail")
+struct FaultTests {
+  private static let everyKind: [FaultKind] = FaultKind.allCases
+  /// EIO and ENOSPC, the same on all platforms.
+  private static let inputOutput: Int32 = 5
+  private static let noSpace: Int32 = 28
+
+  @Test("a failed fsync leaves the outcome open, stops writing, and loses nothing acknowledged")
+  func failedSync() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let acknowledged = try (0..<3).map { try open.write($0) }
+    files.failNext(.synchronizeData, code: Self.inputOutput)
+    let errors = Mutex<[StorageError.Code?]>([])
+    var threads: [TestThread] = []
+    try open.log.withLineHeld {
+      for index in 3..<6 {
+        let staged = open.sink.now.staged.count
+        threads.append(
+          TestThread {
+            let code = storageFailure { try open.write(index) }?.code
+            errors.withLock { $0.append(code) }
+          })
+        while open.sink.now.staged.count == staged { sched_yield() }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(errors.withLock { $0 } == [.outcomeUnknown, .outcomeUnknown, .outcomeUnknown])
+    #expect(open.sink.now.discards == 1 && open.sink.commits == acknowledged)
+    #expect(try store.names(of: open.replica) == ["0000000000000001.suspect"])
+    #expect(storageFailure { try open.write(7) }?.code == .outcomeUnknown)
+    #expect(storageFailure { try open.write(7, .buffered) }?.code == .outcomeUnknown)
+    #expect(storageFailure { try open.log.flush() }?.code == .outcomeUnknown)
+    // Reading goes on.
+    try open.log.refresh()
+    #expect(Array(open.sink.commits.prefix(3)) == acknowledged)
+    let reader = try store.read()
+    #expect(Array(reader.commits.prefix(3)) == acknowledged && reader.findings.isEmpty)
+    open.log.close()
+
+    let second = try store.open()
+    let last = try second.write(8)
+    #expect(Array(second.sink.commits.prefix(3)) == acknowledged && second.sink.commits.last == last)
+    #expect(try store.names(of: second.replica) == ["0000000000000001.open"])
+    expectNoGap(second.sink.commits)
+    #expect(try store.verify()[0].finding == nil)
+  }
+
+  @Test("another open log replaces the suspect of a failed fsync, and goes on")
+  func suspectOfAnother() throws {
+    let (store, files) = try TestStore.inMemory()
+    let a = try store.open()
+    let b = try store.open()
+    try a.write(0)
+    try b.write(1)
+    try a.write(2)
+    files.failNext(.synchronizeData, code: Self.inputOutput)
+    #expect(storageFailure { try a.write(3) }?.code == .outcomeUnknown)
+    let last = try b.write(4)
+    #expect(last.number.rawValue == 5, "the commit of unknown outcome reappeared")
+    expectNoGap(b.sink.commits)
+    try a.log.refresh()
+    #expect(a.sink.commits == b.sink.commits)
+    #expect(try store.verify()[0].finding == nil)
+  }
+
+  @Test("a failed fsync of a lease is told by the flush")
+  func failedFlush() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    try open.write(0)
+    try open.write(1, .buffered)
+    files.failNext(.synchronizeData, code: Self.inputOutput)
+    #expect(storageFailure { try open.log.flush() }?.code == .outcomeUnknown)
+    #expect(storageFailure { try open.write(2) }?.code == .outcomeUnknown)
+    #expect(try store.read().commits.count == 2)
+  }
+
+  @Test("a full disk takes a write back, wherever it stopped, and the next one succeeds")
+  func fullDisk() throws {
+    for partial in [0, 1, 39, 40, 95, 96, 97, 200, 288] {
+      let (store, files) = try TestStore.inMemory()
+      let open = try store.open()
+      try open.write(0)
+      files.failNext(.write, code: Self.noSpace, partialBytes: partial)
+      #expect(storageFailure { try open.write(1, bytes: 500) }?.code == .diskFull)
+      #expect(open.sink.now.discards == 1 && open.sink.commits.count == 1)
+      #expect(try store.read().findings.isEmpty && store.read().commits.count == 1)
+      let commit = try open.write(2)
+      #expect(commit.number.rawValue == 2)
+      #expect(try store.read().commits == open.sink.commits)
+      #expect(try store.verify()[0].finding == nil)
+      // What was reported as not written does not come back after a crash either.
+      var check = CrashCheck(files, before: [])
+      check.createdAt = files.crashPoints
+      let states = files.crashStates(after: files.crashPoints, sectorBytes: 512, limit: 100, seed: 3)
+      for state in states {
+        #expect(try TestStore(files: state, path: "/store").read().commits == open.sink.commits)
+      }
+    }
+  }
+
+  @Test("a rotation that fails at any of its steps is tried again by the next write")
+  func failedRotation() throws {
+    for kind in [FaultKind.createFile, .write, .synchronizeData, .rename, .synchronizeDirectory] {
+      let (store, files) = try TestStore.inMemory()
+      let open = try store.open(TestStore.options(segmentBytesMax: 4_200))
+      var commits = try (0..<2).map { try open.write($0) }
+      try files.clearTraceAndFail(kind, suffix: nil)
+      let code = storageFailure { try open.write(2) }?.code
+      #expect(code == .inputOutput, "\(kind)")
+      commits += try (3..<6).map { try open.write($0) }
+      #expect(try store.read().commits == commits, "\(kind)")
+      expectNoGap(commits)
+      #expect(try store.verify()[0].finding == nil)
+      #expect(try store.names(of: open.replica).allSatisfy { !$0.contains(".tmp-") })
+    }
+  }
+
+  @Test("whatever single operation fails, a commit is acknowledged and kept, or an error is thrown")
+  func everyOperation() throws {
+    var tried = 0
+    for kind in Self.everyKind {
+      for code in [Self.inputOutput, Self.noSpace] {
+        for skip in 0..<200 {
+          let (didFail, problem) = try runWithFault(kind, after: skip, code: code)
+          #expect(problem == nil, "\(kind), after \(skip), errno \(code)")
+          guard didFail else { break }
+          tried += 1
+        }
+      }
+    }
+    #expect(tried > 100)
+  }
+
+  /// A day of a store with one failure in it. What the store says it has, it must have, at the end and after a crash.
+  private func runWithFault(_ kind: FaultKind, after skip: Int, code: Int32) throws -> (Bool, String?) {
+    let files = MemoryFileSystem(root: "/store")
+    let store = TestStore(files: files, path: "/store")
+    files.failNext(kind, after: skip, code: code, partialBytes: kind == .write ? 50 : nil)
+    var didFail = false
+    func attempt(_ body: () throws -> Void) {
+      if storageFailure(body) != nil { didFail = true }
+    }
+    attempt { try store.create() }
+    if didFail { try store.create() }
+    var acknowledged: [Commit] = []
+    for round in 0..<3 {
+      var opened: OpenStore?
+      attempt { opened = try store.open(TestStore.options(seed: UInt64(round), segmentBytesMax: 4_600)) }
+      guard let open = opened else { continue }
+      for index in 0..<5 {
+        attempt { acknowledged.append(try open.write(round * 10 + index, bytes: 200)) }
+      }
+      if round == 1 { attempt { _ = try open.log.seal() } }
+      attempt { acknowledged.append(try open.write(round * 10 + 8)) }
+      open.log.close()
+      if round == 0 {
+        let tail = try store.names(of: open.replica).filter { $0.hasSuffix(".open") }.last
+        if let tail { try files.tear("/store/replicas/\(open.replica)/\(tail)") }
+      }
+    }
+    files.clearFaults()
+    return (didFail, try Self.problem(store, acknowledged) ?? crashed(files, acknowledged))
+  }
+
+  private func crashed(_ files: MemoryFileSystem, _ acknowledged: [Commit]) throws -> String? {
+    for state in files.crashStates(after: files.crashPoints, sectorBytes: 512, limit: 3, seed: 9) {
+      if let problem = try Self.problem(TestStore(files: state, path: "/store"), acknowledged) {
+        return "after a crash: " + problem
+      }
+    }
+    return nil
+  }
+
+  static func problem(_ store: TestStore, _ acknowledged: [Commit]) throws -> String? {
+    do {
+      let open = try store.open(TestStore.options(seed: 77))
+      let last = try open.write(1_000)
+      let commits = open.sink.commits
+      let there = Set(commits)
+      for commit in acknowledged where !there.contains(commit) { return "commit \(commit.number) is lost" }
+      for (index, commit) in commits.enumerated() where commit.number.rawValue != UInt64(index + 1) {
+        return "a gap before \(commit.number)"
+      }
+      if commits.last != last { return "the last commit is not the last" }
+      if let finding = open.log.findings.first(where: { $0.verdict != .torn }) { return "\(finding)" }
+      for stream in try store.verify() {
+        if let finding = stream.finding { return "\(finding)" }
+      }
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
+}
+
+extension MemoryFileSystem {
+  fileprivate func clearTraceAndFail(_ kind: FaultKind, suffix: String?) throws {
+    clearTrace()
+    failNext(kind, onPathSuffix: suffix, code: 5)
+  }
+}

@@ -1,0 +1,85 @@
+import HeartlogEvents
+import HeartlogFiles
+import Testing
+
+@testable import HeartlogStorage
+
+@Suite("A process is killed, and another one goes on")
+struct KillTests {
+  /// Creation, rotation, sealing, another opening, joining; until it is killed.
+  private func run(changesMax: Int) throws -> (KillableFiles, [Commit]) {
+    let files = KillableFiles(MemoryFileSystem(root: "/store"), changesMax: changesMax)
+    let store = TestStore(files: files, path: "/store")
+    var acknowledged: [Commit] = []
+    let failure = storageFailure {
+      try store.create()
+      for round in 0..<2 {
+        let open = try store.open(TestStore.options(seed: UInt64(round), segmentBytesMax: 4_600))
+        for index in 0..<4 { acknowledged.append(try open.write(round * 10 + index, bytes: 200)) }
+        _ = try open.log.seal()
+        for index in 4..<7 { acknowledged.append(try open.write(round * 10 + index, bytes: 200)) }
+        if round == 0 { _ = try open.log.seal() }
+      }
+    }
+    #expect((failure == nil) == (changesMax == .max))
+    return (files, acknowledged)
+  }
+
+  @Test("at any operation; when the power goes later, nothing that either acknowledged is lost")
+  func killedThenPower() throws {
+    let changes = try run(changesMax: .max).0.changeCount
+    #expect(changes > 80)
+    for limit in 0..<changes {
+      let (killed, acknowledged) = try run(changesMax: limit)
+      let files = killed.files.deepCopy()
+      let store = TestStore(files: files, path: "/store")
+      if storageFailure({ _ = try store.open() })?.code == .notAStore { try store.create(seed: 8) }
+      let second = try store.open(TestStore.options(seed: 30, segmentBytesMax: 4_600))
+      var all = acknowledged
+      all.append(try second.write(500))
+      if limit % 2 == 0 { _ = try second.log.seal() }
+      all.append(try second.write(501))
+      #expect(second.log.findings.isEmpty)
+      for state in files.crashStates(after: files.crashPoints, sectorBytes: 512, limit: 12, seed: 4) {
+        let problem = try FaultTests.problem(TestStore(files: state, path: "/store"), all)
+        #expect(problem == nil, "killed after \(limit) changes")
+      }
+    }
+  }
+
+  @Test("at any operation, while another has the store open and holds its tail")
+  func killedBesideAnother() throws {
+    func run(changesMax: Int) throws -> (KillableFiles, MemoryFileSystem, OpenStore, [Commit]) {
+      let (store, memory) = try TestStore.inMemory()
+      let files = KillableFiles(memory, changesMax: changesMax)
+      let other = try store.open(TestStore.options(seed: 40, segmentBytesMax: 4_800))
+      var acknowledged = try (0..<3).map { try other.write($0, bytes: 100) }
+      let mortal = try TestStore(files: files, path: "/store").open(
+        TestStore.options(seed: 41, segmentBytesMax: 4_400))
+      _ = storageFailure {
+        for index in 3..<6 { acknowledged.append(try mortal.write(index, bytes: 100)) }
+        _ = try mortal.log.seal()
+        for index in 6..<8 { acknowledged.append(try mortal.write(index, bytes: 100)) }
+        _ = try mortal.log.seal()
+      }
+      return (files, memory, other, acknowledged)
+    }
+    let changes = try run(changesMax: .max).0.changeCount
+    #expect(changes > 20)
+    for limit in 0..<changes {
+      var (_, memory, other, all) = try run(changesMax: limit)
+      all.append(try other.write(100, bytes: 100))
+      all.append(try other.write(101, bytes: 100))
+      let commits = other.sink.commits
+      expectNoGap(commits, "killed after \(limit) changes")
+      #expect(other.sink.now.applied.values.allSatisfy { $0 == 1 })
+      let store = TestStore(files: memory, path: "/store")
+      #expect(try store.read().commits == commits, "killed after \(limit) changes")
+      #expect(Set(all).isSubset(of: commits), "killed after \(limit) changes")
+      for state in memory.crashStates(after: memory.crashPoints, sectorBytes: 512, limit: 12, seed: 6) {
+        let problem = try FaultTests.problem(TestStore(files: state, path: "/store"), all)
+        #expect(problem == nil, "killed after \(limit) changes")
+      }
+    }
+  }
+}
