@@ -159,6 +159,9 @@ extension MemoryFileSystem {
   func tear(_ path: String, bytes: Int = 100) throws {
     var contents = try contents(of: path)
     let end = ((contents.lastIndex { $0 != 0 } ?? 0) + 8) / 8 * 8
+    if contents.count < end + bytes {
+      contents += [UInt8](repeating: 0, count: end + bytes - contents.count)
+    }
     for offset in end..<end + bytes { contents[offset] = UInt8(truncatingIfNeeded: offset) | 1 }
     try replaceContents(of: path, with: contents)
   }
