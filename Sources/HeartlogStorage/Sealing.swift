@@ -19,6 +19,11 @@ extension CommitLog {
   ///
   /// The lock is held only while names change, and while the tail is sealed.
   public func seal(progress: LogProgress? = nil) throws(StorageError) -> SealReport {
+    try seal(joining: true, progress: progress)
+  }
+
+  /// - Parameter joining: whether sealed neighbours become one file.
+  func seal(joining: Bool, progress: LogProgress? = nil) throws(StorageError) -> SealReport {
     try storageErrors {
       monitor.withLock {
         while isSealing { monitor.wait() }
@@ -26,14 +31,16 @@ extension CommitLog {
       }
       defer { endSealing() }
       var report = SealReport()
-      let runs = SealingPlan.all(try withQuietLog { try sealableSegments() })
+      let runs = SealingPlan.all(try withQuietLog { try sealableSegments() }, joining: joining)
       let total = runs.joined().reduce(0) { $0 + $1.bytes }
       for run in runs where !run.contains(where: \.isTail) {
         try seal(run, &report)
         progress?(report.bytesBefore, total)
       }
       try withQuietLog {
-        for run in SealingPlan.all(try sealableSegments()) { try sealUnderLock(run, &report) }
+        for run in SealingPlan.all(try sealableSegments(), joining: joining) {
+          try sealUnderLock(run, &report)
+        }
       }
       progress?(total, total)
       return report

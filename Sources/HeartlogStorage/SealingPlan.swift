@@ -23,8 +23,9 @@ enum SealingPlan {
   static let neighboursMin = 4
 
   /// Everything that can be sealed or joined, the tail included.
-  static func all(_ segments: [SealableSegment]) -> [[SealableSegment]] {
-    neighbours(segments).map(\.run).filter { $0.count > 1 || $0.contains { !$0.isSealed } }
+  static func all(_ segments: [SealableSegment], joining: Bool = true) -> [[SealableSegment]] {
+    guard joining else { return segments.filter { !$0.isSealed }.map { [$0] } }
+    return neighbours(segments).map(\.run).filter { $0.count > 1 || $0.contains { !$0.isSealed } }
   }
 
   /// What to do next in the background, where the tail is left alone: a full segment is sealed by itself first.

@@ -173,7 +173,9 @@ struct FaultTests {
       attempt { acknowledged.append(try open.write(round * 10 + 8)) }
       open.log.close()
       if round == 0 {
-        let tail = try store.names(of: open.replica).last { $0.hasSuffix(".open") || $0.hasSuffix(".suspect") }
+        let tail = try store.names(of: open.replica).last {
+          $0.hasSuffix(".open") || $0.hasSuffix(".suspect")
+        }
         if let tail { try files.tear("/store/replicas/\(open.replica)/\(tail)") }
       }
     }
