@@ -217,9 +217,9 @@ class Store:
         return store.hexdigest()
 
     def summary(self):
-        """`items` counts what the digest is made of, `operations` also those that wrote nothing."""
+        """`items` counts what a listing of everything shows, `operations` also those that wrote nothing."""
         libraries = [{"name": name, "favorites": len(self.listing(name)),
-                      "items": sum(item.is_visible() for item in self.libraries[name].values()),
+                      "items": len(self.listing(name, everything=True)),
                       "events": self.events[name]} for name in sorted(self.events, key=str.encode)]
         return {"digest": self.digest(), "operations": self.operations, "events": sum(self.events.values()),
                 "commits": self.commits, "libraries": libraries}
