@@ -76,10 +76,17 @@ class Segment:
     tree_size: int = 0
     frontier: list = field(default_factory=list)
     commits: list = field(default_factory=list)
-    secrets: list = field(default_factory=list)
     blocks: list = field(default_factory=list)
     rows: list = field(default_factory=list)  # (commit, its row's bytes)
+    header_problem: dict | None = None
     problem: dict | None = None
+
+    def secrets_of(self, commit):
+        """A commit in a block has those that the block lists, one in a row the secret of its segment."""
+        for block in self.blocks:
+            if block.commits[0].number <= commit.number <= block.commits[-1].number:
+                return block.secrets
+        return [Secret(self.first, self.secret)]
 
     @property
     def last(self):
@@ -91,17 +98,23 @@ class Segment:
         return low ^ high
 
 
-def good_copy(data):
-    for offset in (0, COPY_BYTES):
-        copy = data[offset:offset + COPY_BYTES]
-        if len(copy) == COPY_BYTES and struct.unpack_from("<Q", copy, 2040)[0] == xxh3(copy[:2040], offset):
-            return copy
-    raise Malformed("both copies of a segment's header are bad")
+def header_copies(data):
+    """The copies whose checksums are good, by their offsets."""
+    copies = {offset: data[offset:offset + COPY_BYTES] for offset in (0, COPY_BYTES)}
+    return {
+        offset: copy for offset, copy in copies.items()
+        if len(copy) == COPY_BYTES and struct.unpack_from("<Q", copy, 2040)[0] == xxh3(copy[:2040], offset)}
 
 
 def read_header(path, data):
-    copy = Bytes(good_copy(data))
+    good = header_copies(data)
+    require(good, "both copies of a segment's header are bad")
+    copy = Bytes(next(iter(good.values())))
     segment = Segment(path)
+    if len(good) == 1:
+        segment.header_problem = {
+            "file": path.name, "offset": COPY_BYTES if 0 in good else 0, "verdict": "corrupt",
+            "problem": "one copy of a segment's header is bad"}
     require(copy.take(8) == b"\x89HLOG\r\n\x1a", "no segment")
     version = copy.number("H")
     if version > 1:
@@ -133,8 +146,6 @@ def read_segment(path):
     require(segment.is_sealed == path.name.endswith(".sealed"), "a segment's kind is not its name's")
     require(int(path.name[:16]) == segment.first, "a segment's first commit is not its name's")
     require(segment.replica.hex() == path.parent.name, "a segment lies in another stream's folder")
-    if not segment.is_sealed:
-        segment.secrets.append(Secret(segment.first, segment.secret))
     offset = HEADER_BYTES
     end = len(data) if segment.is_sealed else len(data.rstrip(b"\0"))
     while offset < end:
@@ -146,7 +157,10 @@ def read_segment(path):
             return segment
     if segment.is_sealed:
         counts = len(segment.commits), sum(len(commit.events) for commit in segment.commits), len(data)
-        require(counts == segment.sealed_counts, "a sealed segment is not what its header says")
+        if counts != segment.sealed_counts:
+            segment.problem = {
+                "file": path.name, "offset": offset, "verdict": "corrupt",
+                "problem": "a sealed segment is not what its header says"}
     return segment
 
 
@@ -191,7 +205,7 @@ def read_frame(segment, data, offset):
     require(body_sum == xxh3(body, segment.base + start), "the checksum of a frame's body is wrong")
     require(after <= len(data) and not any(data[start + length:after]), "a frame's padding is not zero")
     require(first == segment.last + 1, "a frame's first commit does not follow")
-    if flags & 1:
+    if flags & 1 and kind == 1:
         require(length >= 4, "a compressed body is cut")
         whole = struct.unpack_from("<I", body)[0]
         require(whole <= ROW_BYTES_MAX, "a body is too long")
@@ -205,7 +219,6 @@ def read_frame(segment, data, offset):
         block = read_block(body, segment.replica, first, count)
         commits = block.commits
         segment.blocks.append(block)
-        merge_secrets(segment, block.secrets)
     else:
         require(count == 0, "a frame without commits counts some")
         return after
@@ -216,22 +229,6 @@ def read_frame(segment, data, offset):
         require(before is None or commit.stamp > before.stamp, "stamps do not rise")
         segment.commits.append(commit)
     return after
-
-
-def merge_secrets(segment, secrets):
-    """Blocks list the parts that serve them, so that one segment's secret may come in several."""
-    known = {secret.first: secret for secret in segment.secrets}
-    for secret in secrets:
-        mine = known.get(secret.first)
-        if mine is None:
-            segment.secrets.append(Secret(secret.first, secret.whole, dict(secret.runs)))
-            continue
-        require(mine.whole == secret.whole, "two blocks list different secrets of a segment")
-        for run, content in secret.runs.items():
-            if isinstance(content, dict) and isinstance(mine.runs.get(run), dict):
-                mine.runs[run] = mine.runs[run] | content
-            else:
-                require(mine.runs.setdefault(run, content) == content, "two blocks list different secrets of a run")
 
 
 # Streams
@@ -280,6 +277,8 @@ def read_stream(folder):
             break
         stream.segments.append(segment)
         before = segment
+        if segment.header_problem:
+            stream.problems.append(segment.header_problem)
         if segment.problem:
             stream.problems.append(segment.problem)
     check_stream(stream)
@@ -291,7 +290,7 @@ def check_stream(stream):
     tree, heads, expected, stamp = Tree(), {}, 1, -1
     frontiers = {0: []}
     wanted = {segment.tree_size for segment in stream.segments}
-    for segment in stream.segments:
+    for place, segment in enumerate(stream.segments):
         blocks = {block.commits[0].number: block for block in segment.blocks}
         try:
             require(segment.sequence == expected, "a segment's first sequence number does not follow")
@@ -302,7 +301,7 @@ def check_stream(stream):
                     require(dict(block.heads) == heads, "a block's heads are not those in force")
                 require(all(heads.get(replica, 0) < number for replica, number in commit.heads), "a head does not rise")
                 heads |= dict(commit.heads)
-                stream.leaf_hashes.append(leaf_hash(commit, segment.secrets))
+                stream.leaf_hashes.append(leaf_hash(commit, segment.secrets_of(commit)))
                 tree.append(stream.leaf_hashes[-1])
                 if tree.size in wanted:
                     frontiers[tree.size] = list(tree.frontier)
@@ -311,6 +310,8 @@ def check_stream(stream):
         except Malformed as problem:
             stream.problems.append(
                 {"file": segment.path.name, "offset": 0, "problem": str(problem), "verdict": "corrupt"})
+            del stream.segments[place + 1:]
+            del segment.commits[tree.size - segment.first + 1:]  # what is sound comes before
         stream.name = segment.name
     stream.root = tree.root.hex()
 
