@@ -16,6 +16,7 @@ public enum HeartlogCLI {
   public static func runProcess() -> Int32 {
     // A pipe that nobody reads any more shows as EPIPE where it is written to, and ends the command quietly.
     signal(SIGPIPE, SIG_IGN)
+    Terminal.occupyStandardDescriptors()
     let environment = Environment.ofProcess()
     let output = Output.ofProcess(environment: environment)
     do throws(CommandError) {

@@ -5,7 +5,7 @@ extension CommandContext {
   static let origin = "cli"
 
   /// Opens the store for reading: nothing is locked, and nothing is ever made.
-  func openForReading() throws -> FavoritesStore { try open(.readOnly) }
+  func openForReading() throws -> FavoritesStore { try reading { try open(.readOnly) } }
 
   /// Opens the store for writing, where there is one.
   func openForWriting() throws -> FavoritesStore { try open(.readWrite) }
@@ -16,6 +16,13 @@ extension CommandContext {
     options.origin = Self.origin
     return try withByteProgress("reading the log") { progress in
       try FavoritesStore.open(at: try storeDirectory(), options: options, progress: progress)
+    }
+  }
+
+  /// Runs work that only reads: what it is not permitted to do is to read, not to write.
+  func reading<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch let error as HeartlogError where error.code == .readOnly {
+      throw CommandError(CommandError(error), exitCode: .inputOutput)
     }
   }
 

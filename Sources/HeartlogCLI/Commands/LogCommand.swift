@@ -50,6 +50,10 @@ struct LogCommand: Command {
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
+    try context.reading { try show(context) }
+  }
+
+  private func show(_ context: CommandContext) throws -> ExitCode {
     let directory = try context.storeDirectory()
     // The end of the log may be far: with -n nothing is printed on the way there.
     let filter = try EventFilter(

@@ -16,7 +16,7 @@ struct VerifyCommand: Command {
   func run(_ context: CommandContext) throws -> ExitCode {
     let directory = try context.storeDirectory()
     let streams = try context.withByteProgress("verifying") { progress in
-      try FavoritesStore.verify(at: directory, progress: progress)
+      try context.reading { try FavoritesStore.verify(at: directory, progress: progress) }
     }
     for stream in streams {
       if context.isJSON {

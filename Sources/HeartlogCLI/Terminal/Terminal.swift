@@ -63,6 +63,17 @@ enum Terminal {
 }
 
 extension Terminal {
+  /// Puts something unusable in the place of standard input, output and error where they are closed: else the next
+  /// file opened, one of the store's perhaps, would get the number, and be read or printed to.
+  static func occupyStandardDescriptors() {
+    // The wrong way round, so that reading and writing fail as they would on what is closed.
+    for (descriptor, mode) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)]
+    where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest free number: the ones before it are taken by now.
+      _ = open("/dev/null", mode)
+    }
+  }
+
   static func pause(milliseconds: UInt32) { usleep(milliseconds * 1_000) }
 
   /// What this machine calls itself; empty where it does not.
