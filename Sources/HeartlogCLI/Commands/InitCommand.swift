@@ -30,7 +30,7 @@ struct InitCommand: Command {
     options.name = name ?? Terminal.hostName()
     try StoreFolder.makeParents(of: directory)
     do { try FavoritesStore.create(at: directory, options: options) } catch {
-      guard error.code != .invalid, error.code != .inputOutput else { throw error }
+      guard error.code != .invalid, error.code != .diskFull else { throw error }
       throw CommandError(CommandError(error), exitCode: .cannotCreate)
     }
     let store = try context.openForReading()
