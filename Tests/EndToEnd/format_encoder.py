@@ -2,8 +2,8 @@
 
 import struct
 
-from format_decoder import (
-    HAS_DATE, HAS_FIELDS, HAS_MEMBERS, LATER, NIBBLES, UUID, WITHHELD, date_milliseconds)
+from format_columns import NIBBLES, UUID, date_milliseconds
+from format_decoder import HAS_DATE, HAS_FIELDS, HAS_MEMBERS, LATER, WITHHELD
 
 
 def varint(value):

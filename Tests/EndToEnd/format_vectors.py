@@ -3,9 +3,9 @@
 import re
 import struct
 
-from format_decoder import (
-    ADDED, HAS_DATE, HAS_FIELDS, TOGGLED_OFF, Bytes, Commit, Event, Malformed, Secret, read_block, read_doubles,
-    read_ints, read_kinds, read_row, read_strings)
+from format_blocks import Secret, read_block
+from format_columns import read_doubles, read_ints, read_kinds, read_strings
+from format_decoder import ADDED, HAS_DATE, HAS_FIELDS, TOGGLED_OFF, Bytes, Commit, Event, Malformed, read_row
 from format_encoder import (
     encoded_block, encoded_doubles, encoded_event, encoded_ints, encoded_kinds, encoded_row, encoded_strings)
 from format_hashes import Tree, leaf, leaf_hash, run_salt, run_secret, salt, sha256

@@ -6,7 +6,7 @@ import struct
 
 from format_decoder import lz4
 from format_encoder import encoded_block, encoded_row
-from format_reader import xxh3
+from format_segments import xxh3
 
 HEADER_BYTES, COPY_BYTES = 4096, 2048
 

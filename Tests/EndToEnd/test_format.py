@@ -14,17 +14,19 @@ import sys
 import tempfile
 import unittest
 import uuid
+from datetime import datetime, timezone
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
 import format_vectors  # noqa: E402
+from format_blocks import COLUMN_BYTES_MAX, Block, Secret, read_block  # noqa: E402
+from format_columns import read_doubles, read_ints, read_strings  # noqa: E402
 from format_decoder import (  # noqa: E402
-    CHANGED, COLUMN_BYTES_MAX, EVENTS_MAX, LATER, ROW_BYTES_MAX, WITHHELD, Block, Bytes, Commit, Event, Secret,
-    read_block, read_doubles, read_ints, read_row, read_strings)
+    CHANGED, EVENTS_MAX, LATER, ROW_BYTES_MAX, WITHHELD, Bytes, Commit, Event, read_row)
 from format_encoder import (  # noqa: E402
-    encoded_block, encoded_columns, encoded_doubles, encoded_event, encoded_ints, encoded_row, encoded_strings)
+    encoded_block, encoded_columns, encoded_doubles, encoded_ints, encoded_row, encoded_strings)
 from format_hashes import Tree, event_hash, leaf_hash, run_salt, run_secret, salt  # noqa: E402
 from format_reader import Store  # noqa: E402
 from format_writer import open_segment, sealed_segment  # noqa: E402
@@ -61,7 +63,7 @@ def generated_ints(chance):
     shape = chance.choice(("even", "falling", "rare"))
     values = []
     for _ in range(chance.choice((1, 2, 3, 10, 100))):
-        width = bits if shape == "even" else chance.randint(0, bits) if shape == "falling" else chance.choice((0, 0, 0, 0, bits))
+        width = {"even": bits, "falling": chance.randint(0, bits), "rare": chance.choice((0, 0, 0, 0, bits))}[shape]
         values.append(max(-(1 << 63), min((1 << 63) - 1, low + chance.getrandbits(width) if width else low)))
     return values
 
@@ -385,7 +387,8 @@ def random_operations(chance):
                 fields[name] = (
                     random_value(chance) if kind == 0 else round(chance.random(), 2) if kind == 1
                     else chance.choice(("cs.LG", "cs.DB")) if kind == 2 else generated_text(chance))
-        library, ident = chance.choice("abc"), str(chance.randrange(40)) if chance.random() < 0.8 else "ü%d" % chance.randrange(9)
+        library = chance.choice("abc")
+        ident = str(chance.randrange(40)) if chance.random() < 0.8 else "ü%d" % chance.randrange(9)
         operation = {"op": chance.choice(("add", "remove", "toggle", "set", "set")), "library": library, "id": ident,
                      "commit": group, "time": "%s.%03dZ" % (seconds_text(time // 1000), time % 1000)}
         if operation["op"] != "remove" and fields:
@@ -398,7 +401,6 @@ def random_operations(chance):
 
 
 def seconds_text(seconds):
-    from datetime import datetime, timezone
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
 
 
