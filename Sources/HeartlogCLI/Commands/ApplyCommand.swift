@@ -77,7 +77,7 @@ struct ApplyCommand: Command {
           + "\(Quantity.count(run.commits, "commit"))")
     }
     try store.close()
-    return .success
+    return try context.report(store.findings, includesTorn: true)
   }
 
   private func acknowledge(_ run: inout OperationRun, _ context: CommandContext) throws {

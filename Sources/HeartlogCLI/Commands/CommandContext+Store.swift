@@ -40,11 +40,15 @@ extension CommandContext {
 
   /// Says what is damaged, after what is sound was printed.
   ///
+  /// - Parameter includesTorn: whether an unfinished batch at the tail is told, too. Who only reads may have come while
+  ///   another process was writing it.
   /// - Returns: the exit code: 65 where anything is damaged.
-  func report(_ findings: [Finding]) throws -> ExitCode {
+  func report(_ findings: [Finding], includesTorn: Bool = false) throws -> ExitCode {
     let damage = findings.filter { $0.verdict != .torn }
     try output.flush()
-    for finding in findings { output.errorLine("\(errorStyle(.failure, "heartlog:")) \(sentence(finding))") }
+    for finding in includesTorn ? findings : damage {
+      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(sentence(finding))")
+    }
     return damage.isEmpty ? .success : .badInput
   }
 
@@ -53,7 +57,7 @@ extension CommandContext {
     switch finding.verdict {
     case .torn:
       return
-        "the last batch was not finished: \(place). It was never acknowledged; the next write cuts it off and keeps it aside."
+        "the last batch was not finished: \(place). It was never acknowledged; writing cuts it off and keeps it aside."
     case .lost:
       return "lost: \(place). What is left can be read; other devices may still have the rest."
     case .corrupt:

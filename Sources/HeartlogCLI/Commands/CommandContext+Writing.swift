@@ -13,7 +13,7 @@ extension CommandContext {
     let (result, commit) = try store.writeReturningCommit { try operation(target) }
     let recoveries = store.findings
     try store.close()
-    let code = try report(recoveries)
+    let code = try report(recoveries, includesTorn: true)
     guard let commit, result.isChange else {
       throw CommandError(.no, "\(Quoted(item)) in \(library) \(otherwise)", hint: "Nothing was written.")
     }

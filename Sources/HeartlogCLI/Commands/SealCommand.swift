@@ -33,6 +33,6 @@ struct SealCommand: Command {
           + "\(Quantity.size(bytes: report.bytesBefore)) became \(Quantity.size(bytes: report.bytesAfter)), "
           + "\(Quantity.count(report.events, "event"))")
     }
-    return .success
+    return try context.report(store.findings, includesTorn: true)
   }
 }

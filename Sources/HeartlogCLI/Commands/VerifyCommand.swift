@@ -26,7 +26,7 @@ struct VerifyCommand: Command {
       }
     }
     if streams.isEmpty, !context.isJSON { try context.output.line("an empty store: nothing to verify") }
-    return try context.report(streams.compactMap(\.finding))
+    return try context.report(streams.compactMap(\.finding), includesTorn: true)
   }
 
   private static func write(_ stream: StreamVerification, to json: inout JSONWriter) {
