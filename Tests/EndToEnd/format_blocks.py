@@ -212,4 +212,18 @@ def read_block(data, replica, first, count):
     require(not columns.unread, "a block has a column that nothing refers to")
     for event, owner in zip(events, owners):
         owner.events.append(event)
+    check_secrets(secrets, commits)
     return Block(commits, heads, secrets, columns.bytes)
+
+
+def check_secrets(secrets, commits):
+    """Runs and salts serve commits of the block, and salts serve events that there are."""
+    firsts = [secret.first for secret in secrets] + [commits[-1].number + 1]
+    for secret, after in zip(secrets, firsts[1:]):
+        low = max(secret.first, commits[0].number)
+        require((after - 1 - secret.first) // 256 < 1 << 32, "a secret has more runs than there can be")
+        for run, content in secret.runs.items():
+            require((low - secret.first) // 256 <= run <= (after - 1 - secret.first) // 256, "a run is out of place")
+            for number, event in content if isinstance(content, dict) else ():
+                require(low <= number < after and (number - secret.first) // 256 == run
+                        and event < len(commits[number - commits[0].number].events), "a salt is out of place")
