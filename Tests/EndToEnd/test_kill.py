@@ -81,7 +81,7 @@ class KillTests(TestCase):
         acknowledged_lines = unfinished = 0
         for run in range(RUNS):
             store, history = stores[run % STORES]
-            texts, size = self.operations(chance, run, chance.choice((5, 60, 400, 2000)))
+            texts, size = self.operations(chance, run, chance.choice((5, 60, 400, 1200)))
             acknowledged = self.run_and_kill(store, chance, texts)
             self.assertEqual(acknowledged, list(range(1, len(acknowledged) + 1)))
             acknowledged_lines += len(acknowledged)
