@@ -91,6 +91,7 @@ final class StreamReader {
     guard try hasLaterSegment() else { return false }
     // The writer may have gone on here before it made the next one.
     guard case .end = try cursor.look() else { return true }
+    cursor.forget()
     return try enterNextSegment() || corruption != nil
   }
 
