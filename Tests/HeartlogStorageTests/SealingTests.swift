@@ -159,6 +159,25 @@ struct SealingTests {
     #expect(try store.read().commits == open.sink.commits)
   }
 
+  @Test("a block holds at most 16 MiB of rows")
+  func blockBytes() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let value = FieldValue.string(String(repeating: "a", count: 1 << 20))
+    let fields = (0..<6).map { Field(name: "f\($0)", value: value) }
+    for index in 0..<3 {
+      _ = try open.log.write(.buffered) {
+        CommitDraft(
+          wallTime: Int64(index), origin: nil,
+          records: [.event(Event(library: "papers", item: "x", action: .added, fields: fields))])
+      }
+    }
+    _ = try open.log.seal()
+    let blocks = try frames(store, files, open.replica, "0000000000000001.sealed")
+    #expect(blocks.map(\.0.commitCount) == [2, 1])
+    #expect(try store.read().commits == open.sink.commits)
+  }
+
   @Test("which runs are joined")
   func plan() {
     func sealed(_ events: [UInt64]) -> [SealableSegment] {
