@@ -47,6 +47,37 @@ struct KillTests {
     }
   }
 
+  @Test("while it seals; and the power goes at any moment of what the next one does")
+  func killedWhileSealing() throws {
+    func run(changesMax: Int) throws -> (KillableFiles, MemoryFileSystem, [Commit]) {
+      let (store, memory) = try TestStore.inMemory()
+      let open = try store.open(TestStore.options(segmentBytesMax: 4_400))
+      let commits = try (0..<5).map { try open.write($0, bytes: 100) }
+      open.log.close()
+      memory.startJournal()
+      let files = KillableFiles(memory, changesMax: changesMax)
+      let mortal = try TestStore(files: files, path: "/store").open(TestStore.options(seed: 41))
+      let failure = storageFailure { _ = try mortal.log.seal() }
+      #expect((failure == nil) == (changesMax == .max))
+      return (files, memory, commits)
+    }
+    let changes = try run(changesMax: .max).0.changeCount
+    #expect(changes > 5)
+    for limit in 0..<changes {
+      let (_, memory, commits) = try run(changesMax: limit)
+      let start = memory.crashPoints
+      let files = memory.deepCopy()
+      let last = try TestStore(files: files, path: "/store").open(TestStore.options(seed: 9)).write(100)
+      for point in start...files.crashPoints {
+        let all = point == files.crashPoints ? commits + [last] : commits
+        for state in files.crashStates(after: point, sectorBytes: 4_096, limit: 60, seed: 4) {
+          let problem = try FaultTests.problem(TestStore(files: state, path: "/store"), all)
+          #expect(problem == nil, "killed after \(limit) changes, power after \(point - start) more")
+        }
+      }
+    }
+  }
+
   @Test("at any operation, while another has the store open and holds its tail")
   func killedBesideAnother() throws {
     func run(changesMax: Int) throws -> (KillableFiles, MemoryFileSystem, OpenStore, [Commit]) {
