@@ -9,11 +9,14 @@ from format_decoder import ADDED, HAS_DATE, HAS_FIELDS, TOGGLED_OFF, Bytes, Comm
 from format_encoder import (
     encoded_block, encoded_doubles, encoded_event, encoded_ints, encoded_kinds, encoded_row, encoded_strings)
 from format_hashes import Tree, leaf, leaf_hash, run_salt, run_secret, salt, sha256
+from format_segments import read_header
+from format_writer import compressed, frame, header
 
 EXAMPLE = re.compile(r"^```hex (\S+)\n(.*?)^```$", re.M | re.S)
 REPLICA = bytes.fromhex("00112233445566778899aabbccddeeff")
 OTHER_REPLICA = bytes.fromhex("ffeeddccbbaa99887766554433221100")
 SECRET = bytes(range(32))
+SEGMENT = bytes(range(0xA0, 0xB0))
 MILLISECONDS = 1_772_438_400_000
 ROW = Commit(REPLICA, 7, (MILLISECONDS + 123 << 16) + 2, MILLISECONDS + 120, 300, "cli", [(OTHER_REPLICA, 41)], [], [
     Event(ADDED | HAS_DATE | HAS_FIELDS, "papers", "2403.01234v2", 1_709_640_000_000,
@@ -83,6 +86,19 @@ def equals(value_of):
     return run
 
 
+def segment_header():
+    data = header(SEGMENT, REPLICA, 42, 300, secret=SECRET, name="Anna's phone")
+    segment = read_header(None, data)
+    assert (segment.identity, segment.replica, segment.first, segment.sequence) == (SEGMENT, REPLICA, 42, 300)
+    assert (segment.is_sealed, segment.secret, segment.tree_size, segment.name) == (False, SECRET, 0, "Anna's phone")
+    return data
+
+
+def frame_header():
+    body, flags = compressed(encoded_row(ROW))
+    return frame(SEGMENT, 4096, 1, body, 42, 1, 4096, flags)[:40]
+
+
 def leaf_hashes():
     return [leaf_hash(commit, [Secret(1, SECRET)]) for commit in BLOCK]
 
@@ -95,6 +111,9 @@ def root():
 
 
 CHECKS = {
+    "segment-header": equals(lambda: segment_header()[:128]),
+    "segment-header-checksums": equals(lambda: segment_header()[2040:2048] + segment_header()[4088:]),
+    "frame-header": equals(frame_header),
     "row": check_row,
     "block": check_block,
     "ints": check_payloads(read_ints, encoded_ints, integers),
