@@ -130,6 +130,46 @@ struct CrashTests {
     try check.run()
   }
 
+  @Test("while a batch is cut of which all but the first commit is whole")
+  func cutOfWholeFrames() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let first = try open.write(0)
+    _ = try open.writeTogether(1..<4, bytes: 1_100)
+    open.log.close()
+    let path = "/store/replicas/\(open.replica)/0000000000000001.open"
+    var bytes = try files.contents(of: path)
+    for offset in 4_192..<4_608 { bytes[offset] = 0 }
+    try files.replaceContents(of: path, with: bytes)
+    try files.replaceContents(of: "/store/lock", with: [UInt8](repeating: 0, count: lockPageBytes))
+    files.startJournal()
+    var check = CrashCheck(files, before: [first])
+    let second = try store.open()
+    #expect(second.log.findings.map(\.verdict) == [.torn])
+    // As long as the one that was torn: what is whole behind it would follow it.
+    check.acknowledge([try second.write(1, bytes: 1_100)])
+    check.acknowledge([try second.write(2, bytes: 1_100)])
+    try check.run()
+  }
+
+  @Test("after a batch that failed half way: what was reported as not written does not come back")
+  func failedBatch() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    let first = try open.write(0)
+    files.startJournal()
+    files.failNext(.write, code: 28, partialBytes: 700)
+    #expect(storageFailure { _ = try open.writeTogether(1..<5, bytes: 200) }?.code == .diskFull)
+    for state in files.crashStates(after: files.crashPoints, sectorBytes: 512, limit: 300, seed: 1) {
+      let read = try TestStore(files: state, path: "/store").read()
+      #expect(read.commits == [first] && read.findings.isEmpty)
+    }
+    for index in 5..<7 { try open.write(index, bytes: 200) }
+    for state in files.crashStates(after: files.crashPoints, sectorBytes: 512, limit: 50, seed: 1) {
+      #expect(try TestStore(files: state, path: "/store").read().commits == open.sink.commits)
+    }
+  }
+
   @Test("after an fsync that failed, and while its segment is replaced")
   func suspect() throws {
     let (store, files) = try TestStore.inMemory()

@@ -78,11 +78,11 @@ struct KillTests {
     }
   }
 
-  @Test("at any operation, while another has the store open and holds its tail")
-  func killedBesideAnother() throws {
+  @Test("at any operation, while another has the store open and holds its tail", arguments: [false, true])
+  func killedBesideAnother(_ diesAtOnce: Bool) throws {
     func run(changesMax: Int) throws -> (KillableFiles, MemoryFileSystem, OpenStore, [Commit]) {
       let (store, memory) = try TestStore.inMemory()
-      let files = KillableFiles(memory, changesMax: changesMax)
+      let files = KillableFiles(memory, changesMax: changesMax, diesAtOnce: diesAtOnce)
       let other = try store.open(TestStore.options(seed: 40, segmentBytesMax: 4_800))
       var acknowledged = try (0..<3).map { try other.write($0, bytes: 100) }
       let mortal = try TestStore(files: files, path: "/store").open(
@@ -91,6 +91,9 @@ struct KillTests {
         for index in 3..<6 { acknowledged.append(try mortal.write(index, bytes: 100)) }
         _ = try mortal.log.seal()
         for index in 6..<8 { acknowledged.append(try mortal.write(index, bytes: 100)) }
+        _ = try mortal.log.seal()
+        // The other one holds the tail when it is sealed.
+        for index in 8..<10 { acknowledged.append(try other.write(index, bytes: 100)) }
         _ = try mortal.log.seal()
       }
       return (files, memory, other, acknowledged)
@@ -111,6 +114,29 @@ struct KillTests {
         let problem = try FaultTests.problem(TestStore(files: state, path: "/store"), all)
         #expect(problem == nil, "killed after \(limit) changes")
       }
+    }
+  }
+
+  @Test("after it wrote and before it said so: what a reader saw stays as it was")
+  func killedAfterWriting() throws {
+    for changesMax in 0..<5 {
+      let (store, memory) = try TestStore.inMemory()
+      let other = try store.open(TestStore.options(seed: 40))
+      let reader = try store.open(TestStore.options(access: .readOnly))
+      try other.write(0)
+      let files = KillableFiles(memory, changesMax: changesMax, diesAtOnce: true)
+      let mortal = try TestStore(files: files, path: "/store").open(TestStore.options(seed: 41))
+      // Takes the tail over, and knows that nobody else wrote since.
+      _ = try? mortal.log.write(.durable) { nil }
+      _ = try other.log.write(.durable) { nil }
+      _ = try? mortal.write(1)
+      _ = try other.log.write(.durable) { nil }
+      _ = try? mortal.write(2)
+      try reader.log.refresh()
+      for index in 3..<5 { try other.write(index) }
+      try reader.log.refresh()
+      #expect(reader.sink.commits == other.sink.commits, "killed after \(changesMax) changes")
+      #expect(try store.read().commits == other.sink.commits)
     }
   }
 }

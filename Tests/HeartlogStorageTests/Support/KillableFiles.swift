@@ -7,11 +7,14 @@ final class KillableFiles: FileSystem {
   let files: MemoryFileSystem
   private let changes: Atomic<Int>
   private let limit: Int
+  /// Whether death comes right after the last change, before the lock's page is told of it; else right before the next.
+  private let diesAtOnce: Bool
 
-  init(_ files: MemoryFileSystem, changesMax: Int) {
+  init(_ files: MemoryFileSystem, changesMax: Int, diesAtOnce: Bool = false) {
     self.files = files
     changes = Atomic(0)
     limit = changesMax
+    self.diesAtOnce = diesAtOnce
   }
 
   var changeCount: Int { changes.load(ordering: .relaxed) }
@@ -56,7 +59,7 @@ final class KillableFiles: FileSystem {
     KillableLock(try files.openLock(path), self)
   }
 
-  fileprivate var isDead: Bool { changeCount > limit }
+  fileprivate var isDead: Bool { diesAtOnce ? changeCount >= limit : changeCount > limit }
 }
 
 private final class KillableFile: OpenFile {
