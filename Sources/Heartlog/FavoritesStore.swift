@@ -58,6 +58,10 @@ public final class FavoritesStore: Sendable {
     } catch {
       throw HeartlogError(error)
     }
+    projection.hub.onPoll { [weak log] in
+      // What cannot be read now is read, and said, at the next write or refresh.
+      if let log, log.isBehind { try? log.refresh() }
+    }
   }
 
   private static func openLog(
@@ -123,7 +127,10 @@ public final class FavoritesStore: Sendable {
   public func close() throws(HeartlogError) {
     try flush()
     log.close()
+    projection.hub.finish()
   }
+
+  deinit { projection.hub.finish() }
 
   /// Rewrites the own log, its tail included, as large compressed blocks. Commits, numbers and hashes stay.
   @discardableResult

@@ -13,9 +13,11 @@ final class Projection: CommitSink {
   }
 
   private let content = Mutex(Content())
+  let hub = ChangeHub()
 
   func receive(_ commit: Commit) {
-    content.withLock { _ = $0.state.apply(commit) }
+    let isNew = content.withLock { $0.state.apply(commit) }
+    if isNew { tell(commit) }
   }
 
   func stage(_ commit: Commit) {
@@ -30,6 +32,17 @@ final class Projection: CommitSink {
       for commit in commits { $0.state.apply(commit) }
       $0.stagedCount -= commits.count
       if $0.stagedCount == 0 { $0.pending.removeAll() }
+    }
+    for commit in commits { tell(commit) }
+  }
+
+  private func tell(_ commit: Commit) {
+    hub.tell(commit) {
+      let before = CommitNumber(rawValue: commit.number.rawValue - 1)
+      return self.read { $0.heads }.compactMap { head in
+        guard head.replica == commit.replica else { return head }
+        return before.rawValue > 0 ? Head(replica: head.replica, commit: before) : nil
+      }
     }
   }
 

@@ -1,0 +1,80 @@
+import Dispatch
+import Synchronization
+
+/// Hands changes out to everybody who listens, in the order in which they became part of the state.
+final class ChangeHub: Sendable {
+  private struct Listener {
+    weak var subscription: ChangeSubscription?
+  }
+
+  private struct State {
+    var listeners: [Listener] = []
+    /// Looks now and then for what other processes wrote; there only while somebody listens.
+    var poll: (any DispatchSourceTimer)?
+    var refresh: (@Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
+  /// Read on every commit, so that a store to which nobody listens pays one load.
+  private let listenerCount = Atomic(0)
+
+  /// How often other processes' commits are looked for, where somebody listens.
+  private static let pollMilliseconds = 250
+
+  /// - Parameter refresh: takes in what other processes wrote.
+  func onPoll(_ refresh: @escaping @Sendable () -> Void) { state.withLock { $0.refresh = refresh } }
+
+  func subscribe(to library: String?) -> ChangeSubscription {
+    let subscription = ChangeSubscription(library: library)
+    state.withLock { state in
+      state.listeners.append(Listener(subscription: subscription))
+      listenerCount.store(state.listeners.count, ordering: .releasing)
+      guard state.poll == nil, let refresh = state.refresh else { return }
+      let poll = DispatchSource.makeTimerSource()
+      let interval = DispatchTimeInterval.milliseconds(Self.pollMilliseconds)
+      poll.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
+      poll.setEventHandler { [weak self] in
+        refresh()
+        self?.forgetTheGone()
+      }
+      poll.resume()
+      state.poll = poll
+    }
+    return subscription
+  }
+
+  /// Tells of a commit that has just become part of the state.
+  ///
+  /// - Parameter heads: what the state held before it.
+  func tell(_ commit: Commit, before heads: () -> [Head]) {
+    guard listenerCount.load(ordering: .acquiring) > 0 else { return }
+    let changes = commit.records.enumerated().compactMap { index, record in
+      record.event.map { event in
+        Change(
+          id: commit.eventID(at: index), commit: commit.number, stamp: commit.stamp,
+          wallTime: commit.wallTime,
+          origin: commit.origin, event: event)
+      }
+    }
+    for subscription in state.withLock({ $0.listeners.compactMap(\.subscription) }) {
+      subscription.offer(changes, after: heads)
+    }
+  }
+
+  /// Ends all streams.
+  func finish() {
+    for subscription in state.withLock({ $0.listeners.compactMap(\.subscription) }) { subscription.finish() }
+    forgetTheGone()
+  }
+
+  private func forgetTheGone() {
+    state.withLock { state in
+      state.listeners.removeAll { $0.subscription?.isFinished ?? true }
+      listenerCount.store(state.listeners.count, ordering: .releasing)
+      if state.listeners.isEmpty {
+        state.poll?.cancel()
+        state.poll = nil
+      }
+    }
+  }
+}

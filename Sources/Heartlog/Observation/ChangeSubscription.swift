@@ -1,0 +1,98 @@
+import Synchronization
+
+/// One reader's place in the stream of changes. Its memory is bounded.
+final class ChangeSubscription: Sendable {
+  /// What a reader may be behind: about a screen's worth of taps, or one import's commit.
+  static let changesMax = 4_096
+
+  private struct State {
+    var waiting: [ChangeNotice] = []
+    /// How many of `waiting` were handed out; they leave together, so that handing out one stays cheap.
+    var handedOut = 0
+    /// Where the reader stood when the first change was left out.
+    var missedAfter: [Head]?
+    var reader: CheckedContinuation<ChangeNotice?, Never>?
+    var isFinished = false
+
+    mutating func take() -> ChangeNotice? {
+      if handedOut < waiting.count {
+        defer {
+          handedOut += 1
+          if handedOut == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            handedOut = 0
+          }
+        }
+        return waiting[handedOut]
+      }
+      defer { missedAfter = nil }
+      return missedAfter.map { .missed(after: $0) }
+    }
+  }
+
+  private let state = Mutex(State())
+  let library: String?
+
+  init(library: String?) { self.library = library }
+
+  /// - Parameter heads: what had been told before these changes.
+  func offer(_ changes: [Change], after heads: () -> [Head]) {
+    let wanted =
+      library.map { library in changes.filter { $0.event.library.utf8.elementsEqual(library.utf8) } }
+      ?? changes
+    guard !wanted.isEmpty else { return }
+    let (reader, notice) = state.withLock {
+      state -> (CheckedContinuation<ChangeNotice?, Never>?, ChangeNotice?) in
+      guard !state.isFinished else { return (nil, nil) }
+      if state.missedAfter == nil {
+        if state.waiting.count - state.handedOut + wanted.count <= Self.changesMax {
+          state.waiting += wanted.map(ChangeNotice.change)
+        } else {
+          state.missedAfter = heads()
+        }
+      }
+      guard let reader = state.reader else { return (nil, nil) }
+      state.reader = nil
+      return (reader, state.take())
+    }
+    reader?.resume(returning: notice)
+  }
+
+  func next() async -> ChangeNotice? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let notice = state.withLock { state -> ChangeNotice?? in
+          if let notice = state.take() { return .some(notice) }
+          if state.isFinished || Task.isCancelled { return .some(nil) }
+          precondition(state.reader == nil, "a stream of changes has one reader at a time")
+          state.reader = continuation
+          return nil
+        }
+        if let notice { continuation.resume(returning: notice) }
+      }
+    } onCancel: {
+      finish()
+    }
+  }
+
+  /// Passes over what waits, for a reader that looks at the whole state anyway.
+  func skipWaiting() {
+    state.withLock { state in
+      state.waiting.removeAll(keepingCapacity: true)
+      state.handedOut = 0
+      state.missedAfter = nil
+    }
+  }
+
+  /// Ends the stream; what waits may still be read.
+  func finish() {
+    let reader = state.withLock { state in
+      state.isFinished = true
+      defer { state.reader = nil }
+      return state.reader
+    }
+    reader?.resume(returning: nil)
+  }
+
+  var isFinished: Bool { state.withLock(\.isFinished) }
+}
