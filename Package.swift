@@ -9,6 +9,10 @@ let settings: [SwiftSetting] = [
 /// Libraries that come with the system on Apple platforms, and from a package elsewhere.
 let crypto: Target.Dependency = .target(name: "CCrypto", condition: .when(platforms: [.linux]))
 
+func libraryTests(_ name: String) -> Target {
+  .testTarget(name: name, dependencies: ["HeartlogLibraries", "LibraryTestSupport"], swiftSettings: settings)
+}
+
 let package = Package(
   name: "heartlog",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -56,8 +60,15 @@ let package = Package(
       name: "HeartlogStorageTests", dependencies: ["HeartlogStorage"], swiftSettings: settings),
     .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
     .testTarget(name: "HeartlogTests", dependencies: ["Heartlog"], swiftSettings: settings),
-    .testTarget(
-      name: "HeartlogLibrariesTests", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
+    // One for each app, and what these share.
+    .target(
+      name: "LibraryTestSupport", dependencies: ["HeartlogLibraries"], path: "Tests/LibraryTestSupport",
+      swiftSettings: settings),
+    libraryTests("ArchivesTests"),
+    libraryTests("PapersTests"),
+    libraryTests("CitiesTests"),
+    libraryTests("BreedsTests"),
+    libraryTests("BooksTests"),
     .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI"], swiftSettings: settings),
   ]
 )

@@ -2,6 +2,7 @@ import Foundation
 import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
+import LibraryTestSupport
 import Testing
 
 @Suite("archives: what archive.org sends becomes an Archive")

@@ -2,6 +2,7 @@ import Foundation
 import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
+import LibraryTestSupport
 import Testing
 
 @Suite("papers: what arXiv sends becomes a Paper")

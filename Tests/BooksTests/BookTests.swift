@@ -2,6 +2,7 @@ import Foundation
 import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
+import LibraryTestSupport
 import Testing
 
 @Suite("books: what the app keeps and LibriVox sends becomes a Book")

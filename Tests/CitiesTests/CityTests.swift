@@ -2,6 +2,7 @@ import Foundation
 import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
+import LibraryTestSupport
 import Testing
 
 @Suite("cities: what a catalog holds becomes a City")

@@ -1,12 +1,11 @@
 import Foundation
 import Heartlog
-import HeartlogEvents
 import Testing
 
 /// Real answers of the five apps' services, which are not part of the repository: in the folder that
 /// HEARTLOG_DATA names, or else in `../shared/data` beside the package.
-enum RealData {
-  static let folder: URL? = {
+public enum RealData {
+  public static let folder: URL? = {
     let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let folder =
@@ -17,22 +16,22 @@ enum RealData {
     return exists && isFolder.boolValue ? folder : nil
   }()
 
-  static func bytes(_ path: String) throws -> [UInt8] {
+  public static func bytes(_ path: String) throws -> [UInt8] {
     Array(try Data(contentsOf: #require(folder).appending(path: path)))
   }
 
-  static func json(_ path: String) throws -> JSONValue { try JSONValue.parse(bytes(path)) }
+  public static func json(_ path: String) throws -> JSONValue { try JSONValue.parse(bytes(path)) }
 }
 
 extension Trait where Self == ConditionTrait {
   /// Skips a test where the real data is absent.
-  static var needsRealData: Self {
+  public static var needsRealData: Self {
     .enabled(if: RealData.folder != nil, "no real data: set HEARTLOG_DATA or clone beside shared/data")
   }
 }
 
 /// What the store gives back for an item that it was given.
-func stored<Item: FavoriteItem>(
+public func stored<Item: FavoriteItem>(
   _ item: Item, isFavorite: Bool = false, favoritedDate: Date? = nil
 ) throws -> Item {
   try FieldDecoder.decode(
