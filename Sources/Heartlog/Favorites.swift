@@ -56,7 +56,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     return (items, failures)
   }
 
-  private func decode(_ state: ItemState) throws(HeartlogError) -> Item {
+  func decode(_ state: ItemState) throws(HeartlogError) -> Item {
     do {
       return try FieldDecoder.decode(
         Item.self, id: state.id, isFavorite: state.isFavorite, favoritedDate: state.favoritedDate,

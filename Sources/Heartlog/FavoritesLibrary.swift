@@ -34,6 +34,12 @@ public struct FavoritesLibrary: Sendable {
   /// Every visible item, and those that were removed: newest first, those without a date last.
   public func all() -> [ItemState] { store.read { $0.all(in: name) } }
 
+  /// Every item that was ever written to, in no order that means anything. Inside `write { }` they have the closure's changes.
+  public func items() -> [ItemState] {
+    if let transaction = WriteTransaction.joined(by: store) { return transaction.items(in: name) }
+    return store.read { Array($0.items(in: name)) }
+  }
+
   public var counts: LibraryCounts { store.read { $0.counts(of: name) } }
 
   // MARK: - Writing

@@ -10,6 +10,14 @@ final class Projection: CommitSink {
     var pending = PendingState()
     /// Commits that are in `pending` and not yet in `state`.
     var stagedCount = 0
+
+    /// What stands in line, and over it what was drafted now, which is later.
+    func overlay(_ draft: PendingState) -> PendingState {
+      guard !pending.isEmpty else { return draft }
+      var both = pending
+      both.merge(draft)
+      return both
+    }
   }
 
   private let content = Mutex(Content())
@@ -60,12 +68,17 @@ final class Projection: CommitSink {
 
   /// An item as it will be when everything in line and in `draft` is written.
   func item(_ id: String, in library: String, under draft: PendingState) -> ItemState? {
+    content.withLock { $0.overlay(draft).item(id, in: library, over: $0.state) }
+  }
+
+  /// All items of a library that were ever written to, as they will be when everything in line and in `draft` is written.
+  func items(in library: String, under draft: PendingState) -> [ItemState] {
     content.withLock { content in
-      guard !content.pending.isEmpty else { return draft.item(id, in: library, over: content.state) }
-      // What was drafted now is later than all that stands in line.
-      var both = content.pending
-      both.merge(draft)
-      return both.item(id, in: library, over: content.state)
+      let overlay = content.overlay(draft)
+      let changed = overlay.ids(in: library)
+      let changedBytes = Set(changed.map { Array($0.utf8) })
+      return content.state.items(in: library).filter { !changedBytes.contains(Array($0.id.utf8)) }
+        + changed.compactMap { overlay.item($0, in: library, over: content.state) }
     }
   }
 }

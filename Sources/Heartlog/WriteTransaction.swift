@@ -41,6 +41,9 @@ final class WriteTransaction: @unchecked Sendable {
     store.projection.item(id, in: library, under: changes)
   }
 
+  /// All items of a library as this transaction sees them.
+  func items(in library: String) -> [ItemState] { store.projection.items(in: library, under: changes) }
+
   /// Decides what an operation writes, and writes it.
   func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError)
     -> WriteResult

@@ -90,6 +90,11 @@ public struct PendingState: Sendable {
 
   public mutating func removeAll() { items.removeAll(keepingCapacity: true) }
 
+  /// The ids of a library's items that were written to, in no order that means anything.
+  public func ids(in library: String) -> [String] {
+    items.keys.filter { $0.library.utf8.elementsEqual(library.utf8) }.map(\.item)
+  }
+
   /// An item as it will be once what is pending is published; nil where it was never written to.
   public func item(_ id: String, in library: String, over base: FavoritesState) -> ItemState? {
     let below = base.item(id, in: library)

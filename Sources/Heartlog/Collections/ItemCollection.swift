@@ -1,0 +1,111 @@
+/// A named, ordered collection of items of one library: a playlist, a reading list, a trip.
+///
+/// Each membership is a field of its own, `@in/<name>`, whose value is the item's place in the order. So an item can be in several
+/// collections, two devices can edit one apart, and the last tap on each membership wins. Being in a collection and being a favorite have nothing to do with each other.
+public struct ItemCollection: Sendable {
+  public let library: FavoritesLibrary
+  /// At least one byte of UTF-8 without control characters; with `@in/` before it a field name.
+  public let name: String
+
+  static let fieldPrefix = "@in/"
+
+  private var field: String { Self.fieldPrefix + name }
+
+  init(_ library: FavoritesLibrary, name: String) throws(HeartlogError) {
+    try heartlogErrors {
+      guard !name.isEmpty else { throw MalformedError("a collection without a name") }
+      try NameRules.checkFieldName(Self.fieldPrefix + name)
+    }
+    self.library = library
+    self.name = name
+  }
+
+  /// The ids of its items, in its order; items at the same place by the bytes of their ids.
+  ///
+  /// One pass over the library.
+  public var ids: [String] { places().map(\.id) }
+
+  public func contains(_ id: String) -> Bool { key(of: library.item(id)) != nil }
+
+  /// Puts an item into the collection, before the item at `index` or at its end. An item that is in it already stays where it is.
+  ///
+  /// - Returns: whether it was not in it before.
+  @discardableResult
+  public func insert(_ id: String, at index: Int? = nil) throws(HeartlogError) -> Bool {
+    try heartlogErrors {
+      try library.store.write {
+        let places = places()
+        guard !places.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else { return false }
+        return try put(id, at: index ?? places.count, among: places)
+      }
+    }
+  }
+
+  /// Moves an item of the collection to the place before the item that is at `index` when it is taken out.
+  ///
+  /// - Returns: whether it is somewhere else now.
+  @discardableResult
+  public func move(_ id: String, to index: Int) throws(HeartlogError) -> Bool {
+    try heartlogErrors {
+      try library.store.write {
+        var places = places()
+        guard let old = places.firstIndex(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
+          throw HeartlogError(.notFound, "\(id) is not in the collection \(name)")
+        }
+        places.remove(at: old)
+        guard min(max(0, index), places.count) != old else { return false }
+        return try put(id, at: index, among: places)
+      }
+    }
+  }
+
+  /// Takes an item out of the collection.
+  ///
+  /// - Returns: whether it was in it.
+  @discardableResult
+  public func remove(_ id: String) throws(HeartlogError) -> Bool {
+    try library.set([Field(name: field, value: .null)], of: id).isChange
+  }
+
+  private func put(
+    _ id: String, at index: Int, among places: [(id: String, key: OrderKey)]
+  ) throws(HeartlogError) -> Bool {
+    let index = min(max(0, index), places.count)
+    let before = index > 0 ? places[index - 1].key : nil
+    // Items that two devices put at the same place have one key: what comes between them goes behind both.
+    let after = places[index...].first { $0.key > before ?? $0.key || before == nil }?.key
+    return try library.set(
+      [Field(name: field, value: .string(OrderKey.between(before, after).text))], of: id
+    ).isChange
+  }
+
+  private func places() -> [(id: String, key: OrderKey)] {
+    let all = library.items().compactMap { item in key(of: item).map { (id: item.id, key: $0) } }
+    return all.sorted { a, b in
+      a.key != b.key ? a.key < b.key : a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
+    }
+  }
+
+  private func key(of item: ItemState?) -> OrderKey? {
+    guard case .string(let text)? = item?.value(of: field) else { return nil }
+    return OrderKey(text)
+  }
+}
+
+extension FavoritesLibrary {
+  /// The collection of that name. It needs no making: it is there once something is in it.
+  public func collection(_ name: String) throws(HeartlogError) -> ItemCollection {
+    try ItemCollection(self, name: name)
+  }
+
+  /// The names of the collections that have an item, sorted by bytes. One pass over the library.
+  public var collections: [String] {
+    var names: Set<[UInt8]> = []
+    for item in items() {
+      for field in item.fields where field.name.hasPrefix(ItemCollection.fieldPrefix) {
+        names.insert(Array(field.name.utf8.dropFirst(ItemCollection.fieldPrefix.utf8.count)))
+      }
+    }
+    return names.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
+  }
+}

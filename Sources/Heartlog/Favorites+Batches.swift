@@ -1,0 +1,46 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// Batches: one commit, one fsync, all or nothing.
+
+extension Favorites {
+  /// Makes many items favorites, as one commit.
+  ///
+  /// - Returns: how many were none before.
+  @discardableResult
+  public func add(contentsOf items: some Sequence<Item>, since date: Date? = nil) throws(HeartlogError) -> Int
+  {
+    try batch(items) { item throws(HeartlogError) in try add(item, since: date) }
+  }
+
+  /// Makes many items no favorites, as one commit.
+  ///
+  /// - Returns: how many were one before.
+  @discardableResult
+  public func remove(contentsOf ids: some Sequence<Item.ID>) throws(HeartlogError) -> Int {
+    try batch(ids) { id throws(HeartlogError) in try remove(id) }
+  }
+
+  /// Writes what is new about many items, favorites or not, as one commit.
+  ///
+  /// - Returns: of how many something differed.
+  @discardableResult
+  public func update(contentsOf items: some Sequence<Item>) throws(HeartlogError) -> Int {
+    try batch(items) { item throws(HeartlogError) in try update(item) }
+  }
+
+  private func batch<Element>(
+    _ elements: some Sequence<Element>, _ write: (Element) throws(HeartlogError) -> Bool
+  ) throws(HeartlogError) -> Int {
+    try heartlogErrors {
+      try library.store.write {
+        var count = 0
+        for element in elements where try write(element) { count += 1 }
+        return count
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/// How texts are compared in a search.
+public struct SearchOptions: Sendable {
+  public enum Match: Sendable {
+    /// Anywhere in the text.
+    case substring
+    /// At its beginning.
+    case prefix
+  }
+
+  public var match = Match.substring
+  /// Whether é is another letter than e. Capitals are never told from small letters.
+  public var diacriticsCount = true
+  /// The fields to look in; all texts of an item, its id among them, where nil.
+  public var fields: [String]?
+
+  public init(match: Match = .substring, diacriticsCount: Bool = true, fields: [String]? = nil) {
+    self.match = match
+    self.diacriticsCount = diacriticsCount
+    self.fields = fields
+  }
+
+  /// A text as it is compared.
+  func folded(_ text: String) -> String {
+    let lower = text.lowercased()
+    guard !diacriticsCount else { return lower }
+    // Decomposed, an accent is a scalar of its own: a nonspacing mark.
+    var scalars = String.UnicodeScalarView()
+    for scalar in lower.decomposed where scalar.properties.generalCategory != .nonspacingMark {
+      scalars.append(scalar)
+    }
+    return String(scalars)
+  }
+
+  func matches(_ needle: String, in text: String) -> Bool {
+    let text = folded(text)
+    return match == .prefix ? text.hasPrefix(needle) : text.contains(needle)
+  }
+}
+
+extension FavoritesLibrary {
+  /// The favorites that hold a text, newest first unless asked otherwise; an empty text is in all of them.
+  ///
+  /// Looks at every favorite: O(favorites × their text).
+  public func search(
+    _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
+  ) -> [ItemState] {
+    let needle = options.folded(text)
+    let favorites = favorites(order: order)
+    guard !needle.isEmpty else { return favorites }
+    return favorites.filter { item in
+      item.texts(of: options.fields).contains { options.matches(needle, in: $0) }
+    }
+  }
+}
+
+extension Favorites {
+  /// The favorites that hold a text, newest first unless asked otherwise; an empty text is in all of them.
+  ///
+  /// What cannot be read as an item is left out here, and named by `load`. Looks at every favorite.
+  public func search(
+    _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
+  ) -> [Item] {
+    library.search(text, options: options, order: order).compactMap { try? decode($0) }
+  }
+}
+
+extension ItemState {
+  /// The texts of the fields asked for: strings, and the strings in lists and objects.
+  fileprivate func texts(of names: [String]?) -> [String] {
+    var texts = names == nil ? [id] : []
+    for field in fields where names?.contains(where: { $0.utf8.elementsEqual(field.name.utf8) }) ?? true {
+      switch field.value {
+      case .string(let text): texts.append(text)
+      case .json(let json): json.value.collectTexts(&texts)
+      default: break
+      }
+    }
+    return texts
+  }
+}
+
+extension JSONValue {
+  fileprivate func collectTexts(_ texts: inout [String]) {
+    switch self {
+    case .string(let text): texts.append(text)
+    case .array(let elements): for element in elements { element.collectTexts(&texts) }
+    case .object(let members): for member in members { member.value.collectTexts(&texts) }
+    default: break
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Testing
+
+@testable import Heartlog
+
+@Suite("Collections, notes, batches, search, statistics")
+struct CollectionTests {
+  private let test = TestStore()
+
+  @Test(
+    "a key lies between its neighbours, wherever they are, and stays short when one is put behind the other")
+  func orderKeys() {
+    var generator = SystemRandomNumberGenerator()
+    let seed = UInt64.random(in: 0 ... .max, using: &generator)
+    print("order keys: seed \(seed)")
+    var random = Seeded(seed)
+    var keys: [OrderKey] = []
+    for _ in 0..<2_000 {
+      let place = Int.random(in: 0...keys.count, using: &random)
+      let key = OrderKey.between(place > 0 ? keys[place - 1] : nil, place < keys.count ? keys[place] : nil)
+      keys.insert(key, at: place)
+      #expect(OrderKey(key.text) == key)
+    }
+    #expect(zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 })
+    var behind: OrderKey?
+    for _ in 0..<1_000 { behind = OrderKey.between(behind, nil) }
+    #expect(behind?.text.utf8.count ?? .max <= 40)
+    for text in ["", "0", "a0", "a b", "é"] { #expect(OrderKey(text) == nil) }
+  }
+
+  private struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+    init(_ seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+
+  @Test("items keep the order they are given, in several collections, favorite or not")
+  func collections() throws {
+    let store = try test.open()
+    let papers = try store.library("papers")
+    let trip = try papers.collection("trip to Rome")
+    let later = try papers.collection("later")
+    for id in ["a", "b", "c"] { try trip.insert(id) }
+    #expect(try trip.insert("d", at: 0) && !trip.insert("a"))
+    #expect(trip.ids == ["d", "a", "b", "c"])
+    #expect(try trip.move("c", to: 1) && !trip.move("c", to: 1))
+    #expect(trip.ids == ["d", "c", "a", "b"])
+    #expect(try trip.move("d", to: 99))
+    #expect(try trip.remove("a") && !trip.remove("a"))
+    try later.insert("b")
+    #expect(trip.ids == ["c", "b", "d"] && later.ids == ["b"])
+    #expect(papers.collections == ["later", "trip to Rome"])
+    #expect(papers.counts.favorites == 0 && later.contains("b") && !later.contains("c"))
+    #expect(throws: HeartlogError.self) { try trip.move("a", to: 0) }
+    #expect(throws: HeartlogError.self) { try papers.collection("") }
+    try store.write {
+      for id in ["x", "y"] { try later.insert(id) }
+      #expect(later.ids == ["b", "x", "y"])
+    }
+    #expect(later.ids == ["b", "x", "y"])
+  }
+
+  @Test("a note is written, changed and cleared, and is never part of the item")
+  func notes() throws {
+    let records = try test.open().records
+    #expect(records.note(of: 1) == nil)
+    #expect(try records.setNote("read again", of: 1))
+    #expect(try !records.setNote("read again", of: 1))
+    try records.add(Record(id: 1, title: "t"))
+    #expect(records.note(of: 1) == "read again" && records.list() == [Record(id: 1, title: "t")])
+    #expect(try records.setNote("", of: 1) && records.note(of: 1) == nil)
+  }
+
+  @Test("a batch is one commit, and counts what it changed")
+  func batches() throws {
+    let store = try test.open()
+    let records = try store.records
+    let items = (1...5).map { Record(id: $0, title: "\($0)") }
+    #expect(try records.add(contentsOf: items[..<3]) == 3)
+    #expect(try records.add(contentsOf: items) == 2)
+    #expect(try records.remove(contentsOf: [1, 9, 2]) == 2)
+    #expect(try records.update(contentsOf: items.map { Record(id: $0.id, title: "new") }) == 5)
+    #expect(try store.allCommits().map(\.records.count) == [3, 2, 2, 5])
+    #expect(records.list(order: .byID).map(\.title) == ["new", "new", "new"])
+  }
+
+  @Test("search looks anywhere or at the beginning, with accents or without, in all fields or some")
+  func search() throws {
+    let records = try test.open().records
+    try records.add(Record(id: 1, title: "Élan vital", tags: ["philosophie"]))
+    test.clock.now += 1
+    try records.add(Record(id: 2, title: "The elan of Éire"))
+    func ids(_ text: String, _ options: SearchOptions = SearchOptions()) -> [Int] {
+      records.search(text, options: options, order: .byID).map(\.id)
+    }
+    #expect(ids("ÉLAN") == [1] && ids("élan", .init(diacriticsCount: false)) == [1, 2])
+    #expect(ids("elan", .init(match: .prefix, diacriticsCount: false)) == [1])
+    #expect(ids("SOPHIE") == [1] && ids("sophie", .init(fields: ["title"])) == [])
+    #expect(ids("") == [1, 2] && ids("zzz") == [])
+  }
+
+  @Test("statistics count each day, week and month, empty ones too, and end with what is favorite now")
+  func statistics() throws {
+    let store = try test.open()
+    let library = try store.library("papers")
+    let day: Milliseconds = 86_400_000
+    // 2026-02-27, a Friday, then the Saturday, the Monday after it, and a day in April.
+    let friday: Milliseconds = 1_772_150_400_000
+    try store.write(time: friday + 5) { for id in ["a", "b"] { try library.add(id) } }
+    try store.write(time: friday + day) { try library.set([Field(name: "f", value: .bool(true))], of: "a") }
+    try store.write(time: friday + 3 * day) { try library.toggle("a") }
+    try store.write(time: friday + 40 * day) { try library.toggle("c") }
+    try store.write(time: friday + 40 * day + 1) { try store.library("books").add("a") }
+    let days = try library.statistics(by: .day).intervals
+    #expect(days.count == 41 && days[0].start == friday && days[0].favorited == 2 && days[1].changed == 1)
+    #expect(days[3].unfavorited == 1 && days[3].favoritesAtEnd == 1 && days[40].favoritesAtEnd == 2)
+    let weeks = try library.statistics(by: .week).intervals
+    #expect(weeks[0].start == friday - 4 * day && weeks[0].changed == 1 && weeks[1].unfavorited == 1)
+    let months = try library.statistics(by: .month).intervals
+    #expect(months.map { RFC3339.text($0.start).prefix(10) } == ["2026-02-01", "2026-03-01", "2026-04-01"])
+    #expect(months.map(\.favoritesAtEnd) == [2, 1, 2])
+  }
+}
