@@ -19,6 +19,7 @@ let package = Package(
   products: [
     .library(name: "Heartlog", targets: ["Heartlog"]),
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
+    .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
     .executable(name: "smart-city", targets: ["SmartCityExample"]),
   ],
@@ -46,6 +47,7 @@ let package = Package(
       name: "Heartlog",
       dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogStorage", "HeartlogState"],
       swiftSettings: settings),
+    .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogCLI", dependencies: ["Heartlog", "HeartlogLibraries"], swiftSettings: settings),
     .executableTarget(
@@ -60,6 +62,8 @@ let package = Package(
       name: "HeartlogStorageTests", dependencies: ["HeartlogStorage"], swiftSettings: settings),
     .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
     .testTarget(name: "HeartlogTests", dependencies: ["Heartlog"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogTestingTests", dependencies: ["HeartlogTesting"], swiftSettings: settings),
     // One for each app, and what these share.
     .target(
       name: "LibraryTestSupport", dependencies: ["HeartlogLibraries"], path: "Tests/LibraryTestSupport",

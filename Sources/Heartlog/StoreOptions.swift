@@ -27,12 +27,16 @@ public struct StoreOptions: Sendable {
   /// Tells the wall time, in milliseconds since 1970.
   public var clock: @Sendable () -> Milliseconds = { Self.systemTime() }
 
+  /// Where ids and secrets come from. Anything but good random numbers is for tests alone.
+  public var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+
   public init() {}
 
   var storage: StorageOptions {
     var storage = StorageOptions()
     storage.access = access == .readOnly ? .readOnly : .readWrite
     storage.lockMillisecondsMax = lockMillisecondsMax
+    storage.random = random
     return storage
   }
 

@@ -1,0 +1,39 @@
+import Heartlog
+import Synchronization
+
+/// Random numbers that are the same in every run: replica ids, and with them event ids, that a test can name.
+///
+/// Source: SplitMix64, Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
+public final class SeededRandom: Sendable {
+  private let state: Mutex<UInt64>
+
+  public init(seed: UInt64) { state = Mutex(seed) }
+
+  public func next() -> UInt64 {
+    state.withLock { state in
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ (mixed >> 31)
+    }
+  }
+}
+
+extension FavoritesStore {
+  /// A store in memory with a clock that the test moves and ids that are the same in every run.
+  ///
+  /// ```swift
+  /// let clock = ManualClock()
+  /// let store = try FavoritesStore.inMemory(clock: clock)
+  /// ```
+  ///
+  /// - Parameter seed: another one gives another device.
+  public static func inMemory(clock: ManualClock, seed: UInt64 = 1) throws(HeartlogError) -> FavoritesStore {
+    var options = StoreOptions()
+    options.clock = { clock.milliseconds }
+    let random = SeededRandom(seed: seed)
+    options.random = { random.next() }
+    return try inMemory(options: options)
+  }
+}
