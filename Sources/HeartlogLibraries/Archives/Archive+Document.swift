@@ -19,7 +19,8 @@ extension Archive {
     self.init(
       identifier: identifier, title: title, archiveTitle: title,
       mediatype: Self.texts(document["mediatype"]).first.map { Self.mediatypes.contains($0) ? $0 : "other" },
-      creators: Self.texts(document["creator"]), publishers: Self.texts(document["publisher"]),
+      creators: Self.texts(document["creator"]).filter { !$0.isEmpty },
+      publishers: Self.texts(document["publisher"]).filter { !$0.isEmpty },
       desc: descriptions.isEmpty ? nil : descriptions.joined(separator: "\n"),
       iconUrlString: "https://archive.org/services/img/\(identifier)")
   }
