@@ -28,7 +28,7 @@ struct PaperTests {
     }
   }
 
-  @Test("an old identifier keeps its slash and its version", .needsRealData)
+  @Test("papers: the id has its version, and an old one its slash", .needsRealData)
   func oldIdentifier() throws {
     let paper = try #require(
       Paper.papers(atom: RealData.bytes("papers/old-style-id-versioned.atom.xml")).first)

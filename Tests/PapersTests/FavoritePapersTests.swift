@@ -1,0 +1,210 @@
+import Foundation
+import Heartlog
+import HeartlogLibraries
+import LibraryTestSupport
+import Testing
+
+@Suite("papers: the favorite papers")
+struct FavoritePapersTests {
+  private let clock = HandClock()
+  private let store: FavoritesStore
+  private let papers: FavoritePapers
+
+  init() throws {
+    store = try .inMemory(options: clock.options)
+    papers = try FavoritePapers(store)
+  }
+
+  static func paper(_ id: String, isFavorite: Bool = false) throws -> Paper {
+    Paper(
+      id: id, title: "On \(id)", summary: "A summary", authors: ["A. Author", "B. Author"],
+      categories: ["cs.PL"], publishedDate: Date(timeIntervalSince1970: 1_591_920_000),
+      pdfURL: try #require(URL(string: "https://arxiv.org/pdf/\(id)")),
+      linkURL: try #require(URL(string: "https://arxiv.org/abs/\(id)")), isFavorite: isFavorite)
+  }
+
+  /// The lists of the app's controller.
+  private final class Controller {
+    var latestPapers: [Paper] = []
+    var csPapers: [Paper] = []
+    var searchResults: [Paper] = []
+  }
+
+  // MARK: - Flows of the document
+
+  @Test("papers flow: add to favorites")
+  func addFlow() throws {
+    let paper = try Self.paper("2006.08594v1")
+    let controller = Controller()
+    controller.latestPapers = [try Self.paper("1v1"), paper]
+    controller.csPapers = [paper]
+    controller.searchResults = [paper]
+    // A tap on the heart of a row or of the detail view.
+    let shown = try papers.toggleFavorite(for: paper)
+    #expect(shown.isFavorite && shown.favoritedDate == clock.now)
+    // The list of favorites and all the lists show it.
+    #expect(papers.favoritePapers == [shown])
+    papers.updatePaperInAllCategories(paper, of: controller, \.latestPapers, \.csPapers, \.searchResults)
+    #expect(controller.latestPapers == [try Self.paper("1v1"), shown])
+    #expect(controller.csPapers == [shown] && controller.searchResults == [shown])
+  }
+
+  @Test("papers flow: remove from favorites")
+  func removeFlow() throws {
+    let paper = try Self.paper("2006.08594v1")
+    let controller = Controller()
+    controller.csPapers = [try papers.toggleFavorite(for: paper)]
+    // A tap on the filled heart.
+    let shown = try papers.toggleFavorite(for: controller.csPapers[0])
+    #expect(!shown.isFavorite && shown.favoritedDate == nil)
+    papers.updatePaperInAllCategories(shown, of: controller, \.latestPapers, \.csPapers)
+    #expect(papers.favoritePapers == [] && controller.csPapers == [paper])
+  }
+
+  @Test("papers flow: load favorites, newest first, after the app was opened again")
+  func loadFlow() async throws {
+    try await withStoreFolder { folder in
+      let before = try FavoritesStore(at: folder, options: clock.options)
+      for id in ["1v1", "2v1", "3v1"] {
+        clock.advance()
+        try FavoritePapers(before).toggleFavorite(for: Self.paper(id))
+      }
+      try before.close()
+
+      let after = try FavoritesStore(at: folder, options: clock.options)
+      let loaded = try FavoritePapers(after).loadFavoritePapers()
+      #expect(loaded.map(\.id) == ["3v1", "2v1", "1v1"])
+      #expect(loaded.allSatisfy(\.isFavorite) && loaded[0].favoritedDate == clock.now)
+      // Loading takes in what another process did meanwhile.
+      let other = try FavoritePapers(FavoritesStore(at: folder, options: clock.options))
+      try other.toggleFavorite(for: loaded[0])
+      #expect(try FavoritePapers(after).loadFavoritePapers().map(\.id) == ["2v1", "1v1"])
+    }
+  }
+
+  // MARK: - Lines of the page
+
+  @Test("papers keep: v1 and v2 are two favorites")
+  func versions() throws {
+    let v1 = try Self.paper("quant-ph/0201082v1")
+    let v2 = try Self.paper("quant-ph/0201082v2")
+    try papers.toggleFavorite(for: v1)
+    #expect(papers.isFavorite(v1) && !papers.isFavorite(v2))
+    clock.advance()
+    try papers.toggleFavorite(for: v2)
+    #expect(papers.favoritePapers.map(\.id) == [v2.id, v1.id])
+    try papers.toggleFavorite(for: v1)
+    #expect(papers.favoritePapers.map(\.id) == [v2.id])
+  }
+
+  @Test("papers mend: toggle flips the state the store holds, not a stale flag of the object passed in")
+  func staleFlag() throws {
+    let claimed = try Self.paper("1v1", isFavorite: true)
+    #expect(!papers.isFavorite(claimed))
+    #expect(try papers.toggleFavorite(for: claimed).isFavorite)
+    // The object is as stale as it was, and flips back all the same.
+    #expect(try !papers.toggleFavorite(for: Self.paper("1v1")).isFavorite)
+    #expect(papers.favoritePapers == [])
+  }
+
+  @Test("papers keep: favoritedDate is stamped when on, cleared when off; on again is a new date")
+  func dates() throws {
+    let paper = try Self.paper("1v1")
+    let first = clock.now
+    let on = try papers.toggleFavorite(for: paper)
+    #expect(on.favoritedDate == first)
+    clock.advance()
+    #expect(try papers.toggleFavorite(for: on).favoritedDate == nil)
+    clock.advance()
+    // What is passed in still has the first date, and it does not count.
+    #expect(try papers.toggleFavorite(for: on).favoritedDate == clock.now)
+    #expect(papers.favoritePapers.map(\.favoritedDate) == [clock.now] && clock.now != first)
+  }
+
+  @Test("papers mend: setting favorite on what is already favorite changes nothing, the date included")
+  func setTwice() throws {
+    let paper = try Self.paper("1v1")
+    let shown = try papers.setFavorite(true, for: paper)
+    let digest = store.digest
+    clock.advance()
+    #expect(try papers.setFavorite(true, for: paper) == shown)
+    #expect(store.digest == digest && store.eventCount(of: "papers") == 1)
+    #expect(try papers.setFavorite(false, for: shown) == paper)
+    #expect(try papers.setFavorite(false, for: shown) == paper)
+    #expect(store.eventCount(of: "papers") == 2)
+  }
+
+  @Test("papers keep: favoritePapers is ordered by favoritedDate, newest first, ties by id")
+  func order() throws {
+    for id in ["2v1", "10v1", "1v2", "1v1"] { try papers.toggleFavorite(for: Self.paper(id)) }
+    clock.advance()
+    try papers.toggleFavorite(for: Self.paper("9v9"))
+    #expect(papers.favoritePapers.map(\.id) == ["9v9", "10v1", "1v1", "1v2", "2v1"])
+  }
+
+  @Test("papers keep: a paper that was never stored before is stored by its first toggle")
+  func firstToggle() throws {
+    let paper = try Self.paper("2006.08594v1")
+    #expect(try papers.favorites.item(paper.id) == nil)
+    let shown = try papers.toggleFavorite(for: paper)
+    #expect(try papers.favorites.item(paper.id) == shown)
+    // Switched off, it is still known, and no favorite.
+    try papers.toggleFavorite(for: paper)
+    #expect(try papers.favorites.item(paper.id) == paper)
+  }
+
+  @Test(
+    "papers: updatePaperInAllCategories sets flag and date by id in any number of lists and search results, keeps the order, touches nothing else, never re-stamps"
+  )
+  func allCategories() throws {
+    let favorite = try papers.toggleFavorite(for: Self.paper("2v1"))
+    let date = clock.now
+    clock.advance()
+    var own = try Self.paper("2v1", isFavorite: true)
+    own.title = "The title as this list has it"
+    own.favoritedDate = clock.now
+    let stale = try Self.paper("4v1", isFavorite: true)
+    var lists: [String: [Paper]] = [
+      "latest": [try Self.paper("3v1"), own, try Self.paper("1v1"), own], "cs": [own], "math": [],
+      "search": [stale, try Self.paper("2v1"), try Self.paper("2v2")],
+    ]
+    let before = lists
+    let digest = store.digest
+    papers.updatePapersInAllCategories(&lists)
+
+    #expect(lists.keys.sorted() == before.keys.sorted())
+    for (category, list) in lists {
+      #expect(list.map(\.id) == before[category]?.map(\.id))
+      #expect(list.map(\.title) == before[category]?.map(\.title))
+      #expect(list.allSatisfy { $0.isFavorite == ($0.id == "2v1") })
+      #expect(list.allSatisfy { $0.favoritedDate == ($0.id == "2v1" ? date : nil) })
+    }
+    #expect(store.digest == digest && favorite.favoritedDate == date)
+
+    // One paper at a time: the others stay as they are.
+    var some = before
+    papers.updatePaperInAllCategories(favorite, in: &some)
+    #expect(some["search"]?[0] == stale && some["search"]?[1] == favorite)
+    #expect(some["latest"] == lists["latest"] && some["cs"] == lists["cs"])
+    #expect(papers.updatePapers(before["search"] ?? []) == lists["search"])
+  }
+
+  @Test("papers: a feed of a hundred is favorited in part, and every list of it shows that", .needsRealData)
+  func realFeed() throws {
+    let feed = try Paper.papers(atom: RealData.bytes("papers/feed-100.atom.xml"))
+    for paper in feed.prefix(40) {
+      clock.advance()
+      try papers.toggleFavorite(for: paper)
+    }
+    #expect(papers.favoritePapers.map(\.id) == feed.prefix(40).map(\.id).reversed())
+    var lists = Dictionary(grouping: feed) { $0.categories[0] }
+    lists["search"] = feed.reversed()
+    papers.updatePapersInAllCategories(&lists)
+    let favorites = Dictionary(uniqueKeysWithValues: papers.favoritePapers.map { ($0.id, $0) })
+    for paper in lists.values.joined() {
+      #expect(paper.isFavorite == (favorites[paper.id] != nil))
+      if let favorite = favorites[paper.id] { #expect(paper == favorite) }
+    }
+    #expect(lists["search"]?.map(\.id) == feed.map(\.id).reversed())
+  }
+}
