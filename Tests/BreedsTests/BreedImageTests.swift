@@ -19,7 +19,7 @@ struct BreedImageTests {
     }
   }
 
-  @Test("all breeds, sub-breeds with their breed", .needsRealData)
+  @Test("breeds keep: sub-breeds are breed/sub-breed, in the real list of all breeds", .needsRealData)
   func breeds() throws {
     let breeds = try BreedImage.breeds(answer: RealData.json("breeds/breeds-list-all.json"))
     #expect(breeds.contains("akita") && breeds.contains("australian/kelpie") && breeds.contains("australian"))
@@ -27,7 +27,7 @@ struct BreedImageTests {
   }
 
   @Test(
-    "the breed is what the path says, and nothing is invented",
+    "breeds: the breed is read from the url's path (breeds/<breed>/), sub-breeds too, and nothing is invented",
     arguments: [
       ("https://images.dog.ceo/breeds/akita/1.jpg", "akita"),
       ("https://images.dog.ceo/breeds/hound-afghan/1.jpg", "hound/afghan"),
@@ -39,13 +39,13 @@ struct BreedImageTests {
     #expect(BreedImage(url: try #require(URL(string: text))).breed == breed)
   }
 
-  @Test("equal by URL alone")
+  @Test("breeds: equal and hashed by url alone")
   func equality() throws {
     let url = try #require(URL(string: "https://images.dog.ceo/breeds/akita/1.jpg"))
     #expect(Set([BreedImage(url: url, isFavorite: true), BreedImage(url: url)]).count == 1)
   }
 
-  @Test("what is no URL is dropped, and an answer that failed is an error")
+  @Test("breeds keep: unparseable urls in an answer are dropped; an answer that failed is an error")
   func answers() throws {
     let answer = try JSONValue.parse(#"{"message":["https://a/b.jpg","",5,"http://[x"],"status":"success"}"#)
     #expect(try BreedImage.images(answer: answer).map(\.url.absoluteString) == ["https://a/b.jpg"])

@@ -1,0 +1,59 @@
+import Heartlog
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What the app itself keeps in the user defaults: `[{"url": …, "isFavorite": …}, …]`.
+extension BreedImage {
+  /// Reads the favorites of the app's own persisted form. A record whose flag is false or missing is none, and one bad record never hides
+  /// the others.
+  ///
+  /// - Returns: the favorites, in their order, and an error for each record that is none of an image, which names it by its place, the
+  ///   first being 1, and by what it holds.
+  /// - Throws: `LibraryError.invalidAnswer` for what is no list of records.
+  public static func favorites(
+    persisted: JSONValue
+  ) throws(LibraryError) -> (images: [BreedImage], failures: [LibraryError]) {
+    guard let records = persisted.array else {
+      throw .invalidAnswer("persisted favorites that are \(persisted.kind), not an array")
+    }
+    var images: [BreedImage] = []
+    var failures: [LibraryError] = []
+    for (index, record) in records.enumerated() {
+      // An encoder other than JSONEncoder writes a URL as an object.
+      let text = record["url"]?.string ?? record["url"]?["relative"]?.string
+      let flag = record["isFavorite"] ?? .bool(false)
+      guard let url = text.flatMap(URL.init(favoriteID:)), url.scheme != nil, let isFavorite = flag.bool
+      else {
+        let shown = record.jsonText.prefix(120)
+        failures.append(.invalidItem("record \(index + 1) of the persisted favorites is no image: \(shown)"))
+        continue
+      }
+      if isFavorite { images.append(BreedImage(url: url, isFavorite: true)) }
+    }
+    return (images, failures)
+  }
+}
+
+extension FavoritesManager {
+  /// Takes the app's own persisted favorites over, as one commit. What the store has an opinion of already, liked or not, stays: a tap
+  /// that was made meanwhile is never overwritten, and taking over again changes nothing.
+  ///
+  /// - Returns: how many became favorites, and an error for each record that is none of an image.
+  /// - Throws: `LibraryError.invalidAnswer` for what is no list of records, `HeartlogError` where the store cannot be written.
+  @discardableResult
+  public func takeOver(persisted: JSONValue) throws -> (count: Int, failures: [LibraryError]) {
+    let (images, failures) = try BreedImage.favorites(persisted: persisted)
+    let count = try favorites.library.store.write(origin: "import:user-defaults") {
+      var count = 0
+      for image in images where favorites.library.item(image.url.favoriteID) == nil {
+        if try favorites.add(image) { count += 1 }
+      }
+      return count
+    }
+    return (count, failures)
+  }
+}

@@ -1,0 +1,63 @@
+import Heartlog
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The liked images as they change: for every subscriber the present set first, then the set after each change.
+///
+/// A subscription begins where iteration does (`makeAsyncIterator`), and ends with its task or when the store is closed. What is not a
+/// change of a flag publishes nothing. Memory is bounded: a subscriber that is thousands of changes behind gets the present set next.
+public struct FavoriteBreedsPublisher: AsyncSequence, Sendable {
+  let library: FavoritesLibrary
+
+  public func makeAsyncIterator() -> Iterator { Iterator(library) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private var feed: MembershipFeed
+    private var images: Set<BreedImage>
+    private var isFirst = true
+
+    init(_ library: FavoritesLibrary) {
+      feed = MembershipFeed(library)
+      images = Self.images(of: feed)
+    }
+
+    /// The next set; nil once the task is cancelled or the store is closed. O(1) a change, beside what a copy of the set costs.
+    public mutating func next() async -> Set<BreedImage>? {
+      if isFirst {
+        isFirst = false
+        return images
+      }
+      while let update = await feed.next() {
+        switch update {
+        case .all:
+          let present = Self.images(of: feed)
+          guard present != images else { continue }
+          images = present
+          return images
+        case .one(let id, let isFavorite):
+          // What is no image is not published; `fetchFavorites` names it.
+          guard let url = URL(favoriteID: id) else { continue }
+          let image = BreedImage(url: url, isFavorite: true)
+          if isFavorite { images.insert(image) } else { images.remove(image) }
+          return images
+        }
+      }
+      return nil
+    }
+
+    private static func images(of feed: MembershipFeed) -> Set<BreedImage> {
+      Set(feed.favorites.lazy.compactMap(URL.init(favoriteID:)).map { BreedImage(url: $0, isFavorite: true) })
+    }
+  }
+}
+
+extension FavoritesManager {
+  /// The liked images as they change; each `for await` over it is a subscriber of its own.
+  public var favoriteBreedsPublisher: FavoriteBreedsPublisher {
+    FavoriteBreedsPublisher(library: favorites.library)
+  }
+}

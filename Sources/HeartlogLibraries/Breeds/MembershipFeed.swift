@@ -1,0 +1,66 @@
+import Heartlog
+
+/// Which items of a library are favorites: first all of them, then one change after the other.
+///
+/// A change is what it was when it became part of the state. A reader that is behind sees every step, in order, and never one that lost
+/// to a later write, or that was part of what it saw at first.
+struct MembershipFeed {
+  enum Update {
+    /// So many changes came that some were left out: all is to be read anew.
+    case all
+    case one(id: String, isFavorite: Bool)
+  }
+
+  private let library: FavoritesLibrary
+  private var changes: Changes.Iterator
+  /// The writes that the memberships show.
+  private var positions: [String: EventPosition] = [:]
+  private(set) var favorites: Set<String> = []
+
+  /// Begins with the present. One pass over the library.
+  init(_ library: FavoritesLibrary) {
+    self.library = library
+    // The stream first, the state second: what comes between the two comes twice, and is told by its position.
+    changes = library.changes.makeAsyncIterator()
+    readAll()
+  }
+
+  private mutating func readAll() { (positions, favorites) = Self.present(of: library) }
+
+  /// The favorites of a library, and the writes that the memberships of its items show. One pass over the library.
+  static func present(
+    of library: FavoritesLibrary
+  ) -> (positions: [String: EventPosition], favorites: Set<String>) {
+    library.store.read { state in
+      var positions: [String: EventPosition] = [:]
+      var favorites: Set<String> = []
+      for item in state.items(in: library.name) {
+        positions[item.id] = state.membershipPosition(of: item.id, in: library.name)
+        if item.isFavorite { favorites.insert(item.id) }
+      }
+      return (positions, favorites)
+    }
+  }
+
+  /// The next change; nil once the task is cancelled or the store is closed.
+  mutating func next() async -> Update? {
+    while let notice = await changes.next() {
+      switch notice {
+      case .missed:
+        readAll()
+        return .all
+      case .change(let change):
+        let position = EventPosition(
+          stamp: change.stamp, replica: change.id.replica, sequence: change.id.sequence)
+        let id = change.event.item
+        guard let isFavorite = change.event.action.isFavorite else { continue }
+        if let shown = positions[id], position < shown { continue }
+        positions[id] = position
+        guard isFavorite != favorites.contains(id) else { continue }
+        if isFavorite { favorites.insert(id) } else { favorites.remove(id) }
+        return .one(id: id, isFavorite: isFavorite)
+      }
+    }
+    return nil
+  }
+}

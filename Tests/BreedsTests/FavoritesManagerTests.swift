@@ -1,0 +1,266 @@
+import Foundation
+import Heartlog
+import HeartlogLibraries
+import LibraryTestSupport
+import Testing
+
+@Suite("breeds: the favorites manager")
+struct FavoritesManagerTests {
+  private let clock = HandClock()
+  private let store: FavoritesStore
+  private let manager: FavoritesManager
+
+  init() throws {
+    store = try .inMemory(options: clock.options)
+    manager = try FavoritesManager(store)
+  }
+
+  static func image(_ name: String, isFavorite: Bool = false) throws -> BreedImage {
+    BreedImage(
+      url: try #require(URL(string: "https://images.dog.ceo/breeds/\(name).jpg")), isFavorite: isFavorite)
+  }
+
+  private func flags(_ images: [BreedImage]) -> [Bool] { images.map(\.isFavorite) }
+
+  // MARK: - Flows of the document
+
+  @Test("breeds flow: open details, images and favorites merged")
+  func detailsFlow() async throws {
+    try manager.toggleLiking(Self.image("akita/2", isFavorite: true))
+    let details = try await manager.breedDetails(for: "akita") { breed in
+      // WebService: GET /api/breed/akita/images
+      try ["1", "2", "3"].map { try Self.image("\(breed)/\($0)") }
+    }
+    #expect(flags(details) == [false, true, false])
+    #expect(details.map(\.breed) == ["akita", "akita", "akita"])
+  }
+
+  @Test("breeds flow: details of real images", .needsRealData, arguments: ["akita", "borzoi"])
+  func realDetails(breed: String) async throws {
+    let images = try BreedImage.images(answer: RealData.json("breeds/images-\(breed).json"))
+    for image in images.prefix(3) { try manager.toggle(image) }
+    let details = await manager.breedDetails(for: breed) { _ in images }
+    #expect(details == images && flags(details) == images.indices.map { $0 < 3 })
+    #expect(try manager.fetchFavorites() == Set(images.prefix(3)))
+  }
+
+  @Test("breeds flow: a tap on the heart is stored, and published to every subscriber")
+  func tapFlow() async throws {
+    var everyone = [manager.favoriteBreedsPublisher, manager.favoriteBreedsPublisher].map {
+      $0.makeAsyncIterator()
+    }
+    for index in everyone.indices { #expect(await everyone[index].next() == []) }
+    // The view flips first, then hands its image over.
+    var image = try Self.image("akita/1")
+    image.isFavorite.toggle()
+    try manager.toggleLiking(image)
+    for index in everyone.indices {
+      let published = await everyone[index].next()
+      #expect(published == [image] && published?.first?.isFavorite == true)
+    }
+  }
+
+  @Test("breeds flow: favorites are there when the app is opened again")
+  func reopenFlow() async throws {
+    try await withStoreFolder { folder in
+      let before = try FavoritesStore(at: folder)
+      try FavoritesManager(before).toggleLiking(Self.image("akita/1", isFavorite: true))
+      try before.close()
+      let manager = try FavoritesManager(FavoritesStore(at: folder))
+      let favorites = try manager.fetchFavorites()
+      #expect(favorites == [try Self.image("akita/1")] && favorites.first?.isFavorite == true)
+      var publisher = manager.favoriteBreedsPublisher.makeAsyncIterator()
+      #expect(await publisher.next() == favorites)
+    }
+  }
+
+  // MARK: - Lines of the page
+
+  @Test("breeds keep: toggleLiking sets by the flag passed, on is present, off is absent")
+  func toggleLiking() throws {
+    let on = try Self.image("akita/1", isFavorite: true)
+    let off = try Self.image("akita/1")
+    #expect(try manager.toggleLiking(on) && manager.isLiked(off))
+    #expect(try manager.toggleLiking(off) && !manager.isLiked(on))
+    #expect(try manager.fetchFavorites() == [])
+  }
+
+  @Test("breeds mend: there is a real toggle, whatever the flag passed says")
+  func realToggle() throws {
+    let image = try Self.image("akita/1", isFavorite: true)
+    #expect(try manager.toggle(image) && manager.isLiked(image))
+    #expect(try !manager.toggle(image) && !manager.isLiked(image))
+  }
+
+  @Test("breeds mend: a repeat changes nothing and publishes nothing")
+  func repeats() async throws {
+    var publisher = manager.favoriteBreedsPublisher.makeAsyncIterator()
+    #expect(await publisher.next() == [])
+    let image = try Self.image("akita/1", isFavorite: true)
+    #expect(try !manager.toggleLiking(Self.image("akita/1")))
+    try manager.toggleLiking(image)
+    clock.advance()
+    let digest = store.digest
+    #expect(try !manager.toggleLiking(image))
+    #expect(store.digest == digest && store.eventCount(of: "breeds") == 1)
+    // A note is no change of a flag either.
+    try manager.favorites.setNote("good dog", of: image.url)
+    let other = try Self.image("akita/2", isFavorite: true)
+    try manager.toggleLiking(other)
+    #expect(await publisher.next() == [image])
+    #expect(await publisher.next() == [image, other])
+  }
+
+  @Test(
+    "breeds keep: breedDetails keeps order and duplicates, or-s the flags, and leaves favorites outside of the list alone"
+  )
+  func details() throws {
+    let outside = try Self.image("pug/9", isFavorite: true)
+    try manager.toggleLiking(outside)
+    try manager.toggleLiking(Self.image("akita/2", isFavorite: true))
+    let list = [
+      try Self.image("akita/3"), try Self.image("akita/2"), try Self.image("akita/1", isFavorite: true),
+      try Self.image("akita/2"),
+    ]
+    let digest = store.digest
+    let details = manager.breedDetails(for: list)
+    #expect(details == list && flags(details) == [false, true, true, true])
+    #expect(store.digest == digest && manager.isLiked(outside))
+    #expect(manager.breedDetails(for: []) == [])
+  }
+
+  @Test("breeds: live updates then set both ways by url, duplicates too")
+  func liveDetails() async throws {
+    try manager.toggleLiking(Self.image("akita/2", isFavorite: true))
+    let list = [
+      try Self.image("akita/1"), try Self.image("akita/2"), try Self.image("akita/1"),
+      try Self.image("akita/3", isFavorite: true),
+    ]
+    var live = manager.liveBreedDetails(for: list).makeAsyncIterator()
+    #expect(await live.next().map(flags) == [false, true, false, true])
+    try manager.toggle(Self.image("akita/1"))
+    try manager.toggle(Self.image("pug/1"))
+    try manager.toggle(Self.image("akita/2"))
+    #expect(await live.next().map(flags) == [true, true, true, true])
+    #expect(await live.next().map(flags) == [true, false, true, true])
+
+    var shown = manager.breedDetails(for: list)
+    FavoritesManager.update(&shown, with: try manager.fetchFavorites())
+    #expect(shown == list && flags(shown) == [true, false, true, false])
+  }
+
+  @Test("breeds mend: a toggle made while loading is never overwritten", arguments: [true, false])
+  func whileLoading(isFavorite: Bool) async throws {
+    try manager.toggleLiking(Self.image("akita/1", isFavorite: !isFavorite))
+    let details = try await manager.breedDetails(for: "akita") { _ in
+      // The answer was made before the tap, and says what was true then.
+      let answer = try Self.image("akita/1", isFavorite: !isFavorite)
+      try manager.toggleLiking(Self.image("akita/1", isFavorite: isFavorite))
+      return [answer, try Self.image("akita/2", isFavorite: true)]
+    }
+    #expect(flags(details) == [isFavorite, true])
+    #expect(try manager.fetchFavorites().isEmpty == !isFavorite)
+
+    // Nor by the app's own old favorites.
+    let old = try JSONValue.parse(
+      #"[{"url":"https://images.dog.ceo/breeds/akita/1.jpg","isFavorite":true}]"#)
+    try manager.takeOver(persisted: old)
+    #expect(try manager.isLiked(Self.image("akita/1")) == isFavorite)
+  }
+
+  @Test("breeds mend: what is persisted with isFavorite false is not a favorite anywhere")
+  func persistedFalse() async throws {
+    let persisted = try JSONValue.parse(
+      #"""
+      [{"url":"https://a/breeds/akita/1.jpg","isFavorite":true},
+       {"url":"https://a/breeds/akita/2.jpg","isFavorite":false},
+       {"url":"https://a/breeds/akita/3.jpg"}]
+      """#)
+    let taken = try manager.takeOver(persisted: persisted)
+    #expect(taken.count == 1 && taken.failures == [])
+    let favorites = try manager.fetchFavorites()
+    #expect(favorites.map(\.url.absoluteString) == ["https://a/breeds/akita/1.jpg"])
+    var publisher = manager.favoriteBreedsPublisher.makeAsyncIterator()
+    #expect(await publisher.next() == favorites)
+    #expect(store.read { $0.counts(of: "breeds").items } == 1)
+    // Taking over again changes nothing.
+    #expect(try manager.takeOver(persisted: persisted).count == 0)
+    #expect(store.eventCount(of: "breeds") == 1)
+  }
+
+  @Test("breeds mend: a corrupt record is an error that names it, never an empty set")
+  func corruptRecord() async throws {
+    let image = try Self.image("akita/1", isFavorite: true)
+    try manager.toggleLiking(image)
+    try store.library("breeds").add("not a url at all ][")
+    let error = #expect(throws: HeartlogError.self) { try manager.fetchFavorites() }
+    #expect(error?.code == .invalidItem && error?.message.contains("not a url at all ][") == true)
+    // The sound one is still there.
+    #expect(manager.favorites.load().items == [image] && manager.isLiked(image))
+    var publisher = manager.favoriteBreedsPublisher.makeAsyncIterator()
+    #expect(await publisher.next() == [image])
+  }
+
+  @Test("breeds mend: a corrupt record of the app's own favorites is named, and the others are taken over")
+  func corruptPersisted() throws {
+    let persisted = try JSONValue.parse(
+      #"""
+      [{"url":"https://a/breeds/akita/1.jpg","isFavorite":true}, {"isFavorite":true}, 7,
+       {"url":"","isFavorite":true}, {"url":"https://a/b.jpg","isFavorite":"yes"},
+       {"url":{"relative":"https://a/breeds/akita/2.jpg"},"isFavorite":true}]
+      """#)
+    let taken = try manager.takeOver(persisted: persisted)
+    #expect(taken.count == 2 && taken.failures.count == 4)
+    #expect(
+      taken.failures[0]
+        == .invalidItem(#"record 2 of the persisted favorites is no image: {"isFavorite":true}"#))
+    #expect(taken.failures[1] == .invalidItem("record 3 of the persisted favorites is no image: 7"))
+    #expect(try manager.fetchFavorites().count == 2)
+    #expect(throws: LibraryError.self) { try manager.takeOver(persisted: .object([])) }
+  }
+
+  @Test("breeds keep: a published stream gives every subscriber the current set first, then each change")
+  func publisher() async throws {
+    let one = try Self.image("akita/1", isFavorite: true)
+    let two = try Self.image("akita/2", isFavorite: true)
+    try manager.toggle(one)
+    var early = manager.favoriteBreedsPublisher.makeAsyncIterator()
+    try manager.toggle(two)
+    var late = manager.favoriteBreedsPublisher.makeAsyncIterator()
+    // A step back and forth is two changes, also for who reads them later.
+    try manager.toggle(one)
+    try manager.toggle(one)
+    #expect(await early.next() == [one])
+    for _ in 0..<2 { _ = await early.next() }
+    #expect(await early.next() == [one, two])
+    var seen: [Set<BreedImage>?] = []
+    for _ in 0..<3 { seen.append(await late.next()) }
+    #expect(seen == [[one, two], [two], [one, two]])
+    // It ends with the store.
+    try store.close()
+    #expect(await late.next() == nil)
+  }
+
+  @Test("breeds: a subscriber that is thousands of changes behind gets the present set")
+  func slowSubscriber() async throws {
+    var publisher = manager.favoriteBreedsPublisher.makeAsyncIterator()
+    #expect(await publisher.next() == [])
+    let images = try (0..<5_000).map { try Self.image("akita/\($0)", isFavorite: true) }
+    try manager.favorites.add(contentsOf: images)
+    #expect(await publisher.next() == Set(images))
+    try manager.toggle(images[0])
+    #expect(await publisher.next() == Set(images.dropFirst()))
+  }
+
+  @Test("breeds: a subscriber hears of what another process likes")
+  func otherProcess() async throws {
+    try await withStoreFolder { folder in
+      let manager = try FavoritesManager(FavoritesStore(at: folder))
+      var publisher = manager.favoriteBreedsPublisher.makeAsyncIterator()
+      #expect(await publisher.next() == [])
+      let image = try Self.image("akita/1", isFavorite: true)
+      try FavoritesManager(FavoritesStore(at: folder)).toggleLiking(image)
+      #expect(await publisher.next() == [image])
+    }
+  }
+}
