@@ -227,6 +227,20 @@ struct FavoriteTracksTests {
     #expect(try merged(store, other.favorites.library.store) == "abcd")
   }
 
+  @Test("tracks: what one device adds comes after what another moved to the end before")
+  func movedToTheEnd() throws {
+    let other = try FavoriteTracks(.inMemory(options: clock.options))
+    for name in ["a", "b", "c"] {
+      try append(name)
+      try other.appendFavoriteItem(Self.track(name))
+      clock.advance()
+    }
+    try playlist.move(from: 0, to: 2)
+    clock.advance()
+    try other.appendFavoriteItem(Self.track("d"))
+    #expect(try merged(store, other.favorites.library.store) == "bcad")
+  }
+
   @Test(
     "tracks: the later of two moves of one track wins, and a removal is one wherever the other moved it to")
   func conflicts() throws {
