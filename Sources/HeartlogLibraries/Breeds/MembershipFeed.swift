@@ -5,7 +5,7 @@ import Heartlog
 /// A change is what it was when it became part of the state. A reader that is behind sees every step, in order, and never one that lost
 /// to a later write, or that was part of what it saw at first.
 struct MembershipFeed {
-  enum Update {
+  enum Update: Equatable {
     /// So many changes came that some were left out: all is to be read anew.
     case all
     case one(id: String, isFavorite: Bool)
@@ -45,22 +45,25 @@ struct MembershipFeed {
   /// The next change; nil once the task is cancelled or the store is closed.
   mutating func next() async -> Update? {
     while let notice = await changes.next() {
-      switch notice {
-      case .missed:
-        readAll()
-        return .all
-      case .change(let change):
-        let position = EventPosition(
-          stamp: change.stamp, replica: change.id.replica, sequence: change.id.sequence)
-        let id = change.event.item
-        guard let isFavorite = change.event.action.isFavorite else { continue }
-        if let shown = positions[id], position < shown { continue }
-        positions[id] = position
-        guard isFavorite != favorites.contains(id) else { continue }
-        if isFavorite { favorites.insert(id) } else { favorites.remove(id) }
-        return .one(id: id, isFavorite: isFavorite)
-      }
+      if let update = take(notice) { return update }
     }
     return nil
+  }
+
+  /// What a notice changes; nil for one that changes no flag, that lost to a later write, or that the reader has seen the outcome of.
+  mutating func take(_ notice: ChangeNotice) -> Update? {
+    guard case .change(let change) = notice else {
+      readAll()
+      return .all
+    }
+    let position = EventPosition(
+      stamp: change.stamp, replica: change.id.replica, sequence: change.id.sequence)
+    let id = change.event.item
+    guard let isFavorite = change.event.action.isFavorite else { return nil }
+    if let shown = positions[id], position < shown { return nil }
+    positions[id] = position
+    guard isFavorite != favorites.contains(id) else { return nil }
+    if isFavorite { favorites.insert(id) } else { favorites.remove(id) }
+    return .one(id: id, isFavorite: isFavorite)
   }
 }
