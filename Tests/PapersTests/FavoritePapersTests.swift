@@ -84,6 +84,16 @@ struct FavoritePapersTests {
 
   // MARK: - Lines of the page
 
+  @Test(
+    "papers: isFavorite and favoritedDate are derived: what an app writes into them never reaches the store")
+  func derived() throws {
+    var paper = try Self.paper("1v1", isFavorite: true)
+    paper.favoritedDate = clock.now
+    try papers.favorites.update(paper)
+    #expect(!papers.isFavorite(paper) && papers.favoritePapers == [])
+    #expect(try papers.favorites.item("1v1") == Self.paper("1v1"))
+  }
+
   @Test("papers keep: v1 and v2 are two favorites")
   func versions() throws {
     let v1 = try Self.paper("quant-ph/0201082v1")
