@@ -65,6 +65,18 @@ struct CollectionTests {
     #expect(later.ids == ["b", "x", "y"])
   }
 
+  @Test(
+    "two thousand items into one gap, and two at one place: the order is still the one that was asked for")
+  func crowdedGap() throws {
+    let store = try test.open { $0.durability = .buffered }
+    let library = try store.library("papers")
+    let collection = try library.collection("c")
+    let same = [Field(name: "@in/c", value: .string("V"))]
+    for id in ["first", "last"] { try library.set(same, of: id) }
+    for number in 0..<2_000 { try collection.insert("\(number)", at: 1) }
+    #expect(collection.ids == ["first"] + (0..<2_000).reversed().map(String.init) + ["last"])
+  }
+
   @Test("a note is written, changed and cleared, and is never part of the item")
   func notes() throws {
     let records = try test.open().records

@@ -72,11 +72,24 @@ public struct ItemCollection: Sendable {
   ) throws(HeartlogError) -> Bool {
     let index = min(max(0, index), places.count)
     let before = index > 0 ? places[index - 1].key : nil
-    // Items that two devices put at the same place have one key: what comes between them goes behind both.
-    let after = places[index...].first { $0.key > before ?? $0.key || before == nil }?.key
-    return try library.set(
-      [Field(name: field, value: .string(OrderKey.between(before, after).text))], of: id
-    ).isChange
+    let after = index < places.count ? places[index].key : nil
+    if let key = Self.key(between: before, and: after) { return try setKey(key, of: id) }
+    // No room left: two devices chose one place, or a thousand items were put into one gap. All get new keys.
+    var ids = places.map(\.id)
+    ids.insert(id, at: index)
+    for (id, key) in zip(ids, OrderKey.spread(ids.count)) { try setKey(key, of: id) }
+    return true
+  }
+
+  /// A key between two others that can be stored; nil where there is no room.
+  private static func key(between low: OrderKey?, and high: OrderKey?) -> OrderKey? {
+    if let low, let high, low >= high { return nil }
+    return OrderKey(OrderKey.between(low, high).text)
+  }
+
+  @discardableResult
+  private func setKey(_ key: OrderKey, of id: String) throws(HeartlogError) -> Bool {
+    try library.set([Field(name: field, value: .string(key.text))], of: id).isChange
   }
 
   private func places() -> [(id: String, key: OrderKey)] {

@@ -48,6 +48,15 @@ public struct OrderKey: Hashable, Sendable, Comparable, CustomStringConvertible 
     }
   }
 
+  /// That many keys in rising order, as short as may be.
+  public static func spread(_ count: Int) -> [OrderKey] { spread(count, nil, nil) }
+
+  private static func spread(_ count: Int, _ low: OrderKey?, _ high: OrderKey?) -> [OrderKey] {
+    guard count > 0 else { return [] }
+    let middle = between(low, high)
+    return spread(count / 2, low, middle) + [middle] + spread(count - count / 2 - 1, middle, high)
+  }
+
   public static func < (a: OrderKey, b: OrderKey) -> Bool {
     a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
   }
