@@ -22,6 +22,13 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// How many favorites there are.
   public var count: Int { library.counts.favorites }
 
+  /// The ids of the favorites, in no order that means anything: much cheaper than a list of the items.
+  ///
+  /// An id that is no `Item.ID` is left out here, and named by `load`.
+  public var ids: [Item.ID] {
+    library.store.read { $0.favoriteIDs(in: library.name) }.compactMap(Item.ID.init(favoriteID:))
+  }
+
   /// The item of that id as the store holds it, favorite or not; nil where the store has no fields of it.
   ///
   /// - Throws: `invalidItem` where its fields do not make an `Item`.
@@ -157,10 +164,15 @@ extension Date {
   }
 
   /// Milliseconds since 1970, rounded down; dates beyond the format's years are taken to its ends.
+  ///
+  /// A date of whole milliseconds is a double near them, on either side: the floor is taken among dates, so that a date that was read
+  /// from a store is the same when it is written again.
   var milliseconds: Milliseconds {
-    let milliseconds = (timeIntervalSince1970 * 1_000).rounded(.down)
-    guard milliseconds > Double(Limits.dateMillisecondsMin) else { return Limits.dateMillisecondsMin }
-    guard milliseconds < Double(Limits.dateMillisecondsMax) else { return Limits.dateMillisecondsMax }
-    return Milliseconds(milliseconds)
+    let estimate = (timeIntervalSince1970 * 1_000).rounded(.down)
+    guard estimate > Double(Limits.dateMillisecondsMin) else { return Limits.dateMillisecondsMin }
+    guard estimate < Double(Limits.dateMillisecondsMax) else { return Limits.dateMillisecondsMax }
+    let milliseconds = Milliseconds(estimate)
+    if Date(milliseconds: milliseconds) > self { return milliseconds - 1 }
+    return Date(milliseconds: milliseconds + 1) <= self ? milliseconds + 1 : milliseconds
   }
 }

@@ -25,6 +25,17 @@ extension FavoritesState {
     return tables[table].items[slot].isFavorite
   }
 
+  /// The ids of the favorites, in no order that means anything: one pass, and nothing is made but the ids.
+  public func favoriteIDs(in library: String) -> [String] {
+    guard let table = table(of: library) else { return [] }
+    var ids: [String] = []
+    ids.reserveCapacity(table.favoriteCount)
+    for slot in table.items.indices where table.items[slot].isFavorite {
+      ids.append(table.ids.string(of: Int32(slot)))
+    }
+    return ids
+  }
+
   /// Every item that was ever written to, tombstones too, in no order that means anything. Made one at a time.
   public func items(in library: String) -> some Sequence<ItemState> {
     let table = table(of: library) ?? ItemTable()

@@ -35,6 +35,27 @@ struct FavoritesTests {
     #expect(try store.allCommits().count == 1)
   }
 
+  @Test("the ids of the favorites are those of the list, without what was removed or only written to")
+  func ids() throws {
+    let records = try FavoritesStore.inMemory().records
+    for id in 1...20 { try records.add(Record(id: id, title: "\(id)")) }
+    for id in [3, 7] { try records.remove(id) }
+    try records.update(Record(id: 99, title: "no favorite"))
+    #expect(Set(records.ids) == Set(records.list().map(\.id)) && records.ids.count == 18)
+  }
+
+  @Test("a date of whole milliseconds is taken as it is, on whichever side of them its double lies")
+  func exactDates() throws {
+    let records = try FavoritesStore.inMemory().records
+    var id = 0
+    for milliseconds: Milliseconds in [242_583_529_104, 7_275_788_818, 148_996_466_752, 1_709_294_400_123] {
+      id += 1
+      let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+      try records.add(Record(id: id, title: ""), since: date)
+      #expect(records.favoritedDate(of: id) == date)
+    }
+  }
+
   @Test("a toggle flips what the store holds; on again has a new date and keeps the fields")
   func toggling() throws {
     let records = try test.open().records
