@@ -1,0 +1,72 @@
+/// The names of a catalog, sorted for prefix search.
+///
+/// A search is two binary searches and one pass over what was found. The names that are not plain, about one in two thousand of the
+/// real catalog, are compared one by one.
+struct CitySearchIndex: Sendable {
+  /// The folded plain names, one after the other in the order of the catalog.
+  private var bytes: [UInt8] = []
+  /// By place in the catalog: where its folded name begins in `bytes`; one more at the end.
+  private var starts: [Int32] = []
+  /// The places of the plain names, sorted by the bytes of their folded names.
+  private var sorted: [Int32] = []
+  /// The places of the others.
+  private var others: [(position: Int32, name: FoldedName)] = []
+
+  init(_ cities: [City]) {
+    bytes.reserveCapacity(cities.count * 12)
+    starts.reserveCapacity(cities.count + 1)
+    var keys: [(prefix: UInt64, position: Int32)] = []
+    keys.reserveCapacity(cities.count)
+    for (position, city) in cities.enumerated() {
+      starts.append(Int32(bytes.count))
+      let name = FoldedName(city.name)
+      guard name.isPlain else {
+        others.append((Int32(position), name))
+        continue
+      }
+      bytes.append(contentsOf: name.text.utf8)
+      keys.append((bytes[Int(starts[position])...].sortingPrefix, Int32(position)))
+    }
+    starts.append(Int32(bytes.count))
+    keys.sort { a, b in
+      if a.prefix != b.prefix { return a.prefix < b.prefix }
+      return folded(Int(a.position)).lexicographicallyPrecedes(folded(Int(b.position)))
+    }
+    sorted = keys.map(\.position)
+  }
+
+  /// Flags the cities whose names begin with `query`, as folded names do. O(log n + the number found).
+  func find(_ query: FoldedName, in flags: inout CityFlags) {
+    let prefix = Array(query.plainPrefix.utf8)
+    // Bytes compare as the names do, so that those with the prefix lie together.
+    let first = partition { precedes(folded($0), prefix) }
+    let last = partition {
+      precedes(folded($0).prefix(prefix.count), prefix) || folded($0).starts(with: prefix)
+    }
+    for index in first..<max(first, last) {
+      let position = Int(sorted[index])
+      if !query.isPlain, !FoldedName(String(decoding: folded(position), as: UTF8.self)).begins(with: query) {
+        continue
+      }
+      flags[position] = true
+    }
+    for (position, name) in others where name.begins(with: query) { flags[Int(position)] = true }
+  }
+
+  private func folded(_ position: Int) -> ArraySlice<UInt8> {
+    bytes[Int(starts[position])..<Int(starts[position + 1])]
+  }
+
+  private func precedes(_ a: ArraySlice<UInt8>, _ b: [UInt8]) -> Bool { a.lexicographicallyPrecedes(b) }
+
+  /// How many of `sorted`, from its beginning, `isBefore` holds for.
+  private func partition(_ isBefore: (Int) -> Bool) -> Int {
+    var low = 0
+    var high = sorted.count
+    while low < high {
+      let middle = (low + high) / 2
+      if isBefore(Int(sorted[middle])) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

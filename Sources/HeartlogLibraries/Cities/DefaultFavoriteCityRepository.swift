@@ -1,0 +1,71 @@
+import Heartlog
+
+/// Favorite cities in a store: thin over `Favorites<City>`.
+public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
+  public let favorites: Favorites<City>
+
+  public init(_ favorites: Favorites<City>) { self.favorites = favorites }
+
+  /// The repository of a store.
+  public init(_ store: FavoritesStore) throws(HeartlogError) {
+    self.init(try store.favorites(of: City.self))
+  }
+
+  /// One commit. Switched on, the city has a new favorited date, and what is known of it is taken from `city`.
+  @discardableResult
+  public func toggleFavorite(for city: City) throws(HeartlogError) -> Bool { try favorites.toggle(city) }
+
+  /// Newest first. A record that is no city is left out, and named by `favorites.load()`.
+  public func fetchFavorites() -> [City] { favorites.list() }
+
+  public func isFavorite(_ id: City.ID) -> Bool { favorites.contains(id) }
+
+  public func favoriteIDs() -> [City.ID] { favorites.ids }
+
+  /// Newest first; one look-up an id.
+  public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
+    var found: [(state: ItemState, city: City)] = []
+    for id in ids {
+      guard let state = favorites.library.item(id.favoriteID), state.isFavorite,
+        let city = try? favorites.item(id)
+      else { continue }
+      found.append((state, city))
+    }
+    found.sort { a, b in
+      let (first, second) = (a.state.favoritedDate ?? .min, b.state.favoritedDate ?? .min)
+      return first != second
+        ? first > second : a.state.id.utf8.lexicographicallyPrecedes(b.state.id.utf8)
+    }
+    return found.map(\.city)
+  }
+
+  /// One commit for each 10,000 that differ, and none where nothing does.
+  @discardableResult
+  public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int {
+    let differing = favorites.library.store.read { state in
+      cities.filter { city in
+        guard let held = state.item(city.id.favoriteID, in: favorites.library.name), held.isFavorite else {
+          return false
+        }
+        return !city.isAs(held)
+      }
+    }
+    var rest = differing[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(10_000)
+      rest = rest.dropFirst(part.count)
+      try favorites.library.store.writeAsOne { () throws(HeartlogError) in
+        for city in part { try favorites.update(city) }
+      }
+    }
+    return differing.count
+  }
+}
+
+extension City {
+  /// Whether a store knows this city by what it is called and where it lies.
+  fileprivate func isAs(_ held: ItemState) -> Bool {
+    held.value(of: "name") == .string(name) && held.value(of: "country") == .string(country)
+      && held.value(of: "lon") == FieldValue.number(lon) && held.value(of: "lat") == FieldValue.number(lat)
+  }
+}

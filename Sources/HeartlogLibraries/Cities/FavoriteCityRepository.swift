@@ -1,0 +1,45 @@
+import Heartlog
+
+/// Where an app keeps which cities are favorites.
+///
+/// `DefaultFavoriteCityRepository` keeps them in a store, `InMemoryCityRepository` in memory. Two calls make a repository; the others
+/// come with it, and are there to be replaced where something quicker is at hand.
+public protocol FavoriteCityRepository: Sendable {
+  /// Flips what the repository holds, whatever the city itself says. A city that it has never seen is recorded.
+  ///
+  /// - Returns: whether the city is a favorite now.
+  @discardableResult
+  func toggleFavorite(for city: City) throws(HeartlogError) -> Bool
+
+  /// The favorites, those that no catalog lists among them.
+  func fetchFavorites() throws(HeartlogError) -> [City]
+
+  /// Whether the city of that id is a favorite.
+  func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool
+
+  /// The ids of the favorites, in no order that means anything.
+  func favoriteIDs() throws(HeartlogError) -> [City.ID]
+
+  /// The favorites of these ids, in the order of `fetchFavorites`.
+  func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City]
+
+  /// Takes what a catalog says of favorites: names, countries and places, never whether and since when they are favorites.
+  ///
+  /// - Returns: of how many something was new.
+  @discardableResult
+  func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int
+}
+
+extension FavoriteCityRepository {
+  public func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool { try favoriteIDs().contains(id) }
+
+  public func favoriteIDs() throws(HeartlogError) -> [City.ID] { try fetchFavorites().map(\.id) }
+
+  public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
+    guard !ids.isEmpty else { return [] }
+    let wanted = Set(ids)
+    return try fetchFavorites().filter { wanted.contains($0.id) }
+  }
+
+  public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int { 0 }
+}
