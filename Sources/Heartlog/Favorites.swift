@@ -159,7 +159,7 @@ extension FavoritesStore {
 
 extension Date {
   /// Milliseconds since 1970.
-  init(milliseconds: Milliseconds) {
+  package init(milliseconds: Milliseconds) {
     self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
   }
 
@@ -167,7 +167,7 @@ extension Date {
   ///
   /// A date of whole milliseconds is a double near them, on either side: the floor is taken among dates, so that a date that was read
   /// from a store is the same when it is written again.
-  var milliseconds: Milliseconds {
+  package var milliseconds: Milliseconds {
     let estimate = (timeIntervalSince1970 * 1_000).rounded(.down)
     guard estimate > Double(Limits.dateMillisecondsMin) else { return Limits.dateMillisecondsMin }
     guard estimate < Double(Limits.dateMillisecondsMax) else { return Limits.dateMillisecondsMax }

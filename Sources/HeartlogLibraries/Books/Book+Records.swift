@@ -101,7 +101,7 @@ extension Book {
   }
 
   /// A UUID of version 8 (RFC 9562): the first bytes of the SHA-256 of a name.
-  private static func id(of name: String) -> UUID {
+  static func id(of name: String) -> UUID {
     var bytes = SHA256Hasher.digest(of: Array(name.utf8)).bytes
     bytes[6] = 0x80 | bytes[6] & 0x0F
     bytes[8] = 0x80 | bytes[8] & 0x3F

@@ -15,6 +15,8 @@ public struct Book: FavoriteItem, Hashable {
   public var author: String?
   public var fileURL: URL
   public var coverImageURL: URL?
+  /// How a search for a cover stands, where there is none yet.
+  public var coverSearch: CoverSearch?
   /// Seconds; 0 where it is not known.
   public var duration: Double
   /// Seconds from the beginning.
@@ -30,7 +32,7 @@ public struct Book: FavoriteItem, Hashable {
   public init(
     id: UUID, title: String, author: String? = nil, fileURL: URL, coverImageURL: URL? = nil,
     duration: Double = 0, currentPosition: Double = 0, dateAdded: Date, isDownloaded: Bool? = nil,
-    googleDriveFileID: String? = nil, associatedFiles: [URL] = []
+    googleDriveFileID: String? = nil, associatedFiles: [URL] = [], coverSearch: CoverSearch? = nil
   ) {
     self.id = id
     self.title = title
@@ -43,12 +45,13 @@ public struct Book: FavoriteItem, Hashable {
     self.isDownloaded = isDownloaded ?? fileURL.isFileURL
     self.googleDriveFileID = googleDriveFileID
     self.associatedFiles = associatedFiles
+    self.coverSearch = coverSearch
   }
 
   private enum CodingKeys: String, CodingKey {
     case id, title, author, fileURL, coverImageURL, duration, currentPosition
     case dateAdded = "favoritedDate"
-    case isDownloaded, googleDriveFileID, associatedFiles
+    case isDownloaded, googleDriveFileID, associatedFiles, coverSearch
   }
 
   public init(from decoder: any Decoder) throws {
@@ -64,6 +67,9 @@ public struct Book: FavoriteItem, Hashable {
       dateAdded: try container.decodeIfPresent(Date.self, forKey: .dateAdded) ?? .distantPast,
       isDownloaded: try container.decodeIfPresent(Bool.self, forKey: .isDownloaded),
       googleDriveFileID: try container.decodeIfPresent(String.self, forKey: .googleDriveFileID),
-      associatedFiles: try container.decodeIfPresent([URL].self, forKey: .associatedFiles) ?? [])
+      associatedFiles: try container.decodeIfPresent([URL].self, forKey: .associatedFiles) ?? [],
+      // A word of a later version is no search that this one knows, and no reason to lose the book.
+      coverSearch: try container.decodeIfPresent(String.self, forKey: .coverSearch)
+        .flatMap(CoverSearch.init(rawValue:)))
   }
 }

@@ -14,8 +14,8 @@ public struct Chapter: Hashable, Sendable {
 }
 
 extension PlaybackSettings {
-  /// The most chapters that are made up: a year of hours.
-  private static let chaptersMax = 8_784.0
+  /// The most chapters that are made up: eleven days of seconds. A duration that would take more is no book's.
+  private static let chaptersMax = 1_000_000.0
 
   /// The chapters of a book that has none of its own: equal ones, the last with the remainder and never empty;
   /// one where chapters are not simulated, or where the duration or the length does not allow it.
@@ -36,6 +36,18 @@ extension PlaybackSettings {
 }
 
 extension [Chapter] {
-  /// The chapter at a time: the last that has begun by then; nil where there is none.
-  public func chapter(at time: Double) -> Chapter? { last { $0.startTime <= time } ?? first }
+  /// Which chapter a time is in: the last that has begun by then, so that at and past the end the last one stays; the first before
+  /// that. Nil where there is none. O(log n), for chapters in the order of their starts.
+  public func index(at time: Double) -> Int? {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].startTime <= time { low = middle + 1 } else { high = middle }
+    }
+    return isEmpty ? nil : Swift.max(0, low - 1)
+  }
+
+  /// The chapter at a time, as `index(at:)` finds it.
+  public func chapter(at time: Double) -> Chapter? { index(at: time).map { self[$0] } }
 }

@@ -1,0 +1,124 @@
+/// The tracks of a cue sheet: where the chapters of an audiobook begin.
+///
+/// The format of CDRWIN's User's Guide, appendix A, as far as one audio file goes: `TITLE`, `TRACK`, `INDEX 01 MM:SS:FF` with 75 frames a
+/// second and any number of minutes. Other commands are passed over.
+public struct CueSheet: Hashable, Sendable {
+  public struct Track: Hashable, Sendable {
+    public var title: String?
+    /// Seconds.
+    public var startTime: Double
+  }
+
+  /// Of the whole.
+  public private(set) var title: String?
+  /// In the order of the sheet; the numbers that it gives them, which are not always sound, do not count.
+  public private(set) var tracks: [Track] = []
+
+  /// The largest sheet that is read, in bytes.
+  public static let bytesMax = 1 << 20
+  private static let framesPerSecond = 75
+
+  /// Reads a sheet in UTF-8, with or without a byte order mark, or else in Latin-1. Lines end as on any system.
+  ///
+  /// - Throws: `LibraryError.invalidItem` for a sheet without tracks, with an index that is no time, or with the tracks of several
+  ///   files, whose times begin anew with each.
+  public init(_ bytes: [UInt8]) throws(LibraryError) {
+    guard bytes.count <= Self.bytesMax else {
+      throw .invalidItem("a cue sheet of \(bytes.count) bytes, of which \(Self.bytesMax) are read")
+    }
+    var fileOfTracks: Int?
+    var files = 0
+    /// The track under way: its title so far, and whether its index has come.
+    var track: (title: String?, isIndexed: Bool)?
+
+    for (index, line) in Self.lines(bytes).enumerated() {
+      let (command, rest) = Self.word(line)
+      switch command.uppercased() {
+      case "FILE":
+        files += 1
+        track = nil
+      case "TRACK":
+        if let fileOfTracks, fileOfTracks != files {
+          throw .invalidItem("a cue sheet with the tracks of several files, at line \(index + 1)")
+        }
+        fileOfTracks = files
+        track = (nil, false)
+      case "TITLE":
+        let text = Self.unquoted(rest)
+        guard track != nil else {
+          title = title ?? text
+          continue
+        }
+        track?.title = text
+        if track?.isIndexed == true { tracks[tracks.count - 1].title = text }
+      case "INDEX":
+        let (number, time) = Self.word(rest)
+        guard Int(number) == 1, let current = track, !current.isIndexed else { continue }
+        guard let start = Self.seconds(time.withoutOuterWhiteSpace) else {
+          throw .invalidItem("a cue sheet with an index of \"\(time)\", at line \(index + 1)")
+        }
+        tracks.append(Track(title: current.title, startTime: start))
+        track?.isIndexed = true
+      default: continue
+      }
+    }
+    guard !tracks.isEmpty else { throw .invalidItem("a cue sheet without tracks") }
+  }
+
+  /// The chapters of a book: from each track to the next, the last to the end.
+  ///
+  /// Tracks that begin where another does, or after the end, would be empty chapters and are left out.
+  ///
+  /// - Parameter duration: of the book, in seconds; 0 where it is not known, and then the last chapter has none.
+  public func chapters(duration: Double) -> [Chapter] {
+    var starts = tracks.enumerated().map { (number: $0.offset + 1, track: $0.element) }
+    if duration > 0 { starts.removeAll { $0.track.startTime >= duration } }
+    starts.sort { ($0.track.startTime, $0.number) < ($1.track.startTime, $1.number) }
+    let ends = starts.dropFirst().map(\.track.startTime) + [max(duration, starts.last?.track.startTime ?? 0)]
+    return zip(starts, ends).enumerated().compactMap { index, chapter in
+      let (start, end) = (chapter.0.track.startTime, chapter.1)
+      guard end > start || index == starts.count - 1 else { return nil }
+      return Chapter(
+        title: chapter.0.track.title ?? "Chapter \(chapter.0.number)", startTime: start, duration: end - start
+      )
+    }
+  }
+
+  private static func lines(_ bytes: [UInt8]) -> [Substring] {
+    let text: String
+    if let unicode = String(validating: bytes, as: UTF8.self) {
+      text = unicode.hasPrefix("\u{FEFF}") ? String(unicode.dropFirst()) : unicode
+    } else {
+      var latin = String.UnicodeScalarView()
+      latin.append(contentsOf: bytes.map { Unicode.Scalar($0) })
+      text = String(latin)
+    }
+    return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+  }
+
+  /// The first word of a line, and what follows it.
+  private static func word(_ line: some StringProtocol) -> (String, String) {
+    let line = line.withoutOuterWhiteSpace
+    let end = line.firstIndex(where: \.isWhitespace) ?? line.endIndex
+    return (String(line[..<end]), String(line[end...]))
+  }
+
+  /// A text without the quotation marks around it; the format knows none inside.
+  private static func unquoted(_ text: String) -> String {
+    let text = text.withoutOuterWhiteSpace
+    guard text.first == "\"", text.count > 1, text.last == "\"" else { return text }
+    return String(text.dropFirst().dropLast())
+  }
+
+  /// `MM:SS:FF` in seconds; nil where it is none.
+  private static func seconds(_ text: String) -> Double? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    // Seven digits of minutes are nineteen years.
+    guard parts.count == 3, parts.allSatisfy({ (1...7).contains($0.utf8.count) }),
+      parts.allSatisfy({ $0.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }),
+      let minutes = Int(parts[0]), let seconds = Int(parts[1]), let frames = Int(parts[2]), seconds < 60,
+      frames < framesPerSecond
+    else { return nil }
+    return Double(minutes * 60 + seconds) + Double(frames) / Double(framesPerSecond)
+  }
+}
