@@ -36,6 +36,29 @@ extension FavoritesState {
     return ids
   }
 
+  /// Reads some fields of many items: the names are looked up once, and nothing is made of an item but these values.
+  ///
+  /// - Parameters:
+  ///   - ids: whose; what was never written to is no favorite and holds nothing.
+  ///   - names: which fields.
+  ///   - body: is given the place of an id among `ids`, whether it is a favorite, and its values in the order of `names`, null for none.
+  public func forEachItem(
+    _ ids: some Sequence<String>, in library: String, fields names: [String],
+    _ body: (_ index: Int, _ isFavorite: Bool, _ values: [FieldValue]) -> Void
+  ) {
+    let table = table(of: library) ?? ItemTable()
+    let slots = names.map { fieldNames.find($0).map(FieldNameSlot.init) }
+    var values = [FieldValue](repeating: .null, count: names.count)
+    for (index, id) in ids.enumerated() {
+      let item = id.withBytes { table.find($0) }
+      for (place, name) in slots.enumerated() {
+        let field = item.flatMap { item in name.map { table.fieldIndex(of: item, name: $0) } } ?? -1
+        values[place] = field < 0 ? .null : table.fields[field].value
+      }
+      body(index, item.map { table.items[Int($0.index)].isFavorite } ?? false, values)
+    }
+  }
+
   /// Every item that was ever written to, tombstones too, in no order that means anything. Made one at a time.
   public func items(in library: String) -> some Sequence<ItemState> {
     let table = table(of: library) ?? ItemTable()

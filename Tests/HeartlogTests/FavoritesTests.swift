@@ -44,6 +44,26 @@ struct FavoritesTests {
     #expect(Set(records.ids) == Set(records.list().map(\.id)) && records.ids.count == 18)
   }
 
+  @Test("fields of many items are read by the names that are asked for")
+  func fieldsOfMany() throws {
+    let store = try FavoritesStore.inMemory()
+    let library = try store.library("records")
+    try library.add(
+      "1", fields: [Field(name: "title", value: .string("a")), Field(name: "year", value: .int64(1))])
+    try library.set([Field(name: "year", value: .int64(2))], of: "2")
+    var read: [String] = []
+    store.read { state in
+      state.forEachItem(["2", "none", "1"], in: "records", fields: ["year", "nothing", "title"]) {
+        read.append("\($0) \($1) \($2)")
+      }
+    }
+    let expected: [(Bool, [FieldValue])] = [
+      (false, [.int64(2), .null, .null]), (false, [.null, .null, .null]),
+      (true, [.int64(1), .null, .string("a")]),
+    ]
+    #expect(read == expected.enumerated().map { "\($0) \($1.0) \($1.1)" })
+  }
+
   @Test("a date of whole milliseconds is taken as it is, on whichever side of them its double lies")
   func exactDates() throws {
     let records = try FavoritesStore.inMemory().records
