@@ -49,17 +49,7 @@ struct CityTests {
 
   @Test("the whole real list", .needsRealData)
   func realList() throws {
-    let folder = try #require(RealData.folder)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["gzip", "-dc", folder.appending(path: "cities/cities.json.gz").path]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let data = try pipe.fileHandleForReading.readToEnd()
-    let bytes = Array(try #require(data))
-    process.waitUntilExit()
-    let cities = try City.catalog(bytes)
+    let cities = try RealCities.all.get()
     #expect(cities.count == 209_579 && Set(cities.map(\.id)).count == cities.count)
     #expect(cities.filter(\.name.isEmpty).count == 4 && cities.filter(\.country.isEmpty).count == 8)
     for index in stride(from: 0, to: cities.count, by: 1_009) {

@@ -42,12 +42,16 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
   /// One commit for each 10,000 that differ, and none where nothing does.
   @discardableResult
   public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int {
-    let differing = favorites.library.store.read { state in
-      cities.filter { city in
-        guard let held = state.item(city.id.favoriteID, in: favorites.library.name), held.isFavorite else {
-          return false
-        }
-        return !city.isAs(held)
+    var differing: [City] = []
+    favorites.library.store.read { state in
+      let ids = cities.lazy.map(\.id.favoriteID)
+      state.forEachItem(ids, in: favorites.library.name, fields: ["name", "country", "lon", "lat"]) {
+        index, isFavorite, held in
+        let city = cities[index]
+        let isKnown =
+          held[0] == .string(city.name) && held[1] == .string(city.country)
+          && held[2] == FieldValue.number(city.lon) && held[3] == FieldValue.number(city.lat)
+        if isFavorite, !isKnown { differing.append(city) }
       }
     }
     var rest = differing[...]
@@ -59,13 +63,5 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
       }
     }
     return differing.count
-  }
-}
-
-extension City {
-  /// Whether a store knows this city by what it is called and where it lies.
-  fileprivate func isAs(_ held: ItemState) -> Bool {
-    held.value(of: "name") == .string(name) && held.value(of: "country") == .string(country)
-      && held.value(of: "lon") == FieldValue.number(lon) && held.value(of: "lat") == FieldValue.number(lat)
   }
 }
