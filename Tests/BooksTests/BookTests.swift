@@ -48,7 +48,7 @@ struct BookTests {
     let book = try #require(Book.books(appRecords: JSONValue.parse(Self.appRecords)).books.first)
     #expect(
       try FieldEncoder.fields(of: book).map(\.name) == [
-        "associatedFiles", "author", "coverImageURL", "currentPosition", "duration", "fileURL",
+        "associatedFiles", "author", "coverImageURL", "coverSearch", "currentPosition", "duration", "fileURL",
         "googleDriveFileID", "isDownloaded", "title",
       ])
     let sparse = try FieldDecoder.decode(

@@ -15,7 +15,7 @@ public struct Book: FavoriteItem, Hashable {
   public var author: String?
   public var fileURL: URL
   public var coverImageURL: URL?
-  /// How a search for a cover stands, where there is none yet.
+  /// How a search for a cover stands, where there is none yet. `coverStatus` says both.
   public var coverSearch: CoverSearch?
   /// Seconds; 0 where it is not known.
   public var duration: Double
@@ -45,7 +45,7 @@ public struct Book: FavoriteItem, Hashable {
     self.isDownloaded = isDownloaded ?? fileURL.isFileURL
     self.googleDriveFileID = googleDriveFileID
     self.associatedFiles = associatedFiles
-    self.coverSearch = coverSearch
+    self.coverSearch = coverImageURL == nil ? coverSearch : nil
   }
 
   private enum CodingKeys: String, CodingKey {

@@ -12,16 +12,18 @@ public struct DeletedBook: Hashable, Sendable {
   /// The files on disk that were the book's alone: its own, its cover, those beside it. They are not the store's to delete.
   public let files: [URL]
 
-  init(id: Book.ID, book: Book?, remaining: [Book]) {
+  /// - Parameter others: the paths of all files of the books that remain.
+  init(id: Book.ID, book: Book?, others: Set<String>) {
     self.id = id
     self.book = book
-    let others = Set(remaining.flatMap(\.files).map(\.standardizedFileURL.path))
-    var seen: Set<String> = []
-    files = (book?.files ?? []).filter { file in
-      let path = file.standardizedFileURL.path
-      return !others.contains(path) && seen.insert(path).inserted
-    }
+    var seen = others
+    files = (book?.files ?? []).filter { seen.insert($0.standardizedFileURL.path).inserted }
   }
+}
+
+extension [Book] {
+  /// The paths of all their files on disk.
+  var filePaths: Set<String> { Set(flatMap(\.files).map(\.standardizedFileURL.path)) }
 }
 
 extension Book {

@@ -57,13 +57,15 @@ extension BookLibrary {
   private func importBook(_ book: Book) throws(HeartlogError) -> Book {
     let draft = try BookDraft(book)
     let place = Self.place(of: book.fileURL)
-    // What this caller compares its array with stays: an array that does not list the book yet must not delete it.
-    return try store.writeAsOne { () throws(HeartlogError) -> Book in
+    let imported = try store.writeAsOne { () throws(HeartlogError) -> Book in
       let there = members().books.first { $0.id == book.id || Self.place(of: $0.fileURL) == place }
       if let there { return there }
       try add(draft)
       return draft.book
     }
+    // Seen, but not listed: an array that does not have the book yet must not delete it.
+    memory.withLock { $0.books[imported.id] = imported }
+    return imported
   }
 
   private var now: Date { Date(milliseconds: clock()) }

@@ -69,7 +69,8 @@ extension BookLibrary {
     of id: Book.ID? = nil, atBookChange: Bool = false
   ) throws(HeartlogError) -> [PositionTracks.Entry] {
     let waiting = memory.withLock { $0.positions.waiting(of: id, atBookChange: atBookChange) }
-    for (entry, value) in waiting where books.contains(entry.id) && !isSuperseded(value, of: entry.id) {
+    for (entry, value) in waiting {
+      guard let value, books.contains(entry.id), !isSuperseded(value, of: entry.id) else { continue }
       try books.library.set([Field.position(value.seconds)], of: entry.id.favoriteID)
     }
     return waiting.map(\.entry)

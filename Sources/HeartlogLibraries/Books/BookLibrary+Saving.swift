@@ -29,7 +29,7 @@ extension BookLibrary {
   @discardableResult
   public func saveBooks(_ given: [Book]) throws(HeartlogError) -> BookSaveReport {
     var report = BookSaveReport()
-    let seen = memory.withLock { $0.books }
+    let (seen, listed) = memory.withLock { ($0.books, $0.listed) }
     var known = seen
     var drafts: [BookDraft] = []
     var positions: [Book] = []
@@ -52,9 +52,8 @@ extension BookLibrary {
         report.rejected.append((book.id, error))
       }
     }
-    let gone = seen.keys.filter { !ids.contains($0) }
+    let gone = listed.subtracting(ids)
       .sorted { $0.favoriteID.utf8.lexicographicallyPrecedes($1.favoriteID.utf8) }
-    let remaining = given.filter { book in !report.rejected.contains { $0.id == book.id } }
 
     var rest = drafts[...]
     var deletions = gone[...]
@@ -72,9 +71,9 @@ extension BookLibrary {
         }
         if !deleting.isEmpty {
           let deletedIDs = Set(gone)
-          let remaining = members().books.filter { !deletedIDs.contains($0.id) } + remaining
+          let others = (members().books.filter { !deletedIDs.contains($0.id) } + given).filePaths
           for id in deleting {
-            if let deleted = try delete(id, remaining: remaining) { saved.deleted.append(deleted) }
+            if let deleted = try delete(id, others: others) { saved.deleted.append(deleted) }
           }
         }
         return (saved, positions)
@@ -90,7 +89,10 @@ extension BookLibrary {
       }
     }
     let nowKnown = known
-    memory.withLock { $0.books = nowKnown }
+    memory.withLock {
+      $0.books = nowKnown
+      $0.listed = ids.filter { nowKnown[$0] != nil }
+    }
     for book in positions { try savePosition(for: book.id, position: book.currentPosition) }
     return report
   }
@@ -151,19 +153,21 @@ extension BookLibrary {
   @discardableResult
   public func deleteBook(_ id: Book.ID) throws(HeartlogError) -> DeletedBook? {
     let deleted = try store.writeAsOne { () throws(HeartlogError) in
-      try delete(id, remaining: members().books.filter { $0.id != id })
+      try delete(id, others: members().books.filter { $0.id != id }.filePaths)
     }
     memory.withLock { $0.positions.remove(id) }
     return deleted
   }
 
   /// Inside of a write.
-  private func delete(_ id: Book.ID, remaining: [Book]) throws(HeartlogError) -> DeletedBook? {
+  ///
+  /// - Parameter others: the paths of all files of the books that remain.
+  private func delete(_ id: Book.ID, others: Set<String>) throws(HeartlogError) -> DeletedBook? {
     let book = try? books.item(id)
     guard try books.remove(id) else { return nil }
     try books.library.set([Field.position(nil)], of: id.favoriteID)
     if currentBookID == id { try setCurrentBookID(nil) }
-    return DeletedBook(id: id, book: book, remaining: remaining)
+    return DeletedBook(id: id, book: book, others: others)
   }
 
   // MARK: - Covers
@@ -173,14 +177,13 @@ extension BookLibrary {
   /// - Returns: whether something was new.
   @discardableResult
   public func saveCoverStatus(_ status: CoverStatus, for id: Book.ID) throws(HeartlogError) -> Bool {
-    let isChange = try store.writeAsOne { () throws(HeartlogError) -> Bool in
+    // An array that knows nothing of it is compared with what this caller knew before, and leaves it alone.
+    try store.writeAsOne { () throws(HeartlogError) -> Bool in
       guard books.contains(id), var book = try books.item(id) else { return false }
       book.coverStatus = status
       let fields = try BookDraft(book).fields.filter { Self.coverFields.contains($0.name) }
       return try books.library.set(fields, of: id.favoriteID).isChange
     }
-    memory.withLock { $0.books[id]?.coverStatus = status }
-    return isChange
   }
 
   private static let coverFields = ["coverImageURL", "coverSearch"]

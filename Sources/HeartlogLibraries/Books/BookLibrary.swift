@@ -28,8 +28,10 @@ public final class BookLibrary: Sendable {
   let clock: @Sendable () -> Milliseconds
 
   struct Memory {
-    /// What this caller last loaded or saved.
+    /// What this caller last loaded, saved or imported.
     var books: [Book.ID: Book] = [:]
+    /// Those of the array that it last loaded or saved: what is missing in the next one is deleted.
+    var listed: Set<Book.ID> = []
     var settings: PlaybackSettings?
     var positions = PositionTracks()
   }
@@ -63,6 +65,7 @@ public final class BookLibrary: Sendable {
     let loaded = members()
     memory.withLock {
       $0.books = Dictionary(loaded.books.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+      $0.listed = Set($0.books.keys)
     }
     return loaded
   }

@@ -70,15 +70,14 @@ struct PositionTracks {
 
   func waiting(_ id: Book.ID) -> Waiting? { tracks[id]?.waiting }
 
-  /// What waits, of one book or of all, in the order of their ids.
+  /// What waits, of one book or of all, in the order of their ids, and what is to be written of it.
   ///
-  /// - Parameter atBookChange: a 0 gives way to what was heard before it.
-  func waiting(of id: Book.ID?, atBookChange: Bool) -> [(entry: Entry, value: Waiting)] {
-    var entries: [(entry: Entry, value: Waiting)] = []
+  /// - Parameter atBookChange: a 0 is a player's that loads; what was heard before it is written in its place, if that still waits.
+  func waiting(of id: Book.ID?, atBookChange: Bool) -> [(entry: Entry, value: Waiting?)] {
+    var entries: [(entry: Entry, value: Waiting?)] = []
     for (book, track) in tracks where id == nil || book == id {
       guard let waiting = track.waiting else { continue }
-      let value = atBookChange && waiting.seconds == 0 ? track.beforeZero : waiting
-      entries.append(((book, waiting), value ?? waiting))
+      entries.append(((book, waiting), atBookChange && waiting.seconds == 0 ? track.beforeZero : waiting))
     }
     return entries.sorted { $0.entry.id.favoriteID < $1.entry.id.favoriteID }
   }
