@@ -61,6 +61,7 @@ struct BookSavingTests {
     var mine = library.loadBooks()
     let other = try app.another()
     try other.savePosition(for: book(1).id, position: 500)
+    try other.flush()
     mine[0].title = "Renamed"
     try library.saveBooks(mine)
     try app.another().saveBooks([book(1)])

@@ -78,8 +78,12 @@ extension BookLibrary {
 
   /// Whether a position was written since that one was reported: by another device, another process, another caller.
   private func isSuperseded(_ waiting: PositionTracks.Waiting, of id: Book.ID) -> Bool {
-    let held = store.read { $0.position(ofField: Field.positionName, of: id.favoriteID, in: Book.library) }
-    return held.map { $0.stamp > waiting.stamp } ?? false
+    positionStamp(of: id).map { $0 > waiting.stamp } ?? false
+  }
+
+  /// The stamp of the position that the store holds; nil where none was ever written.
+  private func positionStamp(of id: Book.ID) -> HybridTimestamp? {
+    store.read { $0.position(ofField: Field.positionName, of: id.favoriteID, in: Book.library)?.stamp }
   }
 
   /// What the store holds of a book; nil where it is not in the library.
@@ -87,6 +91,7 @@ extension BookLibrary {
     guard let state = books.library.item(id.favoriteID), state.isFavorite else { return nil }
     return PositionTracks.Held(
       duration: state.value(of: "duration")?.number ?? 0,
-      position: state.value(of: Field.positionName)?.number ?? 0)
+      position: state.value(of: Field.positionName)?.number ?? 0,
+      writtenAt: positionStamp(of: id)?.milliseconds)
   }
 }

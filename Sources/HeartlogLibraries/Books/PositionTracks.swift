@@ -30,6 +30,8 @@ struct PositionTracks {
   struct Held {
     var duration: Double
     var position: Double
+    /// When the position was written; nil where it never was.
+    var writtenAt: Milliseconds?
   }
 
   private var held: [Book.ID: Held?] = [:]
@@ -63,8 +65,10 @@ struct PositionTracks {
     track.waiting = waiting
     tracks[id] = track
     guard waiting.seconds > 0 else { return false }
-    // A clock that was set back must not keep positions waiting.
-    return track.writtenAt.map { $0.distance(to: now).magnitude >= Self.spacingMilliseconds.magnitude }
+    // What was written before a launch counts too. A clock that was set back must not keep positions waiting.
+    return (track.writtenAt ?? held.writtenAt).map {
+      $0.distance(to: now).magnitude >= Self.spacingMilliseconds.magnitude
+    }
       ?? true
   }
 
