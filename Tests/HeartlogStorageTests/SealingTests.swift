@@ -69,6 +69,31 @@ struct SealingTests {
     #expect(try store.read().commits == second.sink.commits)
   }
 
+  @Test("a segment that is half a leftover is damage: it is named, and not removed")
+  func overlap() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open(TestStore.options(segmentBytesMax: 4_600))
+    for index in 0..<3 { try open.write(index, bytes: 300) }
+    let folder = "/store/replicas/\(open.replica)"
+    #expect(try store.names(of: open.replica) == ["0000000000000001.open", "0000000000000003.open"])
+    // A copy seals three commits; the original writes a fourth to its second segment.
+    let copy = files.deepCopy()
+    _ = try TestStore(files: copy, path: "/store").open().log.seal()
+    try open.write(3)
+    open.log.close()
+    try files.remove("\(folder)/0000000000000001.open")
+    let sealed = try files.open("\(folder)/0000000000000001.sealed", .createNew)
+    try sealed.write(try copy.contents(of: "\(folder)/0000000000000001.sealed"), at: 0)
+
+    let finding = try #require(try store.verify()[0].finding)
+    #expect(finding.verdict == .corrupt && finding.error.file == "\(folder)/0000000000000003.open")
+    #expect(finding.error.commits?.lowerBound.rawValue == 4)
+    let reopened = try store.open()
+    #expect(reopened.sink.commits.count == 3)
+    #expect(throws: StorageError.self) { try reopened.write(4) }
+    #expect(try store.names(of: open.replica).contains("0000000000000003.open"))
+  }
+
   @Test(
     "a reader follows when the segment that it stands in is sealed and removed",
     arguments: FileSystemKind.allCases)

@@ -214,12 +214,36 @@ final class StreamReader {
           return found
         }
       }
-      guard let later = serving.first(where: { $0.firstCommit > chain.next }) else { return nil }
+      guard let later = serving.first(where: { $0.firstCommit > chain.next }) else {
+        if let overlap = try overlappingSegment() {
+          let path = directory.path(of: overlap, in: replica)
+          corruption = finding(.corrupt, "a segment that overlaps the one before it", path, 0, upTo: nil)
+        }
+        return nil
+      }
       if segments == before {
         corruption = gap(before: later)
         return nil
       }
       before = segments
+    }
+  }
+
+  /// A segment that is passed over as a leftover of sealing and yet holds commits that are nowhere else: no writer makes one, but a folder
+  /// put together from two copies may have it.
+  private func overlappingSegment() throws -> SegmentFile? {
+    try directory.servingSegments(of: replica).leftovers.first { leftover in
+      let path = directory.path(of: leftover, in: replica)
+      // One that vanishes was a leftover indeed; one whose header is damaged tells nothing.
+      guard let file = try? directory.fileSystem.open(path, .read),
+        let found = try? directory.header(of: file, path: path)
+      else { return false }
+      let cursor = SegmentCursor(file: file, path: path, header: found.header)
+      while case .frame(let frame) = try cursor.look() {
+        if frame.firstCommit.rawValue + UInt64(frame.commitCount) > chain.next.rawValue { return true }
+        cursor.pass(frame)
+      }
+      return false
     }
   }
 
