@@ -26,9 +26,13 @@ public struct FavoritesLibrary: Sendable {
     return store.read { $0.isFavorite(id, in: name) }
   }
 
-  /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids.
+  /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids. Inside `write { }` they have the closure's changes.
   public func favorites(order: ListOrder = .newestFirst, limit: Int? = nil) -> [ItemState] {
-    store.read { $0.favorites(in: name, order: order, limit: limit) }
+    if let transaction = WriteTransaction.joined(by: store) {
+      let favorites = order.sorted(transaction.items(in: name).filter(\.isFavorite))
+      return limit.map { Array(favorites.prefix(max(0, $0))) } ?? favorites
+    }
+    return store.read { $0.favorites(in: name, order: order, limit: limit) }
   }
 
   /// Every visible item, and those that were removed: newest first, those without a date last.

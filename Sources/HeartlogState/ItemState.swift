@@ -53,6 +53,22 @@ public enum ListOrder: Hashable, Sendable, CaseIterable {
   case newestFirst
   case oldestFirst
   case byID
+
+  /// Items in this order; those without a favorited date come last, by the bytes of their ids.
+  public func sorted(_ items: [ItemState]) -> [ItemState] {
+    items.sorted { a, b in
+      if self != .byID {
+        switch (a.favoritedDate, b.favoritedDate) {
+        case (let first?, let second?) where first != second:
+          return self == .newestFirst ? first > second : first < second
+        case (_?, nil): return true
+        case (nil, _?): return false
+        default: break
+        }
+      }
+      return a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
+    }
+  }
 }
 
 /// What a library holds.

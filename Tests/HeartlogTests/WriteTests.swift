@@ -36,6 +36,8 @@ struct WriteTests {
       #expect(try records.toggle(Record(id: 1, title: "a")) == false)
       #expect(try records.toggle(Record(id: 1, title: "z")) == true)
       #expect(try records.item(1)?.title == "z")
+      try records.add(Record(id: 0, title: "b"))
+      #expect(records.list(order: .byID).map(\.id) == [0, 1] && records.list(limit: 1).map(\.id) == [0])
       #expect(store.read { $0.isFavorite("1", in: "records") } == false)
     }
     #expect(records.contains(1))

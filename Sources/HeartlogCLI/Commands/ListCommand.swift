@@ -57,37 +57,17 @@ struct ListCommand: Command {
   }
 
   private func selected(from library: FavoritesLibrary) -> [ItemState] {
+    let order: ListOrder =
+      switch order {
+      case .newest: .newestFirst
+      case .oldest: .oldestFirst
+      case .id: .byID
+      }
     // Only where nothing is filtered out afterwards may the store stop early.
     let early = match == nil ? limit : nil
-    var items: [ItemState]
-    if isAll {
-      items = library.all()
-      switch order {
-      case .newest: break
-      case .oldest: items = Self.oldestFirst(items)
-      case .id: items.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
-      }
-    } else {
-      let order: ListOrder =
-        switch order {
-        case .newest: .newestFirst
-        case .oldest: .oldestFirst
-        case .id: .byID
-        }
-      items = library.favorites(order: order, limit: early)
-    }
+    var items = isAll ? order.sorted(library.all()) : library.favorites(order: order, limit: early)
     if let match { items = items.filter { Self.holds(match, $0) } }
     return limit.map { Array(items.prefix($0)) } ?? items
-  }
-
-  /// Those without a date stay last, by id.
-  private static func oldestFirst(_ items: [ItemState]) -> [ItemState] {
-    let dated = items.filter { $0.favoritedDate != nil }
-    let sorted = dated.sorted { a, b in
-      a.favoritedDate == b.favoritedDate
-        ? a.id.utf8.lexicographicallyPrecedes(b.id.utf8) : (a.favoritedDate ?? 0) < (b.favoritedDate ?? 0)
-    }
-    return sorted + items.filter { $0.favoritedDate == nil }
   }
 
   private static func holds(_ text: String, _ item: ItemState) -> Bool {
