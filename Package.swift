@@ -66,7 +66,8 @@ let package = Package(
       name: "HeartlogTestingTests", dependencies: ["HeartlogTesting"], swiftSettings: settings),
     // One for each app, and what these share.
     .target(
-      name: "LibraryTestSupport", dependencies: ["HeartlogLibraries"], path: "Tests/LibraryTestSupport",
+      name: "LibraryTestSupport", dependencies: ["HeartlogLibraries", "HeartlogTesting"],
+      path: "Tests/LibraryTestSupport",
       swiftSettings: settings),
     libraryTests("ArchivesTests"),
     libraryTests("PapersTests"),

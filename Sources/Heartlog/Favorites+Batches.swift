@@ -35,12 +35,10 @@ extension Favorites {
   private func batch<Element>(
     _ elements: some Sequence<Element>, _ write: (Element) throws(HeartlogError) -> Bool
   ) throws(HeartlogError) -> Int {
-    try heartlogErrors {
-      try library.store.write {
-        var count = 0
-        for element in elements where try write(element) { count += 1 }
-        return count
-      }
+    try library.store.writeAsOne { () throws(HeartlogError) in
+      var count = 0
+      for element in elements where try write(element) { count += 1 }
+      return count
     }
   }
 }

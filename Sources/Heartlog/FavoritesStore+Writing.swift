@@ -32,6 +32,12 @@ extension FavoritesStore {
     try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }
   }
 
+  /// `write { }` for a body that throws nothing but the one error.
+  @discardableResult
+  package func writeAsOne<R>(_ body: () throws(HeartlogError) -> R) throws(HeartlogError) -> R {
+    try heartlogErrors { try write { try body() } }
+  }
+
   /// Runs one operation: as its own commit, or as part of the one under way.
   func perform(
     _ operation: HeartlogState.Operation, on id: String, in library: String

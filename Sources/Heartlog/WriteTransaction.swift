@@ -61,7 +61,8 @@ final class WriteTransaction: @unchecked Sendable {
       throw HeartlogError(
         .invalid, "a commit of more than \(Limits.commitEventsMax) events; write it in parts")
     }
-    try heartlogErrors { try event.check(wallTime: wallTime) }
+    // Checked here too, so that the error names the call that is wrong.
+    try heartlogErrors { try event.validate(wallTime: wallTime) }
     // Later than everything, and in the order of the closure.
     let position = EventPosition(
       stamp: HybridTimestamp(rawValue: .max), replica: ReplicaID(high: .max, low: .max),
@@ -87,16 +88,5 @@ public struct WriteResult: Hashable, Sendable {
     self.isFavorite = isFavorite
     ignoredFields = plan.ignoredFields
     ignoredFavoritedDate = plan.ignoredFavoritedDate
-  }
-}
-
-extension Event {
-  /// Checks names, values and dates before the event joins a commit, so that the error names the call that is wrong.
-  func check(wallTime: Milliseconds) throws(MalformedError) {
-    let commit = Commit(
-      replica: ReplicaID(high: 0, low: 1), number: CommitNumber(rawValue: 1),
-      firstSequence: SequenceNumber(rawValue: 1), stamp: HybridTimestamp(milliseconds: wallTime),
-      wallTime: wallTime, records: [.event(self)])
-    try commit.validate()
   }
 }

@@ -74,7 +74,10 @@ extension EventRecord {
 }
 
 extension Event {
-  func validate(wallTime: Milliseconds) throws(MalformedError) {
+  /// Checks names, values, order and dates.
+  ///
+  /// - Parameter wallTime: the commit's; a favorited date that equals it is left out.
+  public func validate(wallTime: Milliseconds) throws(MalformedError) {
     try NameRules.checkLibrary(library)
     try NameRules.checkItem(item)
     if let favoritedDate {

@@ -46,11 +46,6 @@ struct ItemTable: Sendable {
   private(set) var listedCount = 0
   var eventCount: UInt64 = 0
 
-  mutating func reserve(items count: Int) {
-    ids.reserve(count)
-    items.reserveCapacity(count)
-  }
-
   func find(_ id: UnsafeRawBufferPointer) -> ItemSlot? { ids.find(id).map(ItemSlot.init) }
 
   mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("archives: the favorite archives")
 struct FavoriteArchivesTests {
-  private let clock = HandClock()
+  private let clock = ManualClock()
   private let store: FavoritesStore
   private let archives: FavoriteArchives
 
@@ -80,7 +80,7 @@ struct FavoriteArchivesTests {
     try archives.addFavoriteArchive(album)
     let before = archives.favoriteArchives
     let digest = store.digest
-    clock.advance()
+    clock.advance(by: 1)
     var again = album
     again.title = "Another title"
     let error = #expect(throws: LibraryError.self) { try archives.addFavoriteArchive(again) }
@@ -118,7 +118,7 @@ struct FavoriteArchivesTests {
     try archives.addFavoriteArchive(album)
     let listed = archives.favoriteArchives[0]
     try archives.removeFavoriteArchive(identifier: album.identifier)
-    clock.advance()
+    clock.advance(by: 1)
     // What the list showed still has the old date, and it does not count.
     try archives.addFavoriteArchive(listed)
     #expect(archives.favoriteArchives.map(\.dateAdded) == [clock.now])
@@ -128,7 +128,7 @@ struct FavoriteArchivesTests {
   @Test("archives keep: the order is dateAdded, newest first; mend: ties are broken by identifier")
   func order() throws {
     for identifier in ["b", "c", "a"] { try archives.addFavoriteArchive(Archive(identifier: identifier)) }
-    clock.advance()
+    clock.advance(by: 1)
     try archives.addFavoriteArchive(Archive(identifier: "z"))
     try archives.addFavoriteArchive(
       Archive(identifier: "old"), since: Date(timeIntervalSince1970: 1_000_000_000))
@@ -179,7 +179,7 @@ struct FavoriteArchivesTests {
     let answer = try RealData.json("archives/advancedsearch-50.json")
     let documents = try #require(answer["response"]?["docs"]?.array)
     for document in documents {
-      clock.advance()
+      clock.advance(by: 1)
       try archives.addFavoriteArchive(document: document)
       #expect(throws: LibraryError.self) { try archives.addFavoriteArchive(document: document) }
     }

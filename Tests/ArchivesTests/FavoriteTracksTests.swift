@@ -7,7 +7,7 @@ import Testing
 
 @Suite("tracks: the permanent playlist Favorites")
 struct FavoriteTracksTests {
-  private let clock = HandClock()
+  private let clock = ManualClock()
   private let store: FavoritesStore
   private let playlist: FavoriteTracks
 
@@ -72,9 +72,9 @@ struct FavoriteTracksTests {
   func orderOfAdding() throws {
     try append("c", "b")
     try store.write { try append("z", "a") }
-    clock.advance(seconds: -60)
+    clock.advance(by: -60)
     try append("y")
-    clock.advance(seconds: 120)
+    clock.advance(by: 120)
     try append("x")
     try playlist.appendFavoriteItem(Self.track("o"), since: Date(timeIntervalSince1970: 1_000_000_000))
     #expect(titles == "cbzayxo")
@@ -84,7 +84,7 @@ struct FavoriteTracksTests {
   func move() throws {
     for name in ["a", "b", "c", "d"] {
       try append(name)
-      clock.advance()
+      clock.advance(by: 1)
     }
     #expect(try playlist.move(from: 3, to: 0) && titles == "dabc")
     #expect(try playlist.move(from: 0, to: 2) && titles == "abdc")
@@ -93,7 +93,7 @@ struct FavoriteTracksTests {
     try append("e")
     #expect(titles == "adcbe")
     // Added again, a track comes last, wherever it stood.
-    clock.advance()
+    clock.advance(by: 1)
     try playlist.removeFavoriteItem(url: Self.track("d").url)
     try append("d")
     #expect(titles == "acbed")
@@ -119,7 +119,7 @@ struct FavoriteTracksTests {
     for name in ["a", "b", "c", "d", "e", "f"] {
       try append(name)
       model.append(name)
-      if Bool.random(using: &random) { clock.advance() }
+      if Bool.random(using: &random) { clock.advance(by: 1) }
     }
     for _ in 0..<60 {
       if Int.random(in: 0..<3, using: &random) == 0 {
@@ -149,7 +149,7 @@ struct FavoriteTracksTests {
       model.insert(model.remove(at: 2), at: 1)
       try #require(titles == model.joined())
     }
-    clock.advance()
+    clock.advance(by: 1)
     try append("d")
     #expect(titles == (model + ["d"]).joined())
     // So does what comes after a key as long as a key can be.
@@ -174,11 +174,11 @@ struct FavoriteTracksTests {
   @Test("tracks: what other tools add or write has a place too")
   func otherTools() throws {
     try append("a")
-    clock.advance()
+    clock.advance(by: 1)
     let url = try Self.track("b").url.absoluteString
     try store.library("tracks").add(url, fields: [Field(name: "title", value: .string("b"))])
     try store.library("tracks").set([Field(name: TrackOrder.field, value: .string("no key"))], of: url)
-    clock.advance()
+    clock.advance(by: 1)
     try append("c")
     #expect(titles == "abc")
     try playlist.move(from: 1, to: 0)
@@ -210,7 +210,7 @@ struct FavoriteTracksTests {
     for name in ["a", "b", "c", "d"] {
       try append(name)
       try other.appendFavoriteItem(Self.track(name))
-      clock.advance()
+      clock.advance(by: 1)
     }
     try playlist.move(from: 3, to: 0)  // dabc
     try other.move(from: 0, to: 2)  // bcad
@@ -222,7 +222,7 @@ struct FavoriteTracksTests {
     let other = try FavoriteTracks(.inMemory(options: clock.options))
     for (index, name) in ["a", "b", "c", "d"].enumerated() {
       if index.isMultiple(of: 2) { try append(name) } else { try other.appendFavoriteItem(Self.track(name)) }
-      clock.advance()
+      clock.advance(by: 1)
     }
     #expect(try merged(store, other.favorites.library.store) == "abcd")
   }
@@ -233,10 +233,10 @@ struct FavoriteTracksTests {
     for name in ["a", "b", "c"] {
       try append(name)
       try other.appendFavoriteItem(Self.track(name))
-      clock.advance()
+      clock.advance(by: 1)
     }
     try playlist.move(from: 0, to: 2)
-    clock.advance()
+    clock.advance(by: 1)
     try other.appendFavoriteItem(Self.track("d"))
     #expect(try merged(store, other.favorites.library.store) == "bcad")
   }
@@ -248,15 +248,15 @@ struct FavoriteTracksTests {
     for name in ["a", "b", "c"] {
       try append(name)
       try other.appendFavoriteItem(Self.track(name))
-      clock.advance()
+      clock.advance(by: 1)
     }
     try playlist.move(from: 2, to: 0)  // cab
-    clock.advance()
+    clock.advance(by: 1)
     try other.move(from: 2, to: 1)  // acb
     #expect(try merged(store, other.favorites.library.store) == "acb")
-    clock.advance()
+    clock.advance(by: 1)
     try playlist.removeFavoriteItem(url: Self.track("b").url)
-    clock.advance()
+    clock.advance(by: 1)
     try other.move(from: 2, to: 0)  // bac
     #expect(try merged(store, other.favorites.library.store) == "ac")
   }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("breeds: the favorites manager")
 struct FavoritesManagerTests {
-  private let clock = HandClock()
+  private let clock = ManualClock()
   private let store: FavoritesStore
   private let manager: FavoritesManager
 
@@ -99,7 +99,7 @@ struct FavoritesManagerTests {
     let image = try Self.image("akita/1", isFavorite: true)
     #expect(try !manager.toggleLiking(Self.image("akita/1")))
     try manager.toggleLiking(image)
-    clock.advance()
+    clock.advance(by: 1)
     let digest = store.digest
     #expect(try !manager.toggleLiking(image))
     #expect(store.digest == digest && store.eventCount(of: "breeds") == 1)

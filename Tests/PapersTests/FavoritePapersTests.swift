@@ -6,7 +6,7 @@ import Testing
 
 @Suite("papers: the favorite papers")
 struct FavoritePapersTests {
-  private let clock = HandClock()
+  private let clock = ManualClock()
   private let store: FavoritesStore
   private let papers: FavoritePapers
 
@@ -66,7 +66,7 @@ struct FavoritePapersTests {
     try await withStoreFolder { folder in
       let before = try FavoritesStore(at: folder, options: clock.options)
       for id in ["1v1", "2v1", "3v1"] {
-        clock.advance()
+        clock.advance(by: 1)
         try FavoritePapers(before).toggleFavorite(for: Self.paper(id))
       }
       try before.close()
@@ -100,7 +100,7 @@ struct FavoritePapersTests {
     let v2 = try Self.paper("quant-ph/0201082v2")
     try papers.toggleFavorite(for: v1)
     #expect(papers.isFavorite(v1) && !papers.isFavorite(v2))
-    clock.advance()
+    clock.advance(by: 1)
     try papers.toggleFavorite(for: v2)
     #expect(papers.favoritePapers.map(\.id) == [v2.id, v1.id])
     try papers.toggleFavorite(for: v1)
@@ -123,9 +123,9 @@ struct FavoritePapersTests {
     let first = clock.now
     let on = try papers.toggleFavorite(for: paper)
     #expect(on.favoritedDate == first)
-    clock.advance()
+    clock.advance(by: 1)
     #expect(try papers.toggleFavorite(for: on).favoritedDate == nil)
-    clock.advance()
+    clock.advance(by: 1)
     // What is passed in still has the first date, and it does not count.
     #expect(try papers.toggleFavorite(for: on).favoritedDate == clock.now)
     #expect(papers.favoritePapers.map(\.favoritedDate) == [clock.now] && clock.now != first)
@@ -136,7 +136,7 @@ struct FavoritePapersTests {
     let paper = try Self.paper("1v1")
     let shown = try papers.setFavorite(true, for: paper)
     let digest = store.digest
-    clock.advance()
+    clock.advance(by: 1)
     #expect(try papers.setFavorite(true, for: paper) == shown)
     #expect(store.digest == digest && store.eventCount(of: "papers") == 1)
     #expect(try papers.setFavorite(false, for: shown) == paper)
@@ -147,7 +147,7 @@ struct FavoritePapersTests {
   @Test("papers keep: favoritePapers is ordered by favoritedDate, newest first, ties by id")
   func order() throws {
     for id in ["2v1", "10v1", "1v2", "1v1"] { try papers.toggleFavorite(for: Self.paper(id)) }
-    clock.advance()
+    clock.advance(by: 1)
     try papers.toggleFavorite(for: Self.paper("9v9"))
     #expect(papers.favoritePapers.map(\.id) == ["9v9", "10v1", "1v1", "1v2", "2v1"])
   }
@@ -169,7 +169,7 @@ struct FavoritePapersTests {
   func allCategories() throws {
     let favorite = try papers.toggleFavorite(for: Self.paper("2v1"))
     let date = clock.now
-    clock.advance()
+    clock.advance(by: 1)
     var own = try Self.paper("2v1", isFavorite: true)
     own.title = "The title as this list has it"
     own.favoritedDate = clock.now
@@ -203,7 +203,7 @@ struct FavoritePapersTests {
   func realFeed() throws {
     let feed = try Paper.papers(atom: RealData.bytes("papers/feed-100.atom.xml"))
     for paper in feed.prefix(40) {
-      clock.advance()
+      clock.advance(by: 1)
       try papers.toggleFavorite(for: paper)
     }
     #expect(papers.favoritePapers.map(\.id) == feed.prefix(40).map(\.id).reversed())

@@ -32,12 +32,10 @@ public struct ItemCollection: Sendable {
   /// - Returns: whether it was not in it before.
   @discardableResult
   public func insert(_ id: String, at index: Int? = nil) throws(HeartlogError) -> Bool {
-    try heartlogErrors {
-      try library.store.write {
-        let places = places()
-        guard !places.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else { return false }
-        return try put(id, at: index ?? places.count, among: places)
-      }
+    try library.store.writeAsOne { () throws(HeartlogError) in
+      let places = places()
+      guard !places.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else { return false }
+      return try put(id, at: index ?? places.count, among: places)
     }
   }
 
@@ -46,16 +44,14 @@ public struct ItemCollection: Sendable {
   /// - Returns: whether it is somewhere else now.
   @discardableResult
   public func move(_ id: String, to index: Int) throws(HeartlogError) -> Bool {
-    try heartlogErrors {
-      try library.store.write {
-        var places = places()
-        guard let old = places.firstIndex(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
-          throw HeartlogError(.notFound, "\(id) is not in the collection \(name)")
-        }
-        places.remove(at: old)
-        guard min(max(0, index), places.count) != old else { return false }
-        return try put(id, at: index, among: places)
+    try library.store.writeAsOne { () throws(HeartlogError) in
+      var places = places()
+      guard let old = places.firstIndex(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
+        throw HeartlogError(.notFound, "\(id) is not in the collection \(name)")
       }
+      places.remove(at: old)
+      guard min(max(0, index), places.count) != old else { return false }
+      return try put(id, at: index, among: places)
     }
   }
 

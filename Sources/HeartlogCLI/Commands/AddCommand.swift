@@ -22,22 +22,13 @@ struct AddCommand: Command {
     ],
     endings: [.init(.no, "It is a favorite already; nothing was written.")])
 
-  let library: String
-  let item: String
-  let fields: FieldArguments
-  let date: Moment?
+  let favorite: FavoriteArguments
 
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.text(.library)
-    item = arguments.text(.item)
-    fields = try arguments.fields()
-    date = try arguments.moment(.date)
-  }
+  init(_ arguments: Arguments) throws(CommandError) { favorite = try FavoriteArguments(arguments) }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let fields = try fields.fields()
-    return try context.writeOne(library, item, otherwise: "is already a favorite") { library in
-      try library.add(item, fields: fields, favoritedDate: date?.first)
+    try context.writeOne(favorite.library, favorite.item, otherwise: "is already a favorite") { library in
+      try library.add(favorite.item, fields: favorite.fields, favoritedDate: favorite.date)
     }
   }
 }

@@ -15,22 +15,13 @@ struct ToggleCommand: Command {
       .init("heartlog toggle cities 2950159", "And off again."),
     ])
 
-  let library: String
-  let item: String
-  let fields: FieldArguments
-  let date: Moment?
+  let favorite: FavoriteArguments
 
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.text(.library)
-    item = arguments.text(.item)
-    fields = try arguments.fields()
-    date = try arguments.moment(.date)
-  }
+  init(_ arguments: Arguments) throws(CommandError) { favorite = try FavoriteArguments(arguments) }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let fields = try fields.fields()
-    return try context.writeOne(library, item, otherwise: "was not toggled") { library in
-      try library.toggle(item, fields: fields, favoritedDate: date?.first)
+    try context.writeOne(favorite.library, favorite.item, otherwise: "was not toggled") { library in
+      try library.toggle(favorite.item, fields: favorite.fields, favoritedDate: favorite.date)
     }
   }
 }

@@ -1,23 +1,12 @@
 import Foundation
 import Heartlog
-import Synchronization
+@_exported import HeartlogTesting
 
-/// A clock that a test moves by hand.
-public final class HandClock: Sendable {
-  private let milliseconds: Mutex<Milliseconds>
-
-  public init(_ milliseconds: Milliseconds = 1_772_438_400_000) { self.milliseconds = Mutex(milliseconds) }
-
-  public var now: Date {
-    Date(timeIntervalSince1970: Double(milliseconds.withLock { $0 }) / 1_000)
-  }
-
-  public func advance(seconds: Int = 1) { milliseconds.withLock { $0 += Milliseconds(seconds) * 1_000 } }
-
+extension ManualClock {
   /// For a store that tells its time by this clock.
   public var options: StoreOptions {
     var options = StoreOptions()
-    options.clock = { [self] in milliseconds.withLock { $0 } }
+    options.clock = { [self] in milliseconds }
     return options
   }
 }
