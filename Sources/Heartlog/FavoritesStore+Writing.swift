@@ -32,6 +32,22 @@ extension FavoritesStore {
     try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }
   }
 
+  /// Runs `body` as `write` does, against the state as it stands, and forgets what it did: for a dry run.
+  ///
+  /// It neither locks nor waits, and works on a store that is open for reading alone.
+  ///
+  /// - Parameter time: stands in for the clock: whole milliseconds since 1970.
+  /// - Returns: what `body` returned, and the events that the commit would have.
+  public func rehearse<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
+    result: R, events: [Event]
+  ) {
+    try refuseInsideWrite("rehearse")
+    let transaction = WriteTransaction(self, wallTime: time ?? options.clock())
+    defer { transaction.close() }
+    let result = try WriteTransaction.$current.withValue(transaction) { try body() }
+    return (result, transaction.events)
+  }
+
   /// `write { }` for a body that throws nothing but the one error.
   @discardableResult
   package func writeAsOne<R>(_ body: () throws(HeartlogError) -> R) throws(HeartlogError) -> R {

@@ -71,11 +71,13 @@ struct HelpPageTests {
         remove       make an item a favorite no longer
         set          write fields of an item, favorite or not
         apply        carry out operations from a file or a pipe, one a line
+        import       take over the items of a file
 
       Read
         list         list the favorites of a library
         show         show an item: whether it is a favorite, since when, its fields
         log          show what happened, oldest first
+        export       write the favorites of a library as a file
 
       Check and care
         replay       rebuild every projection from the log alone

@@ -8,7 +8,8 @@ struct CommandTable: Sendable {
   static let types: [any Command.Type] = [
     InitCommand.self, StatusCommand.self,
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
-    ListCommand.self, ShowCommand.self, LogCommand.self,
+    ImportCommand.self,
+    ListCommand.self, ShowCommand.self, LogCommand.self, ExportCommand.self,
     ReplayCommand.self, VerifyCommand.self, SealCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]

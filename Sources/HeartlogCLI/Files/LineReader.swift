@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-/// Reads a file or a pipe line by line.
+/// Reads a file or a pipe, line by line or at once.
 final class LineReader {
   private let descriptor: Int32
   private let path: String?
@@ -16,6 +16,8 @@ final class LineReader {
 
   /// Longer lines are refused: no operation within the format's limits needs more, escapes included.
   private static let lineBytesMax = 128 << 20
+  /// Larger files are refused where all of one is needed at once.
+  private static let fileBytesMax = 1 << 30
   private static let chunkBytes = 256 << 10
 
   /// - Parameter path: nil for standard input.
@@ -70,6 +72,22 @@ final class LineReader {
       start = 0
       try fill()
     }
+  }
+
+  /// All that is left of the input.
+  func rest() throws(CommandError) -> [UInt8] {
+    while !isAtEnd {
+      guard buffer.count - start <= Self.fileBytesMax else {
+        throw CommandError(
+          .badInput, "a file of more than \(Quantity.size(bytes: UInt64(Self.fileBytesMax)))")
+      }
+      try fill()
+    }
+    defer {
+      buffer = []
+      start = 0
+    }
+    return Array(buffer[start...])
   }
 
   private func fill() throws(CommandError) {

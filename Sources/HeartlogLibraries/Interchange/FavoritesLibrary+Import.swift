@@ -1,0 +1,130 @@
+import Heartlog
+
+/// What an import did, or would do.
+public struct ImportReport: Sendable {
+  public let format: String
+  /// Items that became favorites.
+  public internal(set) var added = 0
+  /// Items that were favorites already, or that the file does not call favorites, and of which something was new.
+  public internal(set) var updated = 0
+  /// Items that are held just so already.
+  public internal(set) var unchanged = 0
+  public internal(set) var events = 0
+  public internal(set) var commits = 0
+  /// What was refused, by line.
+  public internal(set) var refusals: [FileContents.Refusal] = []
+
+  public var items: Int { added + updated + unchanged }
+}
+
+extension FavoritesLibrary {
+  /// How an import is carried out.
+  public struct ImportOptions: Sendable {
+    /// Takes over what the file knows of its items, and makes none of them a favorite.
+    public var isMetadataOnly = false
+    /// Writes nothing, and reports what would be written.
+    public var isDryRun = false
+
+    public init() {}
+  }
+
+  /// How many items go into one commit, and how many bytes of their values, so that the format's limits are far.
+  private static let importCommitItemsMax = 1_000
+  private static let importCommitBytesMax = 4 << 20
+
+  /// Takes over the items of a file. Importing it again writes nothing.
+  ///
+  /// An item becomes a favorite since the date that the file tells, else since now. What is a favorite already keeps its date; of its
+  /// fields, those that differ are written. An item that was removed becomes a favorite again. Commits have the origin `import:FORMAT`
+  /// and hold up to 1,000 items; where an import ends half-way, the next one goes on.
+  ///
+  /// - Parameters:
+  ///   - bytes: the whole file.
+  ///   - progress: hears items done, of items in all.
+  /// - Throws: `invalidAnswer` for a file that is not of this format at all, `HeartlogError` where the store cannot be written.
+  public func importFile(
+    _ bytes: [UInt8], format: any FileFormat, options: ImportOptions = ImportOptions(), now: Milliseconds,
+    progress: ((Int, Int) -> Void)? = nil
+  ) throws -> ImportReport {
+    var report = ImportReport(format: format.name)
+    let contents = try format.read(FileFormats.withoutMark(bytes), for: name, now: now)
+    report.refusals = contents.refusals
+    var sound: [FileItem] = []
+    for record in contents.records {
+      do {
+        try record.item.validate()
+        sound.append(record.item)
+      } catch {
+        report.refusals.append(.init(line: record.line, reason: error.description))
+      }
+    }
+    report.refusals.sort { $0.line < $1.line }
+
+    if options.isDryRun {
+      let (counted, events) = try store.rehearse { try take(sound[...], options, report) }
+      report = counted
+      report.events = events.count
+      return report
+    }
+    var start = 0
+    while start < sound.count {
+      let end = Self.endOfCommit(sound, from: start)
+      let (counted, commit) = try store.writeReturningCommit(origin: "import:\(format.name)") {
+        try take(sound[start..<end], options, report)
+      }
+      report = counted
+      report.commits += commit == nil ? 0 : 1
+      report.events += commit?.records.count ?? 0
+      start = end
+      progress?(start, sound.count)
+    }
+    return report
+  }
+
+  private static func endOfCommit(_ items: [FileItem], from start: Int) -> Int {
+    var bytes = 0
+    var end = start
+    while end < items.count, end - start < importCommitItemsMax {
+      bytes += items[end].valueBytes
+      if bytes > importCommitBytesMax, end > start { break }
+      end += 1
+    }
+    return end
+  }
+
+  /// Writes items as part of a commit under way, and counts what came of them.
+  private func take(
+    _ items: ArraySlice<FileItem>, _ options: ImportOptions, _ report: ImportReport
+  ) throws(HeartlogError) -> ImportReport {
+    var report = report
+    for item in items {
+      // Playback reports positions all the time: two devices that do never disagree.
+      let fields = item.fields.map { field in
+        name == Book.library && field.name == "currentPosition"
+          ? Field(name: field.name, value: field.value, isQuiet: true) : field
+      }
+      let becomesFavorite = item.isFavorite && !options.isMetadataOnly
+      if becomesFavorite, try add(item.id, fields: fields, favoritedDate: item.favoritedDate).isChange {
+        report.added += 1
+      } else if !fields.isEmpty, try set(fields, of: item.id).isChange {
+        report.updated += 1
+      } else {
+        report.unchanged += 1
+      }
+    }
+    return report
+  }
+}
+
+extension FileItem {
+  /// About what the values take in a commit.
+  fileprivate var valueBytes: Int {
+    fields.reduce(id.utf8.count + 64) { sum, field in
+      switch field.value {
+      case .string(let text): sum + field.name.utf8.count + text.utf8.count
+      case .json(let json): sum + field.name.utf8.count + json.text.utf8.count
+      default: sum + field.name.utf8.count + 9
+      }
+    }
+  }
+}

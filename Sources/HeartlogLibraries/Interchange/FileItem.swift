@@ -1,0 +1,114 @@
+import Heartlog
+
+/// One item as a file holds it, on its way in or out.
+public struct FileItem: Hashable, Sendable {
+  public var id: String
+  /// Without duplicate names; their order means nothing.
+  public var fields: [Field]
+  /// Milliseconds since 1970; nil where the file does not tell.
+  public var favoritedDate: Milliseconds?
+  /// False for what the file knows and does not call a favorite: its fields are taken over, and nothing else.
+  public var isFavorite: Bool
+
+  public init(id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil, isFavorite: Bool = true) {
+    self.id = id
+    self.fields = fields
+    self.favoritedDate = favoritedDate
+    self.isFavorite = isFavorite
+  }
+
+  /// The value of a field; nil where there is none, or null.
+  public subscript(name: String) -> FieldValue? {
+    guard let value = fields.first(where: { $0.name == name })?.value, !value.isNull else { return nil }
+    return value
+  }
+}
+
+extension FileItem {
+  /// An item of the store, without the fields that were cleared.
+  init(_ state: ItemState) {
+    self.init(
+      id: state.id, fields: state.fields.filter { !$0.value.isNull }, favoritedDate: state.favoritedDate,
+      isFavorite: state.isFavorite)
+  }
+
+  /// An app's item by its `Codable` form.
+  ///
+  /// - Throws: `invalidItem` for what the store cannot hold.
+  init<Item: Codable & Identifiable>(_ item: Item, since date: Milliseconds? = nil) throws(LibraryError)
+  where Item.ID: FavoriteID {
+    do {
+      self.init(id: item.id.favoriteID, fields: try FieldEncoder.fields(of: item), favoritedDate: date)
+    } catch {
+      throw .invalidItem(String(describing: error))
+    }
+  }
+
+  /// The app's item that this one is.
+  ///
+  /// - Throws: `invalidItem` where its fields do not make one.
+  func decoded<Item: Codable & Identifiable>(as type: Item.Type) throws(LibraryError) -> Item
+  where Item.ID: FavoriteID {
+    do {
+      return try FieldDecoder.decode(
+        type, id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: fields)
+    } catch {
+      throw .invalidItem("\(id): \(error)")
+    }
+  }
+
+  /// Refuses what no store can hold, before anything of its file is written.
+  func validate() throws(LibraryError) {
+    do throws(MalformedError) {
+      try NameRules.checkItem(id)
+      for field in fields {
+        try NameRules.checkFieldName(field.name)
+        if case .string(let text) = field.value, text.utf8.count > Limits.valueBytesMax {
+          throw MalformedError(
+            "field \"\(field.name)\" of \(text.utf8.count) bytes, the most is \(Limits.valueBytesMax)")
+        }
+      }
+    } catch {
+      throw .invalidItem(error.reason)
+    }
+    if let favoritedDate, !(Limits.dateMillisecondsMin...Limits.dateMillisecondsMax).contains(favoritedDate) {
+      throw .invalidItem("a favorited date outside the years 0000 to 9999")
+    }
+  }
+}
+
+/// What was read from a file: the items, each with the line where it begins, and what was refused.
+public struct FileContents: Sendable {
+  /// A record that is no item, where it begins (the first line is 1), and why.
+  public struct Refusal: Hashable, Sendable {
+    public let line: Int
+    public let reason: String
+
+    public init(line: Int, reason: String) {
+      self.line = line
+      self.reason = reason
+    }
+  }
+
+  public struct Record: Hashable, Sendable {
+    public let line: Int
+    public let item: FileItem
+  }
+
+  public private(set) var records: [Record] = []
+  public private(set) var refusals: [Refusal] = []
+
+  public init() {}
+
+  /// Takes a sound record.
+  public mutating func take(_ item: FileItem, line: Int) { records.append(Record(line: line, item: item)) }
+
+  public mutating func refuse(line: Int, _ reason: String) {
+    refusals.append(Refusal(line: line, reason: reason))
+  }
+
+  /// Takes the record that `read` makes, or notes why there is none.
+  public mutating func take(line: Int, _ read: () throws(LibraryError) -> FileItem) {
+    do { take(try read(), line: line) } catch { refuse(line: line, error.description) }
+  }
+}
