@@ -1,5 +1,5 @@
+import HeartlogFiles
 import HeartlogStorage
-import Synchronization
 
 /// The state that readers see, and what writers are about to add to it.
 ///
@@ -20,7 +20,7 @@ final class Projection: CommitSink {
     }
   }
 
-  private let content = Mutex(Content())
+  private let content = Guarded(Content())
   let hub = ChangeHub()
 
   func receive(_ commit: Commit) {

@@ -1,4 +1,5 @@
 import Dispatch
+import HeartlogFiles
 import Synchronization
 
 /// Hands changes out to everybody who listens, in the order in which they became part of the state.
@@ -14,7 +15,7 @@ final class ChangeHub: Sendable {
     var refresh: (@Sendable () -> Void)?
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   /// Read on every commit, so that a store to which nobody listens pays one load.
   private let listenerCount = Atomic(0)
 

@@ -1,4 +1,4 @@
-import Synchronization
+import HeartlogFiles
 
 /// One reader's place in the stream of changes. Its memory is bounded.
 final class ChangeSubscription: Sendable {
@@ -30,7 +30,7 @@ final class ChangeSubscription: Sendable {
     }
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   let library: String?
 
   init(library: String?) { self.library = library }

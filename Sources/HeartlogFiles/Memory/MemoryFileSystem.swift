@@ -1,12 +1,10 @@
-import Synchronization
-
 /// A file system wholly in memory, which acts as the system's does: inodes, files that stay open when their
 /// name goes, one lock a file held by one open. It records what it was asked to do (`trace`), can be told to
 /// fail, and knows what a disk might hold after a crash (`crashStates`).
 ///
 /// Paths count from its own root, with or without a leading slash. Safe to use from several threads.
 public final class MemoryFileSystem: FileSystem {
-  let state: Mutex<MemoryState>
+  let state: Guarded<MemoryState>
 
   /// An empty file system, but for the directories above `root`.
   ///
@@ -18,7 +16,7 @@ public final class MemoryFileSystem: FileSystem {
   }
 
   init(_ initial: MemoryState) {
-    state = Mutex(initial)
+    state = Guarded(initial)
   }
 
   // MARK: - The seam
