@@ -51,6 +51,36 @@ struct GroupCommitTests {
     #expect(files.trace.count { if case .synchronizeData = $0 { true } else { false } } == 1)
   }
 
+  @Test("what one thread stages before it finishes anything is one write and one fdatasync")
+  func oneThread() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    try open.write(0)
+    files.clearTrace()
+    let turns = try (1..<101).compactMap { index in try open.log.stage(.durable) { .test(index) } }
+    #expect(open.sink.commits.count == 1, "nobody sees what is not written")
+    #expect(try turns.map { try open.log.finish($0).number.rawValue } == Array(2...101))
+    #expect(files.trace.count { if case .synchronizeData = $0 { true } else { false } } == 1)
+  }
+
+  @Test("a thread that has commits in line goes on where another process waits for its turn")
+  func givingWay() throws {
+    let (store, _) = try TestStore.inMemory()
+    let a = try store.open()
+    let b = try store.open()
+    let first = try #require(try a.log.stage(.durable) { .test(1) })
+    let other = TestThread { _ = try? b.write(2) }
+    // The other one has asked for the lock when this log begins to give way.
+    while !a.log.lock.isWanted { sched_yield() }
+    #expect(try a.log.stage(.durable) { nil } === nil)
+    let second = try #require(try a.log.stage(.durable) { .test(3) })
+    #expect(try a.log.finish(first).number.rawValue == 1)
+    #expect(try a.log.finish(second).number.rawValue > 1)
+    other.join()
+    try a.log.refresh()
+    #expect(a.sink.commits.count == 3)
+  }
+
   @Test(
     "threads that write durably and buffered, through two logs of one store",
     arguments: FileSystemKind.allCases)

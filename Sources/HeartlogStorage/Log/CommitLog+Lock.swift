@@ -18,7 +18,8 @@ extension CommitLog {
         monitor.wait()
         if let failedAcquisition, failedAcquisition.number == awaited { throw failedAcquisition.error }
       } else if isGivingWay || (quietRequests > 0 && !quietly) {
-        monitor.wait()
+        // What this thread has put in line may be what everybody waits for.
+        if isBusy || line.isEmpty { monitor.wait() } else { flushLine() }
       } else {
         break
       }
@@ -104,11 +105,14 @@ extension CommitLog {
     unsyncedSince = .now()
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.leaseMillisecondsMax)) {
       [weak self] in
-      guard let self else { return }
-      monitor.withLock {
-        while self.isBusy { self.monitor.wait() }
-        if self.unsyncedSince != nil { self.synchronizeLease() }
-      }
+      if let self { Workers.shared.run { self.endLease() } }
+    }
+  }
+
+  private func endLease() {
+    monitor.withLock {
+      while isBusy { monitor.wait() }
+      if unsyncedSince != nil { synchronizeLease() }
     }
   }
 

@@ -6,31 +6,44 @@ extension CommitLog {
   /// A line longer than this is written in several batches. Any single commit fits.
   private static let batchBytesMax = 64 << 20
 
-  /// Writes one commit.
+  /// Writes one commit: `stage`, and `finish`.
+  ///
+  /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
+  public func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
+    guard let turn = try stage(durability, draft) else { return nil }
+    return try finish(turn)
+  }
+
+  /// Puts a commit in line. One thread may put several there before it finishes the first: they are written together.
   ///
   /// - Parameter draft: says what to write, given everything committed or staged so far; nil writes nothing. It is
   ///   called with the store's lock held, once, and must not call the log.
-  /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
-  public func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
+  /// - Returns: what `finish` must be called with, soon: until then others may have to wait. Nil where nothing is to be written.
+  public func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
     monitor.enter()
     defer { monitor.leave() }
     try takeLock()
-    let turn: Turn
     do {
-      guard let draft = try draft() else {
-        releaseWhenIdle()
-        return nil
-      }
-      turn = try stage(draft, durability)
+      if let draft = try draft() { return try stage(draft, durability) }
     } catch {
       releaseWhenIdle()
       throw error
     }
-    while turn.result == nil {
-      if isBusy { monitor.wait() } else { flushLine() }
+    releaseWhenIdle()
+    return nil
+  }
+
+  /// Waits until a commit in line is acknowledged; writes the line where nobody else does.
+  public func finish(_ turn: Turn) throws(StorageError) -> Commit {
+    try monitor.withLock { () throws(StorageError) in
+      while true {
+        if let result = turn.result {
+          try result.get()
+          return turn.entry.commit
+        }
+        if isBusy { monitor.wait() } else { flushLine() }
+      }
     }
-    try turn.result?.get()
-    return turn.entry.commit
   }
 
   private func stage(_ draft: CommitDraft, _ durability: Durability) throws -> Turn {

@@ -62,7 +62,8 @@ public final class CommitLog: @unchecked Sendable {
   var backgroundSealingFailure: StorageError?
 
   /// One commit on its way.
-  final class Turn {
+  public final class Turn: @unchecked Sendable {
+    // The result is touched by whoever is in the monitor alone.
     let entry: SegmentWriter.Entry
     let durability: Durability
     var result: Result<Void, StorageError>?

@@ -29,6 +29,7 @@ final class Monitor: @unchecked Sendable {
 
   /// Leaves, waits for `notifyAll`, and enters again.
   func wait() { pthread_cond_wait(condition, mutex) }
+  func notifyOne() { pthread_cond_signal(condition) }
   func notifyAll() { pthread_cond_broadcast(condition) }
 
   func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {

@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
@@ -50,7 +49,7 @@ extension CommitLog {
   /// A segment has just become full. Called outside the monitor.
   func didRotate() {
     guard options.sealsInBackground else { return }
-    DispatchQueue.global(qos: .utility).async { [weak self] in self?.sealInBackground() }
+    Workers.shared.run { [weak self] in self?.sealInBackground() }
   }
 
   private func sealInBackground() {

@@ -1,0 +1,74 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The threads of this process that wait for disks and locks in the place of others: sealing, leases that end, and whatever a task
+/// awaits. A thread that tasks run on must never do that.
+///
+/// There are few of them, whatever the number of stores; they are made when there is work, and stay.
+package final class Workers: @unchecked Sendable {
+  package static let shared = Workers(threadsMax: 16)
+
+  // All below is touched in the monitor alone.
+  private let monitor = Monitor()
+  private let threadsMax: Int
+  private var jobs: [@Sendable () -> Void] = []
+  private var threads = 0
+  private var idleThreads = 0
+
+  init(threadsMax: Int) { self.threadsMax = threadsMax }
+
+  /// Runs `job` on one of the threads; jobs begin in the order in which they came.
+  package func run(_ job: @escaping @Sendable () -> Void) {
+    let wantsThread = monitor.withLock {
+      jobs.append(job)
+      if jobs.count > idleThreads, threads < threadsMax {
+        threads += 1
+        return true
+      }
+      monitor.notifyOne()
+      return false
+    }
+    guard wantsThread, !start() else { return }
+    // The system has no thread left. The others do the work; where there are none, this one must.
+    let isAlone = monitor.withLock {
+      threads -= 1
+      return threads == 0
+    }
+    if isAlone { while let job = monitor.withLock({ jobs.isEmpty ? nil : jobs.removeFirst() }) { job() } }
+  }
+
+  private func start() -> Bool {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    let workers = Unmanaged.passRetained(self)
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      let code = pthread_create(&thread, &attributes, { Workers.work($0) }, workers.toOpaque())
+    #else
+      var thread = pthread_t()
+      let code = pthread_create(
+        &thread, &attributes, { argument in argument.flatMap { Workers.work($0) } }, workers.toOpaque())
+    #endif
+    if code != 0 { workers.release() }
+    return code == 0
+  }
+
+  private static func work(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    let workers = Unmanaged<Workers>.fromOpaque(argument).takeRetainedValue()
+    while true { workers.next()() }
+  }
+
+  private func next() -> @Sendable () -> Void {
+    monitor.withLock {
+      idleThreads += 1
+      while jobs.isEmpty { monitor.wait() }
+      idleThreads -= 1
+      return jobs.removeFirst()
+    }
+  }
+}
