@@ -72,9 +72,16 @@ extension FavoritesStore {
     origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
   ) throws -> (result: R, commit: Commit?) {
     if let transaction = WriteTransaction.joined(by: self) { return (try body(transaction), nil) }
+    return try finish(try stage(origin: origin, durability: durability, time: time, body))
+  }
+
+  /// Runs `body` and puts what it wrote in line, as one commit; `finish` waits for what becomes of it.
+  func stage<R>(
+    origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
+  ) throws -> (result: R, turn: CommitLog.Turn?) {
     var outcome: Result<R, any Error>?
     do {
-      let commit = try log.write(durability ?? options.durability) {
+      let turn = try log.stage(durability ?? options.durability) {
         let transaction = WriteTransaction(self, wallTime: time ?? options.clock())
         defer { transaction.close() }
         let result = WriteTransaction.$current.withValue(transaction) {
@@ -87,9 +94,16 @@ extension FavoritesStore {
           records: transaction.events.map { .event($0) })
       }
       guard let outcome else { preconditionFailure("the log calls the draft once") }
-      return (try outcome.get(), commit)
+      return (try outcome.get(), turn)
     } catch let error as StorageError {
       throw HeartlogError(error)
     }
+  }
+
+  func finish<R>(
+    _ staged: (result: R, turn: CommitLog.Turn?)
+  ) throws(HeartlogError) -> (result: R, commit: Commit?) {
+    guard let turn = staged.turn else { return (staged.result, nil) }
+    return (staged.result, try heartlogErrors { try log.finish(turn) })
   }
 }

@@ -24,6 +24,7 @@ public final class FavoritesStore: Sendable {
   let fileSystem: any FileSystem
   let projection: Projection
   let log: CommitLog
+  let asyncWrites = AsyncWriteQueue()
 
   /// Opens the store in a folder, and makes it where there is none.
   ///
@@ -59,8 +60,9 @@ public final class FavoritesStore: Sendable {
       throw HeartlogError(error)
     }
     projection.hub.onPoll { [weak log] in
+      guard let log, log.isBehind else { return }
       // What cannot be read now is read, and said, at the next write or refresh.
-      if let log, log.isBehind { try? log.refresh() }
+      Workers.shared.run { try? log.refresh() }
     }
   }
 

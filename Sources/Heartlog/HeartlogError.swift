@@ -25,6 +25,8 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case inputOutput
     /// A failed fsync: the commit may or may not be there when the store is opened again.
     case outcomeUnknown
+    /// The task was cancelled before its commit stood in line: nothing was written.
+    case cancelled
     /// An event or a replica that the log does not have.
     case notFound
     /// A call that only a programmer can mend.

@@ -28,6 +28,7 @@ extension CommandError {
     case .outcomeUnknown:
       exitCode = .inputOutput
       hint = "Look with \"heartlog log -n 5\" before you try again."
+    case .cancelled: exitCode = .tryAgain
     case .locked:
       exitCode = .tryAgain
       hint = "Try again when it is done."

@@ -1,0 +1,80 @@
+import Foundation
+import HeartlogFiles
+import Synchronization
+
+/// A file system in memory whose fdatasyncs a test counts, holds, and lets fail.
+final class GatedFiles: FileSystem {
+  private let files = MemoryFileSystem(recording: false)
+  private let gate = NSCondition()
+  private let isShut = Mutex(false)
+  private let counts = Mutex((begun: 0, held: 0))
+
+  /// fdatasyncs that began.
+  var synchronizations: Int { counts.withLock { $0.begun } }
+  /// Threads that wait at the gate.
+  var held: Int { counts.withLock { $0.held } }
+
+  /// From now on every fdatasync waits until the gate opens.
+  func shut() { isShut.withLock { $0 = true } }
+
+  func open() {
+    gate.lock()
+    isShut.withLock { $0 = false }
+    gate.broadcast()
+    gate.unlock()
+  }
+
+  func failNext(_ kind: FaultKind, code: Int32) { files.failNext(kind, code: code) }
+
+  fileprivate func pass() {
+    gate.lock()
+    counts.withLock { $0.begun += 1 }
+    counts.withLock { $0.held += 1 }
+    while isShut.withLock({ $0 }) { gate.wait() }
+    counts.withLock { $0.held -= 1 }
+    gate.unlock()
+  }
+
+  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+    GatedFile(try files.open(path, mode), self)
+  }
+
+  func rename(_ path: String, to newPath: String) throws(FileError) { try files.rename(path, to: newPath) }
+  func remove(_ path: String) throws(FileError) { try files.remove(path) }
+  func createDirectory(_ path: String) throws(FileError) { try files.createDirectory(path) }
+  func synchronizeDirectory(_ path: String) throws(FileError) { try files.synchronizeDirectory(path) }
+  func entries(of directory: String) throws(FileError) -> [String] { try files.entries(of: directory) }
+  func info(_ path: String) throws(FileError) -> FileInfo? { try files.info(path) }
+  func openLock(_ path: String) throws(FileError) -> any LockFile { try files.openLock(path) }
+  func isOnNetwork(_ path: String) throws(FileError) -> Bool { try files.isOnNetwork(path) }
+  var machineID: [UInt8] { files.machineID }
+  var processID: Int32 { files.processID }
+}
+
+private final class GatedFile: OpenFile {
+  let file: any OpenFile
+  let files: GatedFiles
+
+  init(_ file: any OpenFile, _ files: GatedFiles) {
+    self.file = file
+    self.files = files
+  }
+
+  func synchronizeData() throws(FileError) {
+    files.pass()
+    try file.synchronizeData()
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int {
+    try file.read(into: buffer, at: offset)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError) {
+    try file.write(bytes, at: offset)
+  }
+
+  func synchronize() throws(FileError) { try file.synchronize() }
+  func truncate(to size: UInt64) throws(FileError) { try file.truncate(to: size) }
+  func size() throws(FileError) -> UInt64 { try file.size() }
+  func inode() throws(FileError) -> UInt64 { try file.inode() }
+}
