@@ -21,7 +21,7 @@ let package = Package(
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
-    .executable(name: "smart-city", targets: ["SmartCityExample"]),
+    .executable(name: "heartlog-example", targets: ["HeartlogExample"]),
   ],
   targets: [
     // System libraries, lowest of all.
@@ -53,7 +53,7 @@ let package = Package(
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI"], swiftSettings: settings),
     .executableTarget(
-      name: "SmartCityExample", dependencies: ["Heartlog", "HeartlogLibraries"],
+      name: "HeartlogExample", dependencies: ["Heartlog", "HeartlogLibraries", "HeartlogTesting"],
       swiftSettings: settings),
 
     .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
@@ -74,6 +74,7 @@ let package = Package(
     libraryTests("CitiesTests"),
     libraryTests("BreedsTests"),
     libraryTests("BooksTests"),
+    .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI"], swiftSettings: settings),
   ]
 )

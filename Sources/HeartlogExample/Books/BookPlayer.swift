@@ -1,0 +1,92 @@
+import Heartlog
+import HeartlogLibraries
+import Observation
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The view model of an audiobook player: its books, which of them is played and where it stands, and the settings.
+@MainActor @Observable
+final class BookPlayer {
+  private(set) var books: [Book] = []
+  private(set) var currentBook: Book?
+  private(set) var settings: PlaybackSettings
+
+  @ObservationIgnored private let library: BookLibrary
+
+  /// The app's launch: books, settings, the current book and its position.
+  init(_ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds) throws {
+    library = try BookLibrary(store, clock: clock)
+    settings = library.loadSettings()
+    books = library.loadBooks()
+    currentBook = library.loadCurrentBookID().flatMap { id in books.first { $0.id == id } }
+  }
+
+  // MARK: - The library
+
+  /// Books that a service lists.
+  func add(_ new: [Book]) throws {
+    try library.saveBooks(books + new.filter { book in !books.contains { $0.id == book.id } })
+    books = library.loadBooks()
+  }
+
+  /// A file is chosen in the document picker.
+  func importBook(from url: URL, duration: Double) throws {
+    try library.importBook(from: url, duration: duration)
+    books = library.loadBooks()
+  }
+
+  /// A swipe over a row.
+  ///
+  /// - Returns: the files that the app may delete now.
+  func delete(_ book: Book) throws -> [URL] {
+    let deleted = try library.deleteBook(book.id)
+    books = library.loadBooks()
+    if currentBook?.id == book.id { currentBook = nil }
+    return deleted?.files ?? []
+  }
+
+  // MARK: - Playing
+
+  /// A tap on a row: the player opens at the position where the book was left.
+  func select(_ book: Book) throws {
+    try library.saveCurrentBookID(book.id)
+    currentBook = book
+    currentBook?.currentPosition = library.loadPosition(for: book.id)
+  }
+
+  /// What the player's time observer reports, many times a second.
+  func report(position: Double) throws {
+    guard let id = currentBook?.id else { return }
+    currentBook?.currentPosition = position
+    try library.savePosition(for: id, position: position)
+  }
+
+  /// Pause, stop, and the app going to sleep.
+  func pause() throws {
+    try library.flush()
+    books = library.loadBooks()
+  }
+
+  /// The chapter that is played, of the book's own or of those that the settings make up.
+  var currentChapter: Chapter? {
+    currentBook.flatMap { $0.chapters(settings).chapter(at: $0.currentPosition) }
+  }
+
+  // MARK: - Settings and covers
+
+  func change(_ change: (inout PlaybackSettings) -> Void) throws {
+    var changed = settings
+    change(&changed)
+    try library.saveSettings(changed)
+    settings = changed
+  }
+
+  func coverSearchFailed(for book: Book) throws { try library.saveCoverStatus(.failed, for: book.id) }
+
+  /// What to search for again at the next launch.
+  var booksToRetry: [Book] { library.booksWithFailedCovers() }
+}

@@ -1,0 +1,46 @@
+import Heartlog
+import HeartlogLibraries
+import Observation
+
+/// The view model of a dog-breed browser: all breeds, the images of one, and the liked ones.
+@MainActor @Observable
+final class BreedBrowser {
+  private(set) var breeds: [String] = []
+  /// The images of the breed that is shown, with their hearts.
+  private(set) var images: [BreedImage] = []
+  private(set) var favorites: Set<BreedImage> = []
+
+  @ObservationIgnored private let manager: FavoritesManager
+
+  init(_ store: FavoritesStore) throws {
+    manager = try FavoritesManager(store)
+  }
+
+  func showBreeds(_ answer: JSONValue) throws { breeds = try BreedImage.breeds(answer: answer) }
+
+  /// The details appear: the images are fetched, and merged with the favorites.
+  func showDetails(of breed: String, fetch: (String) async throws -> [BreedImage]) async throws {
+    images = try await manager.breedDetails(for: breed, fetch: fetch)
+  }
+
+  /// A tap on an image: its view flips the flag, and hands the image over then.
+  func likeButtonTapped(_ image: BreedImage) throws {
+    var image = image
+    image.isFavorite.toggle()
+    try manager.toggleLiking(image)
+  }
+
+  /// The liked images as they change, at first the present ones. A view's task is
+  /// `for await favorites in browser.updates { browser.show(favorites) }`.
+  var updates: FavoriteBreedsPublisher { manager.favoriteBreedsPublisher }
+
+  func show(_ favorites: Set<BreedImage>) {
+    self.favorites = favorites
+    FavoritesManager.update(&images, with: favorites)
+  }
+
+  /// What the app kept in the user defaults before it had a store.
+  func takeOver(_ persisted: JSONValue) throws -> (count: Int, failures: [LibraryError]) {
+    try manager.takeOver(persisted: persisted)
+  }
+}
