@@ -1,8 +1,11 @@
 /// A replica and the last of its commits that somebody has seen.
 public struct Head: Hashable, Sendable {
+  /// Whose commit it is.
   public let replica: ReplicaID
+  /// The number of the commit.
   public let commit: CommitNumber
 
+  /// The head of a replica at a commit.
   public init(replica: ReplicaID, commit: CommitNumber) {
     self.replica = replica
     self.commit = commit
@@ -11,10 +14,13 @@ public struct Head: Hashable, Sendable {
 
 /// What is atomic in the log: one call, one stamp, one wall time, one or more events.
 public struct Commit: Hashable, Sendable {
+  /// Who wrote it.
   public let replica: ReplicaID
+  /// Its place in the replica's stream.
   public let number: CommitNumber
   /// The sequence number of the first event; the others follow without a gap.
   public let firstSequence: SequenceNumber
+  /// Its place in time; it rises strictly along a stream.
   public let stamp: HybridTimestamp
   /// When the device says it happened: milliseconds since 1970, never negative.
   public let wallTime: Milliseconds
@@ -28,6 +34,7 @@ public struct Commit: Hashable, Sendable {
   /// 1 to `Limits.commitEventsMax` records.
   public let records: [EventRecord]
 
+  /// A commit of these parts, which are not checked here: `validate` does that.
   public init(
     replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
     wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
@@ -63,10 +70,14 @@ public struct Commit: Hashable, Sendable {
 
 /// A place in the total order: stamp, then replica, then number.
 public struct CommitPosition: Hashable, Sendable, Comparable {
+  /// What comes first.
   public let stamp: HybridTimestamp
+  /// What decides between equal stamps.
   public let replica: ReplicaID
+  /// What decides between equal stamps of one replica, which no sound stream has.
   public let number: CommitNumber
 
+  /// The position of these three.
   public init(stamp: HybridTimestamp, replica: ReplicaID, number: CommitNumber) {
     self.stamp = stamp
     self.replica = replica

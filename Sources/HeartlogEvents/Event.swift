@@ -1,6 +1,8 @@
 /// What an event did.
 public enum Action: Hashable, Sendable {
+  /// An item was made a favorite.
   case added
+  /// An item was made no favorite; its fields stayed.
   case removed
   /// A toggle, resolved when it was written: it records what it switched to.
   case toggled(on: Bool)
@@ -20,9 +22,12 @@ public enum Action: Hashable, Sendable {
 
 /// A member of an event or of a commit that this version does not know: kept, hashed and shipped as it came.
 public struct UnknownMember: Hashable, Sendable {
+  /// The number that the format gives the member.
   public let tag: UInt64
+  /// Its content, as it came.
   public let bytes: [UInt8]
 
+  /// A member as it was read.
   public init(tag: UInt64, bytes: [UInt8]) {
     self.tag = tag
     self.bytes = bytes
@@ -31,8 +36,11 @@ public struct UnknownMember: Hashable, Sendable {
 
 /// One change to one item.
 public struct Event: Hashable, Sendable {
+  /// The library of the item: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
   public let library: String
+  /// The id of the item: 1 to 4,096 bytes of UTF-8 without control characters.
   public let item: String
+  /// What happened to the item's membership.
   public let action: Action
   /// Given only where it differs from the commit's wall time and the action makes a favorite.
   public let favoritedDate: Milliseconds?
@@ -41,6 +49,7 @@ public struct Event: Hashable, Sendable {
   /// Sorted by tag, without duplicates.
   public let unknownMembers: [UnknownMember]
 
+  /// An event of these parts, which are not checked here: `validate` does that.
   public init(
     library: String, item: String, action: Action, favoritedDate: Milliseconds? = nil,
     fields: [Field] = [], unknownMembers: [UnknownMember] = []
@@ -56,6 +65,7 @@ public struct Event: Hashable, Sendable {
 
 /// A place in a commit: an event, or what stands where one was.
 public enum EventRecord: Hashable, Sendable {
+  /// An event with all that it says.
   case event(Event)
   /// The event's content is held back or erased; its hash keeps the stream verifiable.
   case withheld(EventHash)

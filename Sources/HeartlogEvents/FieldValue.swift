@@ -1,7 +1,10 @@
 /// The value of a field.
 public enum FieldValue: Hashable, Sendable {
+  /// The value that clears a field.
   case null
+  /// True or false.
   case bool(Bool)
+  /// A whole number.
   case int64(Int64)
   /// Finite, never -0, and never a number that `Int64(exactly:)` takes: those are `int64`.
   case double(Double)
@@ -25,10 +28,12 @@ public struct Field: Hashable, Sendable {
   /// 1 to `Limits.fieldNameBytesMax` bytes of UTF-8 without control characters. A name that starts with `@`
   /// is the store's own.
   public let name: String
+  /// What the field holds; null clears it.
   public let value: FieldValue
   /// A quiet write merges like any other and never opens a conflict.
   public let isQuiet: Bool
 
+  /// A field of that name. What breaks a rule is refused where the field is written.
   public init(name: String, value: FieldValue, isQuiet: Bool = false) {
     self.name = name
     self.value = value

@@ -17,6 +17,7 @@ public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable,
 
   /// Milliseconds since 1970.
   public var milliseconds: Milliseconds { Milliseconds(rawValue >> 16) }
+  /// What tells stamps of one millisecond apart.
   public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
   /// The last stamp that is well formed: the end of the year 2999.
@@ -36,6 +37,7 @@ public struct HybridClock: Sendable {
   /// The highest stamp given or received.
   public private(set) var last: HybridTimestamp
 
+  /// A clock that has seen a stamp; none where it is not given.
   public init(last: HybridTimestamp = HybridTimestamp(rawValue: 0)) { self.last = last }
 
   /// The stamp of a new commit: max(last + 1, wall time). The counter carries into the milliseconds.

@@ -7,6 +7,7 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
   /// The last eight bytes, as a big-endian integer.
   public let low: UInt64
 
+  /// The identity of two big-endian halves.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
@@ -80,9 +81,12 @@ public struct SequenceNumber: RawRepresentable, Hashable, Sendable, Comparable, 
 
 /// The identity of one event, written `REPLICA:SEQUENCE`.
 public struct EventID: Hashable, Sendable, CustomStringConvertible {
+  /// Who wrote the event.
   public let replica: ReplicaID
+  /// Its number in that replica's stream.
   public let sequence: SequenceNumber
 
+  /// The identity of a replica's event.
   public init(replica: ReplicaID, sequence: SequenceNumber) {
     self.replica = replica
     self.sequence = sequence

@@ -1,7 +1,10 @@
 /// The constants of the format: what one store accepts, every store accepts.
 public enum Limits {
+  /// Bytes of a library's name.
   public static let libraryBytesMax = 64
+  /// Bytes of an item's id.
   public static let itemBytesMax = 4_096
+  /// Bytes of a field's name.
   public static let fieldNameBytesMax = 256
   /// Bytes of one string or of one nested JSON value.
   public static let valueBytesMax = 1 << 20
@@ -9,9 +12,11 @@ public enum Limits {
   public static let jsonDepthMax = 64
   /// Bytes of a commit's origin.
   public static let originBytesMax = 256
+  /// Events of a commit.
   public static let commitEventsMax = 50_000
   /// Bytes of a commit in row encoding, before compression.
   public static let commitBytesMax = 16 << 20
+  /// Events of a block.
   public static let blockEventsMax = 50_000
   /// Bytes of the row encodings of a block's commits.
   public static let blockRowBytesMax = 16 << 20
@@ -25,5 +30,6 @@ public enum Limits {
   public static let timeMillisecondsMax: Milliseconds = 32_503_679_999_999
   /// The largest favorited date either way, in milliseconds: years 0000 to 9999 of RFC 3339.
   public static let dateMillisecondsMin: Milliseconds = -62_167_219_200_000
+  /// The latest favorited date, in milliseconds since 1970: the end of the year 9999.
   public static let dateMillisecondsMax: Milliseconds = 253_402_300_799_999
 }

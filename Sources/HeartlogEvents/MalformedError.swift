@@ -3,6 +3,7 @@ public struct MalformedError: Error, Hashable, Sendable, CustomStringConvertible
   /// What is wrong, as a sentence without a full stop: "an item id of 5000 bytes, the most is 4096".
   public let reason: String
 
+  /// An error with its reason.
   public init(_ reason: String) { self.reason = reason }
 
   public var description: String { reason }

@@ -1,6 +1,8 @@
 /// A run of commits of one stream, as it is sealed and shipped.
 public struct Block: Hashable, Sendable {
+  /// Whose stream the commits are from.
   public let replica: ReplicaID
+  /// The number of the first commit; the others follow without a gap.
   public let firstCommit: CommitNumber
   /// The heads in force before the first commit, sorted by replica: what the stream before it adds up to.
   public let headsAtStart: [Head]
@@ -9,6 +11,7 @@ public struct Block: Hashable, Sendable {
   /// At least one; numbers, sequences and stamps rise as in the stream.
   public let commits: [Commit]
 
+  /// A block of these parts. `BlockEncoding` checks them when it writes the block.
   public init(
     replica: ReplicaID, firstCommit: CommitNumber, headsAtStart: [Head] = [], secrets: [SegmentSecret],
     commits: [Commit]
@@ -25,5 +28,6 @@ public struct Block: Hashable, Sendable {
     CommitNumber(rawValue: firstCommit.rawValue + UInt64(max(1, commits.count)) - 1)
   }
 
+  /// How many events the commits have. O(commits).
   public var eventCount: Int { commits.reduce(0) { $0 + $1.records.count } }
 }

@@ -23,6 +23,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     self.init(bytes)
   }
 
+  /// The 32 bytes, copied.
   public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
   /// The 32 bytes, for the length of the call.

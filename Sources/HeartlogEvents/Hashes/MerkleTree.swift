@@ -7,6 +7,7 @@ public struct MerkleTree: Sendable, Hashable {
   /// The roots of the full subtrees, largest first: one for each 1 bit of `size`, from the highest down.
   public private(set) var frontier: [Digest]
 
+  /// A tree without leaves.
   public init() {
     size = 0
     frontier = []
@@ -32,6 +33,7 @@ public struct MerkleTree: Sendable, Hashable {
     size += 1
   }
 
+  /// Appends the hash of a leaf, with a hasher of its own: for a few leaves.
   public mutating func append(leaf: Digest) {
     var hasher = SHA256Hasher()
     append(leaf: leaf, hasher: &hasher)

@@ -25,6 +25,7 @@
     private let context: OpaquePointer
     private static let algorithm = Algorithm()
 
+    /// A hasher that has been fed nothing.
     public init() {
       guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
       self.context = context
@@ -33,6 +34,7 @@
 
     deinit { EVP_MD_CTX_free(context) }
 
+    /// Feeds it more bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
       precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1)
     }
@@ -56,6 +58,7 @@
 #endif
 
 extension SHA256Hasher {
+  /// Feeds it more bytes.
   public mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
   /// The digest of `bytes` alone.

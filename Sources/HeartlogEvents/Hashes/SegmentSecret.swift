@@ -2,8 +2,10 @@
 public struct SegmentSecret: Hashable, Sendable {
   /// The first commit of that segment. The secret serves from there up to the next secret's first commit.
   public let firstCommit: CommitNumber
+  /// The secret, or what is left of it.
   public let kind: Kind
 
+  /// A secret that is whole, or the parts of one that may still be known.
   public enum Kind: Hashable, Sendable {
     /// The 32 random bytes themselves.
     case whole(Digest)
@@ -11,6 +13,7 @@ public struct SegmentSecret: Hashable, Sendable {
     case runs([RunSecret])
   }
 
+  /// The secret that serves from a commit on.
   public init(firstCommit: CommitNumber, kind: Kind) {
     self.firstCommit = firstCommit
     self.kind = kind
@@ -30,14 +33,18 @@ public struct SegmentSecret: Hashable, Sendable {
 public struct RunSecret: Hashable, Sendable {
   /// Counted from 0 at the segment's first commit.
   public let run: UInt32
+  /// The secret, or what is left of it.
   public let kind: Kind
 
+  /// A secret that is whole, or the salts that may still be known.
   public enum Kind: Hashable, Sendable {
+    /// The secret itself: 32 bytes.
     case whole(Digest)
     /// Where an event was withheld: the salts of the events that are left, by commit and event.
     case salts([EventSalt])
   }
 
+  /// The secret of a run.
   public init(run: UInt32, kind: Kind) {
     self.run = run
     self.kind = kind
@@ -46,11 +53,14 @@ public struct RunSecret: Hashable, Sendable {
 
 /// The salt of one event.
 public struct EventSalt: Hashable, Sendable {
+  /// The commit of the event.
   public let commit: CommitNumber
   /// The event's place in its commit, from 0.
   public let event: Int
+  /// The 16 bytes.
   public let salt: Salt
 
+  /// The salt of the event at a place in a commit.
   public init(commit: CommitNumber, event: Int, salt: Salt) {
     self.commit = commit
     self.event = event
@@ -69,6 +79,7 @@ public struct Salt: Hashable, Sendable {
     words = (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
   }
 
+  /// The 16 bytes, copied.
   public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
   /// The 16 bytes, for the length of the call.

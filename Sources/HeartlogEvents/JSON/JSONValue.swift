@@ -2,12 +2,17 @@
 ///
 /// Two values are equal where their bytes would be: strings are not normalised, and members are in order.
 public enum JSONValue: Hashable, Sendable {
+  /// The literal `null`.
   case null
+  /// The literals `true` and `false`.
   case bool(Bool)
+  /// A number that `Int64(exactly:)` takes, however it was written: 1, 1.0 and 1e0 are one.
   case int64(Int64)
   /// Finite, and no number that `Int64(exactly:)` takes: `JSONValue.number` makes it so.
   case double(Double)
+  /// A text, as it stands: nothing is normalised.
   case string(String)
+  /// Values in order.
   case array([JSONValue])
   /// Members in the order in which they came, names without duplicates.
   case object([JSONMember])
@@ -47,9 +52,12 @@ public enum JSONValue: Hashable, Sendable {
 
 /// A name and its value in a JSON object.
 public struct JSONMember: Hashable, Sendable {
+  /// The name, without its quotation marks and escapes.
   public let name: String
+  /// What stands behind the colon.
   public let value: JSONValue
 
+  /// A name with its value.
   public init(_ name: String, _ value: JSONValue) {
     self.name = name
     self.value = value
@@ -96,6 +104,7 @@ extension JSONValue {
   /// The members of an object; nil for anything else.
   public var object: [JSONMember]? { if case .object(let members) = self { members } else { nil } }
 
+  /// Whether it is `null`.
   public var isNull: Bool { self == .null }
 
   /// What kind of value it is, in words: "a string".

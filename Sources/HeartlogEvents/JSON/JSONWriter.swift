@@ -14,6 +14,7 @@ public struct JSONWriter: Sendable {
   public private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
+  /// A writer without a text.
   public init() {}
 
   /// Forgets the text and keeps the memory.
@@ -22,9 +23,13 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// Writes `{`; members come next.
   public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  /// Writes `}`.
   public mutating func endObject() { end(UInt8(ascii: "}")) }
+  /// Writes `[`; values come next.
   public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  /// Writes `]`.
   public mutating func endArray() { end(UInt8(ascii: "]")) }
 
   /// Ends a line of JSON Lines.
@@ -41,10 +46,13 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// Writes `null`.
   public mutating func null() { value(JSONValue.null) }
 
+  /// Writes `true` or `false`.
   public mutating func value(_ value: Bool) { self.value(JSONValue.bool(value)) }
 
+  /// Writes an integer in decimal, whatever its size.
   public mutating func value(_ value: some BinaryInteger) {
     separate()
     JSONText.append(value, to: &bytes)
@@ -56,11 +64,13 @@ public struct JSONWriter: Sendable {
     JSONText.append(value, to: &bytes)
   }
 
+  /// Writes a string, with the escapes of RFC 8785.
   public mutating func value(_ value: String) {
     separate()
     JSONText.append(value, to: &bytes)
   }
 
+  /// Writes a whole value, in the order of its members.
   public mutating func value(_ value: JSONValue) {
     separate()
     value.appendJSON(to: &bytes)
@@ -80,36 +90,43 @@ public struct JSONWriter: Sendable {
     endObject()
   }
 
+  /// Writes a name and `true` or `false`.
   public mutating func member(_ name: String, _ value: Bool) {
     self.name(name)
     self.value(value)
   }
 
+  /// Writes a name and an integer.
   public mutating func member(_ name: String, _ value: some BinaryInteger) {
     self.name(name)
     self.value(value)
   }
 
+  /// Writes a name and a number; null for NaN and infinity.
   public mutating func member(_ name: String, _ value: Double) {
     self.name(name)
     self.value(value)
   }
 
+  /// Writes a name and a string.
   public mutating func member(_ name: String, _ value: String) {
     self.name(name)
     self.value(value)
   }
 
+  /// Writes a name and a whole value.
   public mutating func member(_ name: String, _ value: JSONValue) {
     self.name(name)
     self.value(value)
   }
 
+  /// Writes a name and the value of a field.
   public mutating func member(_ name: String, _ value: FieldValue) {
     self.name(name)
     self.value(value)
   }
 
+  /// Writes a name and fields as an object.
   public mutating func member(_ name: String, _ fields: [Field]) {
     self.name(name)
     self.value(fields)
