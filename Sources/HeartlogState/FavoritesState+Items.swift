@@ -8,6 +8,7 @@ extension FavoritesState {
       .map { libraryNames.string(of: $0) }
   }
 
+  /// How many favorites, items and events a library has; none of each for one that was never written to. O(1).
   public func counts(of library: String) -> LibraryCounts {
     guard let table = table(of: library) else { return LibraryCounts() }
     return LibraryCounts(
@@ -20,6 +21,7 @@ extension FavoritesState {
     return tables[table].state(of: ItemSlot(index: Int32(slot)), names: fieldNames)
   }
 
+  /// Whether an item is a favorite. One look-up.
   public func isFavorite(_ id: String, in library: String) -> Bool {
     guard let (table, slot) = find(id, in: library) else { return false }
     return tables[table].items[slot].isFavorite

@@ -15,6 +15,7 @@ extension FavoritesState {
     return CommitNumber(rawValue: head)
   }
 
+  /// Whether a commit of a replica is part of this state.
   public func isApplied(_ replica: ReplicaID, _ number: CommitNumber) -> Bool {
     guard let slot = replicas.slot(of: replica) else { return false }
     return replicas.isApplied(number, of: slot)

@@ -15,10 +15,12 @@ public struct FavoritesState: Sendable {
   var tables: [ItemTable] = []
   /// Events applied, of all replicas: withheld and unknown ones count.
   public private(set) var eventCount: UInt64 = 0
+  /// Commits applied, of all replicas.
   public private(set) var commitCount: UInt64 = 0
   /// The highest stamp seen; 0 before the first commit.
   public private(set) var lastStamp = HybridTimestamp(rawValue: 0)
 
+  /// The state before the first commit: nothing is a favorite.
   public init() {}
 
   /// Applies a commit, which may come at any time: before those that precede it in its stream, and again.

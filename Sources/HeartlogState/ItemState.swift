@@ -4,7 +4,9 @@ import HeartlogEvents
 ///
 /// Two states are equal where their bytes are: no Unicode normalisation.
 public struct ItemState: Sendable {
+  /// As the library knows it.
   public let id: String
+  /// Whether it is a favorite.
   public let isFavorite: Bool
   /// When it became a favorite; nil while it is none.
   public let favoritedDate: Milliseconds?
@@ -50,8 +52,11 @@ extension ItemState: Hashable {
 
 /// How a library's favorites are listed. Ties of the favorited date fall by id bytes, ascending in every order.
 public enum ListOrder: Hashable, Sendable, CaseIterable {
+  /// By favorited date, the latest first.
   case newestFirst
+  /// By favorited date, the earliest first.
   case oldestFirst
+  /// By the bytes of the ids.
   case byID
 
   /// Items in this order; those without a favorited date come last, by the bytes of their ids.
@@ -73,12 +78,14 @@ public enum ListOrder: Hashable, Sendable, CaseIterable {
 
 /// What a library holds.
 public struct LibraryCounts: Hashable, Sendable {
+  /// What is a favorite now.
   public let favorites: Int
   /// What the list of everything holds: favorites, items that hold a value, and those that were favorites once.
   public let items: Int
   /// Events that named the library, each counted once however often its commit arrived.
   public let events: UInt64
 
+  /// Counts as given; without any, those of a library that was never written to.
   public init(favorites: Int = 0, items: Int = 0, events: UInt64 = 0) {
     self.favorites = favorites
     self.items = items

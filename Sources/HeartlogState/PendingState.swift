@@ -48,8 +48,10 @@ public struct PendingState: Sendable {
 
   private var items: [Key: Item] = [:]
 
+  /// An overlay that changes nothing.
   public init() {}
 
+  /// Whether it changes nothing.
   public var isEmpty: Bool { items.isEmpty }
 
   /// Applies an event of a commit that is under way.
@@ -88,6 +90,7 @@ public struct PendingState: Sendable {
     }
   }
 
+  /// Forgets all, and keeps the memory.
   public mutating func removeAll() { items.removeAll(keepingCapacity: true) }
 
   /// The ids of a library's items that were written to, in no order that means anything.

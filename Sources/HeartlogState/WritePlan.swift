@@ -2,19 +2,25 @@ import HeartlogEvents
 
 /// What an operation writes, decided from the item as it is.
 public struct WritePlan: Hashable, Sendable {
+  /// What is left to write.
   public enum Outcome: Hashable, Sendable {
     /// The one event to write: only fields whose value differs from the one held.
     case event(Event)
+    /// Nothing is left to write.
     case nothing(Reason)
   }
 
   /// Why nothing is left to write.
   public enum Reason: Hashable, Sendable {
+    /// An add of what is a favorite.
     case alreadyFavorite
+    /// A removal of what is none.
     case notFavorite
+    /// Fields that all have these values already.
     case nothingToChange
   }
 
+  /// What is left to write, or why nothing is.
   public let outcome: Outcome
   /// Fields were given where none are taken: to a toggle that switches off, to an add of a favorite.
   public let ignoredFields: Bool
