@@ -9,7 +9,11 @@
 extension Favorites {
   /// Makes many items favorites, as one commit.
   ///
+  /// - Parameters:
+  ///   - items: at most 50,000 that are none yet; more need more than one commit.
+  ///   - date: since when, for all of them; the commit's time where nil.
   /// - Returns: how many were none before.
+  /// - Throws: `invalidItem` for an item that cannot be stored, and then none is; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(contentsOf items: some Sequence<Item>, since date: Date? = nil) throws(HeartlogError) -> Int
   {
@@ -19,6 +23,7 @@ extension Favorites {
   /// Makes many items no favorites, as one commit.
   ///
   /// - Returns: how many were one before.
+  /// - Throws: what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(contentsOf ids: some Sequence<Item.ID>) throws(HeartlogError) -> Int {
     try batch(ids) { id throws(HeartlogError) in try remove(id) }
@@ -27,6 +32,7 @@ extension Favorites {
   /// Writes what is new about many items, favorites or not, as one commit.
   ///
   /// - Returns: of how many something differed.
+  /// - Throws: `invalidItem` for an item that cannot be stored, and then none is; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func update(contentsOf items: some Sequence<Item>) throws(HeartlogError) -> Int {
     try batch(items) { item throws(HeartlogError) in try update(item) }

@@ -16,10 +16,10 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   // MARK: - Reading
 
-  /// Whether the item of that id is a favorite.
+  /// Whether the item of that id is a favorite. One look-up; inside of `write { }` with the closure's changes.
   public func contains(_ id: Item.ID) -> Bool { library.contains(id.favoriteID) }
 
-  /// How many favorites there are.
+  /// How many favorites there are. O(1); inside of `write { }` as many as before the closure.
   public var count: Int { library.counts.favorites }
 
   /// The ids of the favorites, in no order that means anything: much cheaper than a list of the items.
@@ -37,19 +37,29 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     return try decode(state)
   }
 
-  /// Since when the item of that id is a favorite; nil where it is none.
+  /// Since when the item of that id is a favorite, in whole milliseconds; nil where it is none. One look-up.
   public func favoritedDate(of id: Item.ID) -> Date? {
     library.item(id.favoriteID)?.favoritedDate.map(Date.init(milliseconds:))
   }
 
-  /// The favorites, newest first unless asked otherwise.
+  /// The favorites, newest first unless asked otherwise; those of one millisecond by the bytes of their ids.
   ///
-  /// An item whose fields do not make an `Item` is left out here, and named by `load`.
+  /// An item whose fields do not make an `Item` is left out here, and named by `load`. O(n log n) for all; the first few cost one pass over
+  /// the library, and only they are decoded.
+  ///
+  /// - Parameters:
+  ///   - order: by date, one way or the other, or by id.
+  ///   - limit: the most to return; all of them where nil.
   public func list(order: ListOrder = .newestFirst, limit: Int? = nil) -> [Item] {
     load(order: order, limit: limit).items
   }
 
-  /// The favorites, and what could not be read as one: one bad item never hides the others.
+  /// The favorites as `list(order:limit:)` has them, and what could not be read as one: one bad item never hides the others.
+  ///
+  /// - Parameters:
+  ///   - order: by date, one way or the other, or by id.
+  ///   - limit: the most to look at, failures among them; all of them where nil.
+  /// - Returns: the items, and for each that is none its id with an error of the code `invalidItem`.
   public func load(
     order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
@@ -77,8 +87,11 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// Makes an item a favorite. What is one already stays as it is, its date included.
   ///
-  /// - Parameter date: since when; now where nil.
+  /// - Parameters:
+  ///   - item: what is known of it is stored with it: the fields that differ from those that the store holds.
+  ///   - date: since when, rounded down to milliseconds; the commit's time where nil.
   /// - Returns: whether it was none before.
+  /// - Throws: `invalidItem` for an item that cannot be stored; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(_ item: Item, since date: Date? = nil) throws(HeartlogError) -> Bool {
     try library.add(
@@ -86,9 +99,10 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     ).isChange
   }
 
-  /// Flips what the store holds, whatever the item itself says.
+  /// Flips what the store holds, whatever the item itself says. Switched on, what is known of it is stored with it.
   ///
   /// - Returns: whether it is a favorite now.
+  /// - Throws: `invalidItem` for an item that cannot be stored; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(_ item: Item) throws(HeartlogError) -> Bool {
     try library.toggle(item.id.favoriteID, fields: try fields(of: item)).isFavorite
@@ -96,19 +110,24 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// Makes the item of that id no favorite. What is known of it stays.
   ///
-  /// - Returns: whether it was one before.
+  /// - Returns: whether it was one before; where it was not, no event is written.
+  /// - Throws: what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: Item.ID) throws(HeartlogError) -> Bool {
     try library.remove(id.favoriteID).isChange
   }
 
-  /// Makes an item no favorite.
+  /// Makes an item no favorite, by its id.
+  ///
+  /// - Returns: whether it was one before.
+  /// - Throws: what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ item: Item) throws(HeartlogError) -> Bool { try remove(item.id) }
 
   /// Writes what is new about an item, favorite or not: only fields that differ, and nothing about its being a favorite.
   ///
   /// - Returns: whether anything differed.
+  /// - Throws: `invalidItem` for an item that cannot be stored; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func update(_ item: Item) throws(HeartlogError) -> Bool {
     try library.set(try fields(of: item), of: item.id.favoriteID).isChange
@@ -124,9 +143,12 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// Puts the favorites' flags into a catalog: replaced by id, not or-ed; order and everything else of the catalog stay.
   ///
-  /// In the style of Smart City's MergePersistedFavoritesUseCase. One look-up an element.
+  /// In the style of Smart City's MergePersistedFavoritesUseCase. One look-up an element. Nothing is written.
   ///
-  /// - Parameter set: puts the flag, and the date of a favorite, into an element.
+  /// - Parameters:
+  ///   - catalog: any list, in which an id may be more than once.
+  ///   - id: the item that an element stands for.
+  ///   - set: puts the flag, and the date of a favorite, into an element.
   /// - Returns: the catalog, and the favorites that it does not list, newest first.
   public func merge<Element>(
     into catalog: [Element], id: (Element) -> Item.ID,
@@ -143,7 +165,9 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 extension FavoritesStore {
   /// The favorites of a type, in a library of its own.
   ///
-  /// - Parameter library: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
+  /// - Parameters:
+  ///   - type: what the items of the library are read and written as.
+  ///   - library: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`. It needs no making.
   /// - Throws: `invalid` for a name that is none.
   public func favorites<Item: Codable & Identifiable & Sendable>(
     of type: Item.Type, in library: String
@@ -152,6 +176,8 @@ extension FavoritesStore {
   }
 
   /// The favorites of a type that names its library.
+  ///
+  /// - Throws: `invalid` where the type's name of it is none.
   public func favorites<Item: FavoriteItem>(of type: Item.Type) throws(HeartlogError) -> Favorites<Item> {
     try favorites(of: type, in: Item.library)
   }

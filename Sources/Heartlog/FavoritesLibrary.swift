@@ -1,5 +1,6 @@
 /// One library of a store, by item id and fields: what `Favorites` stands on, and what tools use.
 public struct FavoritesLibrary: Sendable {
+  /// The store that the library is part of.
   public let store: FavoritesStore
   /// 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
   public let name: String
@@ -12,13 +13,14 @@ public struct FavoritesLibrary: Sendable {
 
   // MARK: - Reading
 
-  /// An item with its fields, favorite or not; nil where it was never written to. Inside `write { }` it has the closure's changes.
+  /// An item with its fields, favorite or not; nil where it was never written to. One look-up. Inside `write { }` it has the closure's
+  /// changes.
   public func item(_ id: String) -> ItemState? {
     if let transaction = WriteTransaction.joined(by: store) { return transaction.item(id, in: name) }
     return store.read { $0.item(id, in: name) }
   }
 
-  /// Whether an item is a favorite.
+  /// Whether an item is a favorite. One look-up; inside of `write { }` with the closure's changes.
   public func contains(_ id: String) -> Bool {
     if let transaction = WriteTransaction.joined(by: store) {
       return transaction.item(id, in: name)?.isFavorite ?? false
@@ -26,7 +28,8 @@ public struct FavoritesLibrary: Sendable {
     return store.read { $0.isFavorite(id, in: name) }
   }
 
-  /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids. Inside `write { }` they have the closure's changes.
+  /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids. Inside `write { }` they have the closure's
+  /// changes. O(n log n) for all; the first few cost one pass over the library.
   public func favorites(order: ListOrder = .newestFirst, limit: Int? = nil) -> [ItemState] {
     if let transaction = WriteTransaction.joined(by: store) {
       let favorites = order.sorted(transaction.items(in: name).filter(\.isFavorite))
@@ -35,7 +38,7 @@ public struct FavoritesLibrary: Sendable {
     return store.read { $0.favorites(in: name, order: order, limit: limit) }
   }
 
-  /// Every visible item, and those that were removed: newest first, those without a date last.
+  /// Every visible item, and those that were removed: newest first, those without a date last, by id. O(n log n).
   public func all() -> [ItemState] { store.read { $0.all(in: name) } }
 
   /// Every item that was ever written to, in no order that means anything. Inside `write { }` they have the closure's changes.
@@ -44,13 +47,18 @@ public struct FavoritesLibrary: Sendable {
     return store.read { Array($0.items(in: name)) }
   }
 
+  /// How many favorites, items and events the library has. O(1); inside of `write { }` as they were before the closure.
   public var counts: LibraryCounts { store.read { $0.counts(of: name) } }
 
   // MARK: - Writing
 
   /// Makes an item a favorite; of its fields, writes those that differ. What is a favorite already stays as it is.
   ///
-  /// - Parameter favoritedDate: milliseconds since 1970; the time of the commit where nil.
+  /// - Parameters:
+  ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
+  ///   - fields: in any order; of several with one name the last counts.
+  ///   - favoritedDate: milliseconds since 1970, negative before it; the time of the commit where nil.
+  /// - Throws: `invalid` for an id or a field that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
@@ -59,12 +67,16 @@ public struct FavoritesLibrary: Sendable {
   }
 
   /// Makes an item no favorite. Its fields stay.
+  ///
+  /// - Throws: `invalid` for an id that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: String) throws(HeartlogError) -> WriteResult {
     try store.perform(.remove, on: id, in: name)
   }
 
-  /// Flips what the store holds. Fields and date are taken where it switches on.
+  /// Flips what the store holds. Fields and date are taken where it switches on; where it switches off, the result says that they were not.
+  ///
+  /// - Throws: `invalid` for an id or a field that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
@@ -73,6 +85,8 @@ public struct FavoritesLibrary: Sendable {
   }
 
   /// Writes fields of an item, favorite or not; a null value clears one. Only what differs is written.
+  ///
+  /// - Throws: `invalid` for an id or a field that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> WriteResult {
     try store.perform(.set(fields: fields), on: id, in: name)

@@ -17,6 +17,9 @@ extension FavoritesStore {
   ///   - origin: who writes; the options' origin where nil.
   ///   - durability: the options' where nil.
   ///   - time: stands in for the clock: whole milliseconds since 1970.
+  ///   - body: runs on this thread; a task that it starts is not part of the commit.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func write<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R

@@ -16,7 +16,7 @@ import HeartlogStorage
 /// ```
 ///
 /// Every call may come from any thread. Readers never wait for a disk; a write returns when its commit is acknowledged as the
-/// options' durability says. Several processes may open one store.
+/// options' durability says. Several processes may open one store. <doc:GettingStarted> shows the way from an empty folder to a view.
 public final class FavoritesStore: Sendable {
   /// The folder of the store, as it was given.
   public let path: String
@@ -26,7 +26,7 @@ public final class FavoritesStore: Sendable {
   let log: CommitLog
   let asyncWrites = AsyncWriteQueue()
 
-  /// Opens the store in a folder, and makes it where there is none.
+  /// Opens the store in a folder, and makes it where there is none. The log is read to its end: about 0.2 s for 100,000 events.
   ///
   /// - Throws: `HeartlogError`; `notAStore` where there is none and the options do not allow to make one, `newerFormat`,
   ///   `readOnly`, `inputOutput`. A damaged store opens for reading: see `findings`.
@@ -35,6 +35,8 @@ public final class FavoritesStore: Sendable {
   }
 
   /// Opens the store in the folder at a file URL, and makes it where there is none.
+  ///
+  /// - Throws: as the initializer that takes a path; `invalid` for a URL that is no file's.
   public convenience init(at url: URL, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
     guard url.isFileURL else { throw HeartlogError(.invalid, "a store's place is a file URL, not \(url)") }
     try self.init(at: url.path, options: options)
@@ -88,6 +90,12 @@ public final class FavoritesStore: Sendable {
   }
 
   /// Opens a store that is there, with a progress report for long logs.
+  ///
+  /// - Parameters:
+  ///   - path: the folder of the store.
+  ///   - options: as for the initializer, but that nothing is made.
+  ///   - progress: told now and then how many bytes of how many were read, on the calling thread.
+  /// - Throws: `notAStore` where there is none; else as the initializer.
   public static func open(
     at path: String, options: StoreOptions = StoreOptions(), progress: LogProgress?
   ) throws(HeartlogError) -> FavoritesStore {
@@ -113,19 +121,25 @@ public final class FavoritesStore: Sendable {
 
   /// Takes in what other processes wrote.
   ///
-  /// Writes do so by themselves; plain reads never touch the disk.
+  /// Writes do so by themselves; plain reads never touch the disk. Where nothing was written, it costs one look into shared memory.
+  ///
+  /// - Throws: `misuse` inside of `write { }`; `corrupt`, `inputOutput` where the log cannot be read on.
   public func refresh() throws(HeartlogError) {
     try refuseInsideWrite("refresh")
     try heartlogErrors { try log.refresh() }
   }
 
-  /// Makes every acknowledged commit durable.
+  /// Makes every acknowledged commit durable: what a buffered store does within 100 ms by itself.
+  ///
+  /// - Throws: `misuse` inside of `write { }`; `outcomeUnknown` where the disk fails.
   public func flush() throws(HeartlogError) {
     try refuseInsideWrite("flush")
     try heartlogErrors { try log.flush() }
   }
 
   /// Flushes, and lets go of everything; later writes throw. A store that is let go closes by itself.
+  ///
+  /// - Throws: as `flush()`, and then the store stays open.
   public func close() throws(HeartlogError) {
     try flush()
     log.close()
@@ -135,6 +149,11 @@ public final class FavoritesStore: Sendable {
   deinit { projection.hub.finish() }
 
   /// Rewrites the own log, its tail included, as large compressed blocks. Commits, numbers and hashes stay.
+  ///
+  /// Full segments are sealed in the background anyway; this is for a store that is to be small now.
+  ///
+  /// - Parameter progress: told now and then how many bytes of how many were done, on the calling thread.
+  /// - Throws: `misuse` inside of `write { }`; `readOnly`, `locked`, `diskFull`, `inputOutput`. The log is whole after each of them.
   @discardableResult
   public func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
     try refuseInsideWrite("seal")
@@ -152,7 +171,9 @@ public final class FavoritesStore: Sendable {
   /// Inside `write { }` this is the state before the closure; items read through a library are seen with the closure's changes.
   public func read<R>(_ body: (FavoritesState) -> R) -> R { projection.read(body) }
 
-  /// A digest of all that is visible: equal states have equal digests, on any machine.
+  /// A digest of all that is visible: equal states have equal digests, on any machine. One pass over all items.
+  ///
+  /// SHA-256 over memberships, favorited dates and fields; no stamps, as docs/format.md has it.
   public var digest: Digest { read { $0.digest } }
 
   func refuseInsideWrite(_ call: String) throws(HeartlogError) {

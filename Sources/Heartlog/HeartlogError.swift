@@ -4,6 +4,7 @@ import HeartlogStorage
 
 /// Everything that can go wrong with a store: what, where, and as a code to switch on.
 public struct HeartlogError: Error, Sendable, CustomStringConvertible {
+  /// What kind of thing went wrong. Later versions may add codes: a `switch` over them needs a default.
   public enum Code: String, Sendable {
     /// A name, a value or a call that breaks a rule.
     case invalid
@@ -21,7 +22,9 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case readOnly
     /// Another process has been writing for too long: try again.
     case locked
+    /// No room is left, or the user's share of it is used up. Nothing of the commit was written.
     case diskFull
+    /// Another error of the disk or of the system; the sentence names the call.
     case inputOutput
     /// A failed fsync: the commit may or may not be there when the store is opened again.
     case outcomeUnknown
@@ -33,15 +36,25 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case misuse
   }
 
+  /// What to switch on.
   public let code: Code
   /// One sentence, without a full stop.
   public let message: String
+  /// The path of the file concerned; nil where it is about none.
   public let file: String?
   /// In bytes from the start of `file`.
   public let offset: UInt64?
   /// The commits concerned, as far as known.
   public let commits: ClosedRange<CommitNumber>?
 
+  /// An error for an app's own layer over a store.
+  ///
+  /// - Parameters:
+  ///   - code: what to switch on.
+  ///   - message: one sentence, without a full stop.
+  ///   - file: the path of the file concerned.
+  ///   - offset: in bytes from the start of `file`.
+  ///   - commits: those concerned, as far as known.
   public init(
     _ code: Code, _ message: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil

@@ -8,12 +8,17 @@ public final class LogReader {
   init(_ log: MergedLog) { self.log = log }
 
   /// Opens the log of a store without building its state.
+  ///
+  /// - Throws: `notAStore`, `newerFormat`, `inputOutput`.
   public convenience init(at path: String, progress: LogProgress? = nil) throws(HeartlogError) {
     let log = try heartlogErrors { try MergedLog(at: path, on: POSIXFileSystem(), progress: progress) }
     self.init(log)
   }
 
-  /// The next commit in the total order; nil where there is none at the moment. Asked again, it gives what has come since.
+  /// The next commit in the total order; nil where there is none at the moment. Asked again, it gives what has come since, of which some
+  /// may belong before what was given already: only another device's commits that arrive late do.
+  ///
+  /// - Throws: `inputOutput` where a file cannot be read. Damage is no error here: see `findings`.
   public func next() throws(HeartlogError) -> Commit? {
     try heartlogErrors { try log.next() }
   }
@@ -21,6 +26,7 @@ public final class LogReader {
   /// The replicas whose streams were met so far.
   public var replicas: [ReplicaID] { log.replicas }
 
+  /// What people call a replica; nil for one that was not met so far.
   public func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
 
   /// What is damaged, as far as the log was read.
@@ -28,7 +34,10 @@ public final class LogReader {
 }
 
 extension FavoritesStore {
-  /// Verifies the store in a folder without opening it.
+  /// Verifies the store in a folder without opening it: every byte, every hash, the root of each stream.
+  ///
+  /// - Returns: each stream with its commits, its root, and what ends its sound part.
+  /// - Throws: `notAStore`, `newerFormat`, `inputOutput`. Damage is no error here, but a finding.
   public static func verify(
     at path: String, progress: LogProgress? = nil
   ) throws(HeartlogError) -> [StreamVerification] {

@@ -11,6 +11,7 @@ extension FavoritesLibrary {
   /// Notes something of an item; nil or an empty note clears it.
   ///
   /// - Returns: whether the note is another than before.
+  /// - Throws: `invalid` for a note of more than 1 MiB; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func setNote(_ note: String?, of id: String) throws(HeartlogError) -> Bool {
     let value = note.map { $0.isEmpty ? FieldValue.null : .string($0) } ?? .null
@@ -25,6 +26,7 @@ extension Favorites {
   /// Notes something of an item; nil or an empty note clears it.
   ///
   /// - Returns: whether the note is another than before.
+  /// - Throws: `invalid` for a note of more than 1 MiB; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func setNote(_ note: String?, of id: Item.ID) throws(HeartlogError) -> Bool {
     try library.setNote(note, of: id.favoriteID)

@@ -1,5 +1,6 @@
 /// How texts are compared in a search.
 public struct SearchOptions: Sendable {
+  /// Where in a text the words must stand.
   public enum Match: Sendable {
     /// Anywhere in the text.
     case substring
@@ -7,12 +8,14 @@ public struct SearchOptions: Sendable {
     case prefix
   }
 
+  /// Where in a text the words must stand; anywhere unless said otherwise.
   public var match = Match.substring
   /// Whether é is another letter than e. Capitals are never told from small letters.
   public var diacriticsCount = true
   /// The fields to look in; all texts of an item, its id among them, where nil.
   public var fields: [String]?
 
+  /// Options as given; without any, substrings in all texts of an item, with é another letter than e.
   public init(match: Match = .substring, diacriticsCount: Bool = true, fields: [String]? = nil) {
     self.match = match
     self.diacriticsCount = diacriticsCount

@@ -2,8 +2,11 @@
 public struct Statistics: Hashable, Sendable {
   /// Days, weeks and months of UTC; weeks begin on Monday.
   public enum Period: Hashable, Sendable, CaseIterable {
+    /// From midnight to midnight.
     case day
+    /// From Monday to Sunday.
     case week
+    /// From the first day of a month to its last.
     case month
   }
 
@@ -28,7 +31,10 @@ public struct Statistics: Hashable, Sendable {
 extension FavoritesLibrary {
   /// Counts what happened by the day, week or month of the events' wall times. Reads the whole log.
   ///
-  /// `favoritesAtEnd` is the running sum of what the events of the merged log switched, so that its last one is the number of favorites now.
+  /// `favoritesAtEnd` is the running sum of what the events of the merged log switched, so that its last one is the number of favorites
+  /// now. O(events in the log).
+  ///
+  /// - Throws: `corrupt` where the log cannot be read to its end; `inputOutput`.
   public func statistics(by period: Statistics.Period) throws(HeartlogError) -> Statistics {
     let log = try store.readLog()
     var state = FavoritesState()

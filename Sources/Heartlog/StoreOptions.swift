@@ -8,8 +8,11 @@ import HeartlogStorage
 
 /// How a store is opened.
 public struct StoreOptions: Sendable {
+  /// Whether a store is opened to be written.
   public enum Access: Sendable {
+    /// Reads and writes.
     case readWrite
+    /// Reads alone: takes no lock, makes no store, and every write throws `readOnly`.
     case readOnly
   }
 
@@ -19,6 +22,7 @@ public struct StoreOptions: Sendable {
   public var origin: String?
   /// When writes return: after fdatasync, or (`buffered`) after the write, flushed within 100 ms.
   public var durability = Durability.durable
+  /// Whether the store is opened to be written; it is unless said otherwise.
   public var access = Access.readWrite
   /// Whether a store is made where there is none.
   public var createsIfMissing = true
@@ -30,6 +34,7 @@ public struct StoreOptions: Sendable {
   /// Where ids and secrets come from. Anything but good random numbers is for tests alone.
   public var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
+  /// The options that most apps want: durable writes, a store that is made where there is none, the system's clock.
   public init() {}
 
   var storage: StorageOptions {

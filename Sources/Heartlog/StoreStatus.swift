@@ -2,26 +2,39 @@ import HeartlogStorage
 
 /// What a store holds, in numbers.
 public struct StoreStatus: Sendable {
+  /// One replica whose commits the store holds.
   public struct Replica: Sendable {
+    /// The identity that its events carry.
     public let id: ReplicaID
+    /// What people call it; empty where nobody named it.
     public let name: String
     /// The number of the last commit; 0 before the first.
     public let head: UInt64
+    /// How many events it has written.
     public let events: UInt64
     /// How far the stamps of this replica run ahead of this machine's clock, in seconds; 0 where they do not.
     public let wallClockAheadSeconds: Double
   }
 
+  /// One library of the store.
   public struct Library: Sendable {
+    /// As it is asked for.
     public let name: String
+    /// How many favorites, items and events it has.
     public let counts: LibraryCounts
   }
 
+  /// The folder of the store, as it was given.
   public let path: String
+  /// The replica that writes here.
   public let replica: ReplicaID
+  /// What people call that replica.
   public let name: String
+  /// A digest of all that is visible: equal states have equal digests, on any machine.
   public let digest: Digest
+  /// How many events there are, of all replicas.
   public let events: UInt64
+  /// How many commits there are, of all replicas.
   public let commits: UInt64
   /// Of the log on disk.
   public let bytes: UInt64
@@ -32,7 +45,9 @@ public struct StoreStatus: Sendable {
 }
 
 extension FavoritesStore {
-  /// What the store holds; of another state of it, where one is given.
+  /// What the store holds; of another state of it, where one is given. One pass over all items, for the digest.
+  ///
+  /// - Throws: `inputOutput` where the size of the log cannot be found out.
   public func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
     let state = state ?? read { $0 }
     let own = log.ownIdentity

@@ -81,6 +81,7 @@ public struct WriteResult: Hashable, Sendable {
   public let isFavorite: Bool
   /// Fields, or a favorited date, were given where none are taken: to an add of a favorite, to a toggle that switched off.
   public let ignoredFields: Bool
+  /// The same of a favorited date.
   public let ignoredFavoritedDate: Bool
 
   init(_ plan: WritePlan, isFavorite: Bool) {

@@ -1,8 +1,10 @@
 /// A named, ordered collection of items of one library: a playlist, a reading list, a trip.
 ///
 /// Each membership is a field of its own, `@in/<name>`, whose value is the item's place in the order. So an item can be in several
-/// collections, two devices can edit one apart, and the last tap on each membership wins. Being in a collection and being a favorite have nothing to do with each other.
+/// collections, two devices can edit one apart, and the last tap on each membership wins. Being in a collection and being a favorite
+/// have nothing to do with each other.
 public struct ItemCollection: Sendable {
+  /// The library whose items it collects.
   public let library: FavoritesLibrary
   /// At least one byte of UTF-8 without control characters; with `@in/` before it a field name.
   public let name: String
@@ -25,11 +27,18 @@ public struct ItemCollection: Sendable {
   /// One pass over the library.
   public var ids: [String] { places().map(\.id) }
 
+  /// Whether an item is in the collection, favorite or not. One look-up.
   public func contains(_ id: String) -> Bool { key(of: library.item(id)) != nil }
 
   /// Puts an item into the collection, before the item at `index` or at its end. An item that is in it already stays where it is.
   ///
+  /// One field is written, as a rule. One pass over the library.
+  ///
+  /// - Parameters:
+  ///   - id: the item, favorite or not, known to the store or not.
+  ///   - index: a place in `ids`; below 0 is the beginning, and past the end, or nil, the end.
   /// - Returns: whether it was not in it before.
+  /// - Throws: `invalid` for an id that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func insert(_ id: String, at index: Int? = nil) throws(HeartlogError) -> Bool {
     try library.store.writeAsOne { () throws(HeartlogError) in
@@ -41,7 +50,11 @@ public struct ItemCollection: Sendable {
 
   /// Moves an item of the collection to the place before the item that is at `index` when it is taken out.
   ///
+  /// - Parameters:
+  ///   - id: an item of the collection.
+  ///   - index: where it is to be in `ids`; below 0 is the beginning, past the end the end.
   /// - Returns: whether it is somewhere else now.
+  /// - Throws: `notFound` for an item that is not in the collection; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func move(_ id: String, to index: Int) throws(HeartlogError) -> Bool {
     try library.store.writeAsOne { () throws(HeartlogError) in
@@ -58,6 +71,7 @@ public struct ItemCollection: Sendable {
   /// Takes an item out of the collection.
   ///
   /// - Returns: whether it was in it.
+  /// - Throws: `invalid` for an id that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: String) throws(HeartlogError) -> Bool {
     try library.set([Field(name: field, value: .null)], of: id).isChange
@@ -103,6 +117,8 @@ public struct ItemCollection: Sendable {
 
 extension FavoritesLibrary {
   /// The collection of that name. It needs no making: it is there once something is in it.
+  ///
+  /// - Throws: `invalid` for an empty name, one of more than 252 bytes, and one with control characters.
   public func collection(_ name: String) throws(HeartlogError) -> ItemCollection {
     try ItemCollection(self, name: name)
   }

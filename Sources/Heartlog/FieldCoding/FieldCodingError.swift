@@ -5,6 +5,7 @@ public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertib
   /// What is wrong, as a sentence without a full stop; for a nested value it begins with the place inside.
   public let reason: String
 
+  /// An error about a field, or about the item as a whole where `field` is nil.
   public init(field: String?, reason: String) {
     self.field = field
     self.reason = reason

@@ -5,6 +5,7 @@ public enum FieldDecoder {
   /// The item that the store holds as these fields.
   ///
   /// - Parameters:
+  ///   - type: what to make of them.
   ///   - id: what the type decodes for its key `id`, as the type that it asks for.
   ///   - isFavorite: what it decodes for `isFavorite`, if it does.
   ///   - favoritedDate: what it decodes for `favoritedDate`, if it does.

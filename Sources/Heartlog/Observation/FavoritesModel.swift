@@ -1,6 +1,9 @@
 import Observation
 
 /// The favorites of one type for views: reading it in a view, or inside of `Observations { }`, is all that it takes to be kept up to date.
+///
+/// Own taps show when they return; what other processes and devices wrote shows within 250 ms of its being there. A burst of changes is
+/// one reload: O(n log n) for n favorites. <doc:FollowingChanges> has an example.
 @MainActor @Observable
 public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where Item.ID: FavoriteID {
   /// The favorites in the order that was asked for.
@@ -10,12 +13,14 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   /// Why the last tap came to nothing; nil after one that did not.
   public private(set) var lastError: HeartlogError?
 
+  /// The favorites that it shows, for everything that a model has no words for.
   @ObservationIgnored public let favorites: Favorites<Item>
   @ObservationIgnored private let order: ListOrder
   /// How many events of the library the items are the outcome of.
   @ObservationIgnored private var shownEvents: UInt64 = 0
   @ObservationIgnored private var listening: Task<Void, Never>?
 
+  /// A model that follows the store until it is let go of. It has its items when this returns: one pass over the library.
   public init(_ favorites: Favorites<Item>, order: ListOrder = .newestFirst) {
     self.favorites = favorites
     self.order = order
