@@ -14,6 +14,7 @@ public final class ManualClock: Sendable {
   /// Milliseconds since 1970.
   public var milliseconds: Milliseconds { time.withLock { $0 } }
 
+  /// The time that it shows.
   public var now: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
 
   /// Moves the clock; back, where `seconds` is negative, as a device's clock may.
@@ -21,6 +22,7 @@ public final class ManualClock: Sendable {
     time.withLock { $0 += Milliseconds((seconds * 1_000).rounded()) }
   }
 
+  /// Moves the clock to a date, earlier or later, rounded down to milliseconds.
   public func set(to date: Date) {
     time.withLock { $0 = Milliseconds((date.timeIntervalSince1970 * 1_000).rounded(.down)) }
   }

@@ -7,8 +7,10 @@ import Synchronization
 public final class SeededRandom: Sendable {
   private let state: Mutex<UInt64>
 
+  /// Numbers of their own for each seed.
   public init(seed: UInt64) { state = Mutex(seed) }
 
+  /// The next number; each caller of many threads gets another one.
   public func next() -> UInt64 {
     state.withLock { state in
       state &+= 0x9E37_79B9_7F4A_7C15

@@ -26,6 +26,8 @@ extension Archive {
   }
 
   /// Reads a whole answer: of the search (`response.docs`), or of one item (`metadata`).
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` for what is neither; `LibraryError.invalidItem` for a document without an identifier.
   public static func archives(answer: JSONValue) throws(LibraryError) -> [Archive] {
     if let documents = answer["response"]?["docs"]?.array {
       var archives: [Archive] = []

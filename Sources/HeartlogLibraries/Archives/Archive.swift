@@ -10,20 +10,28 @@ import Heartlog
 public struct Archive: FavoriteItem, Hashable {
   public static let library = "archives"
 
+  /// As archive.org has it in its addresses: never empty in a favorite.
   public var identifier: String
+  /// The title of the item, the first where the answer had several.
   public var title: String?
+  /// The title as the app keeps it, which an answer sets to the same as `title`.
   public var archiveTitle: String?
+  /// "audio", "movies", "texts" …; "other" for a word that the Archive does not document.
   public var mediatype: String?
   /// Each by their own name, which may contain a comma.
   public var creators: [String]
+  /// Each by their own name, which may contain a comma.
   public var publishers: [String]
+  /// The description; the lines of several are joined by line feeds.
   public var desc: String?
+  /// The address of its picture.
   public var iconUrlString: String?
   /// When it became a favorite; nil where it is none.
   public var dateAdded: Date?
 
   public var id: String { identifier }
 
+  /// An archive with what is known of it. Nothing is checked here: `FavoriteArchives` refuses an empty identifier.
   public init(
     identifier: String, title: String? = nil, archiveTitle: String? = nil, mediatype: String? = nil,
     creators: [String] = [], publishers: [String] = [], desc: String? = nil, iconUrlString: String? = nil,
@@ -46,8 +54,11 @@ public struct Archive: FavoriteItem, Hashable {
   /// The publishers, joined for display; nil where there are none.
   public var publisher: String? { publishers.isEmpty ? nil : publishers.joined(separator: ", ") }
 
+  /// What a row shows: `archiveTitle`, else `title`, else "Unknown".
   public var displayTitle: String { archiveTitle ?? title ?? "Unknown" }
+  /// What a row shows below the title; nil where there is nobody.
   public var displayCreator: String? { creator }
+  /// The address of its picture; nil where it has none, or something that is no URL.
   public var iconUrl: URL? { iconUrlString.flatMap { URL(string: $0) } }
 }
 

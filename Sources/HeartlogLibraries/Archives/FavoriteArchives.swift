@@ -20,6 +20,8 @@ public struct FavoriteArchives: Sendable {
   /// The same library in the words of the store: changes, models, history.
   public let favorites: Favorites<Archive>
 
+  /// The favorite archives of a store.
+  ///
   /// - Throws: `HeartlogError`, which the name of this library never causes.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: Archive.self)
@@ -32,7 +34,7 @@ public struct FavoriteArchives: Sendable {
   /// O(n log n). A favorite whose fields make no `Archive` is left out here, and named by `favorites.load()`.
   public var favoriteArchives: [Archive] { favorites.list() }
 
-  /// The favorite archives that a query finds, in the same order; all of them for an empty one.
+  /// The favorite archives that a query finds, in the same order; all of them for an empty one. `Archive.matches(_:)` says what is found.
   public func favoriteArchives(matching query: String) -> [Archive] { favoriteArchives.matching(query) }
 
   /// Whether the archive of that identifier is a favorite. One look-up.
@@ -54,7 +56,9 @@ public struct FavoriteArchives: Sendable {
   ///
   /// The `dateAdded` of the archive itself is not looked at: added again after a removal, it has a new one.
   ///
-  /// - Parameter date: since when, for archives that come from somewhere else; now where nil.
+  /// - Parameters:
+  ///   - archive: what is known of it is stored with it.
+  ///   - date: since when, for archives that come from somewhere else; now where nil.
   /// - Throws: `LibraryError.alreadyFavorite` for one that is a favorite, which stays as it is, its date included;
   ///   `LibraryError.invalidItem` for an empty identifier; `HeartlogError` for an identifier that the store
   ///   refuses (over 4,096 bytes, control characters) and where it cannot be written.

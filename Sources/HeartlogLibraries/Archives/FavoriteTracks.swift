@@ -17,6 +17,8 @@ public struct FavoriteTracks: Sendable {
   /// The same library in the words of the store, where it has no order but that of dates.
   public let favorites: Favorites<Track>
 
+  /// The playlist of a store.
+  ///
   /// - Throws: `HeartlogError`, which the name of this library never causes.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: Track.self)
@@ -38,7 +40,9 @@ public struct FavoriteTracks: Sendable {
 
   /// Adds a file at the end of the playlist.
   ///
-  /// - Parameter date: since when, for files that come from somewhere else; now where nil. It comes last all the same.
+  /// - Parameters:
+  ///   - track: what is known of it is stored with it.
+  ///   - date: since when, for files that come from somewhere else; now where nil. It comes last all the same.
   /// - Throws: `LibraryError.alreadyFavorite` for a URL that is in the playlist, whatever its title, and which stays as it is;
   ///   `LibraryError.invalidItem` for a URL without a scheme; `HeartlogError` where the store cannot be written.
   public func appendFavoriteItem(_ track: Track, since date: Date? = nil) throws {
@@ -60,6 +64,8 @@ public struct FavoriteTracks: Sendable {
   }
 
   /// Adds one of the `files` of an item answer at the end of the playlist.
+  ///
+  /// - Throws: as `appendFavoriteItem(_:since:)`; `LibraryError.invalidItem` for a file without a name.
   public func appendFavoriteItem(file: JSONValue, archiveIdentifier: String) throws {
     try appendFavoriteItem(try Track(file: file, archiveIdentifier: archiveIdentifier))
   }

@@ -11,12 +11,16 @@ import HeartlogEvents
 public struct Track: FavoriteItem, Hashable {
   public static let library = "tracks"
 
+  /// Where the file is: what tells one track from another.
   public var url: URL
+  /// What a row shows; nil where the file has no title.
   public var title: String?
+  /// The archive that the file is part of; nil for a file from elsewhere.
   public var archiveIdentifier: String?
 
   public var id: URL { url }
 
+  /// A track with what is known of it. `FavoriteTracks` refuses a URL without a scheme.
   public init(url: URL, title: String? = nil, archiveIdentifier: String? = nil) {
     self.url = url
     self.title = title
@@ -30,7 +34,10 @@ public struct Track: FavoriteItem, Hashable {
 }
 
 extension Track {
-  /// Reads one of the `files` of an item answer. Its title is the file's own, else its name.
+  /// Reads one of the `files` of an item answer. Its title is the file's own, else its name; its URL is below
+  /// `https://archive.org/download/`.
+  ///
+  /// - Throws: `LibraryError.invalidItem` for a file without a name.
   public init(file: JSONValue, archiveIdentifier: String) throws(LibraryError) {
     guard let name = file["name"]?.string, !name.isEmpty,
       let url = URL(string: "https://archive.org/download/\(archiveIdentifier)/\(Self.escaped(name))")

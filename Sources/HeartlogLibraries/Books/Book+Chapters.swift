@@ -13,7 +13,9 @@ extension Book {
   /// A cue sheet that cannot be read, or is none, does not keep a book from being played: then it counts as absent. `CueSheet` says what
   /// is wrong with it.
   ///
-  /// - Parameter contents: reads a file; nil where it cannot.
+  /// - Parameters:
+  ///   - settings: whether and how chapters are made up.
+  ///   - contents: reads a file; nil where it cannot.
   public func chapters(
     _ settings: PlaybackSettings, contents: (URL) -> [UInt8]? = { CueSheet.contents(of: $0) }
   ) -> [Chapter] {

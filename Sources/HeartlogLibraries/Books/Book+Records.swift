@@ -9,7 +9,9 @@ import HeartlogEvents
 
 /// Books out of a file: those that were sound, and for each of the others its place and what is wrong.
 public struct BookRecords: Sendable {
+  /// The sound ones, in the order of the file.
   public var books: [Book] = []
+  /// For each of the others its place in the file, from 0, and what is wrong with it.
   public var rejected: [(index: Int, error: LibraryError)] = []
 }
 
@@ -24,6 +26,8 @@ extension Book {
   }
 
   /// Reads one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths.
+  ///
+  /// - Throws: `LibraryError.invalidItem` for a record without an id, a title, a file or a date.
   public init(appRecord record: JSONValue) throws(LibraryError) {
     guard let id = record["id"]?.string.flatMap({ UUID(uuidString: $0) }) else {
       throw .invalidItem("a book without an id")
@@ -74,6 +78,9 @@ extension Book {
 extension Book {
   /// Reads an answer. A bad record never takes the others with it.
   ///
+  /// - Parameters:
+  ///   - answer: `{"books": […]}`.
+  ///   - dateAdded: what all of them have.
   /// - Throws: `LibraryError.invalidAnswer` for what holds no books.
   public static func books(libriVox answer: JSONValue, dateAdded: Date) throws(LibraryError) -> BookRecords {
     guard let elements = answer["books"]?.array else { throw .invalidAnswer("an answer without books") }
@@ -83,6 +90,8 @@ extension Book {
   }
 
   /// Reads one record. The same record is the same book wherever it is read: its id is made from LibriVox's.
+  ///
+  /// - Throws: `LibraryError.invalidItem` for a record without an id, a title or a file.
   public init(libriVox record: JSONValue, dateAdded: Date) throws(LibraryError) {
     guard let number = record["id"]?.string, !number.isEmpty else {
       throw .invalidItem("a record of LibriVox without an id")

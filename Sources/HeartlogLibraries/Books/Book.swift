@@ -11,9 +11,13 @@ public struct Book: FavoriteItem, Hashable {
   public static let library = "books"
 
   public var id: UUID
+  /// As the app shows it; `coverSearchTitle` is what a search for a cover takes.
   public var title: String
+  /// Several are joined by ", "; nil where nobody is known.
   public var author: String?
+  /// Where the audio is: a file, or an address that it can be downloaded from.
   public var fileURL: URL
+  /// Where its cover is; nil where it has none.
   public var coverImageURL: URL?
   /// How a search for a cover stands, where there is none yet. `coverStatus` says both.
   public var coverSearch: CoverSearch?
@@ -24,11 +28,16 @@ public struct Book: FavoriteItem, Hashable {
   /// When it came into the library. The store holds it as the favorited date; a book that has left the library
   /// has none, and says `Date.distantPast`.
   public var dateAdded: Date
+  /// Whether the audio is on this device, as the app last said.
   public var isDownloaded: Bool
+  /// The folder of Google Drive that it came from; nil for a book from elsewhere.
   public var googleDriveFileID: String?
   /// Cue sheets, notes, pictures.
   public var associatedFiles: [URL]
 
+  /// A book with what is known of it. Numbers are not checked here: `BookLibrary` refuses NaN, infinity and a duration below 0.
+  ///
+  /// Where `isDownloaded` is nil, it is whether `fileURL` is a file's. A `coverSearch` is not kept for a book that has a cover.
   public init(
     id: UUID, title: String, author: String? = nil, fileURL: URL, coverImageURL: URL? = nil,
     duration: Double = 0, currentPosition: Double = 0, dateAdded: Date, isDownloaded: Bool? = nil,

@@ -6,6 +6,7 @@
 
 /// A book that was deleted, and what it leaves behind.
 public struct DeletedBook: Hashable, Sendable {
+  /// Which book it was.
   public let id: Book.ID
   /// As it was; nil where the store's record of it was no book.
   public let book: Book?

@@ -17,7 +17,10 @@ extension BookLibrary {
   ///   - fileURL: where the app keeps its copy; the origin where nil.
   ///   - fingerprint: what tells the file from others better than its place does, such as a hash of its bytes: with it, two devices that
   ///     import one file have one book.
+  ///   - author: nil where nobody is known.
   ///   - duration: seconds; 0 where it is not known.
+  ///   - coverImageURL: nil where there is no cover yet.
+  ///   - associatedFiles: what lay beside it: cue sheets, notes, pictures.
   ///   - dateAdded: now where nil.
   /// - Throws: `invalidItem` for another kind of file, and for a duration that is none.
   @discardableResult
@@ -40,7 +43,11 @@ extension BookLibrary {
   ///   - m4bFileID: the Drive's id of the file.
   ///   - folderID: that of its folder, which the book keeps as `googleDriveFileID`.
   ///   - fileURL: where it was downloaded to.
+  ///   - author: nil where nobody is known.
+  ///   - duration: seconds; 0 where it is not known.
+  ///   - coverImageURL: nil where there is no cover yet.
   ///   - associatedFiles: what was downloaded with it: cue sheets, notes, pictures.
+  ///   - dateAdded: now where nil.
   /// - Throws: `invalidItem` for another kind of file, and for a duration that is none.
   @discardableResult
   public func importBookFromGoogleDriveM4B(

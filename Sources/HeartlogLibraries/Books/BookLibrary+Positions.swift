@@ -14,7 +14,9 @@ extension BookLibrary {
   /// A 0 does not count until something of the book was heard since a book was last selected, for players say 0 while they load; after
   /// that it waits as any other does. `restartBook` means it.
   ///
-  /// - Parameter position: seconds from the beginning; taken into 0…duration.
+  /// - Parameters:
+  ///   - id: the book that is played.
+  ///   - position: seconds from the beginning; taken into 0…duration.
   /// - Returns: whether it was taken: not for a book that is not in the library, nor for a 0 that does not count.
   /// - Throws: `invalidItem` for NaN and infinity; what a write throws, and then the position still waits.
   @discardableResult
@@ -45,6 +47,8 @@ extension BookLibrary {
   }
 
   /// Writes all positions that wait, in one commit. One that is older than what has come from elsewhere is dropped.
+  ///
+  /// - Throws: what a write throws, and then they still wait.
   public func flush() throws(HeartlogError) { try flush(nil) }
 
   /// Sets a book back to its beginning, at once.

@@ -8,9 +8,11 @@ import Heartlog
 
 /// What saving an array of books came to.
 public struct BookSaveReport: Sendable {
+  /// Books that came into the library, in the order of the array.
   public internal(set) var added: [Book.ID] = []
   /// Those of which something but the position was written.
   public internal(set) var changed: [Book.ID] = []
+  /// Books that left it, by id, with the files that were theirs alone.
   public internal(set) var deleted: [DeletedBook] = []
   /// Books that were not saved, and why; what the store holds of them stays. The others are saved.
   public internal(set) var rejected: [(id: Book.ID, error: HeartlogError)] = []

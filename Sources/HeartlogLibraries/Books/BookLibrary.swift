@@ -22,7 +22,9 @@ import Synchronization
 ///
 /// It may be called from any thread. Let go of, it flushes; close the store after that.
 public final class BookLibrary: Sendable {
+  /// The store that holds books, settings and positions.
   public let store: FavoritesStore
+  /// The same books in the words of the store: changes, models, history.
   public let books: Favorites<Book>
   let settings: FavoritesLibrary
   let clock: @Sendable () -> Milliseconds
@@ -39,7 +41,12 @@ public final class BookLibrary: Sendable {
   // Taken inside of the store's write, never around it: a caller may be inside of a write of its own.
   let memory = Mutex(Memory())
 
-  /// - Parameter clock: milliseconds since 1970; what positions are spaced by.
+  /// The books of a store, for one caller.
+  ///
+  /// - Parameters:
+  ///   - store: stays open when the library is let go of.
+  ///   - clock: milliseconds since 1970; what positions are spaced by.
+  /// - Throws: `HeartlogError`, which the names of these libraries never cause.
   public init(
     _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
   ) throws(HeartlogError) {

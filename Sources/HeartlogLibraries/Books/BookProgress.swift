@@ -1,7 +1,10 @@
 /// What a row of the library says of a book.
 public enum BookRowStatus: String, Hashable, Sendable, CaseIterable {
+  /// At its beginning, or of a duration that is not known.
   case started = "Started"
+  /// Somewhere between.
   case inProgress = "In-Progress"
+  /// At 0.99 of its duration or later.
   case done = "Done"
 }
 

@@ -1,15 +1,20 @@
 /// A stretch of a book. Times are seconds.
 public struct Chapter: Hashable, Sendable {
+  /// What a list of chapters shows.
   public var title: String
+  /// Seconds from the beginning of the book.
   public var startTime: Double
+  /// Seconds.
   public var duration: Double
 
+  /// A chapter from a time on.
   public init(title: String, startTime: Double, duration: Double) {
     self.title = title
     self.startTime = startTime
     self.duration = duration
   }
 
+  /// Seconds from the beginning of the book; the next chapter begins here.
   public var endTime: Double { startTime + duration }
 }
 

@@ -6,15 +6,21 @@
 
 /// How a search for a cover stands, as a book keeps it.
 public enum CoverSearch: String, Codable, Hashable, Sendable {
+  /// A search is under way, or was when the app ended.
   case searching
+  /// A search found nothing.
   case failed
 }
 
 /// Whether a book has a cover, and if not, why.
 public enum CoverStatus: Hashable, Sendable {
+  /// There is no cover, and nobody searched for one.
   case none
+  /// A search is under way, or was when the app ended.
   case searching
+  /// The cover is here.
   case found(URL)
+  /// A search found nothing: to be tried again.
   case failed
 }
 

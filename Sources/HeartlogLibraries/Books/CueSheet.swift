@@ -3,7 +3,9 @@
 /// The format of CDRWIN's User's Guide, appendix A, as far as one audio file goes: `TITLE`, `TRACK`, `INDEX 01 MM:SS:FF` with 75 frames a
 /// second and any number of minutes. Other commands are passed over.
 public struct CueSheet: Hashable, Sendable {
+  /// One track of the sheet: where a chapter begins.
   public struct Track: Hashable, Sendable {
+    /// As the sheet says; nil where it says none.
     public var title: String?
     /// Seconds.
     public var startTime: Double

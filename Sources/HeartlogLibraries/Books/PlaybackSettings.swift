@@ -21,6 +21,7 @@ public struct PlaybackSettings: FavoriteItem, Hashable {
 
   public var id: String { Self.item }
 
+  /// The defaults of the app.
   public init() {}
 
   private enum CodingKeys: CodingKey {

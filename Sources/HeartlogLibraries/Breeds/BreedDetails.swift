@@ -11,6 +11,7 @@ public struct BreedDetails: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(manager, images) }
 
+  /// One subscription, with the images as it saw them last.
   public struct Iterator: AsyncIteratorProtocol {
     private var feed: MembershipFeed
     private var images: [BreedImage]
@@ -62,7 +63,9 @@ extension FavoritesManager {
   /// Fetches the images of a breed and merges them as `breedDetails(for:)`. An image that was tapped while they were on their way is as
   /// the tap left it, whatever the list says.
   ///
-  /// - Parameter fetch: asks the service; its images come in the order in which they are to be shown.
+  /// - Parameters:
+  ///   - breed: handed to `fetch` as it is.
+  ///   - fetch: asks the service; its images come in the order in which they are to be shown.
   /// - Throws: what `fetch` throws.
   public nonisolated(nonsending) func breedDetails(
     for breed: String, fetch: (String) async throws -> [BreedImage]

@@ -11,11 +11,14 @@ import HeartlogEvents
 public struct BreedImage: FavoriteItem, Hashable {
   public static let library = "breeds"
 
+  /// Where the picture is: what tells one image from another.
   public var url: URL
+  /// What the store or the view said last; the store's own word is `FavoritesManager.isLiked(_:)`.
   public var isFavorite: Bool
 
   public var id: URL { url }
 
+  /// An image, liked or not.
   public init(url: URL, isFavorite: Bool = false) {
     self.url = url
     self.isFavorite = isFavorite
@@ -60,6 +63,8 @@ extension BreedImage {
   }
 
   /// Reads the answer that lists all breeds: each, then its sub-breeds as "breed/sub-breed".
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` for an answer that says it failed, or holds no breeds.
   public static func breeds(answer: JSONValue) throws(LibraryError) -> [String] {
     guard case .object(let members) = try message(answer) else {
       throw .invalidAnswer("an answer without breeds")

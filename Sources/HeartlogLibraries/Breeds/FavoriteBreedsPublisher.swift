@@ -15,6 +15,7 @@ public struct FavoriteBreedsPublisher: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(library) }
 
+  /// One subscription, with the set as it saw it last.
   public struct Iterator: AsyncIteratorProtocol {
     private var feed: MembershipFeed
     private var images: Set<BreedImage>

@@ -15,6 +15,8 @@ public struct FavoritesManager: Sendable {
   /// The same library in the words of the store: changes, models, history.
   public let favorites: Favorites<BreedImage>
 
+  /// The liked pictures of a store.
+  ///
   /// - Throws: `HeartlogError`, which the name of this library never causes.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: BreedImage.self)

@@ -6,6 +6,7 @@ public struct City: FavoriteItem, Hashable {
   public static let library = "cities"
 
   public var id: Int
+  /// As the catalog writes it, with its diacritics.
   public var name: String
   /// Two letters of ISO 3166, as far as the catalog has them.
   public var country: String
@@ -13,8 +14,10 @@ public struct City: FavoriteItem, Hashable {
   public var lon: Double
   /// Degrees north.
   public var lat: Double
+  /// What the store or the catalog said last; never written to the store.
   public var isFavorite: Bool
 
+  /// A city with all that the catalog knows of it.
   public init(id: Int, name: String, country: String, lon: Double, lat: Double, isFavorite: Bool = false) {
     self.id = id
     self.name = name
@@ -71,6 +74,8 @@ extension City {
   }
 
   /// Reads a catalog file, an array of entries, in its order.
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` for what is no JSON, or no array; `LibraryError.invalidItem` for an entry that lacks a member.
   public static func catalog(_ bytes: [UInt8]) throws(LibraryError) -> [City] {
     let value: JSONValue
     do {

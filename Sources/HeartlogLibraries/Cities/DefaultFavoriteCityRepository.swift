@@ -2,8 +2,10 @@ import Heartlog
 
 /// Favorite cities in a store: thin over `Favorites<City>`.
 public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
+  /// The same favorites in the words of the store: changes, models, history.
   public let favorites: Favorites<City>
 
+  /// The repository of favorites that are at hand.
   public init(_ favorites: Favorites<City>) { self.favorites = favorites }
 
   /// The repository of a store.

@@ -17,7 +17,12 @@ public struct RecentSearchTerms: Sendable {
   private let library: FavoritesLibrary
   private let clock: @Sendable () -> Milliseconds
 
-  /// - Parameter clock: milliseconds since 1970.
+  /// The terms of a store.
+  ///
+  /// - Parameters:
+  ///   - store: whose library `settings` keeps them.
+  ///   - clock: milliseconds since 1970.
+  /// - Throws: `HeartlogError`, which the name of that library never causes.
   public init(
     _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
   ) throws(HeartlogError) {

@@ -28,7 +28,9 @@ extension FavoritePapers {
 
   /// Sets the flag and date of one paper in the lists of all categories; an id is looked for in every list, and may be there twice.
   ///
-  /// - Parameter paper: says which one. Its own flag and date are not looked at.
+  /// - Parameters:
+  ///   - paper: says which one. Its own flag and date are not looked at.
+  ///   - lists: a list a category.
   public func updatePaperInAllCategories<Category>(_ paper: Paper, in lists: inout [Category: [Paper]]) {
     let current = updatePapers([paper])[0]
     for category in lists.keys { Self.update(current, in: &lists[category, default: []]) }

@@ -21,6 +21,8 @@ public struct FavoritePapers: Sendable {
   /// The same library in the words of the store: changes, models, history.
   public let favorites: Favorites<Paper>
 
+  /// The favorite papers of a store.
+  ///
   /// - Throws: `HeartlogError`, which the name of this library never causes.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: Paper.self)
