@@ -13,6 +13,8 @@ final class ChangeHub: Sendable {
     /// Looks now and then for what other processes wrote; there only while somebody listens.
     var poll: (any DispatchSourceTimer)?
     var refresh: (@Sendable () -> Void)?
+    /// The store is closed: nothing will be told any more.
+    var isFinished = false
   }
 
   private let state = Guarded(State())
@@ -27,10 +29,11 @@ final class ChangeHub: Sendable {
 
   func subscribe(to library: String?) -> ChangeSubscription {
     let subscription = ChangeSubscription(library: library)
-    state.withLock { state in
+    let isFinished = state.withLock { state in
+      guard !state.isFinished else { return true }
       state.listeners.append(Listener(subscription: subscription))
       listenerCount.store(state.listeners.count, ordering: .releasing)
-      guard state.poll == nil, let refresh = state.refresh else { return }
+      guard state.poll == nil, let refresh = state.refresh else { return false }
       let poll = DispatchSource.makeTimerSource()
       let interval = DispatchTimeInterval.milliseconds(Self.pollMilliseconds)
       poll.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
@@ -40,7 +43,9 @@ final class ChangeHub: Sendable {
       }
       poll.resume()
       state.poll = poll
+      return false
     }
+    if isFinished { subscription.finish() }
     return subscription
   }
 
@@ -62,9 +67,13 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Ends all streams.
+  /// Ends all streams, and those that are asked for later as soon as they are.
   func finish() {
-    for subscription in state.withLock({ $0.listeners.compactMap(\.subscription) }) { subscription.finish() }
+    let subscriptions = state.withLock { state in
+      state.isFinished = true
+      return state.listeners.compactMap(\.subscription)
+    }
+    for subscription in subscriptions { subscription.finish() }
     forgetTheGone()
   }
 

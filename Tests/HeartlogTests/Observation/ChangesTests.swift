@@ -74,6 +74,13 @@ struct ChangesTests {
     await closed.value
   }
 
+  @Test("a stream of a store that is closed ends at once")
+  func closedBefore() async throws {
+    let store = try FavoritesStore.inMemory()
+    try store.close()
+    for await notice in store.changes { Issue.record("\(notice) was told") }
+  }
+
   @MainActor
   @Test("a model's views hear of taps, of other handles, and of nothing else")
   func model() async throws {
