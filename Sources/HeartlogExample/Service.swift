@@ -14,7 +14,8 @@ enum Service {
   static func bytes(_ path: String) throws -> [UInt8] {
     let file = "\(folder)/\(path)"
     guard let bytes = FileManager.default.contents(atPath: file) else {
-      throw HeartlogError(.notFound, "it cannot be read; run this in the folder of the package", file: file)
+      throw HeartlogError(
+        .notFound, "an answer of a service cannot be read; run this in the folder of the package", file: file)
     }
     return Array(bytes)
   }
