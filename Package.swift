@@ -74,6 +74,9 @@ let package = Package(
     libraryTests("CitiesTests"),
     libraryTests("BreedsTests"),
     libraryTests("BooksTests"),
+    .testTarget(
+      name: "DocumentationTests", dependencies: ["HeartlogLibraries", "HeartlogTesting"],
+      swiftSettings: settings),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI"], swiftSettings: settings),
   ]

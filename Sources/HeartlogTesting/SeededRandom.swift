@@ -30,7 +30,10 @@ extension FavoritesStore {
   /// let store = try FavoritesStore.inMemory(clock: clock)
   /// ```
   ///
-  /// - Parameter seed: another one gives another device.
+  /// - Parameters:
+  ///   - clock: tells the store's wall time; a test may move it at any time.
+  ///   - seed: another one gives another device.
+  /// - Throws: `HeartlogError`, which a store in memory never causes when it is made.
   public static func inMemory(clock: ManualClock, seed: UInt64 = 1) throws(HeartlogError) -> FavoritesStore {
     var options = StoreOptions()
     options.clock = { clock.milliseconds }

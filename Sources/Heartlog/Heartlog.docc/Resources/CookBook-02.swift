@@ -1,0 +1,19 @@
+import Foundation
+import Heartlog
+
+/// A recipe, as the app has it.
+struct Recipe: Codable, Identifiable, Sendable {
+  let id: String
+  let title: String
+}
+
+/// The favorites of the app.
+struct CookBook {
+  let store: FavoritesStore
+  let recipes: Favorites<Recipe>
+
+  init(at folder: URL) throws {
+    store = try FavoritesStore(at: folder)
+    recipes = try store.favorites(of: Recipe.self, in: "recipes")
+  }
+}

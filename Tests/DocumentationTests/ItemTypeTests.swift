@@ -1,0 +1,52 @@
+import Heartlog
+import Testing
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The examples of "Your own item type".
+@Suite("An item type of one's own")
+struct ItemTypeTests {
+  struct Recipe: FavoriteItem {
+    static let library = "recipes"
+
+    let id: String
+    var title: String
+    var minutes: Int?
+    var ingredients: [String] = []
+    /// Set from the store when an item is read.
+    var isFavorite = false
+    var favoritedDate: Date?
+  }
+
+  struct ISBN: FavoriteID, Codable {
+    let digits: String
+
+    var favoriteID: String { digits }
+
+    init?(favoriteID: String) {
+      guard favoriteID.utf8.count == 13, favoriteID.allSatisfy(\.isNumber) else { return nil }
+      digits = favoriteID
+    }
+  }
+
+  @Test("flag and date are the store's, and no fields")
+  func recipe() throws {
+    let store = try FavoritesStore.inMemory()
+    let recipes = try store.favorites(of: Recipe.self)
+    try recipes.add(Recipe(id: "ribollita", title: "Ribollita", minutes: 90, ingredients: ["pane"]))
+    let item = try recipes.item("ribollita")  // isFavorite: true, favoritedDate: the time of the add
+    #expect(item?.isFavorite == true)
+    #expect(item?.favoritedDate == recipes.favoritedDate(of: "ribollita"))
+    #expect(recipes.library.item("ribollita")?.fields.map(\.name) == ["ingredients", "minutes", "title"])
+  }
+
+  @Test("an id of one's own refuses other spellings")
+  func isbn() {
+    #expect(ISBN(favoriteID: "9788806219420")?.favoriteID == "9788806219420")
+    #expect(ISBN(favoriteID: "978-88-06-21942-0") == nil)
+  }
+}
