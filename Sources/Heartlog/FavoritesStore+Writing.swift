@@ -27,7 +27,9 @@ extension FavoritesStore {
     try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }.result
   }
 
-  /// As `write`, and returns the commit too; nil where nothing was to be written.
+  /// As `write`, and returns the commit too; nil where nothing was to be written, and inside of another `write`, whose commit it is then.
+  ///
+  /// - Throws: what `body` throws; what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func writeReturningCommit<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R

@@ -43,6 +43,8 @@ public final class FavoritesStore: Sendable {
   }
 
   /// A store that lives in memory: for tests, previews and trials. It has all the semantics, and no files.
+  ///
+  /// - Throws: `invalid` for a name in the options that no replica may have.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws(HeartlogError) -> FavoritesStore
   {
     try FavoritesStore(at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)

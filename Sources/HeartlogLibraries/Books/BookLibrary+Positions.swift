@@ -51,7 +51,9 @@ extension BookLibrary {
   /// - Throws: what a write throws, and then they still wait.
   public func flush() throws(HeartlogError) { try flush(nil) }
 
-  /// Sets a book back to its beginning, at once.
+  /// Sets a book back to its beginning, at once. Of one that is not in the library nothing is written.
+  ///
+  /// - Throws: `HeartlogError` where the store cannot be written.
   public func restartBook(_ id: Book.ID) throws(HeartlogError) {
     try store.writeAsOne { () throws(HeartlogError) in
       guard books.contains(id) else { return }

@@ -27,7 +27,12 @@ extension BookLibrary {
   ///
   /// A book that was there and is no more is deleted as `deleteBook` does it. A book that another device has added meanwhile stays, and
   /// one that another has deleted stays deleted. Of a book that this caller never saw, only what it knows is written. Positions go the
-  /// way of `savePosition`, so that an app may save its array at each tick of the player.
+  /// way of `savePosition`, so that an app may save its array at each tick of the player. More than 5,000 books that differ are written in
+  /// several commits.
+  ///
+  /// - Parameter given: the whole array, in any order.
+  /// - Returns: what came of it. A book that cannot be saved is named there, and keeps none of the others from it.
+  /// - Throws: `HeartlogError` where the store cannot be written; of several commits the first may be there then.
   @discardableResult
   public func saveBooks(_ given: [Book]) throws(HeartlogError) -> BookSaveReport {
     var report = BookSaveReport()
@@ -152,6 +157,7 @@ extension BookLibrary {
   /// Deletes a book, its position with it, and clears the current book where it was this one: one commit. History still shows them.
   ///
   /// - Returns: what was deleted, with the files that were its alone; nil where it was not in the library.
+  /// - Throws: `HeartlogError` where the store cannot be written.
   @discardableResult
   public func deleteBook(_ id: Book.ID) throws(HeartlogError) -> DeletedBook? {
     let deleted = try store.writeAsOne { () throws(HeartlogError) in
@@ -177,6 +183,7 @@ extension BookLibrary {
   /// Takes down how the search for a book's cover stands. A book that is not in the library stays as it is.
   ///
   /// - Returns: whether something was new.
+  /// - Throws: `invalidItem` where the store's record of the book is none; `HeartlogError` where the store cannot be written.
   @discardableResult
   public func saveCoverStatus(_ status: CoverStatus, for id: Book.ID) throws(HeartlogError) -> Bool {
     // An array that knows nothing of it is compared with what this caller knew before, and leaves it alone.

@@ -59,6 +59,8 @@ public final class BookLibrary: Sendable {
   deinit { try? flush() }
 
   /// Writes what waits. The library may be used further; the store stays open.
+  ///
+  /// - Throws: as `flush()`.
   public func close() throws(HeartlogError) { try flush() }
 
   // MARK: - Loading
@@ -102,6 +104,8 @@ public final class BookLibrary: Sendable {
 
   /// Selects a book, or none. What waits of the book before it is written in the same commit; a 0 that a player reports while it loads
   /// the new one does not count as a position.
+  ///
+  /// - Throws: `HeartlogError` where the store cannot be written; then the book before it stays selected.
   public func saveCurrentBookID(_ id: Book.ID?) throws(HeartlogError) {
     let flushed = try store.writeAsOne { () throws(HeartlogError) in
       guard currentBookID != id else { return nil as [PositionTracks.Entry]? }

@@ -9,11 +9,15 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
   public init(_ favorites: Favorites<City>) { self.favorites = favorites }
 
   /// The repository of a store.
+  ///
+  /// - Throws: `HeartlogError`, which the name of this library never causes.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     self.init(try store.favorites(of: City.self))
   }
 
   /// One commit. Switched on, the city has a new favorited date, and what is known of it is taken from `city`.
+  ///
+  /// - Throws: `invalidItem` for coordinates that are no numbers; `HeartlogError` where the store cannot be written.
   @discardableResult
   public func toggleFavorite(for city: City) throws(HeartlogError) -> Bool { try favorites.toggle(city) }
 
@@ -24,7 +28,7 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
 
   public func favoriteIDs() -> [City.ID] { favorites.ids }
 
-  /// Newest first; one look-up an id.
+  /// Newest first; one look-up an id. A record that is no city is left out.
   public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
     var found: [(state: ItemState, city: City)] = []
     for id in ids {
@@ -41,7 +45,9 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
     return found.map(\.city)
   }
 
-  /// One commit for each 10,000 that differ, and none where nothing does.
+  /// One commit for each 10,000 that differ, and none where nothing does. One look-up a city.
+  ///
+  /// - Throws: `invalidItem` for coordinates that are no numbers; `HeartlogError` where the store cannot be written.
   @discardableResult
   public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int {
     var differing: [City] = []

@@ -4,6 +4,8 @@ import Heartlog
 ///
 /// `DefaultFavoriteCityRepository` keeps them in a store, `InMemoryCityRepository` in memory. Two calls make a repository; the others
 /// come with it, and are there to be replaced where something quicker is at hand.
+///
+/// Each throws where the place that keeps the favorites cannot be read or written, as `HeartlogError`; then nothing has changed.
 public protocol FavoriteCityRepository: Sendable {
   /// Flips what the repository holds, whatever the city itself says. A city that it has never seen is recorded.
   ///
@@ -30,6 +32,7 @@ public protocol FavoriteCityRepository: Sendable {
   func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int
 }
 
+// By way of `fetchFavorites()`: O(favorites) each.
 extension FavoriteCityRepository {
   public func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool { try favoriteIDs().contains(id) }
 

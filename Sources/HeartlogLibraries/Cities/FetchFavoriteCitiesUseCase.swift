@@ -14,6 +14,8 @@ public struct FetchFavoriteCitiesUseCase: Sendable {
   }
 
   /// The favorites in the repository's order, which is newest first for a store: those too that the catalog does not list.
+  ///
+  /// - Throws: what the repository throws; one that stands on a store never does.
   public func execute() throws(HeartlogError) -> [City] {
     try repository.fetchFavorites().map { favorite in
       var city = cities?.city(favorite.id) ?? favorite

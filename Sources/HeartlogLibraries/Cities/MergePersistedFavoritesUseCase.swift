@@ -30,6 +30,8 @@ public struct MergePersistedFavoritesUseCase: Sendable {
 
   /// Merges into the cities in memory: one look-up a favorite, none for the rest of the catalog. Searches and lists that are asked for
   /// from now on see the new flags.
+  ///
+  /// - Throws: what the repository throws where it cannot be read, or cannot take what the catalog says of its favorites.
   @discardableResult
   public func execute() throws(HeartlogError) -> CityMergeReport {
     let (count, unlisted, toRefresh) = try cities.takeFlags(from: repository)
@@ -41,6 +43,9 @@ public struct MergePersistedFavoritesUseCase: Sendable {
   }
 
   /// Merges into an app's own array, in its own order: one pass with one look-up a city.
+  ///
+  /// - Returns: the array with the flags of the repository, and what the merge found.
+  /// - Throws: as `execute()`.
   public func execute(
     _ catalog: [City]
   ) throws(HeartlogError) -> (cities: [City], report: CityMergeReport) {

@@ -37,6 +37,7 @@ public struct RecentSearchTerms: Sendable {
   ///
   /// - Returns: whether it was taken: not where it has fewer than three characters, a control character, or more than 249 bytes of
   ///   UTF-8, which is more than any name of a city.
+  /// - Throws: `HeartlogError` where the store cannot be written.
   @discardableResult
   public func record(_ term: String) throws(HeartlogError) -> Bool {
     let term = term.withoutOuterWhiteSpace
@@ -59,7 +60,9 @@ public struct RecentSearchTerms: Sendable {
     return true
   }
 
-  /// Forgets all terms.
+  /// Forgets all terms, on all devices that hear of it.
+  ///
+  /// - Throws: `HeartlogError` where the store cannot be written.
   public func removeAll() throws(HeartlogError) {
     try library.store.writeAsOne { () throws(HeartlogError) in
       try library.set(
