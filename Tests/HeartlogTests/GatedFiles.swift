@@ -1,13 +1,12 @@
 import Foundation
 import HeartlogFiles
-import Synchronization
 
 /// A file system in memory whose fdatasyncs a test counts, holds, and lets fail.
 final class GatedFiles: FileSystem {
   private let files = MemoryFileSystem(recording: false)
   private let gate = NSCondition()
-  private let isShut = Mutex(false)
-  private let counts = Mutex((begun: 0, held: 0))
+  private let isShut = Guarded(false)
+  private let counts = Guarded((begun: 0, held: 0))
 
   /// fdatasyncs that began.
   var synchronizations: Int { counts.withLock { $0.begun } }
