@@ -1,7 +1,10 @@
 /// A lock shared with other opens of the same file, in this process and in others, and 512 words of memory
 /// that all of them see. It unlocks and closes itself when the last reference goes.
 public protocol LockFile: AnyObject, Sendable {
-  /// Takes the lock unless another open holds it; true where this open holds it now.
+  /// Takes the lock unless another open holds it; true where this open holds it now. Whoever gives up trying calls
+  /// `unlock` all the same, which gives back what the tries needed.
+  ///
+  /// Throws `ESTALE` or `ENOENT` where the name stands for another file by now, or for none.
   func tryLock() throws(FileError) -> Bool
 
   func unlock()

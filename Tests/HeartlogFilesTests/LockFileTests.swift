@@ -36,6 +36,23 @@ struct LockFileTests {
     #expect(try second.tryLock())
   }
 
+  @Test(
+    "a lock whose name stands for another file is refused: it would exclude nobody",
+    arguments: FileSystemKind.allCases)
+  func replaced(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let lock = try place.files.openLock(place.path("lock"))
+    #expect(try lock.tryLock())
+    try place.files.remove(place.path("lock"))
+    #expect(try lock.tryLock(), "held is held")
+    lock.unlock()
+    #expect(failure { _ = try lock.tryLock() } == ENOENT)
+    #expect(try place.files.openLock(place.path("lock")).tryLock())
+    #expect(failure { _ = try lock.tryLock() } == ESTALE)
+    lock.store(7, 3)
+    #expect(lock.load(3) == 7)
+  }
+
   @Test("all opens see the same 512 words, which are in the file", arguments: FileSystemKind.allCases)
   func words(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

@@ -40,6 +40,7 @@ extension MemoryState {
     let operation = TraceOperation.lock(path: shown(inode))
     try strike(.lock, [shown(inode)], call, operation)
     if let holder = lockHolders[inode] { return holder == number }
+    guard try existing(call) == inode else { throw call.error(ESTALE) }
     lockHolders[inode] = number
     record(operation)
     return true

@@ -8,30 +8,44 @@ import CHeartlogPlatform
   import Musl
 #endif
 
-/// `flock` belongs to the open file description: each `open` here makes its own, so that two stores in one
-/// process exclude each other as two processes do.
+/// `flock` belongs to the open file description: each lock here has its own, so that two stores in one
+/// process exclude each other as two processes do. A mapping needs no descriptor: there is one only from the first
+/// try to `unlock`, so that a store that nobody writes to holds none.
 ///
 /// Unchecked: the pointer is fixed for the object's life, and the words are only touched atomically.
 final class POSIXLockFile: LockFile, @unchecked Sendable {
   private let path: String
-  /// -1 where there is no file.
-  private let descriptor: Int32
+  /// What the page belongs to, whatever its name stands for by now.
+  private let identity: Identity?
+  /// Nil where no lock is held or tried for.
+  private let descriptor = Guarded<Int32?>(nil)
   /// `lockPageBytes` of shared mapping; nil where there is no byte to map. The file is never shortened, which
   /// would make touching it a fault.
   private let page: UnsafeMutableRawPointer?
   /// Why it cannot be written, 0 where it can.
   private let refusal: Int32
 
-  private init(path: String, descriptor: Int32, page: UnsafeMutableRawPointer?, refusal: Int32) {
+  private struct Identity: Equatable {
+    var device: dev_t
+    var inode: ino_t
+
+    init(_ status: stat) {
+      device = status.st_dev
+      inode = status.st_ino
+    }
+  }
+
+  private init(path: String, identity: Identity?, page: UnsafeMutableRawPointer?, refusal: Int32) {
     self.path = path
-    self.descriptor = descriptor
+    self.identity = identity
     self.page = page
     self.refusal = refusal
   }
 
   deinit {
     if let page { munmap(page, lockPageBytes) }
-    if descriptor >= 0 { close(descriptor) }
+    // Not unlocked: in a forked process that would take the lock from the parent.
+    descriptor.withLock { if let held = $0 { close(held) } }
   }
 
   static func open(_ path: String) throws(FileError) -> POSIXLockFile {
@@ -46,7 +60,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
         return try map(descriptor, path, refusal: error.code)
       } catch let second {
         guard second.isNotFound else { throw second }
-        return POSIXLockFile(path: path, descriptor: -1, page: nil, refusal: error.code)
+        return POSIXLockFile(path: path, identity: nil, page: nil, refusal: error.code)
       }
     }
   }
@@ -55,29 +69,26 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     _ descriptor: Int32, _ path: String, refusal: Int32
   ) throws(FileError) -> POSIXLockFile {
     let call = SystemCall("open", path)
-    do throws(FileError) {
-      if refusal == 0 { try fill(descriptor, call) }
-      var page: UnsafeMutableRawPointer?
-      // The bytes behind the end of a short file read as zeros in its last page; a file of none has no page.
-      if try size(of: descriptor, call) > 0 {
-        let protection = refusal == 0 ? PROT_READ | PROT_WRITE : PROT_READ
-        page = mmap(nil, lockPageBytes, protection, MAP_SHARED, descriptor, 0)
-        if page == MAP_FAILED { throw call.error(errno) }
-      }
-      return POSIXLockFile(path: path, descriptor: descriptor, page: page, refusal: refusal)
-    } catch {
-      close(descriptor)
-      throw error
+    defer { close(descriptor) }
+    if refusal == 0 { try fill(descriptor, call) }
+    var page: UnsafeMutableRawPointer?
+    let status = try status(of: descriptor, call)
+    // The bytes behind the end of a short file read as zeros in its last page; a file of none has no page.
+    if status.st_size > 0 {
+      let protection = refusal == 0 ? PROT_READ | PROT_WRITE : PROT_READ
+      page = mmap(nil, lockPageBytes, protection, MAP_SHARED, descriptor, 0)
+      if page == MAP_FAILED { throw call.error(errno) }
     }
+    return POSIXLockFile(path: path, identity: Identity(status), page: page, refusal: refusal)
   }
 
   /// Writes the zeros that a new file lacks: a mapped hole on a full disk would be a fault at the first store.
   /// Under the lock, so that nobody's words are written over; whoever holds it longer has filled the page before.
   private static func fill(_ descriptor: Int32, _ call: SystemCall) throws(FileError) {
-    if try size(of: descriptor, call) >= lockPageBytes { return }
+    if try status(of: descriptor, call).st_size >= lockPageBytes { return }
     try call.run { flock(descriptor, LOCK_EX) }
     defer { _ = flock(descriptor, LOCK_UN) }
-    var size = try size(of: descriptor, call)
+    var size = Int(try status(of: descriptor, call).st_size)
     let zeros = [UInt8](repeating: 0, count: lockPageBytes)
     while size < lockPageBytes {
       let count = try call.run { pwrite(descriptor, zeros, lockPageBytes - size, off_t(size)) }
@@ -86,26 +97,48 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     }
   }
 
-  private static func size(of descriptor: Int32, _ call: SystemCall) throws(FileError) -> Int {
+  private static func status(of descriptor: Int32, _ call: SystemCall) throws(FileError) -> stat {
     var status = stat()
     try call.run { fstat(descriptor, &status) }
-    return Int(status.st_size)
+    return status
   }
 
   func tryLock() throws(FileError) -> Bool {
     let call = SystemCall("lock", path)
     if refusal != 0 { throw call.error(refusal) }
+    return try descriptor.withLock { (descriptor) throws(FileError) in
+      let opened = if let descriptor { descriptor } else { try open(call) }
+      descriptor = opened
+      do throws(FileError) {
+        try call.run { flock(opened, LOCK_EX | LOCK_NB) }
+        return true
+      } catch {
+        if error.code == EWOULDBLOCK { return false }
+        throw error
+      }
+    }
+  }
+
+  /// Opens the file again, which must be the one whose page is mapped: a lock on another would exclude nobody.
+  private func open(_ call: SystemCall) throws(FileError) -> Int32 {
+    let descriptor = try call.run { heartlog_open($0, O_RDWR, 0) }
     do throws(FileError) {
-      try call.run { flock(descriptor, LOCK_EX | LOCK_NB) }
-      return true
+      guard Identity(try Self.status(of: descriptor, call)) == identity else { throw call.error(ESTALE) }
+      return descriptor
     } catch {
-      if error.code == EWOULDBLOCK { return false }
+      close(descriptor)
       throw error
     }
   }
 
   func unlock() {
-    if descriptor >= 0 { _ = flock(descriptor, LOCK_UN) }
+    descriptor.withLock { descriptor in
+      guard let held = descriptor else { return }
+      // A process that was forked meanwhile has the descriptor too: closing it here alone would not unlock.
+      _ = flock(held, LOCK_UN)
+      close(held)
+      descriptor = nil
+    }
   }
 
   func load(_ word: Int) -> UInt64 {

@@ -39,6 +39,13 @@ final class StoreLock: Sendable {
   /// Waiting is a series of tries, each of which sets the page's "wanted" word: a waiter that is killed
   /// leaves nothing behind that the next holder does not clear. A count of waiters would stay wrong for ever.
   func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
+    do throws(StorageError) { try tryLock(waitingAtMost: milliseconds) } catch {
+      file.unlock()
+      throw error
+    }
+  }
+
+  private func tryLock(waitingAtMost milliseconds: Int) throws(StorageError) {
     let pauseMicroseconds = 200
     var waited = 0
     while true {
