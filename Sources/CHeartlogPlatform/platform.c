@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__APPLE__)
@@ -54,6 +55,11 @@ int heartlog_synchronize(int descriptor) {
 #else
   return fsync(descriptor);
 #endif
+}
+
+uint64_t heartlog_open_files_max(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
 int heartlog_file_info(const char *path, struct heartlog_file_info *info) {

@@ -19,6 +19,9 @@ int heartlog_synchronize_data(int descriptor);
 /// Flushes data and metadata: fsync(2), on Apple fcntl F_FULLFSYNC.
 int heartlog_synchronize(int descriptor);
 
+/// The present limit of open files: getrlimit(2), RLIMIT_NOFILE; 0 where there is no telling.
+uint64_t heartlog_open_files_max(void);
+
 struct heartlog_file_info {
   int32_t is_file;
   int32_t is_directory;

@@ -113,6 +113,9 @@ public struct POSIXFileSystem: FileSystem {
   }
 
   public var processID: Int32 { getpid() }
+
+  /// How many files the process may have open at a time, by its present limit.
+  package static var openFilesMax: Int { Int(clamping: heartlog_open_files_max()) }
 }
 
 /// `rename(2)`, which a method of the same name hides.

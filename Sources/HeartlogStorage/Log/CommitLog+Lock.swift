@@ -91,6 +91,7 @@ extension CommitLog {
 
   /// Makes every acknowledged commit durable, and lets others write.
   public func flush() throws(StorageError) {
+    defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()
       while isBusy { monitor.wait() }
@@ -114,6 +115,7 @@ extension CommitLog {
       while isBusy { monitor.wait() }
       if unsyncedSince != nil { synchronizeLease() }
     }
+    noteFiles()
   }
 
   func synchronizeLease() {

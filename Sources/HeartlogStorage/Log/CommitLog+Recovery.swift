@@ -102,8 +102,12 @@ extension CommitLog {
     }
     let offset = cursor.offset
     let taken = try onFiles { () throws(FileError) in
-      let file =
-        try writer?.file === cursor.file ? cursor.file : directory.fileSystem.open(cursor.path, .readWrite)
+      let file: any OpenFile
+      if let writer, writer.file === cursor.file {
+        file = writer.file
+      } else {
+        file = try directory.fileSystem.open(cursor.path, .readWrite)
+      }
       return SegmentWriter(
         file: file, path: cursor.path, header: cursor.header, offset: offset,
         durableOffset: isRecorded ? min(page.durableBytes, offset) : UInt64(SegmentHeader.byteCount),
@@ -200,7 +204,9 @@ extension CommitLog {
   private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
     let folder = directory.streamPath(identity.replica)
     let offset = cursor.offset
-    let bytes = try onFiles { () throws(FileError) in try cursor.file.bytes(Int(offset), at: 0) }
+    let bytes = try onFiles { () throws(FileError) in
+      try directory.fileSystem.open(cursor.path, .read).bytes(Int(offset), at: 0)
+    }
     guard bytes.count == Int(offset) else {
       throw StorageError(
         .inputOutput, "the suspect segment became shorter while it was copied", file: cursor.path)

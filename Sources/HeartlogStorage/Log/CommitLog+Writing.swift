@@ -20,6 +20,7 @@ extension CommitLog {
   ///   called with the store's lock held, once, and must not call the log.
   /// - Returns: what `finish` must be called with, soon: until then others may have to wait. Nil where nothing is to be written.
   public func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
+    defer { noteFiles() }
     monitor.enter()
     defer { monitor.leave() }
     try takeLock()
@@ -35,7 +36,8 @@ extension CommitLog {
 
   /// Waits until a commit in line is acknowledged; writes the line where nobody else does.
   public func finish(_ turn: Turn) throws(StorageError) -> Commit {
-    try monitor.withLock { () throws(StorageError) in
+    defer { noteFiles() }
+    return try monitor.withLock { () throws(StorageError) in
       while true {
         if let result = turn.result {
           try result.get()

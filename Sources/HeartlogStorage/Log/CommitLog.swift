@@ -16,7 +16,7 @@ public final class CommitLog: @unchecked Sendable {
   let monitor = Monitor()
   // Held: sealing in the background may outlive the store that the log belongs to.
   let sink: any CommitSink
-  private let processID: Int32
+  let processID: Int32
   private let isReadOnlyBecause: String?
 
   var identity: StoreIdentity
@@ -95,11 +95,15 @@ public final class CommitLog: @unchecked Sendable {
         nil
       }
     try monitor.withLock { () throws(StorageError) in try takeIn(progress) }
+    noteFiles()
   }
 
   static let networkReason = "the store is on a network file system; sync with it as a folder instead"
 
-  deinit { close() }
+  deinit {
+    end()
+    options.budget.forget(self)
+  }
 
   // MARK: - Reading
 
@@ -116,6 +120,7 @@ public final class CommitLog: @unchecked Sendable {
 
   /// Takes in what other processes and other replicas wrote.
   public func refresh() throws(StorageError) {
+    defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()
       // Nobody else can have written while this process holds the lock.
@@ -187,6 +192,11 @@ public final class CommitLog: @unchecked Sendable {
 
   /// Flushes and lets go of the lock; every later call throws. Waits for commits and sealing under way.
   public func close() {
+    end()
+    noteFiles()
+  }
+
+  private func end() {
     monitor.withLock {
       guard !isClosed else { return }
       guard directory.fileSystem.processID == processID else {
@@ -203,6 +213,7 @@ public final class CommitLog: @unchecked Sendable {
         holdsLock = false
         lock.release()
       }
+      closeFiles()
       monitor.notifyAll()
     }
   }

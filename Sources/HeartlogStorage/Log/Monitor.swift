@@ -24,6 +24,8 @@ final class Monitor: @unchecked Sendable {
     mutex.deallocate()
   }
 
+  /// Enters where nobody is inside; false where somebody is.
+  func tryEnter() -> Bool { pthread_mutex_trylock(mutex) == 0 }
   func enter() { pthread_mutex_lock(mutex) }
   func leave() { pthread_mutex_unlock(mutex) }
 

@@ -80,6 +80,7 @@ extension CommitLog {
       isSealing = false
       monitor.notifyAll()
     }
+    noteFiles()
   }
 
   /// The segments of the own stream that hold something. The log is quiet.

@@ -3,7 +3,8 @@ import HeartlogFiles
 
 /// A way along the frames of one segment file.
 final class SegmentCursor {
-  let file: any OpenFile
+  /// Nil while the cursor rests.
+  private(set) var file: (any OpenFile)?
   let path: String
   let header: SegmentHeader
   /// Where the next frame starts.
@@ -23,6 +24,33 @@ final class SegmentCursor {
     self.path = path
     self.header = header
     self.offset = offset
+  }
+
+  /// Gives the file back; `wake` opens it again.
+  func rest() {
+    file = nil
+    forget()
+  }
+
+  /// Opens the file again where it was given back.
+  ///
+  /// - Returns: false where its name stands for another file by now, or for none.
+  func wake(in directory: StoreDirectory) throws(StorageError) -> Bool {
+    guard file == nil else { return true }
+    do throws(FileError) {
+      let opened = try directory.fileSystem.open(path, .read)
+      guard try directory.isSegment(header.id, opened, path: path) else { return false }
+      file = opened
+      return true
+    } catch {
+      if error.isNotFound { return false }
+      throw StorageError(error)
+    }
+  }
+
+  private var openFile: any OpenFile {
+    guard let file else { preconditionFailure("a cursor that rests is woken before it is read") }
+    return file
   }
 
   enum Step {
@@ -83,7 +111,8 @@ final class SegmentCursor {
 
   /// Forgets what was read, so that the next look sees the file as it is then.
   func forget() {
-    window.removeAll(keepingCapacity: true)
+    // Its memory too: a store that rests at the end of its log should be small.
+    window = []
     windowOffset = offset
   }
 
@@ -95,7 +124,7 @@ final class SegmentCursor {
     if window.count != wanted { window = [UInt8](repeating: 0, count: wanted) }
     windowOffset = offset
     let read = try onFiles { () throws(FileError) in
-      try file.read(into: &window, at: offset)
+      try openFile.read(into: &window, at: offset)
     }
     if read < wanted { window.removeLast(wanted - read) }
     return read
@@ -114,7 +143,7 @@ final class SegmentCursor {
   }
 
   private func endOfSealed() throws(StorageError) -> Step {
-    let size = try onFiles { () throws(FileError) in try file.size() }
+    let size = try onFiles { () throws(FileError) in try openFile.size() }
     if offset == header.totals.fileBytes, size == header.totals.fileBytes { return .end }
     return .bad(size < header.totals.fileBytes ? "the file is cut short" : "bytes after the end of the file")
   }

@@ -12,6 +12,8 @@ public struct StorageOptions: Sendable {
   public var segmentBytesMax: UInt64 = 1 << 20
   /// Full segments are sealed by a thread of their own as soon as they are full.
   public var sealsInBackground = true
+  /// How many files logs may keep open between their calls, in all that share it.
+  var budget = OpenFileBudget.process
   /// Where ids and secrets come from.
   public var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 

@@ -62,6 +62,10 @@ final class StreamReader {
         if try enterNextSegment() || corruption != nil { continue }
         return .end(lostSegment(page) ?? .whole)
       }
+      guard try cursor.wake(in: directory) else {
+        leaveSegment()
+        continue
+      }
       switch try readFrame(cursor) {
       case .frame(let frame): return .frame(frame, cursor)
       case .known: continue
@@ -127,6 +131,9 @@ final class StreamReader {
     segment = nil
   }
 
+  /// Gives the open file back until the next reading.
+  func rest() { cursor?.rest() }
+
   // MARK: - One frame
 
   private enum Outcome {
@@ -186,8 +193,8 @@ final class StreamReader {
   /// Whether the name of the file that the reader stands in belongs to another file now, which goes on.
   private func isReplaced() throws -> Bool {
     // A sealed file never changes; one that replaces it holds the same commits.
-    guard let cursor, let segment, segment.state != .sealed else { return false }
-    let inode = try onFiles { () throws(FileError) in try cursor.file.inode() }
+    guard let cursor, let file = cursor.file, let segment, segment.state != .sealed else { return false }
+    let inode = try onFiles { () throws(FileError) in try file.inode() }
     let named = try onFiles { () throws(FileError) in try directory.fileSystem.info(cursor.path) }
     return named?.inode != inode
   }

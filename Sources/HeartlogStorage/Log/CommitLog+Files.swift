@@ -1,0 +1,41 @@
+import HeartlogFiles
+
+/// Which files a log holds open between two calls, and how it gives them back.
+extension CommitLog {
+  /// Says how many files are open now, and makes other logs rest where that is too many. Called outside of the monitor.
+  func noteFiles() {
+    options.budget.note(self, files: monitor.withLock { openFiles })
+  }
+
+  private var openFiles: Int {
+    // The lock's file is open while the lock is held.
+    var count = readers.values.count { $0.cursor?.file != nil } + (holdsLock ? 1 : 0)
+    if let writer, readers[identity.replica]?.cursor?.file !== writer.file { count += 1 }
+    return count
+  }
+
+  /// Gives back the files, where nobody uses the log at this moment; the next call that needs them opens them again.
+  ///
+  /// Never waits for the log: whoever asks may be in the middle of a call on another one. What is acknowledged and not flushed is
+  /// flushed first.
+  func rest() {
+    guard monitor.tryEnter() else { return }
+    defer { monitor.leave() }
+    // After a fork the lock is the other process's.
+    guard directory.fileSystem.processID == processID else { return }
+    if isIdle, unsyncedSince != nil { synchronizeLease() }
+    guard isIdle, !holdsLock else { return }
+    closeFiles()
+    options.budget.didRest(self)
+  }
+
+  private var isIdle: Bool { !isBusy && !isAcquiring && !isSealing && quietRequests == 0 && line.isEmpty }
+
+  /// Nobody uses the log; in the monitor.
+  func closeFiles() {
+    writer = nil
+    for reader in readers.values { reader.rest() }
+    // What was open may be another file when it is opened again: all is looked at then.
+    releasedGeneration = nil
+  }
+}

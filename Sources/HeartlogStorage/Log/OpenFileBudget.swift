@@ -1,0 +1,75 @@
+import HeartlogFiles
+
+/// Bounds the files that logs keep open while nobody uses them, however many logs there are: those that were not used for longest rest.
+///
+/// Files that a call needs while it runs come on top: four at most, and those of the segments that sealing reads.
+final class OpenFileBudget: Sendable {
+  /// A quarter of what the process may open, at least 16 and at most 1,024: the rest is the app's.
+  static let process = OpenFileBudget { min(max(16, POSIXFileSystem.openFilesMax / 4), 1_024) }
+
+  private struct Use {
+    weak var log: CommitLog?
+    var files: Int
+    /// When it was used last, as a count of all uses.
+    var turn: UInt64
+  }
+
+  private struct State {
+    var uses: [ObjectIdentifier: Use] = [:]
+    var files = 0
+    var turn: UInt64 = 0
+
+    /// - Returns: whether there are more than before.
+    mutating func set(_ count: Int, for log: CommitLog) -> Bool {
+      let key = ObjectIdentifier(log)
+      let before = uses[key]?.files ?? 0
+      files += count - before
+      uses[key] = count == 0 ? nil : Use(log: log, files: count, turn: turn)
+      return count > before
+    }
+  }
+
+  private let state = Guarded(State())
+  /// Asked each time that files come on top: the limit of a process can be raised.
+  private let filesMax: @Sendable () -> Int
+
+  init(filesMax: @escaping @Sendable () -> Int) { self.filesMax = filesMax }
+
+  /// How many files the logs keep open.
+  var files: Int { state.withLock(\.files) }
+
+  /// Notes that a log was used and keeps so many files open; makes others rest where that is too many in all.
+  func note(_ log: CommitLog, files: Int) {
+    let isMore = state.withLock { state in
+      state.turn += 1
+      return state.set(files, for: log)
+    }
+    guard isMore else { return }
+    let filesMax = filesMax()
+    guard self.files > filesMax else { return }
+    // Some more than has to be, so that not every call has to look for others.
+    let wanted = filesMax - filesMax / 4
+    for other in longestUnused(but: log) {
+      guard self.files > wanted else { return }
+      other.rest()
+    }
+  }
+
+  /// Notes that a log rests. Called in its monitor: what it opens next is noted after this.
+  func didRest(_ log: CommitLog) { state.withLock { _ = $0.set(0, for: log) } }
+
+  /// Notes that a log is going: it cannot be referred to any more.
+  func forget(_ log: CommitLog) {
+    let key = ObjectIdentifier(log)
+    state.withLock { state in
+      if let use = state.uses.removeValue(forKey: key) { state.files -= use.files }
+    }
+  }
+
+  private func longestUnused(but log: CommitLog) -> [CommitLog] {
+    let key = ObjectIdentifier(log)
+    // The last reference to a log must not go in here: it forgets itself.
+    let uses = state.withLock { state in Array(state.uses) }
+    return uses.filter { $0.key != key }.sorted { $0.value.turn < $1.value.turn }.compactMap(\.value.log)
+  }
+}
