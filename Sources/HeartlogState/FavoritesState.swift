@@ -52,7 +52,8 @@ public struct FavoritesState: Sendable {
     }
     for field in event.fields {
       let name = field.name.withBytes { intern(fieldName: $0) }
-      writeField(name, of: item, in: library, value: field.value, at: position)
+      writeField(
+        name, of: item, in: library, value: field.value, isQuiet: field.isQuiet, at: position)
     }
   }
 }
@@ -62,14 +63,21 @@ extension FavoritesState {
   /// Takes note of a commit; nil where it was applied before, and then nothing of it may be written.
   mutating func begin(_ commit: Commit) -> ReplicaSlot? {
     let slot = replicas.intern(commit.replica)
-    return begin(commit.number, of: slot, stamp: commit.stamp, eventCount: commit.records.count) ? slot : nil
+    let isNew = begin(
+      commit.number, of: slot, stamp: commit.stamp, firstSequence: commit.firstSequence,
+      eventCount: commit.records.count, heads: commit.heads)
+    return isNew ? slot : nil
   }
 
   /// Takes note of a commit; false where it was applied before, and then nothing of it may be written.
   mutating func begin(
-    _ number: CommitNumber, of replica: ReplicaSlot, stamp: HybridTimestamp, eventCount count: Int
+    _ number: CommitNumber, of replica: ReplicaSlot, stamp: HybridTimestamp,
+    firstSequence: SequenceNumber, eventCount count: Int, heads: [Head]
   ) -> Bool {
-    guard replicas.note(number, of: replica, stamp: stamp, eventCount: count) else { return false }
+    let isNew = replicas.note(
+      number, of: replica, stamp: stamp, firstSequence: firstSequence, eventCount: count)
+    guard isNew else { return false }
+    if !heads.isEmpty { replicas.note(heads, seenBy: number, of: replica) }
     commitCount += 1
     eventCount += UInt64(count)
     lastStamp = max(lastStamp, stamp)
@@ -106,9 +114,10 @@ extension FavoritesState {
 
   /// Writes a field register, unless a later write is there.
   mutating func writeField(
-    _ name: FieldNameSlot, of item: ItemSlot, in library: LibrarySlot, value: FieldValue,
+    _ name: FieldNameSlot, of item: ItemSlot, in library: LibrarySlot, value: FieldValue, isQuiet: Bool,
     at position: WritePosition
   ) {
-    tables[Int(library.index)].writeField(item, name: name, value: value, at: position, order: replicas)
+    tables[Int(library.index)].writeField(
+      item, name: name, value: value, isQuiet: isQuiet, at: position, order: replicas)
   }
 }

@@ -13,6 +13,8 @@ struct ItemTable: Sendable {
     var fieldCount: Int32 = 0
     /// How many of its fields hold a value other than null.
     var heldCount: Int32 = 0
+    /// Writes of its membership that lost to a concurrent one.
+    var rivals = RivalWrites.none
 
     var isVisible: Bool { isFavorite || heldCount > 0 }
     /// Visible, or a tombstone: what was a favorite once stays in the list of everything.
@@ -26,6 +28,9 @@ struct ItemTable: Sendable {
     let next: Int32
     var position: WritePosition
     var value: FieldValue
+    var isQuiet: Bool
+    /// Writes of the field that lost to a concurrent one.
+    var rivals = RivalWrites.none
   }
 
   private struct FieldKey: Hashable, Sendable {
@@ -42,6 +47,7 @@ struct ItemTable: Sendable {
   private(set) var items: [Item] = []
   private(set) var fields: [FieldRegister] = []
   private var wideFields: [FieldKey: Int32] = [:]
+  private(set) var rivals = RivalWrites()
   private(set) var favoriteCount = 0
   private(set) var listedCount = 0
   var eventCount: UInt64 = 0
@@ -60,7 +66,17 @@ struct ItemTable: Sendable {
   ) {
     let index = Int(item.index)
     let old = items[index]
-    guard order.isLater(position, than: old.membership) else { return }
+    let isWinner = order.isLater(position, than: old.membership)
+    if old.membership.replica != .none, position.replica != old.membership.replica || old.rivals >= 0 {
+      let write = RivalWrites.Write(
+        register: .init(item: item, field: -1), position: position,
+        value: .membership(isFavorite: isFavorite, favoritedDate: favoritedDate))
+      let winner = RivalWrites.Write(
+        register: write.register, position: old.membership,
+        value: .membership(isFavorite: old.isFavorite, favoritedDate: old.favoritedDate))
+      rivals.take(write, beside: winner, in: &items[index].rivals, order: order)
+    }
+    guard isWinner else { return }
     if !old.isListed { listedCount += 1 }
     items[index].membership = position
     items[index].isFavorite = isFavorite
@@ -69,17 +85,29 @@ struct ItemTable: Sendable {
   }
 
   mutating func writeField(
-    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, at position: WritePosition, order: ReplicaTable
+    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, isQuiet: Bool, at position: WritePosition,
+    order: ReplicaTable
   ) {
     let found = fieldIndex(of: item, name: name)
     var held: Int32 = value.isNull ? 0 : 1
     if found >= 0 {
-      guard order.isLater(position, than: fields[found].position) else { return }
-      held -= fields[found].value.isNull ? 0 : 1
+      let old = fields[found]
+      let isWinner = order.isLater(position, than: old.position)
+      if position.replica != old.position.replica || old.rivals >= 0 {
+        let register = RivalWrites.Register(item: item, field: Int32(found))
+        rivals.take(
+          .init(register: register, position: position, value: .field(value, isQuiet: isQuiet)),
+          beside: .init(
+            register: register, position: old.position, value: .field(old.value, isQuiet: old.isQuiet)),
+          in: &fields[found].rivals, order: order)
+      }
+      guard isWinner else { return }
+      held -= old.value.isNull ? 0 : 1
       fields[found].position = position
       fields[found].value = value
+      fields[found].isQuiet = isQuiet
     } else {
-      appendField(item, name: name, value: value, at: position)
+      appendField(item, name: name, value: value, isQuiet: isQuiet, at: position)
     }
     guard held != 0 else { return }
     let index = Int(item.index)
@@ -99,12 +127,13 @@ struct ItemTable: Sendable {
   }
 
   private mutating func appendField(
-    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, at position: WritePosition
+    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, isQuiet: Bool, at position: WritePosition
   ) {
     let index = Int(item.index)
     let new = Int32(fields.count)
     fields.append(
-      FieldRegister(name: name, next: items[index].firstField, position: position, value: value))
+      FieldRegister(
+        name: name, next: items[index].firstField, position: position, value: value, isQuiet: isQuiet))
     items[index].firstField = new
     items[index].fieldCount += 1
     let count = Int(items[index].fieldCount)

@@ -7,8 +7,11 @@ struct ReplicaTable: Sendable {
     let id: ReplicaID
     /// Every commit up to this number is applied.
     var head: UInt64 = 0
-    /// Commits applied beyond a gap.
-    var beyond: Set<UInt64> = []
+    /// Commits applied beyond a gap, with their events: the sequence number of the first, and how many.
+    var beyond: [UInt64: (firstSequence: UInt64, eventCount: Int)] = [:]
+    /// Of the commits up to `head`.
+    var commitNumbers = CommitNumbers()
+    var seen = SeenCommits()
     var eventCount: UInt64 = 0
     var lastStamp = HybridTimestamp(rawValue: 0)
   }
@@ -32,27 +35,43 @@ struct ReplicaTable: Sendable {
 
   func isApplied(_ number: CommitNumber, of slot: ReplicaSlot) -> Bool {
     let progress = replicas[Int(slot.index)]
-    return number.rawValue <= progress.head || progress.beyond.contains(number.rawValue)
+    return number.rawValue <= progress.head || progress.beyond[number.rawValue] != nil
   }
 
   /// Takes note of a commit; false where it was noted before.
   mutating func note(
-    _ number: CommitNumber, of slot: ReplicaSlot, stamp: HybridTimestamp, eventCount: Int
+    _ number: CommitNumber, of slot: ReplicaSlot, stamp: HybridTimestamp, firstSequence: SequenceNumber,
+    eventCount: Int
   ) -> Bool {
     let index = Int(slot.index)
     let number = number.rawValue
     guard number > replicas[index].head else { return false }
     if number == replicas[index].head + 1 {
       replicas[index].head = number
-      if !replicas[index].beyond.isEmpty {
-        while replicas[index].beyond.remove(replicas[index].head + 1) != nil { replicas[index].head += 1 }
+      replicas[index].commitNumbers.append(
+        number, firstSequence: firstSequence.rawValue, eventCount: eventCount)
+      while !replicas[index].beyond.isEmpty,
+        let next = replicas[index].beyond.removeValue(forKey: replicas[index].head + 1)
+      {
+        replicas[index].head += 1
+        replicas[index].commitNumbers.append(
+          replicas[index].head, firstSequence: next.firstSequence, eventCount: next.eventCount)
       }
     } else {
-      guard replicas[index].beyond.insert(number).inserted else { return false }
+      guard replicas[index].beyond[number] == nil else { return false }
+      replicas[index].beyond[number] = (firstSequence.rawValue, eventCount)
     }
     replicas[index].eventCount += UInt64(eventCount)
     replicas[index].lastStamp = max(replicas[index].lastStamp, stamp)
     return true
+  }
+
+  /// Takes note of what a commit had seen of others.
+  mutating func note(_ heads: [Head], seenBy number: CommitNumber, of slot: ReplicaSlot) {
+    for head in heads {
+      let other = intern(head.replica)
+      replicas[Int(slot.index)].seen.note(number.rawValue, saw: head.commit.rawValue, of: other)
+    }
   }
 
   /// Whether the write at `a` comes after the one at `b` in the total order. Any write comes after none.
@@ -62,6 +81,46 @@ struct ReplicaTable: Sendable {
     if a.stamp != b.stamp { return a.stamp > b.stamp }
     if a.replica == b.replica { return a.sequence > b.sequence }
     return replicas[Int(a.replica.index)].id > replicas[Int(b.replica.index)].id
+  }
+
+  /// Whether the write at `a` takes the place of the one at `b`: it is later, and its writer had seen the other.
+  ///
+  /// Both must have been noted. Only a later write can: a stamp that a clock or a writer got wrong never makes the winner of a register
+  /// one that was overwritten.
+  func supersedes(_ a: WritePosition, _ b: WritePosition) -> Bool {
+    guard isLater(a, than: b) else { return false }
+    return a.replica == b.replica || sees(commit(of: b), of: b.replica, by: commit(of: a), of: a.replica)
+  }
+
+  private func commit(of write: WritePosition) -> UInt64 {
+    for (number, events) in replicas[Int(write.replica.index)].beyond
+    where events.firstSequence <= write.sequence
+      && write.sequence - events.firstSequence < UInt64(events.eventCount)
+    {
+      return number
+    }
+    return replicas[Int(write.replica.index)].commitNumbers.commit(of: write.sequence)
+  }
+
+  /// Whether commit `b` of a stream had been seen when commit `a` of another was written: as that stream says itself, or as those say
+  /// that it had seen.
+  private func sees(
+    _ b: UInt64, of streamOfB: ReplicaSlot, by a: UInt64, of streamOfA: ReplicaSlot
+  ) -> Bool {
+    if replicas[Int(streamOfA.index)].seen.seen(of: streamOfB, by: a) >= b { return true }
+    var reached: [ReplicaSlot: UInt64] = [streamOfA: a]
+    var open = [(stream: streamOfA, commit: a)]
+    while let (stream, commit) = open.popLast() {
+      let seen = replicas[Int(stream.index)].seen
+      for other in seen.replicas {
+        let last = seen.seen(of: other, by: commit)
+        guard last > reached[other] ?? 0 else { continue }
+        if other == streamOfB, last >= b { return true }
+        reached[other] = last
+        open.append((other, last))
+      }
+    }
+    return false
   }
 
   /// The place of a write for readers outside this state; nil where there was none.

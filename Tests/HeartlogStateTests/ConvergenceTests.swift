@@ -20,6 +20,7 @@ struct ConvergenceTests {
       }
       #expect(state.all(in: library).count == model.counts(of: library).items, "\(context)")
     }
+    #expect(state.conflicts == model.conflicts, "\(context)")
   }
 
   @Test(

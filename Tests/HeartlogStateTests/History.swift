@@ -23,7 +23,7 @@ struct History {
     for step in 0..<commitCount {
       let index = writers.indices.randomElement(using: &generator) ?? 0
       if generator.isTrue(oneIn: 6), let heard = commits.randomElement(using: &generator) {
-        writers[index].clock.receive(heard.stamp)
+        writers[index].hear(heard)
       }
       // Two steps share a millisecond, so that replicas' stamps tie.
       let wallTime = 1_700_000_000_000 + Milliseconds(step / 2) + skews[index] / 10

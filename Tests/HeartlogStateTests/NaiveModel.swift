@@ -25,9 +25,11 @@ struct NaiveModel {
   private(set) var libraryEvents: [Bytes: UInt64] = [:]
   private(set) var eventCount: UInt64 = 0
   private(set) var commitCount: UInt64 = 0
+  let conflicts: [Conflict]
 
   /// - Parameter commits: in any order, with repetitions.
   init(_ commits: [Commit]) {
+    conflicts = Self.conflicts(in: commits)
     var seen: Set<Head> = []
     let unique = commits.filter { seen.insert(Head(replica: $0.replica, commit: $0.number)).inserted }
     for commit in unique.sorted(by: { $0.position < $1.position }) {

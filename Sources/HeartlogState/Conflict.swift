@@ -1,0 +1,136 @@
+import HeartlogEvents
+
+/// An open conflict: a register to which concurrent writes gave different values. One of them is shown, as always the last in the total
+/// order; a write that has seen them all closes the conflict.
+public struct Conflict: Hashable, Sendable {
+  public enum Register: Hashable, Sendable {
+    case membership
+    case field(String)
+  }
+
+  public enum Value: Hashable, Sendable {
+    /// - Parameter favoritedDate: means nothing where it is no favorite.
+    case membership(isFavorite: Bool, favoritedDate: Milliseconds)
+    case field(FieldValue)
+  }
+
+  /// One side.
+  public struct Write: Hashable, Sendable {
+    /// The event that wrote it, and when.
+    public let position: EventPosition
+    public let value: Value
+
+    public init(position: EventPosition, value: Value) {
+      self.position = position
+      self.value = value
+    }
+
+    public var event: EventID { EventID(replica: position.replica, sequence: position.sequence) }
+  }
+
+  public let library: String
+  public let item: String
+  public let register: Register
+  /// At least two, the last in the total order first: that is the one that is shown.
+  public let writes: [Write]
+
+  public init(library: String, item: String, register: Register, writes: [Write]) {
+    self.library = library
+    self.item = item
+    self.register = register
+    self.writes = writes
+  }
+
+  // Names are equal where their bytes are; equal bytes hash alike.
+  public static func == (a: Conflict, b: Conflict) -> Bool {
+    a.library.utf8.elementsEqual(b.library.utf8) && a.item.utf8.elementsEqual(b.item.utf8) && a.register == b.register
+      && a.writes == b.writes
+  }
+}
+
+extension Conflict.Register {
+  public static func == (a: Conflict.Register, b: Conflict.Register) -> Bool {
+    switch (a, b) {
+    case (.membership, .membership): true
+    case (.field(let a), .field(let b)): a.utf8.elementsEqual(b.utf8)
+    default: false
+    }
+  }
+}
+
+extension FavoritesState {
+  /// The open conflicts: by library, item, and register, the membership first and fields by name, all by bytes.
+  ///
+  /// They follow from the commits that were applied alone, in whatever order these came. Costs a look at each register to which
+  /// concurrent writes came.
+  public var conflicts: [Conflict] {
+    var found: [Conflict] = []
+    for slot in (0..<Int32(tables.count)).sorted(by: { libraryNames.precedes($0, $1) }) {
+      let table = tables[Int(slot)]
+      guard !table.rivals.isEmpty else { continue }
+      let library = libraryNames.string(of: slot)
+      let registers = table.rivals.registers.sorted { a, b in
+        if a.item != b.item { return table.ids.precedes(a.item.index, b.item.index) }
+        if a.field < 0 || b.field < 0 { return a.field < b.field }
+        return fieldNames.precedes(
+          table.fields[Int(a.field)].name.index, table.fields[Int(b.field)].name.index)
+      }
+      found += registers.compactMap { conflict(of: $0, in: table, of: library) }
+    }
+    return found
+  }
+
+  private func conflict(
+    of register: RivalWrites.Register, in table: ItemTable, of library: String
+  ) -> Conflict? {
+    let item = table.items[Int(register.item.index)]
+    let winner: RivalWrites.Write
+    let rivals: [RivalWrites.Write]
+    if register.field < 0 {
+      winner = .init(
+        register: register, position: item.membership,
+        value: .membership(isFavorite: item.isFavorite, favoritedDate: item.favoritedDate))
+      rivals = table.rivals.writes(in: item.rivals)
+    } else {
+      let field = table.fields[Int(register.field)]
+      winner = .init(
+        register: register, position: field.position, value: .field(field.value, isQuiet: field.isQuiet))
+      rivals = table.rivals.writes(in: field.rivals)
+    }
+    // What has come since may tell of a rival that it was seen.
+    let all = [winner] + rivals
+    let open = all.filter { write in !all.contains { replicas.supersedes($0.position, write.position) } }
+      .filter { write in if case .field(_, isQuiet: true) = write.value { false } else { true } }
+      .sorted { replicas.isLater($0.position, than: $1.position) }
+    guard let first = open.first, open.contains(where: { !Self.agree($0.value, first.value) }) else {
+      return nil
+    }
+    return Conflict(
+      library: library, item: table.ids.string(of: register.item.index),
+      register: register.field < 0
+        ? .membership : .field(fieldNames.string(of: table.fields[Int(register.field)].name.index)),
+      writes: open.compactMap { write in
+        guard let position = replicas.eventPosition(of: write.position) else { return nil }
+        return Conflict.Write(position: position, value: .init(write.value))
+      })
+  }
+
+  /// Two devices that both made it a favorite agree, at whatever times they did.
+  private static func agree(_ a: RivalWrites.Value, _ b: RivalWrites.Value) -> Bool {
+    switch (a, b) {
+    case (.membership(let a, _), .membership(let b, _)): a == b
+    case (.field(let a, _), .field(let b, _)): a == b
+    default: false
+    }
+  }
+}
+
+extension Conflict.Value {
+  fileprivate init(_ value: RivalWrites.Value) {
+    switch value {
+    case .membership(let isFavorite, let date):
+      self = .membership(isFavorite: isFavorite, favoritedDate: date)
+    case .field(let value, _): self = .field(value)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import HeartlogEvents
+
+/// What the commits of one stream had seen of the others, as they say it: each new entry with the commit that brought it.
+struct SeenCommits: Sendable {
+  private struct Entry: Sendable {
+    /// The commit of the stream itself.
+    let commit: UInt64
+    /// The commit of the other stream that it had seen.
+    let seen: UInt64
+  }
+
+  /// By the other replica; both numbers of the entries rise.
+  private var entries: [ReplicaSlot: [Entry]] = [:]
+
+  var replicas: some Collection<ReplicaSlot> { entries.keys }
+
+  /// Takes note that `commit` had seen `seen` of `other`.
+  mutating func note(_ commit: UInt64, saw seen: UInt64, of other: ReplicaSlot) {
+    let place = entries[other]?.lastIndex { $0.commit < commit }.map { $0 + 1 } ?? 0
+    entries[other, default: []].insert(Entry(commit: commit, seen: seen), at: place)
+  }
+
+  /// The last commit of `other` that the stream had seen by `commit`, as far as it says so itself; 0 for none.
+  func seen(of other: ReplicaSlot, by commit: UInt64) -> UInt64 {
+    guard let entries = entries[other], let last = entries.last else { return 0 }
+    if last.commit <= commit { return last.seen }
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].commit <= commit { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 ? 0 : entries[low - 1].seen
+  }
+}
