@@ -10,6 +10,8 @@ final class Projection: CommitSink {
     var pending = PendingState()
     /// Commits that are in `pending` and not yet in `state`.
     var stagedCount = 0
+    /// What takes the place of `state` once all has come again.
+    var restarted: FavoritesState?
 
     /// What stands in line, and over it what was drafted now, which is later.
     func overlay(_ draft: PendingState) -> PendingState {
@@ -24,8 +26,33 @@ final class Projection: CommitSink {
   let hub = ChangeHub()
 
   func receive(_ commit: Commit) {
-    let isNew = content.withLock { $0.state.apply(commit) }
+    let isNew = content.withLock { content in
+      if content.restarted?.apply(commit) != nil { return false }
+      return content.state.apply(commit)
+    }
     if isNew { tell(commit) }
+  }
+
+  func receive(run commits: [Commit]) -> Int {
+    guard !content.withLock({ $0.restarted != nil }) else {
+      for commit in commits { receive(commit) }
+      return 0
+    }
+    var new: [Commit] = []
+    let changedItems = content.withLock { content in
+      content.state.countingChanges { state in new = commits.filter { state.apply($0) } }
+    }
+    for commit in new { tell(commit) }
+    return changedItems
+  }
+
+  func beginRestart() { content.withLock { $0.restarted = FavoritesState() } }
+
+  func endRestart() {
+    content.withLock { content in
+      if let restarted = content.restarted { content.state = restarted }
+      content.restarted = nil
+    }
   }
 
   func stage(_ commit: Commit) {

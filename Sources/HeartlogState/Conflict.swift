@@ -43,7 +43,8 @@ public struct Conflict: Hashable, Sendable {
 
   // Names are equal where their bytes are; equal bytes hash alike.
   public static func == (a: Conflict, b: Conflict) -> Bool {
-    a.library.utf8.elementsEqual(b.library.utf8) && a.item.utf8.elementsEqual(b.item.utf8) && a.register == b.register
+    a.library.utf8.elementsEqual(b.library.utf8) && a.item.utf8.elementsEqual(b.item.utf8)
+      && a.register == b.register
       && a.writes == b.writes
   }
 }

@@ -20,8 +20,24 @@ public struct FavoritesState: Sendable {
   /// The highest stamp seen; 0 before the first commit.
   public private(set) var lastStamp = HybridTimestamp(rawValue: 0)
 
+  private var countsChanges = false
+
   /// The state before the first commit: nothing is a favorite.
   public init() {}
+
+  /// Counts the items of which `body` changes what any register holds.
+  public mutating func countingChanges(_ body: (inout FavoritesState) -> Void) -> Int {
+    countsChanges = true
+    for index in tables.indices { tables[index].changedItems = [] }
+    body(&self)
+    countsChanges = false
+    var count = 0
+    for index in tables.indices {
+      count += tables[index].changedItems?.count ?? 0
+      tables[index].changedItems = nil
+    }
+    return count
+  }
 
   /// Applies a commit, which may come at any time: before those that precede it in its stream, and again.
   ///
@@ -86,7 +102,10 @@ extension FavoritesState {
 
   mutating func intern(library name: UnsafeRawBufferPointer) -> LibrarySlot {
     let number = libraryNames.intern(name)
-    if Int(number) == tables.count { tables.append(ItemTable()) }
+    if Int(number) == tables.count {
+      tables.append(ItemTable())
+      if countsChanges { tables[Int(number)].changedItems = [] }
+    }
     return LibrarySlot(index: number)
   }
 

@@ -48,6 +48,8 @@ struct ItemTable: Sendable {
   private(set) var fields: [FieldRegister] = []
   private var wideFields: [FieldKey: Int32] = [:]
   private(set) var rivals = RivalWrites()
+  /// The items of which a register changed since they are counted; nil where they are not.
+  var changedItems: Set<ItemSlot>?
   private(set) var favoriteCount = 0
   private(set) var listedCount = 0
   var eventCount: UInt64 = 0
@@ -77,6 +79,7 @@ struct ItemTable: Sendable {
       rivals.take(write, beside: winner, in: &items[index].rivals, order: order)
     }
     guard isWinner else { return }
+    changedItems?.insert(item)
     if !old.isListed { listedCount += 1 }
     items[index].membership = position
     items[index].isFavorite = isFavorite
@@ -102,11 +105,13 @@ struct ItemTable: Sendable {
           in: &fields[found].rivals, order: order)
       }
       guard isWinner else { return }
+      changedItems?.insert(item)
       held -= old.value.isNull ? 0 : 1
       fields[found].position = position
       fields[found].value = value
       fields[found].isQuiet = isQuiet
     } else {
+      changedItems?.insert(item)
       appendField(item, name: name, value: value, isQuiet: isQuiet, at: position)
     }
     guard held != 0 else { return }

@@ -64,5 +64,21 @@ struct WorkedExampleTests {
     #expect(header.withUnsafeBytes { FrameHeader.decode($0, at: 4_104, of: Self.segment) } == nil)
   }
 
+  @Test("the end of a forked stream, and a branch of it")
+  func fork() throws {
+    let page = try FormatPage()
+    let end = StreamEnd(commit: 3)
+    let encoded = String(decoding: end.encoded(), as: UTF8.self)
+    let text = String(decoding: try page.text("ended"), as: UTF8.self)
+    #expect(encoded == text)
+    let leaves = try page.bytes("leaf-hashes")
+    let branch = StreamBranch(
+      of: Self.replica, firstCommit: CommitNumber(rawValue: 3), firstSequence: SequenceNumber(rawValue: 3),
+      leaf: Digest(Array(leaves[64...])))
+    let bytes = try page.bytes("branch")
+    #expect(branch.replica.bytes == Array(bytes[..<16]))
+    #expect(branch.secret.kind == .whole(Digest(Array(bytes[16...]))))
+  }
+
   private func hex(_ bytes: some Sequence<UInt8>) -> String { Hexadecimal.text(Array(bytes)) }
 }

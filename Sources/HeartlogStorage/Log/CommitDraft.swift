@@ -25,10 +25,17 @@ public struct CommitDraft: Sendable {
 public protocol CommitSink: AnyObject, Sendable {
   /// A commit from the log: at opening, from another process, from another replica.
   func receive(_ commit: Commit)
+  /// A run of another replica's commits that has just been shipped here.
+  ///
+  /// - Returns: how many items it changed.
+  func receive(run: [Commit]) -> Int
   /// An own commit that is in line to be written: the next drafts build on it, readers do not see it yet.
   func stage(_ commit: Commit)
   /// Staged commits that are acknowledged now, in order.
   func publish(_ commits: ArraySlice<Commit>)
   /// The staged commits that are not published failed: they never happened.
   func discard()
+  /// Some of what was received is part of the log no more: all of it comes again, between this call and `endRestart`.
+  func beginRestart()
+  func endRestart()
 }

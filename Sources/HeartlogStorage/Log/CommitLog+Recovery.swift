@@ -50,9 +50,9 @@ extension CommitLog {
     }
   }
 
-  /// Cuts what is bad from the tail, and keeps it aside.
-  private func cutTail(_ finding: Finding, of own: StreamReader) throws(StorageError) {
-    writer = nil
+  /// Cuts what is bad from the tail of a stream, and keeps it aside.
+  func cutTail(_ finding: Finding, of own: StreamReader) throws(StorageError) {
+    if own.replica == identity.replica { writer = nil }
     guard let cursor = own.cursor, let segment = own.segment, let offset = finding.error.offset,
       finding.error.file == cursor.path
     else { return }
@@ -63,7 +63,8 @@ extension CommitLog {
       let file = try directory.fileSystem.open(cursor.path, isSuspect ? .read : .readWrite)
       let size = try file.size()
       guard size > offset else { return }
-      try keepAside(try file.bytes(Int(size - offset), at: offset), as: segment.cutName(offset))
+      try keepAside(
+        try file.bytes(Int(size - offset), at: offset), as: segment.cutName(offset), in: own.replica)
       guard !isSuspect else { return }
       try file.truncate(to: offset)
       try file.synchronize()
@@ -71,8 +72,8 @@ extension CommitLog {
     cursor.forget()
   }
 
-  private func keepAside(_ bytes: [UInt8], as name: String) throws(FileError) {
-    let folder = directory.streamPath(identity.replica)
+  private func keepAside(_ bytes: [UInt8], as name: String, in replica: ReplicaID) throws(FileError) {
+    let folder = directory.streamPath(replica)
     var path = "\(folder)/\(name)"
     var copies = 1
     while try directory.fileSystem.info(path) != nil {
@@ -149,7 +150,7 @@ extension CommitLog {
 
   /// Makes a new open segment that starts with `commit`.
   func createSegment(before commit: Commit) throws(StorageError) -> SegmentWriter {
-    if commit.number.rawValue == 1 { try makeStreamFolder() }
+    if commit.number.rawValue == 1 { try makeStreamFolder(of: identity.replica) }
     var generator = options.generator
     let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     let frontier = try newestFrontier()
@@ -163,8 +164,8 @@ extension CommitLog {
   }
 
   /// What is there already may have been left by a process that died before it was durable.
-  private func makeStreamFolder() throws(StorageError) {
-    let folder = directory.streamPath(identity.replica)
+  func makeStreamFolder(of replica: ReplicaID) throws(StorageError) {
+    let folder = directory.streamPath(replica)
     try onFiles { () throws(FileError) in
       if try directory.fileSystem.info(folder) == nil { try directory.fileSystem.createDirectory(folder) }
       try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
@@ -202,7 +203,15 @@ extension CommitLog {
 
   /// Copies the whole frames of a suspect to a new file: what the system caches of it may never reach the disk.
   private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
-    let folder = directory.streamPath(identity.replica)
+    let taken = try copyOfSuspect(cursor)
+    writer = taken
+    own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: taken.offset)
+    announce(taken, isStructural: true)
+  }
+
+  /// A new file with the whole frames of a suspect, in its place.
+  func copyOfSuspect(_ cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
+    let folder = directory.streamPath(cursor.header.replica)
     let offset = cursor.offset
     let bytes = try onFiles { () throws(FileError) in
       try directory.fileSystem.open(cursor.path, .read).bytes(Int(offset), at: 0)
@@ -220,11 +229,8 @@ extension CommitLog {
       try directory.fileSystem.synchronizeDirectory(folder)
       return try directory.fileSystem.open(path, .readWrite)
     }
-    let taken = SegmentWriter(
+    return SegmentWriter(
       file: file, path: path, header: cursor.header, offset: offset, durableOffset: offset, fileBytes: offset)
-    writer = taken
-    own.didWrite(to: file, path: path, header: cursor.header, offset: offset)
-    announce(taken, isStructural: true)
   }
 
   /// Removes unfinished files, and segments whose commits all stand in the one before.
@@ -252,7 +258,7 @@ extension CommitLog {
   // MARK: - Identity
 
   /// The folder was copied or restored, or lost acknowledged commits: its numbers may be used elsewhere.
-  private func becomeNewReplica(at place: StoreIdentity.Place) throws(StorageError) {
+  func becomeNewReplica(at place: StoreIdentity.Place) throws(StorageError) {
     var generator = options.generator
     var changed = identity
     changed.replica = .random(using: &generator)

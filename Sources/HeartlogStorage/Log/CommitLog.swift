@@ -57,6 +57,11 @@ public final class CommitLog: @unchecked Sendable {
   var failure: StorageError?
   private(set) var isClosed = false
 
+  /// Where received streams go on, as far as this process wrote them.
+  var receivedTails: [ReplicaID: SegmentWriter] = [:]
+  /// What is known of the streams for shipping. Its monitor is entered last.
+  let ledgers = Ledgers()
+
   /// Somebody seals, in the background or not.
   var isSealing = false
   var backgroundSealingFailure: StorageError?
@@ -138,9 +143,12 @@ public final class CommitLog: @unchecked Sendable {
   }
 
   /// Reads on in every stream.
-  func takeIn(_ progress: LogProgress?) throws(StorageError) {
+  ///
+  /// - Parameter anew: reads all that there is once more, into a sink that was told so.
+  func takeIn(_ progress: LogProgress?, anew: Bool = false) throws(StorageError) {
     let page = lock.page()
-    if seenPage?.structure != page.structure || page.structure == 0 {
+    if anew || seenPage?.structure != page.structure || page.structure == 0 {
+      for reader in readers.values where try reader.wasEndedMeanwhile() { return try restart() }
       identity = try StoreIdentity.read(directory)
       for replica in try directory.replicas() where readers[replica] == nil {
         readers[replica] = StreamReader(directory, replica: replica)

@@ -6,11 +6,7 @@ struct BlockBuilder {
   private(set) var bytes: [UInt8]
   private(set) var totals = SegmentHeader.Totals()
 
-  private var commits: [Commit] = []
-  private var secrets: [SegmentSecret] = []
-  private var headsAtStart: [Head] = []
-  private var events = 0
-  private var rowBytes = 0
+  private var draft = BlockDraft()
 
   init(id: SegmentID) {
     self.id = id
@@ -22,19 +18,9 @@ struct BlockBuilder {
   ///
   /// - Parameter chain: the stream in front of `commit`.
   mutating func add(_ commit: Commit, secrets: [SegmentSecret], after chain: Chain) throws(MalformedError) {
-    var row: [UInt8] = []
-    try RowEncoding.append(commit, to: &row)
-    if !commits.isEmpty,
-      events + commit.records.count > Limits.blockEventsMax || rowBytes + row.count > Limits.blockRowBytesMax
-    {
-      try endBlock()
-    }
-    if commits.isEmpty { headsAtStart = chain.seenHeads }
-    commits.append(commit)
-    events += commit.records.count
-    rowBytes += row.count
-    if let last = self.secrets.last, secrets.last == last { return }
-    self.secrets += secrets
+    if try draft.add(commit, secrets: secrets, after: chain) { return }
+    try endBlock()
+    _ = try draft.add(commit, secrets: secrets, after: chain)
   }
 
   /// Takes a record at its place among the commits.
@@ -47,20 +33,14 @@ struct BlockBuilder {
   }
 
   mutating func endBlock() throws(MalformedError) {
-    guard let first = commits.first, let last = commits.last else { return }
-    let block = Block(
-      replica: first.replica, firstCommit: first.number, headsAtStart: headsAtStart,
-      secrets: Salts(secrets).secrets(serving: first.number...last.number), commits: commits)
+    let events = draft.events
+    guard let block = draft.takeBlock() else { return }
     let body = Frame.Body(stored: try BlockEncoding.encode(block))
     Frame.append(
-      kind: FrameHeader.Kind.block, body: body, firstCommit: first.number, commitCount: UInt32(commits.count),
-      durableOffset: 0, at: UInt64(bytes.count), of: id, to: &bytes)
-    totals.commits += UInt64(commits.count)
+      kind: FrameHeader.Kind.block, body: body, firstCommit: block.firstCommit,
+      commitCount: UInt32(block.commits.count), durableOffset: 0, at: UInt64(bytes.count), of: id, to: &bytes)
+    totals.commits += UInt64(block.commits.count)
     totals.events += UInt64(events)
-    commits.removeAll(keepingCapacity: true)
-    secrets.removeAll()
-    events = 0
-    rowBytes = 0
   }
 
   /// The whole file.

@@ -14,7 +14,7 @@ public struct SealReport: Sendable {
 
 /// Sealing: whole segments become one file of large blocks. Commits, numbers, boundaries and hashes stay.
 extension CommitLog {
-  /// Seals the whole own stream, its tail included, and joins small neighbours.
+  /// Seals all streams, their tails included, and joins small neighbours.
   ///
   /// The lock is held only while names change, and while the tail is sealed.
   public func seal(progress: LogProgress? = nil) throws(StorageError) -> SealReport {
@@ -30,15 +30,16 @@ extension CommitLog {
       }
       defer { endSealing() }
       var report = SealReport()
-      let runs = SealingPlan.all(try withQuietLog { try sealableSegments() }, joining: joining)
+      let streams = try withQuietLog { try sealableStreams() }
+      let runs = streams.flatMap { SealingPlan.all($0, joining: joining) }
       let total = runs.joined().reduce(0) { $0 + $1.bytes }
       for run in runs where !run.contains(where: \.isTail) {
         try seal(run, &report)
         progress?(report.bytesBefore, total)
       }
       try withQuietLog {
-        for run in SealingPlan.all(try sealableSegments(), joining: joining) {
-          try sealUnderLock(run, &report)
+        for stream in try sealableStreams() {
+          for run in SealingPlan.all(stream, joining: joining) { try sealUnderLock(run, &report) }
         }
       }
       progress?(total, total)
@@ -62,7 +63,7 @@ extension CommitLog {
     defer { endSealing() }
     var outcome: StorageError?
     do {
-      while let run = SealingPlan.next(try withQuietLog { try sealableSegments() }) {
+      while let run = try withQuietLog({ try sealableStreams() }).lazy.compactMap(SealingPlan.next).first {
         var report = SealReport()
         try seal(run, &report)
         // Another process is at it.
@@ -83,13 +84,21 @@ extension CommitLog {
     noteFiles()
   }
 
-  /// The segments of the own stream that hold something. The log is quiet.
-  private func sealableSegments() throws -> [SealableSegment] {
+  /// The segments that hold something, stream by stream, the own one first. The log is quiet.
+  private func sealableStreams() throws -> [[SealableSegment]] {
     let own = ownReader
+    let others = readers.values.filter { reader in
+      // Of what ended or is damaged nothing is written anew.
+      reader.replica != own.replica && !reader.isEnded && ends[reader.replica] == nil
+    }
+    return try ([own] + others.sorted { $0.replica < $1.replica }).map(sealableSegments)
+  }
+
+  private func sealableSegments(of reader: StreamReader) throws -> [SealableSegment] {
     var segments: [SealableSegment] = []
-    var next = own.chain.nextSequence
-    for segment in try directory.servingSegments(of: own.replica).serving.reversed() {
-      let path = directory.path(of: segment, in: own.replica)
+    var next = reader.chain.nextSequence
+    for segment in try directory.servingSegments(of: reader.replica).serving.reversed() {
+      let path = directory.path(of: segment, in: reader.replica)
       let file = try directory.fileSystem.open(path, .read)
       let header = try directory.header(of: file, path: path).header
       let events = next.rawValue &- header.firstSequence.rawValue
@@ -97,7 +106,7 @@ extension CommitLog {
         segments.append(
           SealableSegment(
             file: segment, header: header, inode: try file.inode(), bytes: try file.size(), events: events,
-            isTail: segment == own.segment && segment.state != .sealed))
+            isTail: segment == reader.segment && segment.state != .sealed))
       }
       next = header.firstSequence
     }
@@ -106,27 +115,37 @@ extension CommitLog {
 
   /// Seals a run that is not written to any more.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
-    let name = ownIdentity.name
+    let name = monitor.withLock { replicaName(of: run) }
     guard let sealed = try SealedFile(of: run, in: directory, replicaName: name, options: options) else {
       return
     }
     try withQuietLog { try replace(run, by: sealed, &report) }
   }
 
-  /// Seals a run that the tail may be part of. The log is quiet.
+  /// Seals a run that a tail may be part of. The log is quiet.
   private func sealUnderLock(_ run: [SealableSegment], _ report: inout SealReport) throws {
     guard
-      let sealed = try SealedFile(of: run, in: directory, replicaName: identity.name, options: options)
+      let sealed = try SealedFile(
+        of: run, in: directory, replicaName: replicaName(of: run), options: options)
     else { return }
-    guard run.contains(where: \.isTail) else { return try replace(run, by: sealed, &report) }
+    guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to it, whatever becomes of the rest.
+    let replica = tail.header.replica
+    readers[replica]?.leaveSegment()
+    receivedTails[replica] = nil
+    guard replica == identity.replica else { return try replace(run, by: sealed, &report) }
     writer = nil
-    ownReader.leaveSegment()
     settledStructure = nil
     try replace(run, by: sealed, &report)
     lock.update { page in
       page = StoreLock.Page(generation: page.generation, structure: page.structure)
     }
+  }
+
+  /// What the replica of a run is called now; of another one, what it was called last.
+  private func replicaName(of run: [SealableSegment]) -> String {
+    guard let last = run.last, last.header.replica != identity.replica else { return identity.name }
+    return last.header.replicaName
   }
 
   /// Puts a sealed file in the place of its run. The log is quiet.

@@ -31,8 +31,11 @@ final class SegmentWriter {
   }
 
   /// Makes a segment: whole and durable before it has its name.
+  ///
+  /// - Parameter aheadBytes: up to where zeros are written; nothing behind the header where it is 0.
   static func create(
-    _ header: SegmentHeader, in directory: StoreDirectory, suffix: UInt64
+    _ header: SegmentHeader, in directory: StoreDirectory, suffix: UInt64,
+    aheadBytes: UInt64 = SegmentWriter.aheadBytes
   ) throws(StorageError) -> SegmentWriter {
     let stream = directory.streamPath(header.replica)
     let path = directory.path(
@@ -42,15 +45,15 @@ final class SegmentWriter {
     return try onFiles { () throws(FileError) in
       do throws(FileError) {
         let file = try fileSystem.open(temporary, .createNew)
-        let bytes = header.encoded() + [UInt8](repeating: 0, count: Int(aheadBytes) - SegmentHeader.byteCount)
+        let offset = UInt64(SegmentHeader.byteCount)
+        let fileBytes = max(aheadBytes, offset)
+        let bytes = header.encoded() + [UInt8](repeating: 0, count: Int(fileBytes - offset))
         try file.write(bytes, at: 0)
         try file.synchronizeData()
         try fileSystem.rename(temporary, to: path)
         try fileSystem.synchronizeDirectory(stream)
-        let offset = UInt64(SegmentHeader.byteCount)
         return SegmentWriter(
-          file: file, path: path, header: header, offset: offset, durableOffset: offset, fileBytes: aheadBytes
-        )
+          file: file, path: path, header: header, offset: offset, durableOffset: offset, fileBytes: fileBytes)
       } catch {
         try? fileSystem.remove(temporary)
         throw error
@@ -75,11 +78,26 @@ final class SegmentWriter {
         kind: FrameHeader.Kind.commit, body: entry.body, firstCommit: entry.commit.number, commitCount: 1,
         durableOffset: UInt32(durableOffset), at: offset + UInt64(buffer.count), of: header.id, to: &buffer)
     }
+    try writeBuffer(isWrittenAhead: true)
+  }
+
+  /// Writes a run of another replica's commits as one frame, and nothing ahead of it.
+  ///
+  /// - Throws: as the other one.
+  func append(block body: Frame.Body, firstCommit: CommitNumber, commitCount: UInt32) throws(StorageError) {
+    buffer.removeAll(keepingCapacity: true)
+    Frame.append(
+      kind: FrameHeader.Kind.block, body: body, firstCommit: firstCommit, commitCount: commitCount,
+      durableOffset: UInt32(durableOffset), at: offset, of: header.id, to: &buffer)
+    try writeBuffer(isWrittenAhead: false)
+  }
+
+  private func writeBuffer(isWrittenAhead: Bool) throws(StorageError) {
     let end = offset + UInt64(buffer.count)
     guard end <= UInt64(UInt32.max) else {
       throw StorageError(.malformed, "a segment cannot grow beyond 4 GiB", file: path)
     }
-    if end > fileBytes {
+    if isWrittenAhead, end > fileBytes {
       let target = (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes
       buffer.append(contentsOf: [UInt8](repeating: 0, count: Int(target - end)))
     }

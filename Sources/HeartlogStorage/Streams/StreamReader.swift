@@ -22,6 +22,10 @@ final class StreamReader {
     let lastCommit: CommitNumber?
   }
 
+  /// Where the stream was ended because two histories of it were found; looked up once.
+  private var end: StreamEnd?
+  private var knowsEnd = false
+
   /// - Parameter chain: where to start; at the stream's start where nil.
   init(_ directory: StoreDirectory, replica: ReplicaID, from chain: Chain? = nil) {
     self.directory = directory
@@ -55,9 +59,23 @@ final class StreamReader {
     return found
   }
 
+  /// Whether the stream was ended, and is read no further than that.
+  var isEnded: Bool { end != nil }
+
+  /// Whether it was ended in front of where the reader stands, after it had looked.
+  func wasEndedMeanwhile() throws(StorageError) -> Bool {
+    guard knowsEnd, let now = try StreamEnd.read(of: replica, in: directory), now != end else { return false }
+    return true
+  }
+
   private func step(_ page: StoreLock.Page) throws -> Next {
+    if !knowsEnd {
+      end = try StreamEnd.read(of: replica, in: directory)
+      knowsEnd = true
+    }
     while true {
       if let corruption { return .end(.corrupt(corruption)) }
+      if let end, chain.next.rawValue > end.commit { return .end(.whole) }
       guard let cursor else {
         if try enterNextSegment() || corruption != nil { continue }
         return .end(lostSegment(page) ?? .whole)
@@ -182,10 +200,12 @@ final class StreamReader {
   }
 
   private func skipKnown(_ frame: StoredFrame) -> StoredFrame {
-    guard case .commits(let commits, let secrets) = frame, let first = commits.first,
-      first.number < chain.next
+    guard case .commits(let commits, let secrets) = frame, let first = commits.first, let last = commits.last
     else { return frame }
-    return .commits(commits.filter { $0.number >= chain.next }, secrets: secrets)
+    let end = end?.commit ?? .max
+    guard first.number < chain.next || last.number.rawValue > end else { return frame }
+    return .commits(
+      commits.filter { $0.number >= chain.next && $0.number.rawValue <= end }, secrets: secrets)
   }
 
   // MARK: - Segments

@@ -32,6 +32,12 @@ final class RecordingSink: CommitSink {
     }
   }
 
+  /// Knows no items: says 0.
+  func receive(run: [Commit]) -> Int {
+    for commit in run { receive(commit) }
+    return 0
+  }
+
   func stage(_ commit: Commit) { record.withLock { $0.staged.append(commit) } }
 
   func publish(_ commits: ArraySlice<Commit>) {
@@ -50,4 +56,14 @@ final class RecordingSink: CommitSink {
       $0.discards += 1
     }
   }
+
+  func beginRestart() {
+    record.withLock {
+      $0.received.removeAll()
+      $0.published.removeAll()
+      $0.applied.removeAll()
+    }
+  }
+
+  func endRestart() {}
 }

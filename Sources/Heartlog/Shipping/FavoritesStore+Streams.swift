@@ -1,0 +1,59 @@
+import HeartlogStorage
+
+/// How far a stream goes that can be shipped.
+public typealias StreamHead = HeartlogStorage.StreamHead
+/// A run of commits on its way from store to store.
+public typealias StreamRun = HeartlogStorage.StreamRun
+/// What became of a run that was received.
+public typealias ReceivedRun = HeartlogStorage.ReceivedRun
+
+/// A store as carriers of commits see it: streams, runs of them, and the roots that prove them.
+///
+/// `HeartlogShipping` syncs stores over these; a carrier of an app's own can, too. Every call may come from any thread.
+extension FavoritesStore {
+  /// The streams and how far they go, durable commits alone, sorted by replica.
+  ///
+  /// - Complexity: hashes what has come since the last call; the first time since the last sealed segment.
+  public func streamHeads() throws(HeartlogError) -> [StreamHead] {
+    try refuseInsideWrite("streamHeads")
+    return try heartlogErrors { try log.streamHeads() }
+  }
+
+  /// The root of a stream's tree over its commits up to `commit`; nil where the stream is shorter.
+  public func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
+    try heartlogErrors { try log.streamRoot(of: replica, at: commit) }
+  }
+
+  /// The next run of a stream, as many commits as one block holds.
+  ///
+  /// - Parameters:
+  ///   - after: the commit that comes before it; 0 for the stream's start.
+  ///   - last: the run goes up to this commit at most.
+  /// - Returns: nil where there is nothing behind `after`.
+  public func streamRun(
+    of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
+  ) throws(HeartlogError) -> StreamRun? {
+    try heartlogErrors { try log.streamRun(of: replica, after: after, upTo: last) }
+  }
+
+  /// Takes a run of another replica's commits: what of it is new, durable and as a whole, or nothing.
+  ///
+  /// Numbers, sequences, stamps, limits, and the root after the run are checked before anything is written. Who observes the store hears
+  /// of it as of own writes.
+  ///
+  /// - Throws: `invalid` for bytes that are no run.
+  public func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
+    try refuseInsideWrite("receive")
+    return try heartlogErrors { try log.receive(run) }
+  }
+
+  /// Ends a stream of which two histories were found behind the last commit that both have. What this store holds beyond goes on as a
+  /// stream of its own, under a name that every store derives alike. Where the stream is the store's own, the store writes as another
+  /// replica from then on.
+  ///
+  /// - Parameter commit: 0 where not even the first is the same.
+  public func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError) {
+    try refuseInsideWrite("endStream")
+    try heartlogErrors { _ = try log.endStream(replica, after: commit.rawValue) }
+  }
+}

@@ -1,0 +1,144 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// What other stores may have of this one: durable commits, with the roots of their streams.
+extension CommitLog {
+  /// The ledgers of the streams, and who may touch them: the thread that is in `monitor`.
+  final class Ledgers: @unchecked Sendable {
+    let monitor = Monitor()
+    /// By replica: the ledger that goes along with the stream's head.
+    var atHead: [ReplicaID: StreamLedger] = [:]
+    /// By replica: the ledger that stands where the last run ended that was shipped.
+    var shipped: [ReplicaID: StreamLedger] = [:]
+
+    func forget(_ replica: ReplicaID) {
+      atHead[replica] = nil
+      shipped[replica] = nil
+    }
+  }
+
+  /// The streams and how far they go, durable commits alone, sorted by replica.
+  ///
+  /// Costs the hashing of what has come since the last call, the first time since the last sealed segment.
+  public func streamHeads() throws(StorageError) -> [StreamHead] {
+    try storageErrors {
+      let known = try settledHeads()
+      return try ledgers.monitor.withLock {
+        try known.compactMap { head -> StreamHead? in
+          guard let commit = head.commit else {
+            return head.isEnded
+              ? StreamHead(
+                replica: head.replica, name: "", commit: CommitNumber(rawValue: 0), root: MerkleTree().root,
+                isEnded: true) : nil
+          }
+          let ledger = try ledger(of: head.replica, at: commit.rawValue)
+          ledger.mark()
+          return StreamHead(
+            replica: head.replica, name: head.name ?? ledger.name, commit: commit, root: ledger.tree.root,
+            isEnded: head.isEnded)
+        }
+      }
+    }
+  }
+
+  /// The root of a stream after a commit; nil where the stream is shorter.
+  public func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
+    try storageErrors {
+      guard let head = head(of: replica), commit <= head else { return nil }
+      return try ledgers.monitor.withLock {
+        if let marked = ledgers.atHead[replica]?.markedTree(at: commit.rawValue) { return marked.root }
+        let ledger = try StreamLedger(directory, replica: replica, before: commit)
+        try ledger.advance(to: commit.rawValue)
+        return ledger.tree.root
+      }
+    }
+  }
+
+  /// The next run of a stream behind `commit` (0: from the start), up to `last` at most; nil where there is none.
+  ///
+  /// A run is one block: as many commits as one may hold.
+  public func streamRun(
+    of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
+  ) throws(StorageError) -> StreamRun? {
+    try storageErrors {
+      let last = min(last, head(of: replica) ?? last)
+      guard last.rawValue > commit, commit < Limits.numberMax else { return nil }
+      let own = ownIdentity
+      return try ledgers.monitor.withLock {
+        let ledger: StreamLedger
+        if let shipped = ledgers.shipped[replica], shipped.position == commit {
+          ledger = shipped
+        } else {
+          ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
+          try ledger.advance(to: commit)
+        }
+        // Should reading fail half-way, the next run starts anew.
+        ledgers.shipped[replica] = nil
+        var draft = BlockDraft()
+        while ledger.position < last.rawValue, let (next, secrets) = try ledger.peek(),
+          try draft.add(next, secrets: secrets, after: ledger.chain)
+        {
+          try ledger.pass()
+        }
+        guard let block = draft.takeBlock() else { return nil }
+        ledgers.shipped[replica] = ledger
+        return StreamRun(
+          replica: replica, name: replica == own.replica ? own.name : ledger.name,
+          firstCommit: block.firstCommit, commitCount: block.commits.count,
+          body: try BlockEncoding.encode(block), root: ledger.tree.root)
+      }
+    }
+  }
+
+  /// The ledger of a stream, at its head or wherever it was asked to be last.
+  func ledger(of replica: ReplicaID, at commit: UInt64) throws -> StreamLedger {
+    if let ledger = ledgers.atHead[replica], ledger.position <= commit {
+      try ledger.advance(to: commit)
+      return ledger
+    }
+    let ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
+    try ledger.advance(to: commit)
+    ledgers.atHead[replica] = ledger
+    return ledger
+  }
+
+  private func head(of replica: ReplicaID) -> CommitNumber? {
+    monitor.withLock { readers[replica]?.chain.head }
+  }
+
+  private struct KnownHead {
+    let replica: ReplicaID
+    /// What the store itself is called; nil for others.
+    let name: String?
+    var commit: CommitNumber?
+    let isEnded: Bool
+  }
+
+  /// How far each stream goes with everything taken in and durable; of a store that cannot be written, as far as its lock's page calls
+  /// its own commits durable.
+  private func settledHeads() throws -> [KnownHead] {
+    func heads() -> [KnownHead] {
+      readers.values.sorted { $0.replica < $1.replica }.map { reader in
+        KnownHead(
+          replica: reader.replica, name: reader.replica == identity.replica ? identity.name : nil,
+          commit: reader.chain.head, isEnded: reader.isEnded)
+      }
+    }
+    do {
+      return try withQuietLog { heads() }
+    } catch let error as StorageError where error.code == .readOnly || error.code == .corrupt {
+      try refresh()
+    }
+    var known = monitor.withLock { heads() }
+    let page = lock.page()
+    guard let own = known.firstIndex(where: { $0.replica == page.replica }), let head = known[own].commit
+    else { return known }
+    let ledger = try StreamLedger(
+      directory, replica: page.replica, before: CommitNumber(rawValue: max(1, page.firstCommit)))
+    while ledger.position < head.rawValue, !ledger.isAtEnd(durable: (page.segment, page.durableBytes)) {
+      try ledger.pass()
+    }
+    known[own].commit = ledger.position == 0 ? nil : CommitNumber(rawValue: ledger.position)
+    return known
+  }
+}

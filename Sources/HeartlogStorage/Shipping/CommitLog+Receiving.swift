@@ -1,0 +1,132 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Commits of other replicas, as they come from other stores.
+extension CommitLog {
+  /// Takes a run of another replica's commits: all of it, durable and part of the state, or nothing.
+  ///
+  /// It must continue the stream: numbers, sequences, stamps, heads, limits, and the root after it are checked before a byte is written.
+  /// A run whose beginning is here already is taken from where it is new. The store's own number is never given away: where a run goes on
+  /// with the store's own stream, which a restored copy does not know, the store writes as another replica from then on.
+  public func receive(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
+    try storageErrors {
+      try withQuietLog { try takeRun(run) }
+    }
+  }
+
+  /// Takes a run. The log is quiet.
+  func takeRun(_ run: StreamRun) throws -> ReceivedRun {
+    guard StoreIdentity.isName(run.name) else { throw MalformedError("a replica's name that is none") }
+    let block = try run.body.withUnsafeBytes { bytes in
+      try BlockEncoding.decode(
+        bytes, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
+    }
+    let reader = readers[run.replica] ?? StreamReader(directory, replica: run.replica)
+    if reader.isEnded { return .known }
+    if run.lastCommit.rawValue < reader.chain.next.rawValue {
+      return try isPast(run) ? .known : .diverged
+    }
+    guard run.firstCommit <= reader.chain.next else { return .gap }
+    let isContinued = run.firstCommit == reader.chain.next
+    guard !isContinued || block.headsAtStart == reader.chain.seenHeads else {
+      throw MalformedError("a run whose heads are not those of the commits before it")
+    }
+    let commits = block.commits.filter { $0.number >= reader.chain.next }
+    var chain = reader.chain
+    for commit in commits { try chain.extend(by: commit) }
+
+    return try ledgers.monitor.withLock {
+      let ledger = try ledger(of: run.replica, at: reader.chain.next.rawValue - 1)
+      var tree = ledger.tree
+      var salts = Salts(block.secrets)
+      var hasher = SHA256Hasher()
+      for commit in commits {
+        tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+      }
+      guard tree.root == run.root else { return .diverged }
+
+      if run.replica == identity.replica { try becomeNewReplica(at: try StoreIdentity.Place.of(directory)) }
+      var body = run.body
+      if !isContinued, let first = commits.first {
+        body = try BlockEncoding.encode(
+          Block(
+            replica: run.replica, firstCommit: first.number, headsAtStart: reader.chain.seenHeads,
+            secrets: salts.secrets(serving: first.number...run.lastCommit), commits: commits))
+      }
+      let before = (tree: ledger.tree, chain: reader.chain)
+      let writer = try receivingSegment(of: run, reader: reader, tree: before.tree, chain: before.chain)
+      try append(body, commits, to: writer)
+
+      for commit in commits { try reader.didAppend(commit) }
+      reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
+      readers[run.replica] = reader
+      receivedTails[run.replica] = writer
+      try ledger.didAppend(commits, tree: tree, name: run.name, to: writer)
+      ledger.mark()
+      for commit in commits { clock.receive(commit.stamp) }
+      let changedItems = sink.receive(run: commits)
+      if writer.offset >= options.segmentBytesMax { didRotate() }
+      return .appended(
+        commits: commits.count, events: commits.reduce(0) { $0 + $1.records.count },
+        changedItems: changedItems)
+    }
+  }
+
+  /// Whether all commits of a run are here, and the same.
+  private func isPast(_ run: StreamRun) throws -> Bool {
+    try ledgers.monitor.withLock {
+      if let marked = ledgers.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
+        return marked.root == run.root
+      }
+      let ledger = try StreamLedger(directory, replica: run.replica, before: run.lastCommit)
+      try ledger.advance(to: run.lastCommit.rawValue)
+      return ledger.tree.root == run.root
+    }
+  }
+
+  /// The open segment of a received stream, or a new one where there is none, or where it is full.
+  private func receivingSegment(
+    of run: StreamRun, reader: StreamReader, tree: MerkleTree, chain: Chain
+  ) throws -> SegmentWriter {
+    if let finding = ends[run.replica], finding.verdict != .corrupt {
+      try cutTail(finding, of: reader)
+      ends[run.replica] = nil
+    }
+    if let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed,
+      cursor.offset < options.segmentBytesMax
+    {
+      if segment.state == .suspect { return try copyOfSuspect(cursor) }
+      if let known = receivedTails[run.replica], known.file === cursor.file, known.offset == cursor.offset {
+        return known
+      }
+      let file = try directory.fileSystem.open(cursor.path, .readWrite)
+      // Whoever received the last run may have died before it was durable, and so may the name of the file.
+      try file.synchronizeData()
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(run.replica))
+      return SegmentWriter(
+        file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
+        durableOffset: cursor.offset, fileBytes: try file.size())
+    }
+    if chain.next.rawValue == 1 { try makeStreamFolder(of: run.replica) }
+    var generator = options.generator
+    let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+    let header = SegmentHeader(
+      kind: .open, id: .random(using: &generator), replica: run.replica, replicaName: run.name,
+      firstCommit: chain.next, firstSequence: chain.nextSequence, secret: Digest(secret), treeSize: tree.size,
+      frontier: tree.frontier)
+    let created = try SegmentWriter.create(header, in: directory, suffix: generator.next(), aheadBytes: 0)
+    lock.update { $0.structure &+= 1 }
+    return created
+  }
+
+  private func append(_ body: [UInt8], _ commits: [Commit], to writer: SegmentWriter) throws(StorageError) {
+    lock.update { _ in }
+    try writer.append(
+      block: Frame.Body(stored: body), firstCommit: commits[0].number, commitCount: UInt32(commits.count))
+    do { try writer.synchronize() } catch {
+      receivedTails[writer.header.replica] = nil
+      throw suspend(writer, because: error.description)
+    }
+    lock.update { _ in }
+  }
+}

@@ -1,0 +1,102 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Goes along a stream commit by commit, and knows the stream's tree at where it stands.
+final class StreamLedger {
+  private var reader: StreamReader
+  private(set) var tree: MerkleTree
+  /// The stream in front of the next commit that is handed out.
+  private(set) var chain: Chain
+  private(set) var name = ""
+  /// Commits that were read and not yet handed out, the next one last, and their secrets.
+  private var ahead: [Commit] = []
+  private var secrets: [SegmentSecret] = []
+  private var salts = Salts([])
+  private var hasher = SHA256Hasher()
+
+  /// The tree at places that were asked for before, the newest last.
+  private var marks: [MerkleTree] = []
+  private static let marksMax = 16
+
+  /// - Parameter commit: starts in front of a segment that lies as near before it as can be.
+  init(_ directory: StoreDirectory, replica: ReplicaID, before commit: CommitNumber) throws {
+    let passage = try StreamPassage(
+      directory, replica: replica, to: SegmentFile(firstCommit: commit, state: .open))
+    reader = passage.reader
+    tree = passage.tree
+    chain = passage.reader.chain
+  }
+
+  /// The number of the last commit that was handed out; 0 before the first.
+  var position: UInt64 { chain.next.rawValue - 1 }
+
+  /// The next commit, and the secrets that serve it; nil at the stream's end. Stays in front of it.
+  func peek() throws -> (commit: Commit, secrets: [SegmentSecret])? {
+    var looksAgain = true
+    while ahead.isEmpty {
+      guard case .frame(let frame, let cursor) = try reader.next() else {
+        // The reader may have looked at what it had read before more was appended; now it has forgotten that.
+        guard looksAgain else { return nil }
+        looksAgain = false
+        continue
+      }
+      name = cursor.header.replicaName
+      guard case .commits(let commits, let secrets) = frame else { continue }
+      ahead = commits.reversed()
+      if self.secrets != secrets { salts = Salts(secrets) }
+      self.secrets = secrets
+    }
+    return ahead.last.map { ($0, secrets) }
+  }
+
+  /// Goes behind the next commit; false at the stream's end.
+  @discardableResult
+  func pass() throws -> Bool {
+    guard let (commit, _) = try peek() else { return false }
+    ahead.removeLast()
+    tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+    try chain.extend(by: commit)
+    return true
+  }
+
+  /// Goes on to a commit that is there.
+  func advance(to commit: UInt64) throws {
+    while position < commit {
+      guard try pass() else {
+        throw StorageError(
+          .corrupt, "the stream ends before commit \(commit)",
+          file: reader.directory.streamPath(reader.replica))
+      }
+    }
+  }
+
+  /// Whether all is handed out that is durable in a segment that is so only up to an offset.
+  func isAtEnd(durable: (segment: SegmentID, bytes: UInt64)) -> Bool {
+    guard ahead.isEmpty, let cursor = reader.cursor, cursor.header.id == durable.segment else { return false }
+    return cursor.offset >= durable.bytes
+  }
+
+  /// The tree after a commit, if it was marked.
+  func markedTree(at commit: UInt64) -> MerkleTree? {
+    commit == position ? tree : marks.last { $0.size == commit }
+  }
+
+  /// Remembers the tree at where the ledger stands.
+  func mark() {
+    guard marks.last?.size != tree.size else { return }
+    if marks.count == Self.marksMax { marks.removeFirst() }
+    marks.append(tree)
+  }
+
+  /// Notes that commits were appended behind the last one, at which the ledger stands.
+  func didAppend(_ commits: [Commit], tree: MerkleTree, name: String, to writer: SegmentWriter) throws {
+    precondition(ahead.isEmpty, "the ledger stands at the stream's end")
+    for commit in commits {
+      try reader.didAppend(commit)
+      try chain.extend(by: commit)
+    }
+    reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
+    self.tree = tree
+    self.name = name
+  }
+}
