@@ -16,7 +16,8 @@ import HeartlogStorage
 /// ```
 ///
 /// Every call may come from any thread. Readers never wait for a disk; a write returns when its commit is acknowledged as the
-/// options' durability says. Several processes may open one store. <doc:GettingStarted> shows the way from an empty folder to a view.
+/// options' durability says: in a task, await `async`'s instead. Several processes may open one store, and one process thousands.
+/// <doc:GettingStarted> shows the way from an empty folder to a view.
 public final class FavoritesStore: Sendable {
   /// The folder of the store, as it was given.
   public let path: String

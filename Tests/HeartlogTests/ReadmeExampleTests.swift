@@ -5,7 +5,7 @@ import Testing
 /// The example of README.md, compiled and run.
 @Suite("The README's example")
 struct ReadmeExampleTests {
-  private func example(at url: URL) throws {
+  private func example(at url: URL) async throws {
     // README: begin
     struct Recipe: Codable, Identifiable, Sendable {
       let id: String
@@ -19,6 +19,7 @@ struct ReadmeExampleTests {
       try recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
       try recipes.remove(soup)
     }
+    try await recipes.async.update(soup)  // in a task: awaits the disk, and holds no thread
     for recipe in recipes.list(limit: 50) { print(recipe.title) }  // Pastel de nata
     let yesterday = try store.state(at: .time(Date.now.addingTimeInterval(-86_400)))
     print(yesterday.favorites(in: "recipes").count)  // 0
@@ -31,10 +32,10 @@ struct ReadmeExampleTests {
   }
 
   @Test("it does what its comments say")
-  func runs() throws {
+  func runs() async throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: url) }
-    try example(at: url)
+    try await example(at: url)
   }
 
   @Test("it stands in the README line by line")

@@ -97,7 +97,8 @@ struct StoreDirectory: Sendable {
   /// Whether an open file is the segment of that id; one whose header cannot be read is not.
   func isSegment(_ id: SegmentID, _ file: any OpenFile, path: String) throws(FileError) -> Bool {
     let bytes = try file.bytes(SegmentHeader.byteCount, at: 0)
-    return bytes.withUnsafeBytes { buffer in (try? SegmentHeader.decode(buffer, file: path))?.header.id == id }
+    return bytes.withUnsafeBytes { buffer in (try? SegmentHeader.decode(buffer, file: path))?.header.id == id
+    }
   }
 
   /// Reads the first 4,096 bytes of a segment.
