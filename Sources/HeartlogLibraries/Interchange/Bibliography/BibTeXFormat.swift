@@ -1,0 +1,57 @@
+import Heartlog
+import HeartlogEvents
+
+/// BibTeX, as LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar read and write it.
+///
+/// An entry that needs a key for its id and has that of another is refused. `crossref` inherits nothing.
+public struct BibTeXFormat: FileFormat {
+  public let name = "bibtex"
+  public let summary = "BibTeX, the bibliography of LaTeX"
+  public let libraries: Set<String>? = [Paper.library]
+  public let fileExtensions = ["bib", "bibtex"]
+  public let isWritten = true
+
+  public init() {}
+
+  public func recognizes(_ beginning: [UInt8]) -> Bool {
+    var isLineStart = true
+    for (place, byte) in beginning.enumerated() {
+      switch byte {
+      case 0x0A, 0x0D: isLineStart = true
+      case 0x20, 0x09: break
+      case UInt8(ascii: "@") where isLineStart && BibTeXParser.beginsEntry(beginning, at: place): return true
+      default: isLineStart = false
+      }
+    }
+    return false
+  }
+
+  public func read(
+    _ bytes: [UInt8], for library: String, now: Milliseconds
+  ) throws(LibraryError) -> FileContents {
+    var contents = FileContents()
+    var parser = BibTeXParser(bytes)
+    var keys: Set<String> = []
+    while let piece = parser.next() {
+      switch piece {
+      case .refusal(let line, let reason): contents.refuse(line: line, reason)
+      case .entry(let entry):
+        contents.take(line: entry.line) { () throws(LibraryError) in
+          let reference = try PaperReference(entry)
+          let item = try reference.item()
+          if !keys.insert(entry.key).inserted, item.id == entry.key {
+            throw .invalidItem("the key \(entry.key) for a second entry")
+          }
+          return item
+        }
+      }
+    }
+    return contents
+  }
+
+  public func write(_ items: [FileItem], of library: String) throws(LibraryError) -> [UInt8] {
+    var writer = BibTeXWriter()
+    for item in items { writer.append(item) }
+    return Array(writer.text.utf8)
+  }
+}
