@@ -39,8 +39,8 @@ struct BibTeXParser {
     while let start = bytes[offset...].firstIndex(of: UInt8(ascii: "@")) {
       offset = start + 1
       if offset > limit { limit = nextStart(after: offset) }
+      guard offset < limit, Self.isLetter(bytes[offset]) else { continue }
       let name = takeLetters().lowercased()
-      guard !name.isEmpty else { continue }
       do throws(MalformedError) {
         if let entry = try piece(name, at: start) { return .entry(entry) }
       } catch {
@@ -212,7 +212,7 @@ struct BibTeXParser {
   }
 
   private mutating func takeLetters() -> String {
-    let letters = bytes[offset..<limit].prefix { (0x41...0x5A).contains($0 & 0xDF) }
+    let letters = bytes[offset..<limit].prefix(while: Self.isLetter)
     offset += letters.count
     return String(decoding: letters, as: UTF8.self)
   }
@@ -225,6 +225,8 @@ struct BibTeXParser {
     offset += name.count
     return String(decoding: name, as: UTF8.self)
   }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
@@ -281,7 +283,7 @@ struct BibTeXParser {
   /// Whether `@article{key,`, `@string{` or the like stands there.
   static func beginsEntry(_ bytes: [UInt8], at place: Int) -> Bool {
     var rest = bytes[(place + 1)...].prefix(nameBytesMax)
-    let name = rest.prefix { (0x41...0x5A).contains($0 & 0xDF) }
+    let name = rest.prefix(while: isLetter)
     rest = rest.dropFirst(name.count).drop(while: isSpace)
     guard !name.isEmpty, let open = rest.popFirst(), open == UInt8(ascii: "{") || open == UInt8(ascii: "(")
     else {
