@@ -14,6 +14,15 @@ extension Paper {
   /// - Throws: `LibraryError.invalidAnswer` for what is no feed and for an answer that is an error, with
   ///   arXiv's own words; `LibraryError.invalidItem` for an entry that lacks what makes it a paper.
   public static func papers(atom bytes: [UInt8]) throws(LibraryError) -> [Paper] {
+    var papers: [Paper] = []
+    for entry in try entries(atom: bytes) { papers.append(try Paper(entry: entry)) }
+    return papers
+  }
+
+  /// The entries of a feed, each of which may be a paper.
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` as `papers(atom:)` does.
+  static func entries(atom bytes: [UInt8]) throws(LibraryError) -> [XMLElement] {
     let feed: XMLElement
     do {
       feed = try XMLElement.document(bytes)
@@ -21,17 +30,16 @@ extension Paper {
       throw .invalidAnswer(error.reason)
     }
     guard feed.name == "feed" else { throw .invalidAnswer("XML that is no Atom feed") }
-    var papers: [Paper] = []
-    for entry in feed.children(named: "entry") {
+    let entries = feed.children(named: "entry")
+    for entry in entries {
       if entry.text(of: "id")?.contains("/api/errors") == true {
         throw .invalidAnswer("arXiv answers: \(collapsed(entry.text(of: "summary") ?? "an error"))")
       }
-      papers.append(try Paper(entry: entry))
     }
-    return papers
+    return entries
   }
 
-  private init(entry: XMLElement) throws(LibraryError) {
+  init(entry: XMLElement) throws(LibraryError) {
     let address = entry.text(of: "id") ?? ""
     let prefix = ["http://arxiv.org/abs/", "https://arxiv.org/abs/"].first { address.hasPrefix($0) }
     guard let prefix, address != prefix else {

@@ -7,6 +7,8 @@ import HeartlogEvents
 struct XMLElement {
   /// As written, with its prefix.
   let name: String
+  /// Where it begins in the document's bytes.
+  let offset: Int
   var attributes: [String: String] = [:]
   /// The text directly inside, without that of the children.
   var text = ""
@@ -94,8 +96,9 @@ private struct XMLParser {
 
   private mutating func element(depth: Int) throws(MalformedError) -> XMLElement {
     guard depth <= XMLElement.depthMax else { throw malformed("too many levels") }
+    let start = offset
     guard take("<") else { throw malformed("no element") }
-    var element = XMLElement(name: try name())
+    var element = XMLElement(name: try name(), offset: start)
     while true {
       skipWhitespace()
       if take("/>") { return element }
