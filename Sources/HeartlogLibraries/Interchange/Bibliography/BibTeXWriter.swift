@@ -52,12 +52,12 @@ struct BibTeXWriter {
     if let arXiv = reference.arXiv {
       add("eprint", arXiv.text)
       add("archiveprefix", "arXiv")
-      add("primaryclass", reference.categories.first.map(LaTeXText.encoded))
+      add("primaryclass", reference.primaryClass.map(LaTeXText.encoded))
     }
     add("doi", reference.doi.map(LaTeXText.encodedAddress))
     add("url", reference.link.map(LaTeXText.encodedAddress))
     let usual = reference.arXiv.map { "https://arxiv.org/pdf/\($0.text)" }
-    add("pdf", reference.pdf == usual ? nil : reference.pdf.map(LaTeXText.encodedAddress))
+    add("pdf", reference.file == usual ? nil : reference.file.map(LaTeXText.encodedAddress))
     add("keywords", reference.categories.map(LaTeXText.encoded).joined(separator: ", "))
     add("abstract", reference.summary.map(LaTeXText.encoded))
     add("annote", reference.note.map(LaTeXText.encoded))

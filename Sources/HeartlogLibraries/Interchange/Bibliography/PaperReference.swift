@@ -51,6 +51,14 @@ struct PaperReference: Sendable {
     favoritedDate = item.favoritedDate.map { ReferenceDate(time: $0) }
   }
 
+  /// The address of a file, where it is another than that of the page.
+  var file: String? { pdf == link ? nil : pdf }
+
+  /// The first category, where it is one of arXiv: "cs.SE".
+  var primaryClass: String? {
+    categories.first.flatMap { $0.contains(where: \.isWhitespace) ? nil : $0 }
+  }
+
   /// Takes the first identifier that several places tell, with the version that one of them tells of it.
   mutating func takeArXiv(_ candidates: [ArXivIdentifier?]) {
     let found = candidates.compactMap { $0 }

@@ -65,7 +65,7 @@ public struct RISFormat: FileFormat {
     add("DO", reference.doi)
     for category in reference.categories { add("KW", category) }
     add("UR", reference.link)
-    add("L1", reference.pdf)
+    add("L1", reference.file)
     add("AB", reference.summary)
     add("N1", reference.note)
     add("Y2", reference.favoritedDate.map(date))
