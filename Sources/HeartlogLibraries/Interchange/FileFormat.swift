@@ -51,7 +51,9 @@ public enum FileFormats {
 
   /// Those that are told by more come first.
   public static let all: [any FileFormat] = [
-    ArXivAtomFormat(), ArXivSnapshotFormat(), BibTeXFormat(), RISFormat(), CSLFormat(), JSONLinesFormat(),
+    ArXivAtomFormat(), ArXivSnapshotFormat(), BibTeXFormat(), RISFormat(), CSLFormat(),
+    JSONLinesFormat(),
+    CSVFormat(),
   ]
 
   public static func named(_ name: String) -> (any FileFormat)? { all.first { $0.name == name } }
