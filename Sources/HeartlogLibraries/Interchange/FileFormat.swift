@@ -54,6 +54,7 @@ public enum FileFormats {
     ArXivAtomFormat(), ArXivSnapshotFormat(), BibTeXFormat(), RISFormat(), CSLFormat(),
     JSONLinesFormat(),
     GeoJSONFormat(),
+    ArchiveJSONFormat(),
     CSVFormat(),
   ]
 
