@@ -54,6 +54,8 @@ public enum FileFormats {
     ArXivAtomFormat(), ArXivSnapshotFormat(), BibTeXFormat(), RISFormat(), CSLFormat(),
     JSONLinesFormat(),
     GeoJSONFormat(),
+    DogCeoFormat(),
+    LibriVoxFormat(),
     ArchiveJSONFormat(),
     CSVFormat(),
   ]
