@@ -57,6 +57,7 @@ public enum FileFormats {
     DogCeoFormat(),
     LibriVoxFormat(),
     ArchiveJSONFormat(),
+    UserDefaultsFormat(),
     CSVFormat(),
   ]
 
