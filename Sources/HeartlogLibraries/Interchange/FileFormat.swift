@@ -53,6 +53,7 @@ public enum FileFormats {
   public static let all: [any FileFormat] = [
     ArXivAtomFormat(), ArXivSnapshotFormat(), BibTeXFormat(), RISFormat(), CSLFormat(),
     JSONLinesFormat(),
+    BookmarksFormat(),
     GeoJSONFormat(),
     DogCeoFormat(),
     LibriVoxFormat(),
