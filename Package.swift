@@ -78,6 +78,7 @@ let package = Package(
       name: "DocumentationTests", dependencies: ["HeartlogLibraries", "HeartlogTesting"],
       swiftSettings: settings),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
+    libraryTests("InterchangeTests"),
     .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI"], swiftSettings: settings),
   ]
 )

@@ -1,0 +1,57 @@
+import Foundation
+import Heartlog
+import HeartlogLibraries
+import Testing
+
+extension FavoritesStore {
+  /// All that a library shows.
+  public func stored(_ library: String) throws -> [ItemState] {
+    try self.library(library).all().filter(\.isVisible)
+      .sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+  }
+
+  /// Imports a file, at a time that no test mistakes for another.
+  @discardableResult
+  public func take(
+    _ bytes: [UInt8], _ format: any FileFormat, into library: String,
+    options: FavoritesLibrary.ImportOptions = .init()
+  ) throws -> ImportReport {
+    try self.library(library).importFile(bytes, format: format, options: options, now: importTime)
+  }
+
+  @discardableResult
+  public func take(_ text: String, _ format: any FileFormat, into library: String) throws -> ImportReport {
+    try take(Array(text.utf8), format, into: library)
+  }
+}
+
+public let importTime: Milliseconds = 1_800_000_000_000
+
+/// Exports a library, imports the file into an empty store, and checks that this one holds the same; that importing again writes nothing;
+/// and that the file is known by its content alone.
+///
+/// - Returns: the file.
+@discardableResult
+public func checkRoundTrip(
+  of library: String, as format: any FileFormat, from store: FavoritesStore,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws -> [UInt8] {
+  let bytes = try store.library(library).exportFile(format: format)
+  let copy = try FavoritesStore.inMemory()
+  let report = try copy.take(bytes, format, into: library)
+  #expect(report.refusals.isEmpty, sourceLocation: sourceLocation)
+  let (was, came) = (try store.stored(library), try copy.stored(library))
+  #expect(came.map(\.id) == was.map(\.id), sourceLocation: sourceLocation)
+  for (a, b) in zip(was, came) where a.id == b.id { #expect(a == b, sourceLocation: sourceLocation) }
+  let again = try copy.take(bytes, format, into: library)
+  #expect(again.events == 0 && again.commits == 0, sourceLocation: sourceLocation)
+  #expect(
+    FileFormats.guess(bytes, name: nil, for: library)?.name == format.name, sourceLocation: sourceLocation)
+  #expect(bytes.last == UInt8(ascii: "\n"), sourceLocation: sourceLocation)
+  return bytes
+}
+
+/// The lines of what was refused, with the reasons.
+public func refusals(_ report: ImportReport) -> [String] {
+  report.refusals.map { "\($0.line): \($0.reason)" }
+}
