@@ -60,8 +60,14 @@ final class Transcript {
       captured = CapturedOutput(isTerminal: true, isErrorTerminal: false, width: width)
       if !colours { environment["NO_COLOR"] = "1" }
     }
+    var arguments = words.dropFirst().map(resolved)
+    // What is exported is made beside the store, too.
+    if arguments.count > 2, arguments[0] == "export", arguments[2].contains("."), !arguments[2].contains("/")
+    {
+      arguments[2] = folder.appending(path: arguments[2]).path
+    }
     let exitCode = HeartlogCLI.run(
-      arguments: words.dropFirst().map(resolved), environment: environment, output: captured.output)
+      arguments: arguments, environment: environment, output: captured.output)
     var output = normalized(captured.standard + captured.error)
     if exitCode != 0 { output += "[exit \(exitCode)]\n" }
     return output
