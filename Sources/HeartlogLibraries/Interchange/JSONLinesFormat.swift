@@ -11,6 +11,11 @@ public struct JSONLinesFormat: FileFormat {
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {
+    // A first line that is longer is known by what it begins with.
+    guard beginning.contains(UInt8(ascii: "\n")) else {
+      let names = JSONOutline(beginning).objectNames
+      return names.contains("id") && (names.contains("fields") || names.contains("isFavorite"))
+    }
     guard let line = beginning.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first,
       let value = try? JSONValue.parse(Array(line), depthMax: Self.depthMax)
     else { return false }
