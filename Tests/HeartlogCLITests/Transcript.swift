@@ -43,7 +43,7 @@ final class Transcript {
 
   /// Runs every command line of `text`, and gives `text` as it should read: other lines are output, and replaced.
   func replay(_ text: String) -> String {
-    text.split(separator: "\n").filter { $0.hasPrefix("$ ") }
+    text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("$ ") }
       .map { "\($0)\n\(run(String($0.dropFirst(2))))" }.joined()
   }
 
