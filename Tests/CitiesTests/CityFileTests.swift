@@ -142,7 +142,8 @@ struct CityFileTests {
       refusals(report) == [
         "4: a geometry of the type \"Polygon\", not a Point", "5: a Point without its two coordinates",
         "6: a feature without an id", "7: lon is 200, which must be -180 to 180",
-        "8: 'N' where a value should be, at byte offset 67", "9: a feature whose id is a number",
+        "8: 'N' where a value should be, at byte offset 67 of the record",
+        "9: a feature whose id is a number",
         "9: an integer where a Feature should be", "10: properties that are an array, not an object",
         "11: \"favoritedDate\" is an integer, not a time",
       ])

@@ -42,7 +42,7 @@ struct JSONPieces {
       // A record wraps fields, and these wrap a value as deep as a value may be.
       return try JSONValue.parse(Array(bytes[piece.range]), depthMax: Limits.jsonDepthMax + 4)
     } catch {
-      throw .invalidItem(error.reason)
+      throw .invalidItem("\(error.reason) of the record")
     }
   }
 
