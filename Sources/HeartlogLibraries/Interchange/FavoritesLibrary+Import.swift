@@ -99,7 +99,9 @@ extension FavoritesLibrary {
     var report = report
     for item in items {
       // Playback reports positions all the time: two devices that do never disagree.
-      let fields = item.fields.map { field in
+      let known = item.defaults.isEmpty ? nil : self.item(item.id)
+      let missing = item.defaults.filter { known?.value(of: $0.name)?.isNull != false }
+      let fields = (item.fields + missing).map { field in
         name == Book.library && field.name == "currentPosition"
           ? Field(name: field.name, value: field.value, isQuiet: true) : field
       }
@@ -119,7 +121,7 @@ extension FavoritesLibrary {
 extension FileItem {
   /// About what the values take in a commit.
   fileprivate var valueBytes: Int {
-    fields.reduce(id.utf8.count + 64) { sum, field in
+    (fields + defaults).reduce(id.utf8.count + 64) { sum, field in
       switch field.value {
       case .string(let text): sum + field.name.utf8.count + text.utf8.count
       case .json(let json): sum + field.name.utf8.count + json.text.utf8.count

@@ -5,6 +5,8 @@ public struct FileItem: Hashable, Sendable {
   public var id: String
   /// Without duplicate names; their order means nothing.
   public var fields: [Field]
+  /// Fields of other names that hold where the store knows nothing of them: what makes an item whole, and was not told or not exactly.
+  public var defaults: [Field] = []
   /// Milliseconds since 1970; nil where the file does not tell.
   public var favoritedDate: Milliseconds?
   /// False for what the file knows and does not call a favorite: its fields are taken over, and nothing else.
@@ -17,9 +19,15 @@ public struct FileItem: Hashable, Sendable {
     self.isFavorite = isFavorite
   }
 
+  /// The value of a field, told or by default; nil where there is neither.
+  func value(of name: String) -> FieldValue? {
+    (fields + defaults).first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+  }
+
   /// The value of a field; nil where there is none, or null.
   public subscript(name: String) -> FieldValue? {
-    guard let value = fields.first(where: { $0.name == name })?.value, !value.isNull else { return nil }
+    guard let value = fields.first(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value, !value.isNull
+    else { return nil }
     return value
   }
 }
@@ -61,7 +69,7 @@ extension FileItem {
   func validate() throws(LibraryError) {
     do throws(MalformedError) {
       try NameRules.checkItem(id)
-      for field in fields {
+      for field in fields + defaults {
         try NameRules.checkFieldName(field.name)
         if case .string(let text) = field.value, text.utf8.count > Limits.valueBytesMax {
           throw MalformedError(
