@@ -176,6 +176,15 @@ struct BibTeXFormatTests {
     #expect(contents.refusals.last?.reason == "an entry that is not closed before the file ends")
   }
 
+  @Test(
+    "a rest that is damaged is refused with its entry",
+    arguments: [#""id":7"#, #""favoritedDate":"today""#, #""fields":[]"#, #""isFavorite":"yes""#, "x"])
+  func damagedRest(rest: String) throws {
+    let contents = try read("@misc{a, title = {A}, heartlog = {\(rest)}}\n@misc{b, title = {B}}")
+    #expect(contents.records.map(\.item.id) == ["b"] && contents.refusals.map(\.line) == [1])
+    #expect(contents.refusals.first?.reason.hasPrefix("\"heartlog\" with ") == true)
+  }
+
   @Test("carriage returns, a byte order mark and bytes that are not UTF-8")
   func bytes() throws {
     let store = try FavoritesStore.inMemory(options: StoreOptions())

@@ -54,12 +54,24 @@ struct ItemRest: Sendable {
   func apply(to item: inout FileItem) throws(LibraryError) {
     do throws(MalformedError) {
       guard json.object != nil else { throw MalformedError("\(json.kind), no object") }
-      if let id = json["id"]?.string { item.id = id }
-      if let isFavorite = json["isFavorite"]?.bool { item.isFavorite = isFavorite }
+      switch json["id"] {
+      case nil: break
+      case .string(let id): item.id = id
+      default: throw MalformedError("an \"id\" that is no string")
+      }
+      switch json["isFavorite"] {
+      case nil: break
+      case .bool(let isFavorite): item.isFavorite = isFavorite
+      default: throw MalformedError("an \"isFavorite\" that is no bool")
+      }
       switch json["favoritedDate"] {
-      case .string(let text)?: item.favoritedDate = try RFC3339.parse(text)
-      case .null?: item.favoritedDate = nil
-      default: break
+      case nil: break
+      case .null: item.favoritedDate = nil
+      case .string(let text): item.favoritedDate = try RFC3339.parse(text)
+      default: throw MalformedError("a \"favoritedDate\" that is no time")
+      }
+      guard json["fields"] == nil || json["fields"]?.object != nil else {
+        throw MalformedError("\"fields\" that are no object")
       }
       for member in json["fields"]?.object ?? [] {
         item.fields.removeAll { $0.name.utf8.elementsEqual(member.name.utf8) }
