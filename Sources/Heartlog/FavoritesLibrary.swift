@@ -93,6 +93,16 @@ public struct FavoritesLibrary: Sendable {
   }
 }
 
+extension FavoritesLibrary {
+  /// Does what `operation` asks of an item.
+  @discardableResult
+  package func perform(
+    _ operation: HeartlogState.Operation, on id: String
+  ) throws(HeartlogError) -> WriteResult {
+    try store.perform(operation, on: id, in: name)
+  }
+}
+
 extension FavoritesStore {
   /// The library of that name, for untyped use. A library needs no making: it is there once something was written to it.
   ///

@@ -38,6 +38,8 @@ public struct StoreStatus: Sendable {
   public let commits: UInt64
   /// Of the log on disk.
   public let bytes: UInt64
+  /// How many open conflicts there are.
+  public let conflicts: Int
   /// Sorted by id.
   public let replicas: [Replica]
   /// Sorted by name.
@@ -62,7 +64,8 @@ extension FavoritesStore {
     }
     return StoreStatus(
       path: path, replica: own.replica, name: own.name, digest: state.digest, events: state.eventCount,
-      commits: state.commitCount, bytes: try heartlogErrors { try log.logBytes() }, replicas: replicas,
+      commits: state.commitCount, bytes: try heartlogErrors { try log.logBytes() },
+      conflicts: state.conflicts.count, replicas: replicas,
       libraries: state.libraries.map { StoreStatus.Library(name: $0, counts: state.counts(of: $0)) })
   }
 }

@@ -12,6 +12,10 @@ public enum Operation: Hashable, Sendable {
   case toggle(fields: [Field] = [], favoritedDate: Milliseconds? = nil)
   /// Writes fields, of a favorite or not; null clears one.
   case set(fields: [Field])
+  /// Writes a membership, also where it is held just so already: an event that has seen all others, and so closes a conflict.
+  case settleMembership(isFavorite: Bool, favoritedDate: Milliseconds)
+  /// The same of a field.
+  case settleField(Field)
 }
 
 extension Operation {
@@ -19,7 +23,8 @@ extension Operation {
   public var fields: [Field] {
     switch self {
     case .add(let fields, _), .toggle(let fields, _), .set(let fields): fields
-    case .remove: []
+    case .remove, .settleMembership: []
+    case .settleField(let field): [field]
     }
   }
 }

@@ -84,6 +84,12 @@ extension Operation {
     case .set(let fields):
       let differing = Self.differing(fields, from: current)
       return differing.isEmpty ? WritePlan(.nothing(.nothingToChange)) : event(.changed, differing)
+
+    case .settleMembership(let isFavorite, let date):
+      return isFavorite ? event(.added, [], date) : event(.removed)
+
+    case .settleField(let field):
+      return event(.changed, [field])
     }
   }
 

@@ -79,6 +79,11 @@ struct HelpPageTests {
         log          show what happened, oldest first
         export       write the favorites of a library as a file
 
+      Devices
+        replicas     list the devices whose commits are here
+        retire       mark a device as one that will not come back
+        conflicts    list what devices wrote apart and did not agree on
+
       Check and care
         replay       rebuild every projection from the log alone
         verify       check every byte of the log

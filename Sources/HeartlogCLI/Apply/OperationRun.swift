@@ -61,13 +61,7 @@ struct OperationRun {
     let written = try store.writeReturningCommit(durability: .buffered, time: operations.first?.time) {
       for operation in operations {
         guard let library = libraries[operation.library] else { continue }
-        switch operation.operation {
-        case .add(let fields, let date): try library.add(operation.item, fields: fields, favoritedDate: date)
-        case .remove: try library.remove(operation.item)
-        case .toggle(let fields, let date):
-          try library.toggle(operation.item, fields: fields, favoritedDate: date)
-        case .set(let fields): try library.set(fields, of: operation.item)
-        }
+        try library.perform(operation.operation, on: operation.item)
       }
     }.commit
     applied += operations.count

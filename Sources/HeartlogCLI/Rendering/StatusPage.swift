@@ -10,6 +10,7 @@ enum StatusPage {
     json.member("events", status.events)
     json.member("commits", status.commits)
     json.member("bytes", status.bytes)
+    json.member("conflicts", status.conflicts)
     json.name("replicas")
     json.beginArray()
     for replica in status.replicas {
@@ -42,6 +43,9 @@ enum StatusPage {
         + "\(Quantity.size(bytes: status.bytes)) on disk",
       "digest \(style(.faint, status.digest.description))",
     ]
+    if status.conflicts > 0 {
+      lines.append("\(Quantity.count(status.conflicts, "open conflict")): \"heartlog conflicts\" lists them")
+    }
     if !status.libraries.isEmpty {
       var table = Table([
         .init(title: "library"), .init(title: "favorites", alignment: .right),

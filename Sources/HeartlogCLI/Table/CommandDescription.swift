@@ -5,6 +5,7 @@ struct CommandDescription: Sendable {
     case store = "Store"
     case write = "Write"
     case read = "Read"
+    case devices = "Devices"
     case check = "Check and care"
     case help = "Help"
   }

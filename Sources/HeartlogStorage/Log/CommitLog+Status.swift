@@ -1,12 +1,12 @@
 import HeartlogEvents
 
 extension CommitLog {
-  /// The streams of the store, sorted by replica, and what their replicas are called.
-  public var streams: [(replica: ReplicaID, name: String)] {
+  /// The streams of the store, sorted by replica, and what their replicas are called; ended are those that were forked.
+  public var streams: [(replica: ReplicaID, name: String, isEnded: Bool)] {
     monitor.withLock {
       readers.keys.sorted().map { replica in
         let name = replica == identity.replica ? identity.name : readers[replica]?.cursor?.header.replicaName
-        return (replica, name ?? "")
+        return (replica, name ?? "", readers[replica]?.isEnded ?? false)
       }
     }
   }

@@ -1,0 +1,76 @@
+import Heartlog
+
+/// `heartlog conflicts`: what devices wrote apart and did not agree on.
+struct ConflictsCommand: Command {
+  private static let library = Argument(
+    "LIBRARY", .optional, .library, "Only conflicts of this library.")
+  private static let choice = Option.value(
+    "choose", "EVENT", .moment, "Close every conflict of which EVENT is a side, in its favor.")
+
+  static let description = CommandDescription(
+    name: "conflicts", group: .devices, summary: "list what devices wrote apart and did not agree on",
+    arguments: [library], options: [choice],
+    paragraphs: [
+      "A conflict is open where two devices gave a favorite, or a field, different values without having seen each other's. The later "
+        + "tap is shown everywhere; the other one is kept until somebody has seen both and writes again.",
+      "--choose EVENT writes the value of EVENT again, whether it is the one that is shown or another: that closes the conflict on every "
+        + "device that hears of it.",
+    ],
+    examples: [
+      .init("heartlog conflicts", "All of them, each with the line that would choose the other side."),
+      .init("heartlog conflicts --choose 3f9a12c0:42", "What the event 42 of 3f9a12c0 wrote is to be right."),
+    ],
+    endings: [.init(.no, "EVENT is no side of an open conflict.")])
+
+  let library: String?
+  let choice: Moment?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    library = arguments.optionalText(Self.library)
+    choice = try arguments.moment(Self.choice)
+    if let choice, case .event = choice { return }
+    if choice != nil {
+      throw .usage("--choose needs an event", hint: "\"heartlog conflicts\" shows the events.")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    if let choice { return try choose(choice, context) }
+    let store = try context.openForReading()
+    let conflicts = store.conflicts.filter { conflict in library.map { $0 == conflict.library } ?? true }
+    if context.isJSON {
+      for conflict in conflicts { try context.jsonLine { ConflictPage.write(conflict, to: &$0) } }
+      try context.jsonPartial(store.findings)
+    } else if conflicts.isEmpty {
+      try context.output.line("no open conflicts")
+    } else {
+      let names = Dictionary(uniqueKeysWithValues: store.devices.map { ($0.replica, $0.name) })
+      for line in ConflictPage.lines(conflicts, names: names, style: context.style) {
+        try context.output.line(line)
+      }
+    }
+    return try context.report(store.findings)
+  }
+
+  private func choose(_ choice: Moment, _ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting()
+    guard case .event(let prefix, let sequence) = choice else { return .usage }
+    let replica = try Moment.replica(prefix, among: store.devices.map { ($0.replica, $0.name) })
+    let settled = try store.settleConflicts(inFavorOf: EventID(replica: replica, sequence: sequence))
+    let recoveries = store.findings
+    try store.close()
+    let code = try context.report(recoveries, includesTorn: true)
+    guard !settled.isEmpty else {
+      throw CommandError(
+        .no, "\(choice.shown) is no side of an open conflict", hint: "\"heartlog conflicts\" lists them.")
+    }
+    if context.isJSON {
+      for conflict in settled { try context.jsonLine { ConflictPage.write(conflict, to: &$0) } }
+    } else {
+      for conflict in settled {
+        try context.output.line("closed: \(ConflictPage.title(conflict))")
+      }
+    }
+    return code
+  }
+}

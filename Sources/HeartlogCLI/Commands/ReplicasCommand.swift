@@ -1,0 +1,67 @@
+import Heartlog
+
+/// `heartlog replicas`: the devices whose commits are here.
+struct ReplicasCommand: Command {
+  static let description = CommandDescription(
+    name: "replicas", group: .devices, summary: "list the devices whose commits are here",
+    paragraphs: [
+      "Each with its name, the number of its last commit, its events, and when it wrote last by its own clock. A clock that runs ahead is "
+        + "told; its taps win over yours until yours has caught up, so it should be set right."
+    ],
+    examples: [
+      .init("heartlog replicas", "The devices."),
+      .init("heartlog replicas --json", "The same for a program, with whole ids."),
+    ])
+
+  init(_ arguments: Arguments) throws(CommandError) {}
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForReading()
+    let devices = store.devices
+    if context.isJSON {
+      for device in devices { try context.jsonLine { Self.write(device, to: &$0) } }
+      try context.jsonPartial(store.findings)
+      return try context.report(store.findings)
+    }
+    var table = Table([
+      .init(title: "replica"), .init(title: "name", isFlexible: true),
+      .init(title: "head", alignment: .right),
+      .init(title: "events", alignment: .right), .init(title: "wrote last"), .init(isFlexible: true),
+    ])
+    for device in devices {
+      table.add([
+        .init(String(device.replica.description.prefix(EventLine.prefixDigits)), .name),
+        .init(DisplayText.visible(device.name)), .init(Quantity.count(Int(clamping: device.head))),
+        .init(Quantity.count(Int(clamping: device.events))),
+        .init(device.lastSeen.map { Quantity.date($0) } ?? "", .faint),
+        .init(Self.remarks(device).joined(separator: ", "), .faint),
+      ])
+    }
+    for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
+    return try context.report(store.findings)
+  }
+
+  private static func remarks(_ device: Device) -> [String] {
+    var remarks: [String] = []
+    if device.isOwn { remarks.append("this device") }
+    if device.isEnded { remarks.append("forked: its two histories go on as replicas of their own") }
+    if device.isRetired { remarks.append("retired") }
+    if device.wallClockAheadSeconds >= 1 {
+      remarks.append("its clock is \(Quantity.duration(seconds: device.wallClockAheadSeconds)) ahead")
+    }
+    return remarks
+  }
+
+  private static func write(_ device: Device, to json: inout JSONWriter) {
+    json.member("id", device.replica.description)
+    json.member("name", device.name)
+    json.member("isOwn", device.isOwn)
+    json.member("head", device.head)
+    json.member("events", device.events)
+    json.name("lastSeen")
+    if let lastSeen = device.lastSeen { json.value(RFC3339.text(lastSeen)) } else { json.null() }
+    json.member("wallClockAheadSeconds", device.wallClockAheadSeconds)
+    json.member("isRetired", device.isRetired)
+    json.member("isEnded", device.isEnded)
+  }
+}

@@ -1,0 +1,52 @@
+import Heartlog
+
+/// `heartlog retire`: a device that will not come back.
+struct RetireCommand: Command {
+  private static let replica = Argument(
+    "REPLICA", .required, .text, "The first digits of its id, as \"heartlog replicas\" shows it.")
+
+  static let description = CommandDescription(
+    name: "retire", group: .devices, summary: "mark a device as one that will not come back",
+    arguments: [replica],
+    paragraphs: [
+      "All devices that hear of it show the mark. What the device wrote stays, and should it come back after all, nothing of it is lost."
+    ],
+    examples: [.init("heartlog retire 9b04d1aa", "The phone that was lost.")],
+    endings: [.init(.no, "There is no such replica, or it is retired already.")])
+
+  let prefix: String
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    prefix = arguments.text(Self.replica).lowercased()
+    guard !prefix.isEmpty, prefix.utf8.count <= 32, prefix.allSatisfy(\.isHexDigit) else {
+      throw .usage(
+        "\(Quoted(prefix)) is no replica",
+        hint: "\"heartlog replicas\" lists them; some first digits will do.")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting()
+    let devices = store.devices
+    let replica = try Moment.replica(prefix, among: devices.map { ($0.replica, $0.name) })
+    guard replica != store.replica else {
+      throw CommandError(.usage, "this is the store's own replica", hint: "Retire it from another device.")
+    }
+    let isNew = try store.retire(replica)
+    let recoveries = store.findings
+    try store.close()
+    let code = try context.report(recoveries, includesTorn: true)
+    let name = devices.first { $0.replica == replica }?.name ?? ""
+    let shown = DisplayText.visible("\(replica.description.prefix(EventLine.prefixDigits)) \(name)")
+    guard isNew else { throw CommandError(.no, "\(shown) is retired already", hint: "Nothing was written.") }
+    if context.isJSON {
+      try context.jsonLine { json in
+        json.member("id", replica.description)
+        json.member("isRetired", true)
+      }
+    } else {
+      try context.output.line("retired: \(shown)")
+    }
+    return code
+  }
+}
