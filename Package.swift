@@ -19,6 +19,7 @@ let package = Package(
   products: [
     .library(name: "Heartlog", targets: ["Heartlog"]),
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
+    .library(name: "HeartlogShipping", targets: ["HeartlogShipping"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
     .executable(name: "heartlog-example", targets: ["HeartlogExample"]),
@@ -49,7 +50,10 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
-    .target(name: "HeartlogCLI", dependencies: ["Heartlog", "HeartlogLibraries"], swiftSettings: settings),
+    .target(name: "HeartlogShipping", dependencies: ["HeartlogFiles", "Heartlog"], swiftSettings: settings),
+    .target(
+      name: "HeartlogCLI", dependencies: ["Heartlog", "HeartlogLibraries", "HeartlogShipping"],
+      swiftSettings: settings),
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI"], swiftSettings: settings),
     .executableTarget(
@@ -79,6 +83,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),
+    .testTarget(
+      name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
+      swiftSettings: settings),
     .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI"], swiftSettings: settings),
   ]
 )

@@ -32,6 +32,10 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case cancelled
     /// An event or a replica that the log does not have.
     case notFound
+    /// A peer that was silent for too long, or a sync that was called off: try again.
+    case timedOut
+    /// A peer that sends what is no part of the dialogue, or what is not what it announced.
+    case peer
     /// A call that only a programmer can mend.
     case misuse
   }

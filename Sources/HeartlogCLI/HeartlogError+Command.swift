@@ -29,6 +29,12 @@ extension CommandError {
       exitCode = .inputOutput
       hint = "Look with \"heartlog log -n 5\" before you try again."
     case .cancelled: exitCode = .tryAgain
+    case .timedOut:
+      exitCode = .tryAgain
+      hint = "What came is kept; a sync goes on where this one ended."
+    case .peer:
+      exitCode = .badInput
+      hint = "What came before is kept, and is sound."
     case .locked:
       exitCode = .tryAgain
       hint = "Try again when it is done."

@@ -1,0 +1,155 @@
+import Heartlog
+import HeartlogFiles
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A channel over file descriptors: pipes, sockets, a terminal's two ends.
+///
+/// The descriptors are left as they are, blocking or not: other processes may share them. No signal comes of a peer that is
+/// gone.
+public final class DescriptorChannel: ByteChannel {
+  private let input: Int32
+  private let output: Int32
+  private let isSocket: Bool
+  private let closes: Bool
+
+  /// What POSIX lets a pipe take at once where it is said to be ready: writing no more never blocks.
+  private static let pipeBytesMax = min(4_096, Int(PIPE_BUF))
+
+  /// - Parameters:
+  ///   - input: to read from. May be the same as `output`.
+  ///   - output: to write to.
+  ///   - closes: whether `close` closes them.
+  public init(input: Int32, output: Int32, closes: Bool = true) {
+    self.input = input
+    self.output = output
+    self.closes = closes
+    var status = stat()
+    isSocket = fstat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+    #if canImport(Darwin)
+      var on: Int32 = 1
+      if isSocket { setsockopt(output, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size)) }
+    #endif
+  }
+
+  /// Two channels, each the other's peer.
+  public static func pair() throws(HeartlogError) -> (DescriptorChannel, DescriptorChannel) {
+    let (one, other) = try descriptorPair()
+    return (DescriptorChannel(input: one, output: one), DescriptorChannel(input: other, output: other))
+  }
+
+  /// A pair of connected sockets, which no child process inherits.
+  static func descriptorPair() throws(HeartlogError) -> (Int32, Int32) {
+    var pair: [Int32] = [-1, -1]
+    #if canImport(Glibc)
+      let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    #elseif canImport(Musl)
+      let type = SOCK_STREAM | SOCK_CLOEXEC
+    #else
+      let type = SOCK_STREAM
+    #endif
+    guard socketpair(AF_UNIX, type, 0, &pair) == 0 else {
+      throw HeartlogError(channel: "make", errno)
+    }
+    for descriptor in pair { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    return (pair[0], pair[1])
+  }
+
+  public func read(atMost count: Int, milliseconds: Int) throws(HeartlogError) -> [UInt8]? {
+    guard try isReady(input, Int16(POLLIN), milliseconds) else { return nil }
+    var result = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      // `count` bytes lie behind the base address.
+      result = systemRead(input, buffer.baseAddress, count)
+      filled = max(0, result)
+    }
+    guard result < 0 else { return bytes }
+    switch errno {
+    case EAGAIN, EINTR: return nil
+    case ECONNRESET: return []
+    default: throw HeartlogError(channel: "read from", errno)
+    }
+  }
+
+  public func write(_ bytes: ArraySlice<UInt8>, milliseconds: Int) throws(HeartlogError) -> Int {
+    guard try isReady(output, Int16(POLLOUT), milliseconds) else { return 0 }
+    let (count, number) = bytes.withUnsafeBytes { isSocket ? send($0) : writeToPipe($0) }
+    guard count < 0 else { return count }
+    switch number {
+    case EAGAIN, EINTR: return 0
+    case EPIPE, ECONNRESET: throw HeartlogError(.inputOutput, "the peer hung up before the sync was done")
+    default: throw HeartlogError(channel: "write to", number)
+    }
+  }
+
+  public func close() {
+    guard closes else { return }
+    systemClose(output)
+    if input != output { systemClose(input) }
+  }
+
+  private func send(_ bytes: UnsafeRawBufferPointer) -> (count: Int, errno: Int32) {
+    #if canImport(Darwin)
+      let flags = Int32(MSG_DONTWAIT)
+    #else
+      let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+    #endif
+    let count = systemSend(output, bytes.baseAddress, bytes.count, flags)
+    return (count, errno)
+  }
+
+  private func writeToPipe(_ bytes: UnsafeRawBufferPointer) -> (count: Int, errno: Int32) {
+    BrokenPipe.withoutSignal {
+      let count = systemWrite(output, bytes.baseAddress, min(bytes.count, Self.pipeBytesMax))
+      return (count, errno)
+    }
+  }
+
+  /// Whether `descriptor` can be used without waiting; an end that was hung up can, too, and will say so.
+  private func isReady(_ descriptor: Int32, _ events: Int16, _ milliseconds: Int) throws(HeartlogError)
+    -> Bool
+  {
+    var waiting = pollfd(fd: descriptor, events: events, revents: 0)
+    let count = poll(&waiting, 1, Int32(clamping: milliseconds))
+    if count < 0, errno != EINTR {
+      throw HeartlogError(channel: "wait for", errno)
+    }
+    guard count > 0, waiting.revents & Int16(POLLNVAL) == 0 else {
+      if count > 0 { throw HeartlogError(.inputOutput, "the channel to the peer is closed") }
+      return false
+    }
+    return true
+  }
+}
+
+extension HeartlogError {
+  /// A system call on a channel that failed.
+  fileprivate init(channel operation: String, _ number: Int32) {
+    self.init(
+      .inputOutput, FileError(operation: operation, path: "the channel to the peer", code: number).description
+    )
+  }
+}
+
+// The system's functions, which methods of the same names hide.
+
+private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+  read(descriptor, buffer, count)
+}
+
+private func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+  write(descriptor, buffer, count)
+}
+
+private func systemSend(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int
+{
+  send(descriptor, buffer, count, flags)
+}
+
+private func systemClose(_ descriptor: Int32) { close(descriptor) }

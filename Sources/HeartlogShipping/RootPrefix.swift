@@ -1,0 +1,16 @@
+import Heartlog
+
+/// The first eight bytes of a root: enough to tell streams that parted by accident.
+struct RootPrefix: Hashable, Sendable {
+  /// The bytes as a little-endian number, so that `u64` writes them as they are.
+  let word: UInt64
+
+  init(word: UInt64) { self.word = word }
+
+  init(_ root: Digest) {
+    word = UInt64(littleEndian: root.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) })
+  }
+
+  /// 16 hexadecimal digits of the bytes in their order.
+  var text: String { Hexadecimal.text(withUnsafeBytes(of: word.littleEndian) { Array($0) }) }
+}

@@ -1,0 +1,89 @@
+import Heartlog
+import Synchronization
+
+/// A channel with what both its threads share: when it last moved, and whether one of them has failed.
+final class Link: Sendable {
+  /// How long one wait lasts before failures and cancellation are looked for.
+  private static let sliceMilliseconds = 100
+
+  private let channel: any ByteChannel
+  private let inactivityNanosecondsMax: UInt64
+  private let isCancelled: @Sendable () -> Bool
+  private let lastMove = Atomic<UInt64>(0)
+  private let failure = Mutex<HeartlogError?>(nil)
+  private let readCount = Atomic<UInt64>(0)
+  private let writtenCount = Atomic<UInt64>(0)
+
+  init(_ channel: any ByteChannel, options: SyncOptions) {
+    self.channel = channel
+    inactivityNanosecondsMax = UInt64(max(1, options.inactivityMillisecondsMax)) * 1_000_000
+    isCancelled = options.isCancelled
+  }
+
+  var bytesRead: UInt64 { readCount.load(ordering: .relaxed) }
+  var bytesWritten: UInt64 { writtenCount.load(ordering: .relaxed) }
+
+  /// Some bytes, at least one.
+  func read(atMost count: Int) throws(HeartlogError) -> [UInt8] {
+    let start = Moment.nanoseconds()
+    while true {
+      try check(since: start)
+      guard let bytes = try channel.read(atMost: count, milliseconds: Self.sliceMilliseconds) else {
+        continue
+      }
+      guard !bytes.isEmpty else {
+        // What made the other thread end may be why the peer hung up.
+        try checkFailure()
+        throw HeartlogError(.inputOutput, "the peer hung up before the sync was done")
+      }
+      move()
+      readCount.add(UInt64(bytes.count), ordering: .relaxed)
+      return bytes
+    }
+  }
+
+  /// Writes all of `bytes`.
+  func write(_ bytes: [UInt8]) throws(HeartlogError) {
+    var rest = bytes[...]
+    let start = Moment.nanoseconds()
+    while !rest.isEmpty {
+      try check(since: start)
+      let count = try channel.write(rest, milliseconds: Self.sliceMilliseconds)
+      guard count > 0 else { continue }
+      move()
+      writtenCount.add(UInt64(count), ordering: .relaxed)
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Writes what there is room for within a second, after a failure: a last word that nobody has to hear.
+  func writeLast(_ bytes: [UInt8]) throws(HeartlogError) {
+    var rest = bytes[...]
+    let end = Moment.nanoseconds() + 1_000_000_000
+    while !rest.isEmpty, Moment.nanoseconds() < end {
+      rest = rest.dropFirst(try channel.write(rest, milliseconds: Self.sliceMilliseconds))
+    }
+  }
+
+  /// Makes the other thread's waiting end with `error`. The first failure is the one that counts.
+  func fail(_ error: HeartlogError) {
+    failure.withLock { $0 = $0 ?? error }
+  }
+
+  func checkFailure() throws(HeartlogError) {
+    if let error = failure.withLock({ $0 }) { throw error }
+  }
+
+  private func move() { lastMove.store(Moment.nanoseconds(), ordering: .relaxed) }
+
+  private func check(since start: UInt64) throws(HeartlogError) {
+    try checkFailure()
+    if isCancelled() { throw HeartlogError(.timedOut, "the sync was called off") }
+    // A thread that was busy elsewhere has not been waiting: time counts from the start of this wait.
+    let still = max(start, lastMove.load(ordering: .relaxed))
+    let now = Moment.nanoseconds()
+    guard now > still, now - still > inactivityNanosecondsMax else { return }
+    let seconds = Double(inactivityNanosecondsMax / 1_000_000) / 1_000
+    throw HeartlogError(.timedOut, "the peer has been silent for \(seconds) seconds")
+  }
+}

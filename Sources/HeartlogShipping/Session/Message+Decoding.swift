@@ -1,0 +1,181 @@
+import Heartlog
+
+extension Message {
+  /// A greeting in a version that this program does not speak.
+  struct OtherVersion: Error {
+    let version: UInt8
+  }
+
+  /// Reads a payload.
+  ///
+  /// - Parameter answering: how many streams the calling end announced, which an answer goes through.
+  /// - Throws: `MalformedError`, `OtherVersion`.
+  init(_ kind: Kind, payload: [UInt8], answering: Int = 0) throws {
+    self = try payload.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      let message = try Message(kind, &reader, answering: answering)
+      try reader.end()
+      return message
+    }
+  }
+
+  private init(_ kind: Kind, _ reader: inout ByteReader, answering: Int) throws {
+    switch kind {
+    case .versions:
+      self = .versions(least: try reader.u8(), most: try reader.u8())
+    case .heads:
+      let greeting = try Greeting(&reader)
+      self = .heads(Heads(greeting: greeting, heads: try ShippedHead.list(&reader)))
+    case .answer:
+      let greeting = try Greeting(&reader)
+      var states: [Answer.State] = []
+      for _ in 0..<answering { states.append(try Answer.State(&reader)) }
+      self = .answer(Answer(greeting: greeting, states: states, heads: try ShippedHead.list(&reader)))
+    case .probe:
+      let count = try reader.count(atMost: Message.listMax, "places of a probe")
+      var places: [StreamPlace] = []
+      for _ in 0..<count {
+        places.append(StreamPlace(stream: try reader.place(), commit: try reader.commit()))
+      }
+      self = .probe(places)
+    case .roots:
+      let count = try reader.count(atMost: Message.listMax, "roots")
+      var roots: [RootPrefix] = []
+      for _ in 0..<count { roots.append(RootPrefix(word: try reader.u64())) }
+      self = .roots(roots)
+    case .ends:
+      let count = try reader.count(atMost: Message.listMax, "streams that end")
+      var ends: [StreamEnd] = []
+      for _ in 0..<count { ends.append(try StreamEnd(&reader)) }
+      self = .ends(ends)
+    case .wants:
+      let count = try reader.count(atMost: Message.listMax, "streams wanted")
+      var streams: [Int] = []
+      for _ in 0..<count {
+        let stream = try reader.place()
+        guard stream > streams.last ?? -1 else { throw MalformedError("wanted streams that do not rise") }
+        streams.append(stream)
+      }
+      self = .wants(streams)
+    case .run: self = .run(try ShippedRun(&reader))
+    case .done: self = .done(commits: try reader.varint(), events: try reader.varint())
+    case .failed:
+      guard let code = ErrorCode(rawValue: try reader.u8()) else {
+        throw MalformedError("an unknown failure")
+      }
+      let sentence = try reader.text()
+      guard sentence.utf8.count <= Message.sentenceBytesMax else {
+        throw MalformedError("a failure of \(sentence.utf8.count) bytes")
+      }
+      self = .failed(code, sentence)
+    }
+  }
+}
+
+extension ByteReader {
+  /// A place in the list.
+  fileprivate mutating func place() throws(MalformedError) -> Int {
+    try count(atMost: Message.listMax - 1, "a place in the list")
+  }
+
+  fileprivate mutating func commit() throws(MalformedError) -> UInt64 {
+    let commit = try varint()
+    guard commit <= Limits.numberMax else { throw MalformedError("a commit number past 2^53") }
+    return commit
+  }
+}
+
+extension Message.Greeting {
+  fileprivate init(_ reader: inout ByteReader) throws {
+    guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
+      throw MalformedError("a greeting that is not Heartlog's")
+    }
+    let version = try reader.u8()
+    guard version == Message.version else { throw Message.OtherVersion(version: version) }
+    let flags = try reader.u8()
+    guard flags & ~15 == 0 else { throw MalformedError("unknown flags in a greeting") }
+    isServing = flags & 1 != 0
+    isPull = flags & 2 != 0
+    isDryRun = flags & 4 != 0
+    isReadOnly = flags & 8 != 0
+    let own = try reader.count(atMost: Message.listMax, "a place in the list")
+    self.own = own == 0 ? nil : own - 1
+    let wallTime = try reader.varint()
+    guard wallTime <= UInt64(Limits.timeMillisecondsMax) else {
+      throw MalformedError("a wall time past the year 2999")
+    }
+    self.wallTime = Milliseconds(wallTime)
+  }
+}
+
+extension ShippedHead {
+  fileprivate static func list(_ reader: inout ByteReader) throws -> [ShippedHead] {
+    let count = try reader.count(atMost: Message.streamsMax, "streams")
+    var heads: [ShippedHead] = []
+    for _ in 0..<count {
+      let replica = try reader.replica()
+      if let last = heads.last, last.replica >= replica {
+        throw MalformedError("streams that are not sorted by replica")
+      }
+      heads.append(ShippedHead(replica: replica, place: try Place(&reader)))
+    }
+    return heads
+  }
+}
+
+extension ShippedHead.Place {
+  fileprivate init(_ reader: inout ByteReader) throws {
+    let value = try reader.varint()
+    guard value >> 1 <= Limits.numberMax else { throw MalformedError("a commit number past 2^53") }
+    let root = value >> 1 == 0 ? 0 : try reader.u64()
+    self.init(commit: value >> 1, isEnded: value & 1 != 0, root: RootPrefix(word: root))
+  }
+}
+
+extension Message.Answer.State {
+  fileprivate init(_ reader: inout ByteReader) throws {
+    switch try reader.u8() {
+    case 0: self = .same
+    case 1: self = .none
+    case 2: self = .other(try ShippedHead.Place(&reader), isParted: false)
+    case 3: self = .other(try ShippedHead.Place(&reader), isParted: true)
+    case let state: throw MalformedError("a stream of state \(state)")
+    }
+  }
+}
+
+extension StreamEnd {
+  fileprivate init(_ reader: inout ByteReader) throws {
+    stream = try reader.place()
+    commit = try reader.commit()
+    switch try reader.u8() {
+    case 0: rootAfter = nil
+    case 1: rootAfter = RootPrefix(word: try reader.u64())
+    case let kind: throw MalformedError("an end of kind \(kind)")
+    }
+  }
+}
+
+extension ShippedRun {
+  fileprivate init(_ reader: inout ByteReader) throws {
+    stream = try reader.place()
+    firstCommit = try reader.commit()
+    commitCount = try reader.count(atMost: Limits.blockEventsMax, "commits of a run")
+    guard firstCommit >= 1, commitCount >= 1, firstCommit <= Limits.numberMax - UInt64(commitCount - 1) else {
+      throw MalformedError("a run of \(commitCount) commits from \(firstCommit) on")
+    }
+    let length = try reader.count(atMost: ShippedName.bytesMax + 1, "bytes of a name")
+    if length == 0 {
+      name = nil
+    } else {
+      guard let name = String(validating: try reader.take(length - 1), as: UTF8.self) else {
+        throw MalformedError("a name that is not UTF-8")
+      }
+      try ShippedName.check(name)
+      self.name = name
+    }
+    root = try reader.digest()
+    body = Array(reader.rest)
+    _ = try reader.take(body.count)
+  }
+}

@@ -1,0 +1,137 @@
+import Heartlog
+
+extension Message {
+  /// The number that stands for the kind of a message, and the most bytes that its payload may have.
+  enum Kind: UInt8, CaseIterable {
+    case versions = 0
+    case heads, answer, probe, roots, ends, wants, run, done, failed
+
+    var payloadBytesMax: Int {
+      switch self {
+      case .versions: 2
+      // A greeting, and for each stream a replica, a commit and a root.
+      case .heads, .answer: 64 + Message.listMax * 34
+      case .probe, .ends: 16 + Message.listMax * 24
+      case .roots: 16 + Message.listMax * 8
+      case .wants: 16 + Message.listMax * 3
+      // A block's columns, its heads and secrets, and what stands before it.
+      case .run: Limits.blockColumnsBytesMax + (4 << 20)
+      case .done: 20
+      case .failed: 16 + Message.sentenceBytesMax
+      }
+    }
+  }
+
+  var kind: Kind {
+    switch self {
+    case .versions: .versions
+    case .heads: .heads
+    case .answer: .answer
+    case .probe: .probe
+    case .roots: .roots
+    case .ends: .ends
+    case .wants: .wants
+    case .run: .run
+    case .done: .done
+    case .failed: .failed
+    }
+  }
+
+  func payload() -> [UInt8] {
+    var writer = ByteWriter()
+    switch self {
+    case .versions(let least, let most):
+      writer.u8(least)
+      writer.u8(most)
+    case .heads(let heads):
+      heads.greeting.write(to: &writer)
+      writer.varint(heads.heads.count)
+      for head in heads.heads { head.write(to: &writer) }
+    case .answer(let answer):
+      answer.greeting.write(to: &writer)
+      for state in answer.states { state.write(to: &writer) }
+      writer.varint(answer.heads.count)
+      for head in answer.heads { head.write(to: &writer) }
+    case .probe(let places):
+      writer.varint(places.count)
+      for place in places {
+        writer.varint(place.stream)
+        writer.varint(place.commit)
+      }
+    case .roots(let roots):
+      writer.varint(roots.count)
+      for root in roots { writer.u64(root.word) }
+    case .ends(let ends):
+      writer.varint(ends.count)
+      for end in ends {
+        writer.varint(end.stream)
+        writer.varint(end.commit)
+        writer.u8(end.rootAfter == nil ? 0 : 1)
+        if let root = end.rootAfter { writer.u64(root.word) }
+      }
+    case .wants(let streams):
+      writer.varint(streams.count)
+      for stream in streams { writer.varint(stream) }
+    case .run(let run): run.write(to: &writer)
+    case .done(let commits, let events):
+      writer.varint(commits)
+      writer.varint(events)
+    case .failed(let code, let sentence):
+      writer.u8(code.rawValue)
+      writer.text(sentence)
+    }
+    return writer.bytes
+  }
+}
+
+extension Message.Greeting {
+  fileprivate func write(to writer: inout ByteWriter) {
+    writer.raw(Self.magic)
+    writer.u8(Message.version)
+    writer.u8((isServing ? 1 : 0) | (isPull ? 2 : 0) | (isDryRun ? 4 : 0) | (isReadOnly ? 8 : 0))
+    writer.varint(own.map { $0 + 1 } ?? 0)
+    writer.varint(UInt64(max(0, wallTime)))
+  }
+}
+
+extension ShippedHead {
+  fileprivate func write(to writer: inout ByteWriter) {
+    writer.replica(replica)
+    place.write(to: &writer)
+  }
+}
+
+extension ShippedHead.Place {
+  fileprivate func write(to writer: inout ByteWriter) {
+    writer.varint(commit << 1 | (isEnded ? 1 : 0))
+    if commit > 0 { writer.u64(root.word) }
+  }
+}
+
+extension Message.Answer.State {
+  fileprivate func write(to writer: inout ByteWriter) {
+    switch self {
+    case .same: writer.u8(0)
+    case .none: writer.u8(1)
+    case .other(let place, let isParted):
+      writer.u8(isParted ? 3 : 2)
+      place.write(to: &writer)
+    }
+  }
+}
+
+extension ShippedRun {
+  fileprivate func write(to writer: inout ByteWriter) {
+    writer.varint(stream)
+    writer.varint(firstCommit)
+    writer.varint(commitCount)
+    if let name {
+      writer.varint(name.utf8.count + 1)
+      writer.raw(Array(name.utf8))
+    } else {
+      writer.varint(0)
+    }
+    writer.raw(root)
+    writer.raw(body)
+  }
+}

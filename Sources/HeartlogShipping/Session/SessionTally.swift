@@ -1,0 +1,67 @@
+import Heartlog
+import Synchronization
+
+/// What a session has done so far, counted by both its threads.
+final class SessionTally: Sendable {
+  private struct State {
+    var progress = SyncProgress()
+    var receivedEvents: UInt64 = 0
+    var appendedCommits: UInt64 = 0
+    var changedItems: UInt64 = 0
+    var forks: [SyncReport.Fork] = []
+  }
+
+  private let state = Mutex(State())
+  private let tell: (@Sendable (SyncProgress) -> Void)?
+
+  init(_ tell: (@Sendable (SyncProgress) -> Void)?) { self.tell = tell }
+
+  func expect(toReceive: UInt64, toSend: UInt64) {
+    change {
+      $0.progress.commitsToReceive = toReceive
+      $0.progress.commitsToSend = toSend
+    }
+  }
+
+  func sent(commits: Int) { change { $0.progress.sentCommits += UInt64(commits) } }
+
+  func received(commits: Int, _ outcome: ReceivedRun) {
+    change { state in
+      state.progress.receivedCommits += UInt64(commits)
+      guard case .appended(let commits, let events, let changedItems) = outcome else { return }
+      state.appendedCommits += UInt64(commits)
+      state.receivedEvents += UInt64(events)
+      state.changedItems += UInt64(changedItems)
+    }
+  }
+
+  func found(_ fork: SyncReport.Fork) {
+    change { state in
+      state.forks.removeAll { $0.replica == fork.replica }
+      state.forks.append(fork)
+    }
+  }
+
+  /// Commits and events that were received and new.
+  var appended: (commits: UInt64, events: UInt64) {
+    state.withLock { ($0.appendedCommits, $0.receivedEvents) }
+  }
+
+  /// Fills in what was counted.
+  func complete(_ report: inout SyncReport) {
+    state.withLock { state in
+      report.received.commits = state.appendedCommits
+      report.received.events = state.receivedEvents
+      report.changedItems = state.changedItems
+      report.forks = state.forks
+    }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    let progress = state.withLock { state in
+      body(&state)
+      return state.progress
+    }
+    tell?(progress)
+  }
+}

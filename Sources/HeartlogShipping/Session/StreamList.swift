@@ -1,0 +1,107 @@
+import Heartlog
+
+/// The streams that the two ends of a session know, as both number them: first the calling end's, then what only the
+/// serving end has.
+struct StreamList {
+  struct Entry {
+    let replica: ReplicaID
+    let mine: StreamHead?
+    let theirs: ShippedHead.Place?
+    /// The roots differ at the lower of the two heads.
+    var isParted: Bool
+
+    var myCommit: UInt64 { mine?.commit.rawValue ?? 0 }
+    var theirCommit: UInt64 { theirs?.commit ?? 0 }
+    var lowerCommit: UInt64 { min(myCommit, theirCommit) }
+
+    /// Up to where this end wants it; nil where it wants nothing.
+    var wanted: ClosedRange<UInt64>? {
+      isParted ? nil : Self.missing(from: myCommit, mine?.isEnded, theirCommit)
+    }
+
+    /// Up to where the other end may want it.
+    var offered: ClosedRange<UInt64>? {
+      isParted ? nil : Self.missing(from: theirCommit, theirs?.isEnded, myCommit)
+    }
+
+    private static func missing(from own: UInt64, _ isEnded: Bool?, _ other: UInt64) -> ClosedRange<UInt64>? {
+      isEnded != true && other > own ? own + 1...other : nil
+    }
+
+    /// Where the stream has to end because one end knows that it is forked, and the other does not yet.
+    var end: UInt64? {
+      guard let mine, let theirs, !isParted else { return nil }
+      let ends = [mine.isEnded ? myCommit : nil, theirs.isEnded ? theirs.commit : nil].compactMap { $0 }
+      guard let end = ends.min(), myCommit >= end, theirCommit >= end else { return nil }
+      let isKnown = mine.isEnded && myCommit == end && theirs.isEnded && theirCommit == end
+      return isKnown ? nil : end
+    }
+  }
+
+  var entries: [Entry]
+
+  /// What the serving end makes of the calling end's heads, and its answer.
+  static func serving(
+    _ heads: [ShippedHead], store: any ShippedStreams, mine: [StreamHead], greeting: Message.Greeting
+  ) throws(HeartlogError) -> (list: StreamList, answer: Message.Answer) {
+    let byReplica = Dictionary(uniqueKeysWithValues: mine.map { ($0.replica, $0) })
+    let called = Set(heads.map(\.replica))
+    var entries: [Entry] = []
+    var states: [Message.Answer.State] = []
+    for head in heads {
+      let own = byReplica[head.replica]
+      var entry = Entry(replica: head.replica, mine: own, theirs: head.place, isParted: false)
+      if let own {
+        entry.isParted = try parts(store, own, from: head.place)
+        let place = ShippedHead.Place(own)
+        states.append(place == head.place ? .same : .other(place, isParted: entry.isParted))
+      } else {
+        states.append(.none)
+      }
+      entries.append(entry)
+    }
+    let others = mine.filter { !called.contains($0.replica) }
+    entries += others.map { Entry(replica: $0.replica, mine: $0, theirs: nil, isParted: false) }
+    var greeting = greeting
+    greeting.own = entries.firstIndex { $0.replica == store.replica }
+    let answer = Message.Answer(
+      greeting: greeting, states: states,
+      heads: others.map { ShippedHead(replica: $0.replica, place: .init($0)) })
+    return (StreamList(entries: entries), answer)
+  }
+
+  /// What the calling end makes of the answer.
+  static func calling(
+    _ answer: Message.Answer, store: any ShippedStreams, mine: [StreamHead]
+  ) throws(HeartlogError) -> StreamList {
+    var entries: [Entry] = []
+    for (own, state) in zip(mine, answer.states) {
+      var entry: Entry
+      switch state {
+      case .none: entry = Entry(replica: own.replica, mine: own, theirs: nil, isParted: false)
+      case .same: entry = Entry(replica: own.replica, mine: own, theirs: .init(own), isParted: false)
+      case .other(let place, let isParted):
+        entry = Entry(replica: own.replica, mine: own, theirs: place, isParted: isParted)
+        // Each end can look up the roots at heads that are not beyond its own.
+        if !isParted { entry.isParted = try parts(store, own, from: place) }
+      }
+      entries.append(entry)
+    }
+    let own = Set(mine.map(\.replica))
+    for head in answer.heads {
+      guard !own.contains(head.replica) else { throw .peer("a stream that stands in the list twice") }
+      entries.append(Entry(replica: head.replica, mine: nil, theirs: head.place, isParted: false))
+    }
+    return StreamList(entries: entries)
+  }
+
+  /// Whether `own` has other commits than those which lead to `place`; false where it is shorter, and cannot tell.
+  private static func parts(
+    _ store: any ShippedStreams, _ own: StreamHead, from place: ShippedHead.Place
+  ) throws(HeartlogError) -> Bool {
+    guard place.commit > 0, place.commit <= own.commit.rawValue else { return false }
+    if place.commit == own.commit.rawValue { return place.root != RootPrefix(own.root) }
+    let root = try store.streamRoot(of: own.replica, at: CommitNumber(rawValue: place.commit))
+    return root.map { RootPrefix($0) } != place.root
+  }
+}

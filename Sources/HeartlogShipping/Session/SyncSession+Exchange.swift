@@ -1,0 +1,187 @@
+import Dispatch
+import Heartlog
+import Synchronization
+
+extension SyncSession {
+  /// Sends what the other end wants and receives what this end wants, both at once, until both are done.
+  func exchange(
+    _ list: StreamList, wants: [Int], theirWants: [Int], _ begun: SyncReport
+  ) throws(HeartlogError) -> SyncReport {
+    var offers: [(stream: Int, commits: ClosedRange<UInt64>)] = []
+    for stream in theirWants {
+      guard stream < list.entries.count, let commits = list.entries[stream].offered else {
+        throw .peer("wants of a stream that has nothing new for it")
+      }
+      offers.append((stream, commits))
+    }
+    var report = begun
+    let toReceive = Self.sum(wants.compactMap { list.entries[$0].wanted })
+    let toSend = Self.sum(offers.map(\.commits))
+    tally.expect(toReceive: toReceive, toSend: toSend)
+
+    let sending = Sending()
+    let group = DispatchGroup()
+    if !offers.isEmpty {
+      let session = self
+      let offers = offers
+      DispatchQueue(label: "heartlog.sync.sending").async(group: group) {
+        sending.finish { () throws(HeartlogError) in try session.send(offers, of: list) }
+      }
+    }
+    var name: String?
+    let receiving: Result<Void, HeartlogError> = Result { () throws(HeartlogError) in
+      name = try receive(wants, of: list, peer: begun.peer)
+    }
+    if case .failure(let error) = receiving { link.fail(error) }
+    group.wait()
+    try receiving.get()
+    if let error = sending.error { throw try reason(for: error) }
+
+    let appended = tally.appended
+    do throws(HeartlogError) {
+      try writer.write(.done(commits: appended.commits, events: appended.events))
+    } catch {
+      throw try reason(for: error)
+    }
+    guard case .done(let commits, let events) = try reader.read(.done) else { return report }
+    tally.complete(&report)
+    report.peerName = report.peerName ?? name
+    report.sent.commits = commits
+    report.sent.events = events
+    if report.isDryRun {
+      report.received.commits = Self.sum(list.entries.compactMap(\.wanted))
+      report.received.events = nil
+      report.sent.commits = options.isPull ? 0 : Self.sum(list.entries.compactMap(\.offered))
+      report.sent.events = nil
+    }
+    report.received.bytes = link.bytesRead
+    report.sent.bytes = link.bytesWritten
+    return report
+  }
+
+  /// Why nothing can be written: a peer that hung up may have said it, and then reading throws that.
+  private func reason(for error: HeartlogError) throws(HeartlogError) -> HeartlogError {
+    if error.code == .inputOutput { _ = try reader.read(.done) }
+    return error
+  }
+
+  private static func sum(_ ranges: [ClosedRange<UInt64>]) -> UInt64 {
+    ranges.reduce(0) { $0 &+ ($1.upperBound - $1.lowerBound + 1) }
+  }
+
+  // MARK: - Sending
+
+  /// How the thread that sends has ended.
+  private final class Sending: Sendable {
+    private let failure = Mutex<HeartlogError?>(nil)
+
+    func finish(_ body: () throws(HeartlogError) -> Void) {
+      do throws(HeartlogError) { try body() } catch { failure.withLock { $0 = $0 ?? error } }
+    }
+
+    var error: HeartlogError? { failure.withLock { $0 } }
+  }
+
+  private func send(
+    _ offers: [(stream: Int, commits: ClosedRange<UInt64>)], of list: StreamList
+  ) throws(HeartlogError) {
+    for (stream, commits) in offers {
+      let entry = list.entries[stream]
+      var after = commits.lowerBound - 1
+      // Told where the receiver has nothing of the stream yet.
+      var name = entry.theirs == nil ? entry.mine?.name : nil
+      while after < commits.upperBound {
+        try link.checkFailure()
+        let run = try runToSend(of: entry.replica, after: after, upTo: commits.upperBound)
+        // A write that fails is no news to the thread that receives: the peer may have said why it hung up.
+        try writer.write(
+          .run(
+            ShippedRun(
+              stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount, name: name,
+              root: run.root, body: run.body)))
+        name = nil
+        after = run.lastCommit.rawValue
+        tally.sent(commits: run.commitCount)
+      }
+    }
+  }
+
+  /// The next run; where the store has none, the thread that receives is told, too.
+  private func runToSend(
+    of replica: ReplicaID, after: UInt64, upTo last: UInt64
+  ) throws(HeartlogError) -> StreamRun {
+    do throws(HeartlogError) {
+      guard let run = try store.streamRun(of: replica, after: after, upTo: CommitNumber(rawValue: last)),
+        run.firstCommit.rawValue == after + 1, run.commitCount >= 1, run.lastCommit.rawValue <= last
+      else {
+        throw HeartlogError(
+          .corrupt, "the stream of \(replica) does not go on after commit \(after), up to its head \(last)")
+      }
+      return run
+    } catch {
+      link.fail(error)
+      throw error
+    }
+  }
+
+  // MARK: - Receiving
+
+  /// - Returns: the name of the peer, where its own stream came.
+  private func receive(
+    _ wants: [Int], of list: StreamList, peer: ReplicaID?
+  ) throws(HeartlogError) -> String? {
+    var peerName: String?
+    for stream in wants {
+      let entry = list.entries[stream]
+      guard let wanted = entry.wanted, let theirs = entry.theirs else { continue }
+      var next = wanted.lowerBound
+      var name = entry.mine?.name
+      var isParted = false
+      while next <= wanted.upperBound {
+        guard case .run(let run) = try reader.read(.run) else { continue }
+        name = run.name ?? name
+        let received = try check(run, stream, entry, next, theirs, name)
+        next = received.lastCommit.rawValue + 1
+        // Of a stream that parted while the dialogue went on, nothing more is taken; the next sync ends it.
+        let outcome = isParted ? .diverged : try store.receive(received)
+        tally.received(commits: run.commitCount, outcome)
+        switch outcome {
+        case .appended, .known: break
+        case .gap:
+          throw HeartlogError(.inputOutput, "the stream of \(entry.replica) became shorter during the sync")
+        case .diverged:
+          isParted = true
+          tally.found(
+            SyncReport.Fork(
+              replica: entry.replica, name: received.name, lastCommon: nil, isEnded: false))
+        }
+      }
+      if entry.replica == peer { peerName = name }
+      if theirs.isEnded, !isParted {
+        try store.endStream(entry.replica, after: CommitNumber(rawValue: theirs.commit))
+      }
+    }
+    return peerName
+  }
+
+  /// Holds a run against what was wanted and announced.
+  private func check(
+    _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64, _ theirs: ShippedHead.Place,
+    _ name: String?
+  ) throws(HeartlogError) -> StreamRun {
+    guard run.stream == stream, run.firstCommit == next else {
+      throw .peer("commits from \(run.firstCommit) on of another stream or place than was wanted")
+    }
+    guard let name else { throw .peer("a new stream without its name") }
+    let received = StreamRun(
+      replica: entry.replica, name: name, firstCommit: CommitNumber(rawValue: run.firstCommit),
+      commitCount: run.commitCount, body: run.body, root: run.root)
+    guard received.lastCommit.rawValue <= theirs.commit else {
+      throw .peer("commits beyond what it announced")
+    }
+    guard received.lastCommit.rawValue < theirs.commit || RootPrefix(run.root) == theirs.root else {
+      throw .peer("commits that do not lead to the root it announced")
+    }
+    return received
+  }
+}

@@ -1,0 +1,94 @@
+import Heartlog
+
+extension SyncSession {
+  /// Finds where streams end of which the two ends have different commits, or of which one end knows that they are forked.
+  func findEnds(_ list: StreamList) throws(HeartlogError) -> [StreamEnd] {
+    var ends = list.entries.indices.compactMap { index in
+      list.entries[index].end.map { StreamEnd(stream: index, commit: $0, rootAfter: nil) }
+    }
+    // Bisections of all forked streams go on side by side: `low` is common, `high` is not.
+    var searches = list.entries.indices.filter { list.entries[$0].isParted }
+      .map { (stream: $0, low: UInt64(0), high: list.entries[$0].lowerCommit) }
+    while searches.contains(where: { $0.high - $0.low > 1 }) {
+      let open = searches.indices.filter { searches[$0].high - searches[$0].low > 1 }
+      let places = open.map { index in
+        let search = searches[index]
+        return StreamPlace(stream: search.stream, commit: search.low + (search.high - search.low) / 2)
+      }
+      try writer.write(.probe(places))
+      guard case .roots(let roots) = try reader.read(.roots), roots.count == places.count else {
+        throw .peer("fewer or more roots than were asked for")
+      }
+      for (index, (place, root)) in zip(open, zip(places, roots)) {
+        if try self.root(of: list.entries[place.stream], at: place.commit) == root {
+          searches[index].low = place.commit
+        } else {
+          searches[index].high = place.commit
+        }
+      }
+    }
+    for search in searches {
+      let after = try root(of: list.entries[search.stream], at: search.high)
+      ends.append(StreamEnd(stream: search.stream, commit: search.low, rootAfter: after))
+    }
+    return ends.sorted { $0.stream < $1.stream }
+  }
+
+  /// Ends streams where the calling end found that they end. Both ends do so with the same list.
+  func end(_ ends: [StreamEnd], of list: StreamList) throws(HeartlogError) {
+    guard !ends.isEmpty else { throw .peer("no stream that ends") }
+    var last = -1
+    for end in ends {
+      guard end.stream > last, end.stream < list.entries.count, let mine = list.entries[end.stream].mine,
+        let theirs = list.entries[end.stream].theirs, end.commit <= list.entries[end.stream].lowerCommit
+      else { throw .peer("an end of a stream that does not end there") }
+      last = end.stream
+      let entry = list.entries[end.stream]
+      if let rootAfter = end.rootAfter {
+        // The one who calls has looked it up; the one who serves sees for itself that they differ.
+        let own = try root(of: entry, at: end.commit + 1)
+        guard role == .calling || own != rootAfter else {
+          throw .peer("a fork after commit \(end.commit), where there is none")
+        }
+        tally.found(
+          SyncReport.Fork(
+            replica: entry.replica, name: mine.name, lastCommon: CommitNumber(rawValue: end.commit),
+            isEnded: true))
+      } else {
+        let isKnown =
+          (mine.isEnded && entry.myCommit == end.commit) || (theirs.isEnded && theirs.commit == end.commit)
+        guard isKnown else { throw .peer("an end of a stream that neither end knows to be forked") }
+      }
+      if mine.isEnded, entry.myCommit == end.commit { continue }
+      try store.endStream(entry.replica, after: CommitNumber(rawValue: end.commit))
+    }
+  }
+
+  /// Where the peer cannot be written: ends those of its own streams that the peer knows to be forked.
+  ///
+  /// - Returns: whether there were any.
+  func endKnown(_ list: StreamList) throws(HeartlogError) -> Bool {
+    var hasEnded = false
+    for entry in list.entries {
+      guard let end = entry.end, entry.theirs?.isEnded == true, end == entry.theirCommit,
+        !(entry.mine?.isEnded == true && entry.myCommit == end)
+      else { continue }
+      try store.endStream(entry.replica, after: CommitNumber(rawValue: end))
+      hasEnded = true
+    }
+    return hasEnded
+  }
+
+  /// Where nothing may be written at one end: tells of forks, which only a sync both ways can end.
+  func passOver(_ list: StreamList) {
+    for entry in list.entries where entry.isParted {
+      tally.found(
+        SyncReport.Fork(
+          replica: entry.replica, name: entry.mine?.name ?? "", lastCommon: nil, isEnded: false))
+    }
+  }
+
+  private func root(of entry: StreamList.Entry, at commit: UInt64) throws(HeartlogError) -> RootPrefix? {
+    try store.streamRoot(of: entry.replica, at: CommitNumber(rawValue: commit)).map { RootPrefix($0) }
+  }
+}

@@ -1,0 +1,72 @@
+import Heartlog
+
+/// What a sync did.
+public struct SyncReport: Hashable, Sendable {
+  /// What went one way.
+  public struct Amount: Hashable, Sendable {
+    public var commits: UInt64 = 0
+    /// Nil in a dry run, and where it is not known.
+    public var events: UInt64?
+    /// Through the carrier, the dialogue included.
+    public var bytes: UInt64 = 0
+
+    public init() {}
+  }
+
+  /// A stream of which both ends have commits of the same numbers that differ.
+  public struct Fork: Hashable, Sendable {
+    public let replica: ReplicaID
+    public let name: String
+    /// The last commit that both have (0: none); nil where it was not looked for.
+    public let lastCommon: CommitNumber?
+    /// Whether the stream was ended there; else it was passed over.
+    public let isEnded: Bool
+
+    public init(replica: ReplicaID, name: String, lastCommon: CommitNumber?, isEnded: Bool) {
+      self.replica = replica
+      self.name = name
+      self.lastCommon = lastCommon
+      self.isEnded = isEnded
+    }
+  }
+
+  /// Files of a folder that are no part of it, or not yet.
+  public struct FolderFiles: Hashable, Sendable {
+    /// Run files that are whole by their names.
+    public var runs = 0
+    /// Known to be there, and not downloaded yet.
+    public var placeholders = 0
+    /// Run files whose content is not what their names say: half copied, or damaged.
+    public var damaged = 0
+    /// Run files that a file-syncing program kept under another name.
+    public var copies = 0
+    /// Everything else.
+    public var foreign = 0
+    /// Run files that wait for one before them.
+    public var waiting = 0
+    public var written = 0
+    public var removed = 0
+
+    public init() {}
+  }
+
+  public var isDryRun = false
+  /// The other store; nil where there is none, or where it has no commit of its own.
+  public var peer: ReplicaID?
+  public var peerName: String?
+  /// How far the peer's clock is ahead of this one's, negative behind, the way of the message included; nil without a dialogue.
+  public var peerClockAheadMilliseconds: Milliseconds?
+  /// In a dry run, what would come.
+  public var received = Amount()
+  /// In a dry run, what would go.
+  public var sent = Amount()
+  /// Items whose state changed by what was received.
+  public var changedItems: UInt64 = 0
+  /// Streams that either end knows.
+  public var streams = 0
+  public var forks: [Fork] = []
+  /// Nil but for folders.
+  public var folder: FolderFiles?
+
+  public init() {}
+}

@@ -1,0 +1,43 @@
+import Heartlog
+
+@testable import HeartlogShipping
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Random texts that are the same in every run.
+struct SeededRandomSource: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  // SplitMix64.
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func text(_ count: Int) -> String {
+    String((0..<count).map { _ in Character(Unicode.Scalar(UInt8.random(in: 0x21...0x7E, using: &self))) })
+  }
+}
+
+enum Pipes {
+  /// Two channels over two pipes, as a command's ends are.
+  static func channels() throws -> (any ByteChannel, any ByteChannel) {
+    var there: [Int32] = [0, 0]
+    var back: [Int32] = [0, 0]
+    guard pipe(&there) == 0, pipe(&back) == 0 else { throw HeartlogError(.inputOutput, "no pipes") }
+    return (
+      DescriptorChannel(input: back[0], output: there[1]), DescriptorChannel(input: there[0], output: back[1])
+    )
+  }
+}
