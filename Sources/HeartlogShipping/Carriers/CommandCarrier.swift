@@ -1,0 +1,57 @@
+import Heartlog
+
+/// A program that serves a store on its standard input and output.
+public struct CommandCarrier: Carrier {
+  public let description: String
+  private let words: [String]
+
+  private init(_ words: [String], description: String) {
+    self.words = words
+    self.description = description
+  }
+
+  /// A command line for `/bin/sh`.
+  public static func shell(_ command: String) throws(HeartlogError) -> CommandCarrier {
+    guard !command.isEmpty, !command.utf8.contains(0) else {
+      throw HeartlogError(.invalid, "a command that is empty, or has a zero byte in it")
+    }
+    return CommandCarrier(["/bin/sh", "-c", command], description: "exec:\(command)")
+  }
+
+  /// `heartlog serve --stdio` on another machine.
+  ///
+  /// - Parameter program: in place of `ssh`.
+  public static func ssh(_ address: SSHAddress, program: String? = nil) -> CommandCarrier {
+    CommandCarrier([program ?? "ssh"] + address.arguments, description: address.description)
+  }
+
+  public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    let child = try ChildProcess(words)
+    let result = Result { () throws(HeartlogError) in
+      try SyncSession(store, over: child.channel, role: .calling, options: options).run()
+    }
+    let code = child.finish()
+    do throws(HeartlogError) {
+      let report = try result.get()
+      guard code == 0 else {
+        throw HeartlogError(.inputOutput, "the sync is done, but \(description) ended with exit code \(code)")
+      }
+      return report
+    } catch {
+      throw Self.cause(error, of: code, description)
+    }
+  }
+
+  /// What ended the command tells more than that it hung up.
+  private static func cause(_ error: HeartlogError, of code: Int32, _ description: String) -> HeartlogError {
+    guard error.isEcho, code != 0 else { return error }
+    // The exit codes of `heartlog serve`, which are those of sysexits.h.
+    let kind: HeartlogError.Code =
+      switch code {
+      case 66: .notAStore
+      case 75: .locked
+      default: error.code
+      }
+    return HeartlogError(kind, "\(description) ended with exit code \(code): \(error.message)")
+  }
+}

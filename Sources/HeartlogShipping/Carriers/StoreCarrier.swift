@@ -1,0 +1,49 @@
+import Dispatch
+import Heartlog
+import Synchronization
+
+/// Another store in the same process: both ends of a dialogue on two threads.
+public struct StoreCarrier: Carrier {
+  public let description: String
+  private let peer: any ShippedStreams
+  private let isReadOnly: Bool
+
+  /// - Parameters:
+  ///   - description: what people call the peer: its folder.
+  ///   - isReadOnly: the peer cannot be written, and is only pulled from.
+  public init(_ peer: any ShippedStreams, description: String, isReadOnly: Bool = false) {
+    self.peer = peer
+    self.description = description
+    self.isReadOnly = isReadOnly
+  }
+
+  public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    let (near, far) = try DescriptorChannel.pair()
+    var serving = SyncOptions()
+    serving.isReadOnly = isReadOnly
+    serving.inactivityMillisecondsMax = options.inactivityMillisecondsMax
+    serving.clock = options.clock
+    let session = SyncSession(peer, over: far, role: .serving, options: serving)
+    let failure = Mutex<HeartlogError?>(nil)
+    let group = DispatchGroup()
+    DispatchQueue(label: "heartlog.sync.serving").async(group: group) {
+      do throws(HeartlogError) { _ = try session.run() } catch { failure.withLock { $0 = error } }
+      far.close()
+    }
+    let result = Result { () throws(HeartlogError) in
+      try SyncSession(store, over: near, role: .calling, options: options).run()
+    }
+    near.close()
+    group.wait()
+    do throws(HeartlogError) { return try result.get() } catch {
+      // The dialogue keeps places to itself; here both ends are one's own.
+      if let failure = failure.withLock({ $0 }), error.isEcho, !failure.isEcho { throw failure }
+      throw error
+    }
+  }
+}
+
+extension HeartlogError {
+  /// Whether it only tells that the other end failed.
+  var isEcho: Bool { message.hasPrefix("the peer gave up") || message.hasPrefix("the peer hung up") }
+}

@@ -1,0 +1,99 @@
+import Heartlog
+import Testing
+
+@testable import HeartlogShipping
+
+@Suite("Carriers")
+struct CarrierTests {
+  private func code(_ body: () throws -> SyncReport) -> HeartlogError.Code? {
+    do {
+      _ = try body()
+      return nil
+    } catch {
+      return (error as? HeartlogError)?.code
+    }
+  }
+
+  @Test("a store beside this one is synced with in the same process")
+  func besides() throws {
+    let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
+    one.write(30, tag: "a")
+    other.write(20, tag: "b")
+    let report = try StoreCarrier(other, description: "/other").sync(one, options: SyncOptions())
+    #expect(report.received.commits == 20 && report.sent.commits == 30 && one.streams == other.streams)
+  }
+
+  @Test("a failure of the store beside this one is told as it is")
+  func besidesFailing() throws {
+    let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
+    one.write(30, tag: "a")
+    other.state.withLock { $0.runsUntilFailure = 0 }
+    #expect(
+      code { try StoreCarrier(other, description: "/other").sync(one, options: SyncOptions()) } == .diskFull)
+  }
+
+  @Test("a command that echoes, talks nonsense, ends at once or says nothing ends in an error that names it")
+  func commands() throws {
+    let store = FakeStreams(1, name: "phone")
+    store.write(3)
+    var options = SyncOptions()
+    options.inactivityMillisecondsMax = 400
+    let before = store.streams
+    for (command, expected) in [
+      ("cat", HeartlogError.Code.peer), ("echo hello; cat >/dev/null", .peer), ("exit 66", .notAStore),
+      ("exit 75", .locked), ("exit 1", .inputOutput), ("true", .inputOutput),
+      ("no-such-program-here", .inputOutput),
+      ("cat >/dev/null; sleep 60", .timedOut), ("sleep 60", .timedOut), ("kill -9 $$", .inputOutput),
+    ] {
+      let found = code {
+        try CommandCarrier.shell("exec 2>/dev/null; \(command)").sync(store, options: options)
+      }
+      #expect(found == expected, "\(command)")
+    }
+    #expect(store.streams == before)
+    #expect(throws: HeartlogError.self) { try CommandCarrier.shell("") }
+  }
+
+  @Test("a sync that is called off ends at once")
+  func cancelled() throws {
+    let store = FakeStreams(1, name: "phone")
+    var options = SyncOptions()
+    options.isCancelled = { true }
+    #expect(code { try CommandCarrier.shell("sleep 60").sync(store, options: options) } == .timedOut)
+  }
+
+  @Test(
+    "addresses are taken apart, and a path is one word for the other machine's shell",
+    arguments: [
+      ("ssh://host/srv/store", ["--", "host", "heartlog --store '/srv/store' serve --stdio"]),
+      (
+        "ssh://anna@host:2222/srv/store",
+        ["-p", "2222", "--", "anna@host", "heartlog --store '/srv/store' serve --stdio"]
+      ),
+      ("ssh://host/~/fav.heartlog", ["--", "host", "heartlog --store 'fav.heartlog' serve --stdio"]),
+      ("ssh://host/~/-x", ["--", "host", "heartlog --store './-x' serve --stdio"]),
+      (
+        "ssh://[fe80::1%eth0]:22/s",
+        ["-p", "22", "--", "fe80::1%eth0", "heartlog --store '/s' serve --stdio"]
+      ),
+      (
+        "ssh://h/it's $(here) `too`", ["--", "h", "heartlog --store '/it'\\''s $(here) `too`' serve --stdio"]
+      ),
+    ])
+  func addresses(text: String, arguments: [String]) throws {
+    #expect(try SSHAddress(text).arguments == arguments)
+  }
+
+  @Test(
+    "what is no address, or would be an option, is refused",
+    arguments: [
+      "ssh://", "ssh://host", "ssh://host/", "ssh://-oProxyCommand=x/s", "ssh://-x@host/s", "ssh:///s",
+      "ssh://a b/s",
+      "ssh://host:0/s", "ssh://host:x/s", "ssh://host:99999/s", "ssh://host/~/", "ssh://@host/s",
+      "ssh://ho'st/s",
+      "https://host/s", "ssh://host/\0",
+    ])
+  func noAddresses(text: String) {
+    #expect(throws: HeartlogError.self) { try SSHAddress(text) }
+  }
+}
