@@ -50,17 +50,24 @@ extension SyncSession {
         guard role == .calling || own != rootAfter else {
           throw .peer("a fork after commit \(end.commit), where there is none")
         }
-        tally.found(
-          SyncReport.Fork(
-            replica: entry.replica, name: mine.name, lastCommon: CommitNumber(rawValue: end.commit),
-            isEnded: true))
       } else {
         let isKnown =
           (mine.isEnded && entry.myCommit == end.commit) || (theirs.isEnded && theirs.commit == end.commit)
         guard isKnown else { throw .peer("an end of a stream that neither end knows to be forked") }
       }
       if mine.isEnded, entry.myCommit == end.commit { continue }
-      try store.endStream(entry.replica, after: CommitNumber(rawValue: end.commit))
+      try endOwn(entry, mine, after: end.commit)
+    }
+  }
+
+  /// Ends a stream of this end's, and tells of it where commits are set apart by that.
+  private func endOwn(
+    _ entry: StreamList.Entry, _ mine: StreamHead, after commit: UInt64
+  ) throws(HeartlogError) {
+    let last = CommitNumber(rawValue: commit)
+    try store.endStream(entry.replica, after: last)
+    if mine.commit > last {
+      tally.found(SyncReport.Fork(replica: entry.replica, name: mine.name, lastCommon: last, isEnded: true))
     }
   }
 
@@ -70,10 +77,11 @@ extension SyncSession {
   func endKnown(_ list: StreamList) throws(HeartlogError) -> Bool {
     var hasEnded = false
     for entry in list.entries {
-      guard let end = entry.end, entry.theirs?.isEnded == true, end == entry.theirCommit,
-        !(entry.mine?.isEnded == true && entry.myCommit == end)
+      guard let mine = entry.mine, let end = entry.end, entry.theirs?.isEnded == true,
+        end == entry.theirCommit,
+        !(mine.isEnded && entry.myCommit == end)
       else { continue }
-      try store.endStream(entry.replica, after: CommitNumber(rawValue: end))
+      try endOwn(entry, mine, after: end)
       hasEnded = true
     }
     return hasEnded

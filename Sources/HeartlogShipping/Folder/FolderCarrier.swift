@@ -1,0 +1,135 @@
+import Heartlog
+import HeartlogFiles
+import Synchronization
+
+/// A folder that a file-syncing program, a USB stick or rsync carries from device to device: see "The folder" in
+/// docs/shipping.md.
+///
+/// There is no dialogue: each device leaves files for the others, changes none, and removes only its own.
+public final class FolderCarrier: Carrier {
+  public let path: String
+  private let fileSystem: any FileSystem
+  /// Names of files whose content was found to be what they say, so that a carrier that is kept reads them once.
+  let checked = Mutex<Set<String>>([])
+
+  public var description: String { "folder:\(path)" }
+
+  /// - Parameter path: a folder that is there.
+  public convenience init(_ path: String) { self.init(path, on: POSIXFileSystem()) }
+
+  init(_ path: String, on fileSystem: any FileSystem) {
+    self.path = path
+    self.fileSystem = fileSystem
+  }
+
+  /// Takes in what others left, and leaves what they lack.
+  ///
+  /// - Throws: `HeartlogError`; `notAStore` where there is no such folder, `readOnly` and `inputOutput` of its files, and what
+  ///   the store throws. What others left can be of no harm: what is not whole waits, and is counted in the report.
+  public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    var round = FolderRound(
+      store: store, root: path, fileSystem: fileSystem, options: options, checked: checked.withLock { $0 })
+    let report = Result { () throws(HeartlogError) in try round.run() }
+    checked.withLock { $0.formUnion(round.checked) }
+    return try report.get()
+  }
+}
+
+/// One look into a folder.
+struct FolderRound {
+  let store: any ShippedStreams
+  let root: String
+  let fileSystem: any FileSystem
+  let options: SyncOptions
+  var checked: Set<String>
+  var report = SyncReport()
+  var counts = SyncReport.FolderFiles()
+  /// Paths of files that were read and are not whole.
+  var damaged: Set<String> = []
+  var receivedEvents: UInt64 = 0
+  var sentEvents: UInt64 = 0
+  var progress = SyncProgress()
+
+  init(
+    store: any ShippedStreams, root: String, fileSystem: any FileSystem, options: SyncOptions,
+    checked: Set<String>
+  ) {
+    self.store = store
+    self.root = root
+    self.fileSystem = fileSystem
+    self.options = options
+    self.checked = checked
+  }
+
+  mutating func run() throws(HeartlogError) -> SyncReport {
+    let listing = try onFolder { () throws(FileError) -> FolderListing in
+      guard try fileSystem.info(root)?.kind == .directory else {
+        throw FileError(operation: "open", path: root, code: FileError.notFoundCode)
+      }
+      return try FolderListing(root, on: fileSystem)
+    }
+    counts = listing.counts
+    report.isDryRun = options.isDryRun
+    let files = Dictionary(grouping: listing.files, by: \.stream)
+    let heads = try store.streamHeads()
+    let streams = Set(files.keys).union(heads.map(\.replica)).sorted()
+    report.streams = streams.count
+    if options.isDryRun {
+      try plan(streams, files)
+    } else {
+      for stream in streams { try receive(stream, files[stream] ?? []) }
+      if !options.isPull { try publish(listing) }
+      report.received.events = receivedEvents
+      report.sent.events = sentEvents
+    }
+    counts.damaged = damaged.count
+    report.folder = counts
+    return report
+  }
+
+  /// Counts what would go each way, by names alone.
+  private mutating func plan(_ streams: [ReplicaID], _ files: [ReplicaID: [FolderFile]]) throws(HeartlogError)
+  {
+    for stream in streams {
+      let head = try head(of: stream)
+      let files = files[stream] ?? []
+      if head?.isEnded != true {
+        var position = head?.commit.rawValue ?? 0
+        while let next = next(files, after: position, limit: nil) {
+          report.received.commits += next.name.last - position
+          position = next.name.last
+        }
+      }
+      if let head, !options.isPull {
+        for range in try missing(of: head, files: files) {
+          report.sent.commits += range.upperBound - range.lowerBound + 1
+        }
+      }
+    }
+  }
+
+  func head(of stream: ReplicaID) throws(HeartlogError) -> StreamHead? {
+    try store.streamHeads().first { $0.replica == stream }
+  }
+
+  func checkCancelled() throws(HeartlogError) {
+    if options.isCancelled() { throw HeartlogError(.timedOut, "the sync was called off") }
+  }
+
+  /// Runs calls on the folder's files, and gives their errors the one public type.
+  func onFolder<R>(_ body: () throws(FileError) -> R) throws(HeartlogError) -> R {
+    do throws(FileError) { return try body() } catch {
+      if error.path == root, error.isNotFound || error.isNotDirectory {
+        throw HeartlogError(.notAStore, "there is no folder \(root)", file: root)
+      }
+      let code: HeartlogError.Code =
+        error.isDiskFull ? .diskFull : error.isReadOnly ? .readOnly : .inputOutput
+      throw HeartlogError(code, error.description, file: error.path)
+    }
+  }
+}
+
+extension FileError {
+  /// ENOENT, everywhere.
+  fileprivate static var notFoundCode: Int32 { 2 }
+}

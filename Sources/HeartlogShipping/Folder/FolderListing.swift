@@ -1,0 +1,100 @@
+import Heartlog
+import HeartlogFiles
+
+/// A run file by its name, unread.
+struct FolderFile: Hashable {
+  enum Kind: Hashable {
+    case run
+    /// Kept by a file-syncing program under another name.
+    case copy
+    /// In the cloud, and not here.
+    case placeholder
+  }
+
+  let writer: ReplicaID
+  let stream: ReplicaID
+  let name: RunFileName
+  let kind: Kind
+  let path: String
+  let bytes: UInt64
+}
+
+/// What lies in a folder, by names and sizes.
+struct FolderListing {
+  private(set) var files: [FolderFile] = []
+  private(set) var counts = SyncReport.FolderFiles()
+  /// Unfinished files, by the folder in which they lie.
+  private(set) var unfinished: [(writer: ReplicaID, path: String, process: Int32)] = []
+
+  static let temporaryPrefix = ".tmp-"
+
+  /// Lists `root`. What vanishes meanwhile is passed over.
+  init(_ root: String, on fileSystem: any FileSystem) throws(FileError) {
+    for writerName in try fileSystem.entries(of: root) {
+      guard let writer = Self.replica(writerName),
+        let streams = try Self.entries("\(root)/\(writerName)", fileSystem)
+      else {
+        counts.foreign += 1
+        continue
+      }
+      for streamName in streams {
+        let folder = "\(root)/\(writerName)/\(streamName)"
+        guard let stream = Self.replica(streamName), let names = try Self.entries(folder, fileSystem) else {
+          counts.foreign += 1
+          continue
+        }
+        for name in names { try add(name, in: folder, writer, stream, fileSystem) }
+      }
+    }
+  }
+
+  private mutating func add(
+    _ name: String, in folder: String, _ writer: ReplicaID, _ stream: ReplicaID, _ fileSystem: any FileSystem
+  ) throws(FileError) {
+    let path = "\(folder)/\(name)"
+    func file(_ runName: RunFileName, _ kind: FolderFile.Kind, _ bytes: UInt64) -> FolderFile {
+      FolderFile(writer: writer, stream: stream, name: runName, kind: kind, path: path, bytes: bytes)
+    }
+    if let runName = RunFileName(placeholder: name) {
+      counts.placeholders += 1
+      files.append(file(runName, .placeholder, 0))
+    } else if let runName = RunFileName(name) ?? RunFileName(copy: name) {
+      guard let info = try fileSystem.info(path) else { return }
+      let isCopy = RunFileName(name) == nil
+      if info.kind != .file {
+        counts.foreign += 1
+      } else if info.size == 0 {
+        // How other file-syncing programs show what they have not brought yet.
+        counts.placeholders += 1
+        if !isCopy { files.append(file(runName, .placeholder, 0)) }
+      } else if isCopy {
+        counts.copies += 1
+        files.append(file(runName, .copy, info.size))
+      } else {
+        counts.runs += 1
+        files.append(file(runName, .run, info.size))
+      }
+    } else if name.hasPrefix(Self.temporaryPrefix) {
+      let process = name.dropFirst(Self.temporaryPrefix.count).prefix { $0 != "-" }
+      if let process = Int32(process) { unfinished.append((writer, path, process)) }
+    } else {
+      counts.foreign += 1
+    }
+  }
+
+  /// 32 lower-case hexadecimal digits.
+  private static func replica(_ name: String) -> ReplicaID? {
+    guard name.utf8.count == 32, let replica = ReplicaID(name), replica.description == name else {
+      return nil
+    }
+    return replica
+  }
+
+  /// Nil for what is no folder.
+  private static func entries(_ path: String, _ fileSystem: any FileSystem) throws(FileError) -> [String]? {
+    do throws(FileError) { return try fileSystem.entries(of: path) } catch {
+      if error.isNotDirectory || error.isNotFound { return nil }
+      throw error
+    }
+  }
+}

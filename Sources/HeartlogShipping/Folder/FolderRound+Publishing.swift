@@ -1,0 +1,232 @@
+import Heartlog
+import HeartlogFiles
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+extension FolderRound {
+  /// A file that has reached this size is merged no more, and no file is begun that would pass it by more than a run.
+  private static let fullBytes = 8 << 20
+  /// So many neighbours of one size become one.
+  static let neighboursMax = 8
+
+  /// Leaves what the folder lacks: of the own stream all that this device has not left itself, of others what nobody has.
+  mutating func publish(_ listing: FolderListing) throws(HeartlogError) {
+    let writer = store.replica
+    try removeUnfinished(listing, writer)
+    let files = Dictionary(grouping: listing.files, by: \.stream)
+    for head in try store.streamHeads() {
+      try checkCancelled()
+      let stream = head.replica
+      let found = files[stream] ?? []
+      var own: [FolderFile] = []
+      for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
+        if try isSound(file, head) { own.append(file) }
+      }
+      let counted = stream == writer ? own : found
+      for range in try missing(of: head, files: counted) {
+        own += try write(stream, range, as: writer, isNew: true)
+      }
+      if head.isEnded, !found.contains(where: { $0.name.isEnd && $0.name.last == head.commit.rawValue }) {
+        let file = RunFile(
+          replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
+        _ = try write(file.encoded(endRoot: head.root), stream, writer)
+      }
+      try merge(own, of: head, as: writer)
+    }
+  }
+
+  /// The commits of a stream that no file has that counts: 1…head without gaps, by names.
+  func missing(of head: StreamHead, files: [FolderFile]) throws(HeartlogError) -> [ClosedRange<UInt64>] {
+    let last = head.commit.rawValue
+    var missing: [ClosedRange<UInt64>] = []
+    var next: UInt64 = 1
+    for file in files.sorted(by: { ($0.name.first, $0.path) < ($1.name.first, $1.path) })
+    where file.kind != .copy && !file.name.isEnd && !damaged.contains(file.path) {
+      if file.name.last <= last {
+        // Of another branch, or of none.
+        guard try isOwn(file) else { continue }
+      } else if head.isEnded {
+        continue
+      }
+      if file.name.first > next, next <= last { missing.append(next...min(last, file.name.first - 1)) }
+      next = max(next, file.name.last + 1)
+    }
+    if next <= last { missing.append(next...last) }
+    return missing
+  }
+
+  /// Whether an own file is what its name says, and the store's. What is damaged is written again, and removed.
+  private mutating func isSound(_ file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Bool {
+    guard file.name.last <= head.commit.rawValue, try isOwn(file) else { return false }
+    if checked.contains(file.path) { return true }
+    guard try read(file) != nil else { return false }
+    checked.insert(file.path)
+    return true
+  }
+
+  // MARK: - Writing
+
+  /// Writes commits of a stream as files of at most about `fullBytes`.
+  private mutating func write(
+    _ stream: ReplicaID, _ commits: ClosedRange<UInt64>, as writer: ReplicaID, isNew: Bool
+  ) throws(HeartlogError) -> [FolderFile] {
+    var files: [FolderFile] = []
+    var runs: [StreamRun] = []
+    var bytes = 0
+    var after = commits.lowerBound - 1
+    while after < commits.upperBound {
+      try checkCancelled()
+      guard
+        let run = try store.streamRun(
+          of: stream, after: after, upTo: CommitNumber(rawValue: commits.upperBound)),
+        run.firstCommit.rawValue == after + 1
+      else {
+        throw HeartlogError(.corrupt, "the stream of \(stream) does not go on after commit \(after)")
+      }
+      runs.append(run)
+      bytes += run.body.count
+      after = run.lastCommit.rawValue
+      if isNew {
+        report.sent.commits += UInt64(run.commitCount)
+        sentEvents += run.eventCount ?? 0
+        progress.sentCommits += UInt64(run.commitCount)
+        options.progress?(progress)
+      }
+      guard bytes >= Self.fullBytes || after == commits.upperBound, let first = runs.first else { continue }
+      let file = RunFile(
+        replica: stream, name: first.name, firstCommit: first.firstCommit.rawValue, runs: runs)
+      files.append(try write(file.encoded(), stream, writer))
+      runs.removeAll()
+      bytes = 0
+    }
+    return files
+  }
+
+  /// Writes a file under a temporary name, makes it durable, and gives it its own.
+  private mutating func write(
+    _ file: (name: RunFileName, bytes: [UInt8]), _ stream: ReplicaID, _ writer: ReplicaID
+  ) throws(HeartlogError) -> FolderFile {
+    let folder = "\(root)/\(writer)/\(stream)"
+    let path = "\(folder)/\(file.name.text)"
+    let temporary =
+      "\(folder)/\(FolderListing.temporaryPrefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
+    try onFolder { () throws(FileError) in
+      try makeFolder("\(root)/\(writer)", in: root)
+      try makeFolder(folder, in: "\(root)/\(writer)")
+      let open = try fileSystem.open(temporary, .createNew)
+      do throws(FileError) {
+        try open.write(file.bytes, at: 0)
+        try open.synchronize()
+        try fileSystem.rename(temporary, to: path)
+      } catch {
+        // What is left of it is removed by a later round, if not now.
+        try? fileSystem.remove(temporary)
+        throw error
+      }
+      try fileSystem.synchronizeDirectory(folder)
+    }
+    damaged.remove(path)
+    checked.insert(path)
+    counts.written += 1
+    report.sent.bytes += UInt64(file.bytes.count)
+    return FolderFile(
+      writer: writer, stream: stream, name: file.name, kind: .run, path: path, bytes: UInt64(file.bytes.count)
+    )
+  }
+
+  private func makeFolder(_ path: String, in parent: String) throws(FileError) {
+    do throws(FileError) { try fileSystem.createDirectory(path) } catch {
+      guard error.alreadyExists else { throw error }
+      return
+    }
+    try fileSystem.synchronizeDirectory(parent)
+  }
+
+  // MARK: - Merging
+
+  /// Merges small own files of a stream, and removes those that others of its own have made superfluous.
+  private mutating func merge(
+    _ own: [FolderFile], of head: StreamHead, as writer: ReplicaID
+  ) throws(HeartlogError) {
+    var files = Self.withoutCovered(own)
+    while let run = Self.toMerge(files), let first = run.first, let last = run.last {
+      let merged = try write(head.replica, first.name.first...last.name.last, as: writer, isNew: false)
+      files = Self.withoutCovered(files + merged)
+      // One that is as large as what it came from would be merged again and again.
+      guard merged.count < run.count else { break }
+    }
+    let kept = Set(files.map(\.path))
+    let folder = "\(root)/\(writer)/\(head.replica)"
+    // The new ones are durable, so that nobody is left without a run.
+    let superfluous = own.map(\.path).filter { !kept.contains($0) }
+    for path in superfluous + damaged.sorted().filter({ $0.hasPrefix("\(folder)/") }) {
+      try remove(path)
+      damaged.remove(path)
+    }
+  }
+
+  private mutating func remove(_ path: String) throws(HeartlogError) {
+    try onFolder { () throws(FileError) in
+      do throws(FileError) { try fileSystem.remove(path) } catch {
+        guard error.isNotFound else { throw error }
+      }
+    }
+    counts.removed += 1
+  }
+
+  /// Files whose commits no other file has all of, by their first commit.
+  static func withoutCovered(_ files: [FolderFile]) -> [FolderFile] {
+    var kept: [FolderFile] = []
+    for file in files.sorted(by: {
+      ($0.name.first, $1.name.last, $0.path) < ($1.name.first, $0.name.last, $1.path)
+    }) {
+      if let last = kept.last, last.name.last >= file.name.last { continue }
+      kept.append(file)
+    }
+    return kept
+  }
+
+  /// The first neighbours, from the newest back, that are to become one: eight or more of one level or less.
+  static func toMerge(_ files: [FolderFile]) -> ArraySlice<FolderFile>? {
+    for level in 0..<levels {
+      let start = files.lastIndex { Self.level($0) > level }.map { $0 + 1 } ?? 0
+      let run = files[start...]
+      guard run.count >= neighboursMax else { continue }
+      // Neighbours that leave a gap stay as they are until it is filled.
+      let isWhole = zip(run, run.dropFirst()).allSatisfy { $1.name.first <= $0.name.last + 1 }
+      if isWhole { return run }
+    }
+    return nil
+  }
+
+  private static let levels = 4
+
+  /// 0 below 16 KiB, then one more for each factor of eight; `levels` is full.
+  private static func level(_ file: FolderFile) -> Int {
+    var level = 0
+    var bytes = UInt64(16 << 10)
+    while level < levels, file.bytes >= min(bytes, UInt64(fullBytes)) {
+      level += 1
+      bytes *= 8
+    }
+    return level
+  }
+
+  /// Removes what processes of this device left unfinished that are no more.
+  private func removeUnfinished(_ listing: FolderListing, _ writer: ReplicaID) throws(HeartlogError) {
+    for file in listing.unfinished where file.writer == writer && file.process != fileSystem.processID {
+      guard kill(file.process, 0) != 0, errno == ESRCH else { continue }
+      try onFolder { () throws(FileError) in
+        do throws(FileError) { try fileSystem.remove(file.path) } catch {
+          guard error.isNotFound else { throw error }
+        }
+      }
+    }
+  }
+}

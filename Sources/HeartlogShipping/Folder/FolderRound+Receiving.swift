@@ -1,0 +1,191 @@
+import Heartlog
+import HeartlogFiles
+
+extension FolderRound {
+  /// Takes in what the folder has of a stream, as far as it is there without a gap.
+  mutating func receive(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
+    guard !files.isEmpty else { return }
+    try findForks(stream, files)
+    let end = try endOfStream(stream, files)
+    var head = try head(of: stream)
+    var position = head?.commit.rawValue ?? 0
+    var passed: Set<String> = []
+    while head?.isEnded != true,
+      let file = next(files.filter { !passed.contains($0.path) }, after: position, limit: end?.commit)
+    {
+      try checkCancelled()
+      passed.insert(file.path)
+      guard let content = try read(file) else { continue }
+      position = try take(content, of: file, after: position)
+      head = try self.head(of: stream)
+    }
+    let known = position
+    if head?.isEnded != true {
+      counts.waiting += files.filter { $0.kind == .run && $0.name.first > known + 1 && !$0.name.isEnd }.count
+    }
+    if let end, let head, !head.isEnded, position == end.commit { try endIfSame(head, at: end) }
+  }
+
+  /// The file that leads furthest from `position` on.
+  func next(_ files: [FolderFile], after position: UInt64, limit: UInt64?) -> FolderFile? {
+    files.filter { file in
+      file.kind != .placeholder && !file.name.isEnd && file.name.first <= position + 1
+        && file.name.last > position
+        && file.name.last <= limit ?? .max
+    }.max { one, other in
+      if one.name.last != other.name.last { return one.name.last < other.name.last }
+      // Of equal ones, those that come under their own name first.
+      if one.kind != other.kind { return one.kind == .copy }
+      return (other.name.first, other.path) < (one.name.first, one.path)
+    }
+  }
+
+  /// Receives the runs of a file that are new.
+  ///
+  /// - Returns: the last commit that is known then.
+  private mutating func take(
+    _ content: RunFile, of file: FolderFile, after start: UInt64
+  ) throws(HeartlogError) -> UInt64 {
+    var position = start
+    for run in content.runs where run.lastCommit.rawValue > position {
+      try checkCancelled()
+      let outcome: ReceivedRun
+      do throws(HeartlogError) { outcome = try store.receive(run) } catch {
+        // The file is whole, so that what does not fit is a fork further back, or a writer that errs.
+        guard error.code == .peer else { throw error }
+        if try !endFork(content) { damaged.insert(file.path) }
+        return position
+      }
+      switch outcome {
+      case .appended(let commits, let events, let changedItems):
+        report.received.commits += UInt64(commits)
+        receivedEvents += UInt64(events)
+        report.changedItems += UInt64(changedItems)
+        progress.receivedCommits += UInt64(commits)
+        options.progress?(progress)
+      case .known: break
+      case .gap: return position
+      case .diverged:
+        if try !endFork(content) { counts.waiting += 1 }
+        return position
+      }
+      position = run.lastCommit.rawValue
+    }
+    return position
+  }
+
+  // MARK: - Forks and ends
+
+  /// Compares the roots that the names of files tell with the store's own.
+  private mutating func findForks(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
+    var last = try head(of: stream)?.commit.rawValue ?? 0
+    for file in files.sorted(by: { ($0.name.last, $0.path) < ($1.name.last, $1.path) })
+    where file.kind == .run && !file.name.isEnd && file.name.last <= last && !checked.contains(file.root) {
+      guard try !isOwn(file) else {
+        checked.insert(file.root)
+        continue
+      }
+      guard let content = try read(file) else { continue }
+      if try endFork(content) {
+        last = try head(of: stream)?.commit.rawValue ?? 0
+      } else {
+        counts.waiting += 1
+      }
+    }
+  }
+
+  /// Whether the root that a file's name tells is the store's own; false where the store is shorter.
+  func isOwn(_ file: FolderFile) throws(HeartlogError) -> Bool {
+    if checked.contains(file.root) { return true }
+    let root = try store.streamRoot(of: file.stream, at: CommitNumber(rawValue: file.name.last))
+    return root.map { RootPrefix($0) } == file.name.root
+  }
+
+  /// Ends a stream of which a file has other commits than the store.
+  ///
+  /// - Returns: whether the last common commit was found. Where what comes before the file is not the store's either, it is found
+  ///   in an earlier file.
+  private mutating func endFork(_ content: RunFile) throws(HeartlogError) -> Bool {
+    guard let last = try ForkSearch(store).lastCommon(content) else { return false }
+    try store.endStream(content.replica, after: CommitNumber(rawValue: last))
+    report.forks.removeAll { $0.replica == content.replica }
+    report.forks.append(
+      SyncReport.Fork(
+        replica: content.replica, name: content.name, lastCommon: CommitNumber(rawValue: last), isEnded: true)
+    )
+    return true
+  }
+
+  /// Where files tell that the stream ends: the first such place. A stream that reaches further is ended there.
+  private mutating func endOfStream(
+    _ stream: ReplicaID, _ files: [FolderFile]
+  ) throws(HeartlogError) -> (commit: UInt64, root: RootPrefix)? {
+    let ends = files.filter { $0.kind == .run && $0.name.isEnd }.sorted { $0.name.last < $1.name.last }
+    for file in ends {
+      guard try read(file) != nil else { continue }
+      let end = (commit: file.name.last, root: file.name.root)
+      if let head = try head(of: stream), head.commit.rawValue >= end.commit,
+        !(head.isEnded && head.commit.rawValue == end.commit)
+      {
+        try endIfSame(head, at: end)
+      }
+      return end
+    }
+    return nil
+  }
+
+  private mutating func endIfSame(
+    _ head: StreamHead, at end: (commit: UInt64, root: RootPrefix)
+  ) throws(HeartlogError) {
+    let last = CommitNumber(rawValue: end.commit)
+    let root = try store.streamRoot(of: head.replica, at: last)
+    guard end.commit == 0 || root.map({ RootPrefix($0) }) == end.root else { return }
+    try store.endStream(head.replica, after: last)
+    if head.commit > last {
+      report.forks.append(
+        SyncReport.Fork(replica: head.replica, name: head.name, lastCommon: last, isEnded: true))
+    }
+  }
+
+  // MARK: - Reading
+
+  /// The content of a file; nil where it is not whole, not what its name says, or gone.
+  mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
+    guard file.bytes <= UInt64(RunFile.bytesMax) else {
+      damaged.insert(file.path)
+      return nil
+    }
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try fileSystem.open(file.path, .read).bytes(Int(file.bytes), at: 0)
+    } catch {
+      if error.isNotFound { return nil }
+      // A file that cannot be read, as some placeholders, stands in nobody's way.
+      damaged.insert(file.path)
+      return nil
+    }
+    report.received.bytes += UInt64(bytes.count)
+    guard let content = try? RunFile(bytes), content.replica == file.stream,
+      file.kind == .copy || content.isCalled(file.name, bytes)
+    else {
+      damaged.insert(file.path)
+      return nil
+    }
+    return content
+  }
+}
+
+extension FolderFile {
+  /// A key for "the root that its name tells was compared".
+  fileprivate var root: String { "root \(path)" }
+}
+
+extension RunFile {
+  /// Whether a file of these bytes has its right name. The root of a file without runs is in its name alone.
+  fileprivate func isCalled(_ name: RunFileName, _ bytes: [UInt8]) -> Bool {
+    guard name.first == firstCommit, name.last == lastCommit, let hash = Self.contentHash(bytes),
+      RootPrefix(hash) == name.content
+    else { return false }
+    return runs.last.map { RootPrefix($0.root) == name.root } ?? true
+  }
+}

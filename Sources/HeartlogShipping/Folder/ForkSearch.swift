@@ -1,0 +1,51 @@
+import Heartlog
+
+/// Finds the last commit that a store's stream and a file's have in common, by the commits themselves.
+struct ForkSearch {
+  private let store: any ShippedStreams
+
+  init(_ store: any ShippedStreams) { self.store = store }
+
+  /// The last common commit; nil where there is no fork in the file, or where what comes before the file differs, too.
+  ///
+  /// Goes through the store's stream from its start: forks are rare.
+  func lastCommon(_ file: RunFile) throws(HeartlogError) -> UInt64? {
+    var tree = MerkleTree()
+    // The store's leaves from the file's first commit on.
+    var own: [Digest] = []
+    var after: UInt64 = 0
+    while after < file.lastCommit,
+      let run = try store.streamRun(
+        of: file.replica, after: after, upTo: CommitNumber(rawValue: file.lastCommit))
+    {
+      for (index, leaf) in try leaves(run).enumerated() {
+        if run.firstCommit.rawValue + UInt64(index) < file.firstCommit {
+          tree.append(leaf: leaf)
+        } else {
+          own.append(leaf)
+        }
+      }
+      after = run.lastCommit.rawValue
+    }
+    guard tree.size == file.firstCommit - 1 else { return nil }
+    var next = 0
+    var lastCommon: UInt64?
+    for run in file.runs {
+      for leaf in try leaves(run) {
+        if lastCommon == nil, next < own.count, own[next] != leaf {
+          lastCommon = file.firstCommit + UInt64(next) - 1
+        }
+        tree.append(leaf: leaf)
+        next += 1
+      }
+      guard let lastCommon else { continue }
+      // The file's commits lead to its root only if what comes before them is what the store has.
+      return tree.root == run.root ? lastCommon : nil
+    }
+    return nil
+  }
+
+  private func leaves(_ run: StreamRun) throws(HeartlogError) -> [Digest] {
+    do { return try run.leaves() } catch { throw HeartlogError(.peer, error.reason) }
+  }
+}

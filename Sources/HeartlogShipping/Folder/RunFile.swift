@@ -1,0 +1,125 @@
+import Heartlog
+
+/// The content of a run file: see "The folder" in docs/shipping.md.
+struct RunFile: Hashable {
+  let replica: ReplicaID
+  let name: String
+  let firstCommit: UInt64
+  /// One after the other; none where the file tells that the stream ends before `firstCommit`.
+  let runs: [StreamRun]
+
+  static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x52, 0x55, 0x4E, 0x0D, 0x0A]
+  static let version: UInt8 = 1
+  static let bytesMax = 128 << 20
+  private static let hashBytes = 32
+
+  var lastCommit: UInt64 { runs.last?.lastCommit.rawValue ?? firstCommit - 1 }
+
+  /// The file, and its name; `endRoot` is the root after the last commit where there are no runs.
+  func encoded(endRoot: Digest? = nil) -> (name: RunFileName, bytes: [UInt8]) {
+    var writer = ByteWriter(capacity: 256 + runs.reduce(0) { $0 + $1.body.count + 64 })
+    writer.raw(Self.magic)
+    writer.u8(Self.version)
+    writer.replica(replica)
+    writer.text(name)
+    writer.varint(firstCommit)
+    writer.varint(runs.count)
+    for run in runs {
+      writer.varint(run.commitCount)
+      writer.raw(run.root)
+      writer.lengthAndBytes(run.body)
+    }
+    let hash = SHA256Hasher.digest(of: writer.bytes)
+    writer.raw(hash)
+    let root = runs.last?.root ?? endRoot ?? MerkleTree().root
+    return (
+      RunFileName(
+        first: firstCommit, last: lastCommit, root: RootPrefix(root), content: RootPrefix(hash)), writer.bytes
+    )
+  }
+
+  /// The hash at the end of a whole file; nil where the bytes are not whole.
+  static func contentHash(_ bytes: [UInt8]) -> Digest? {
+    guard bytes.count > magic.count + hashBytes, bytes.starts(with: magic) else { return nil }
+    let end = Digest(Array(bytes.suffix(hashBytes)))
+    return SHA256Hasher.digest(of: Array(bytes.dropLast(hashBytes))) == end ? end : nil
+  }
+
+  /// Reads a file.
+  ///
+  /// - Throws: `MalformedError` for bytes that are not whole, and for what is no run file.
+  init(_ bytes: [UInt8]) throws(MalformedError) {
+    guard Self.contentHash(bytes) != nil else { throw MalformedError("a run file that is not whole") }
+    let result: Result<RunFile, MalformedError> = bytes.withUnsafeBytes { buffer in
+      Result { () throws(MalformedError) in
+        try RunFile(content: UnsafeRawBufferPointer(rebasing: buffer.dropLast(Self.hashBytes)))
+      }
+    }
+    self = try result.get()
+  }
+
+  init(replica: ReplicaID, name: String, firstCommit: UInt64, runs: [StreamRun]) {
+    self.replica = replica
+    self.name = name
+    self.firstCommit = firstCommit
+    self.runs = runs
+  }
+
+  private init(content: UnsafeRawBufferPointer) throws(MalformedError) {
+    var reader = ByteReader(content)
+    _ = try reader.take(Self.magic.count)
+    let version = try reader.u8()
+    guard version == Self.version else { throw MalformedError("a run file of version \(version)") }
+    replica = try reader.replica()
+    name = try reader.text()
+    try ShippedName.check(name)
+    firstCommit = try reader.varint()
+    guard firstCommit >= 1, firstCommit <= Limits.numberMax else {
+      throw MalformedError("a run file from commit \(firstCommit) on")
+    }
+    // Each run has at least a root.
+    let count = try reader.count(atMost: reader.remaining / Self.hashBytes, "runs")
+    var runs: [StreamRun] = []
+    var next = firstCommit
+    for _ in 0..<count {
+      let commits = try reader.count(atMost: Limits.blockEventsMax, "commits of a run")
+      guard commits >= 1, next <= Limits.numberMax - UInt64(commits - 1) else {
+        throw MalformedError("a run of \(commits) commits from \(next) on")
+      }
+      let root = try reader.digest()
+      runs.append(
+        StreamRun(
+          replica: replica, name: name, firstCommit: CommitNumber(rawValue: next), commitCount: commits,
+          body: Array(try reader.lengthAndBytes()), root: root))
+      next += UInt64(commits)
+    }
+    try reader.end()
+    self.runs = runs
+  }
+}
+
+extension StreamRun {
+  /// As the block says; nil for what is no block.
+  var eventCount: UInt64? {
+    body.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      guard (try? reader.u8()) == 1, (try? reader.varint()) != nil else { return nil }
+      return try? reader.varint()
+    }
+  }
+
+  /// The commits and the hashes of them as leaves of their stream's tree.
+  func leaves() throws(MalformedError) -> [Digest] {
+    let result: Result<Block, MalformedError> = body.withUnsafeBytes { bytes in
+      Result { () throws(MalformedError) in
+        try BlockEncoding.decode(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount)
+      }
+    }
+    let block = try result.get()
+    var salts = Salts(block.secrets)
+    var hasher = SHA256Hasher()
+    var leaves: [Digest] = []
+    for commit in block.commits { leaves.append(try commit.leafHash(salts: &salts, hasher: &hasher)) }
+    return leaves
+  }
+}
