@@ -8,7 +8,9 @@
 
 /// The variables of the process's environment that this program reads.
 enum Environment {
-  static let names = ["HEARTLOG_STORE", "HOME", "XDG_DATA_HOME", "NO_COLOR", "TERM", "COLUMNS"]
+  static let names = [
+    "HEARTLOG_STORE", "HOME", "XDG_DATA_HOME", "NO_COLOR", "TERM", "COLUMNS", "HEARTLOG_SSH",
+  ]
 
   static func ofProcess() -> [String: String] {
     var values: [String: String] = [:]

@@ -20,7 +20,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case .noStore: "There is no such store or file."
     case .cannotCreate: "The store or file cannot be created, or is read-only."
     case .inputOutput: "Reading or writing failed, or the disk is full."
-    case .tryAgain: "Another process holds the store: try again."
+    case .tryAgain: "Another process holds the store, or a peer was silent: try again."
     }
   }
 }

@@ -84,10 +84,11 @@ public protocol ShippedStreams: Sendable {
   /// Checks numbers, stamps, limits and root of a run, appends what of it is new, durably and as a whole, and applies it. A
   /// run may begin before the stream's head.
   ///
-  /// - Throws: `HeartlogError`; `peer` for bytes that are no run, or whose root is not that of its commits.
+  /// - Throws: `HeartlogError`; `invalid` for bytes that are no run.
   func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun
 
   /// Ends a stream that was found to be forked at its last common commit (0: there is none); the rest goes on as a stream
-  /// of its own. A stream that has ended already ends earlier from now on, if `commit` is earlier.
+  /// of its own. A stream that has ended already ends earlier from now on, if `commit` is earlier. Of a stream that the store
+  /// does not know, it takes note that there is nothing to come.
   func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError)
 }

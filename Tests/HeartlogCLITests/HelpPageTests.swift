@@ -80,6 +80,9 @@ struct HelpPageTests {
         export       write the favorites of a library as a file
 
       Devices
+        sync         bring this store and another to know the same
+        merge        take in what another store knows
+        serve        be the other end of one sync
         replicas     list the devices whose commits are here
         retire       mark a device as one that will not come back
         conflicts    list what devices wrote apart and did not agree on

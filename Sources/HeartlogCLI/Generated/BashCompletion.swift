@@ -102,7 +102,7 @@ struct BashCompletion: Sendable {
     case .command: words(table.commands.map(\.name))
     case .choice(let choices): words(choices)
     case .file: "_heartlog_paths -f \"$current\""
-    case .directory: "_heartlog_paths -d \"$current\""
+    case .directory, .peer: "_heartlog_paths -d \"$current\""
     case .text, .item, .field, .json, .count, .moment, .date: nil
     }
   }

@@ -97,7 +97,7 @@ struct FishCompletion: Sendable {
     case .command: "\(exclusive)-a \(quoted(table.commands.map(\.name).joined(separator: " ")))"
     case .choice(let choices): "\(exclusive)-a \(quoted(choices.joined(separator: " ")))"
     case .file: isOption ? "-r -F" : "-F"
-    case .directory: "\(exclusive)-a '(__fish_complete_directories)'"
+    case .directory, .peer: "\(exclusive)-a '(__fish_complete_directories)'"
     case .text, .item, .field, .json, .count, .moment, .date: nil
     }
   }

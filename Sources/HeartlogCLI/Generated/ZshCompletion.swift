@@ -71,7 +71,7 @@ struct ZshCompletion: Sendable {
     case .command: "_heartlog_commands"
     case .choice(let choices): words(choices)
     case .file: "_files"
-    case .directory: "_files -/"
+    case .directory, .peer: "_files -/"
     case .text, .item, .field, .json, .count, .moment, .date: " "
     }
   }

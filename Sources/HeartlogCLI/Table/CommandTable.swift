@@ -6,11 +6,12 @@ struct CommandTable: Sendable {
 
   /// The commands that this program has, in the order in which the help lists them within their groups.
   static let types: [any Command.Type] = [
-    InitCommand.self, StatusCommand.self, ReplicasCommand.self, RetireCommand.self,
+    InitCommand.self, StatusCommand.self, 
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
     ImportCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, ExportCommand.self,
-    ConflictsCommand.self,
+    SyncCommand.self, MergeCommand.self, ServeCommand.self,
+    ReplicasCommand.self, RetireCommand.self, ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, SealCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]

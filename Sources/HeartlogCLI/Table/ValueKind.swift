@@ -15,6 +15,8 @@ enum ValueKind: Hashable, Sendable {
   case date
   case file
   case directory
+  /// A PEER: a directory, or an address.
+  case peer
   /// The name of a command.
   case command
   case choice([String])
@@ -39,7 +41,7 @@ enum ValueKind: Hashable, Sendable {
         throw .usage(
           "\(label) needs a date or a time, not the event \(Quoted(text))", hint: Moment.timeHint)
       }
-    case .file, .directory:
+    case .file, .directory, .peer:
       guard !text.isEmpty else { throw .usage("\(label) is empty") }
     case .choice(let words):
       guard words.contains(text) else {

@@ -23,7 +23,7 @@ extension FolderRound {
     if head?.isEnded != true {
       counts.waiting += files.filter { $0.kind == .run && $0.name.first > known + 1 && !$0.name.isEnd }.count
     }
-    if let end, let head, !head.isEnded, position == end.commit { try endIfSame(head, at: end) }
+    if let end, head?.isEnded != true, position == end.commit { try endIfSame(stream, head, at: end) }
   }
 
   /// The file that leads furthest from `position` on.
@@ -52,7 +52,7 @@ extension FolderRound {
       let outcome: ReceivedRun
       do throws(HeartlogError) { outcome = try store.receive(run) } catch {
         // The file is whole, so that what does not fit is a fork further back, or a writer that errs.
-        guard error.code == .peer else { throw error }
+        guard error.code == .invalid else { throw error }
         if try !endFork(content) { damaged.insert(file.path) }
         return position
       }
@@ -127,7 +127,7 @@ extension FolderRound {
       if let head = try head(of: stream), head.commit.rawValue >= end.commit,
         !(head.isEnded && head.commit.rawValue == end.commit)
       {
-        try endIfSame(head, at: end)
+        try endIfSame(stream, head, at: end)
       }
       return end
     }
@@ -135,15 +135,15 @@ extension FolderRound {
   }
 
   private mutating func endIfSame(
-    _ head: StreamHead, at end: (commit: UInt64, root: RootPrefix)
+    _ stream: ReplicaID, _ head: StreamHead?, at end: (commit: UInt64, root: RootPrefix)
   ) throws(HeartlogError) {
     let last = CommitNumber(rawValue: end.commit)
-    let root = try store.streamRoot(of: head.replica, at: last)
+    let root = end.commit == 0 ? nil : try store.streamRoot(of: stream, at: last)
     guard end.commit == 0 || root.map({ RootPrefix($0) }) == end.root else { return }
-    try store.endStream(head.replica, after: last)
-    if head.commit > last {
+    try store.endStream(stream, after: last)
+    if let head, head.commit > last {
       report.forks.append(
-        SyncReport.Fork(replica: head.replica, name: head.name, lastCommon: last, isEnded: true))
+        SyncReport.Fork(replica: stream, name: head.name, lastCommon: last, isEnded: true))
     }
   }
 

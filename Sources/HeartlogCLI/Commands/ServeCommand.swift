@@ -1,0 +1,40 @@
+import Heartlog
+import HeartlogShipping
+
+/// `heartlog serve --stdio`: the other end of a sync.
+struct ServeCommand: Command {
+  private static let stdio = Option.flag("stdio", "Speak on standard input and output.")
+
+  static let description = CommandDescription(
+    name: "serve", group: .devices, summary: "be the other end of one sync",
+    options: [stdio],
+    paragraphs: [
+      "\"heartlog sync ssh://…\" runs this on the other machine, and \"heartlog sync exec:COMMAND\" wherever the command leads. It "
+        + "ends when the sync is done. Standard output carries the dialogue alone."
+    ],
+    examples: [
+      .init(
+        "heartlog sync \"exec:docker exec -i box heartlog serve --stdio\"", "With a store in a container.")
+    ],
+    endings: [
+      .init(.badInput, "What comes is no part of a sync."), .init(.noStore, "There is no such store."),
+      .init(.tryAgain, "The other end was silent for 30 seconds."),
+    ])
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    guard arguments.has(Self.stdio) else {
+      throw .usage("serve needs --stdio", hint: "There is no other way yet.")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting()
+    var options = SyncOptions()
+    // What is sound of a damaged store can still be given.
+    options.isReadOnly = store.findings.contains { $0.verdict == .corrupt }
+    let channel = DescriptorChannel(input: 0, output: 1, closes: false)
+    _ = try SyncSession(try context.streams(of: store), over: channel, role: .serving, options: options).run()
+    try store.close()
+    return .success
+  }
+}

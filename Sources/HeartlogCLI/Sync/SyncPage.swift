@@ -1,0 +1,120 @@
+import Heartlog
+import HeartlogShipping
+
+/// What a sync did, for people and for programs.
+struct SyncPage {
+  let report: SyncReport
+  /// As it was named.
+  let peer: String
+  let isPull: Bool
+
+  /// Whether anything came, went or was found.
+  var hasNews: Bool {
+    report.received.commits > 0 || report.sent.commits > 0 || !report.forks.isEmpty
+  }
+
+  var lines: [String] {
+    var lines = [
+      "\(verb) \(shownPeer): \(way("received", report.received)), \(isPull ? "nothing sent" : way("sent", report.sent))"
+    ]
+    if !report.isDryRun {
+      let received = Quantity.size(bytes: report.received.bytes)
+      let sent = Quantity.size(bytes: report.sent.bytes)
+      lines.append(
+        "\(Quantity.count(report.changedItems, "item")) changed; \(Quantity.count(report.streams, "stream")); "
+          + "\(received) read, \(sent) written")
+    }
+    lines += folderLines
+    lines += report.forks.map(Self.sentence)
+    if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000 {
+      let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
+      lines.append("its clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this one's")
+    }
+    return lines.map(DisplayText.visible)
+  }
+
+  private var verb: String {
+    if report.isDryRun { return "would sync with" }
+    return isPull ? "took from" : "synced with"
+  }
+
+  private var shownPeer: String {
+    guard let replica = report.peer else { return peer }
+    let id = replica.description.prefix(EventLine.prefixDigits)
+    guard let name = report.peerName, !name.isEmpty else { return "\(peer) (\(id))" }
+    return "\(name) (\(id))"
+  }
+
+  private func way(_ verb: String, _ amount: SyncReport.Amount) -> String {
+    guard amount.commits > 0 else { return "nothing \(verb)" }
+    let commits = Quantity.count(amount.commits, "commit")
+    guard let events = amount.events else { return "\(commits) \(verb)" }
+    return "\(Quantity.count(events, "event")) in \(commits) \(verb)"
+  }
+
+  private var folderLines: [String] {
+    guard let folder = report.folder else { return [] }
+    let counts = [
+      (folder.runs, "run files"), (folder.placeholders, "not downloaded yet"), (folder.damaged, "not whole"),
+      (folder.waiting, "waiting for one before them"), (folder.copies, "kept under another name"),
+      (folder.foreign, "foreign"), (folder.written, "written"), (folder.removed, "removed"),
+    ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
+    return counts.isEmpty ? [] : ["in the folder: \(counts.joined(separator: ", "))"]
+  }
+
+  private static func sentence(_ fork: SyncReport.Fork) -> String {
+    let id = fork.replica.description.prefix(EventLine.prefixDigits)
+    let name = fork.name.isEmpty ? "\(id)" : "\(fork.name) (\(id))"
+    let place = fork.lastCommon.map { $0.rawValue == 0 ? " from its start" : " after commit \($0)" } ?? ""
+    let what = "forked: two stores wrote the stream of \(name)\(place), one of them a copy or restored"
+    return fork.isEnded
+      ? "\(what); it ends there, and both go on as streams of their own"
+      : "\(what); a sync both ways keeps both"
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.member("peer", peer)
+    if let replica = report.peer { json.member("peerReplica", replica.description) }
+    if let name = report.peerName { json.member("peerName", name) }
+    json.member("dryRun", report.isDryRun)
+    json.member("pull", isPull)
+    Self.write(report.received, "received", to: &json)
+    Self.write(report.sent, "sent", to: &json)
+    json.member("changedItems", report.changedItems)
+    json.member("streams", report.streams)
+    json.name("forks")
+    json.beginArray()
+    for fork in report.forks {
+      json.beginObject()
+      json.member("replica", fork.replica.description)
+      json.member("name", fork.name)
+      if let last = fork.lastCommon { json.member("lastCommon", last.rawValue) }
+      json.member("isEnded", fork.isEnded)
+      json.endObject()
+    }
+    json.endArray()
+    if let ahead = report.peerClockAheadMilliseconds { json.member("clockAheadSeconds", Int(ahead / 1_000)) }
+    if let folder = report.folder {
+      json.name("folder")
+      json.beginObject()
+      json.member("runs", folder.runs)
+      json.member("placeholders", folder.placeholders)
+      json.member("damaged", folder.damaged)
+      json.member("waiting", folder.waiting)
+      json.member("copies", folder.copies)
+      json.member("foreign", folder.foreign)
+      json.member("written", folder.written)
+      json.member("removed", folder.removed)
+      json.endObject()
+    }
+  }
+
+  private static func write(_ amount: SyncReport.Amount, _ name: String, to json: inout JSONWriter) {
+    json.name(name)
+    json.beginObject()
+    json.member("commits", amount.commits)
+    if let events = amount.events { json.member("events", events) }
+    json.member("bytes", amount.bytes)
+    json.endObject()
+  }
+}

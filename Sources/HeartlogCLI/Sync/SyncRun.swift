@@ -1,0 +1,111 @@
+import Heartlog
+import HeartlogShipping
+
+/// Rounds of syncs with one peer: one, or one after the other.
+struct SyncRun {
+  let context: CommandContext
+  let peer: PeerAddress
+  /// As it was named.
+  let peerText: String
+  let options: SyncOptions
+
+  /// One round.
+  func once() throws -> ExitCode {
+    let store = try open()
+    do {
+      try tell(try round(store, try peer.carrier(context), isCancelled: { false }))
+    } catch let error as HeartlogError {
+      throw Self.shown(error)
+    }
+    let findings = store.findings
+    try store.close()
+    return try context.report(findings, includesTorn: true)
+  }
+
+  /// Rounds until a signal comes: whenever the own log has changed, and now and then.
+  func watch() throws -> ExitCode {
+    StopSignal.listen()
+    let store = try open()
+    // A folder's carrier remembers what it has read; a store's directory is opened anew each time.
+    let kept: (any Carrier)? = if case .store = peer { nil } else { try peer.carrier(context) }
+    var isTold = false
+    while !StopSignal.isRaised {
+      do {
+        let page = try round(store, try kept ?? peer.carrier(context), isCancelled: { StopSignal.isRaised })
+        if page.hasNews { try tell(page) }
+        isTold = false
+      } catch let error as HeartlogError where Self.passes(error) {
+        guard !StopSignal.isRaised else { break }
+        if !isTold {
+          try context.output.flush()
+          context.output.errorLine(
+            "\(context.errorStyle(.failure, "heartlog:")) \(Self.shown(error).sentence) Trying again until it works."
+          )
+          isTold = true
+        }
+      }
+      try context.output.flush()
+      try pause(store)
+    }
+    try store.close()
+    return .success
+  }
+
+  private func open() throws -> FavoritesStore {
+    try options.isDryRun ? context.openForReading() : context.openForWriting()
+  }
+
+  private func round(
+    _ store: FavoritesStore, _ carrier: any Carrier, isCancelled: @escaping @Sendable () -> Bool
+  ) throws -> SyncPage {
+    var options = options
+    options.isCancelled = isCancelled
+    let bar = context.progress("syncing")
+    defer { bar.finish() }
+    options.progress = { progress in
+      bar.update(Int(clamping: progress.receivedCommits + progress.sentCommits))
+    }
+    let report = try carrier.sync(try context.streams(of: store), options: options)
+    return SyncPage(report: report, peer: peerText, isPull: options.isPull)
+  }
+
+  private func tell(_ page: SyncPage) throws {
+    if context.isJSON {
+      try context.jsonLine { page.write(to: &$0) }
+    } else {
+      for line in page.lines { try context.output.line(line) }
+    }
+  }
+
+  /// Waits until the own log has changed, the pause is over, or a signal came.
+  private func pause(_ store: FavoritesStore) throws {
+    let start = try heads(store)
+    for _ in 0..<(peer.pauseMilliseconds / Self.lookMilliseconds) {
+      guard !StopSignal.isRaised else { return }
+      Terminal.pause(milliseconds: Self.lookMilliseconds)
+      if try heads(store) != start { return }
+    }
+  }
+
+  private func heads(_ store: FavoritesStore) throws -> [StreamHead] {
+    try context.streams(of: store).streamHeads()
+  }
+
+  private static let lookMilliseconds: UInt32 = 250
+
+  /// Whether a peer may be well again later.
+  private static func passes(_ error: HeartlogError) -> Bool {
+    switch error.code {
+    case .timedOut, .peer, .locked, .inputOutput, .notAStore, .diskFull: true
+    default: false
+    }
+  }
+
+  /// What is missing is the peer: `init` would be no help.
+  private static func shown(_ error: HeartlogError) -> CommandError {
+    let shown = CommandError(error)
+    guard error.code == .notAStore else { return shown }
+    return CommandError(
+      shown.exitCode, shown.what, at: shown.place, hint: "Is the peer there, and its name right?")
+  }
+}
