@@ -41,10 +41,13 @@ extension FavoritesStore {
   /// Numbers, sequences, stamps, limits, and the root after the run are checked before anything is written. Who observes the store hears
   /// of it as of own writes.
   ///
-  /// - Throws: `invalid` for bytes that are no run.
+  /// - Throws: `peer` for bytes that are no run, or break a rule; `HeartlogError` where the store cannot be written.
   public func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
     try refuseInsideWrite("receive")
-    return try heartlogErrors { try log.receive(run) }
+    do { return try log.receive(run) } catch {
+      guard error.code == .malformed else { throw HeartlogError(error) }
+      throw HeartlogError(.peer, "a run of commits that is malformed: \(error.reason)")
+    }
   }
 
   /// Ends a stream of which two histories were found behind the last commit that both have. What this store holds beyond goes on as a

@@ -33,7 +33,7 @@ struct ServeCommand: Command {
     // What is sound of a damaged store can still be given.
     options.isReadOnly = store.findings.contains { $0.verdict == .corrupt }
     let channel = DescriptorChannel(input: 0, output: 1, closes: false)
-    _ = try SyncSession(try context.streams(of: store), over: channel, role: .serving, options: options).run()
+    _ = try SyncSession(store, over: channel, role: .serving, options: options).run()
     try store.close()
     return .success
   }

@@ -60,7 +60,7 @@ enum PeerAddress: Hashable, Sendable {
         throw CommandError.usage("a store has nothing to take from itself")
       }
       let (peer, isReadOnly) = try Self.open(path)
-      return StoreCarrier(try context.streams(of: peer), description: path, isReadOnly: isReadOnly)
+      return StoreCarrier(peer, description: path, isReadOnly: isReadOnly)
     }
   }
 
@@ -88,15 +88,5 @@ enum PeerAddress: Hashable, Sendable {
     guard let other = realpath(other, nil) else { return false }
     defer { free(other) }
     return strcmp(one, other) == 0
-  }
-}
-
-extension CommandContext {
-  /// A store as shipping sees it.
-  func streams(of store: FavoritesStore) throws -> any ShippedStreams {
-    guard let streams = store as Any as? any ShippedStreams else {
-      throw CommandError(.cannotCreate, "this program was built without the receiving half of sync")
-    }
-    return streams
   }
 }

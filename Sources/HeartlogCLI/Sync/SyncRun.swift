@@ -65,7 +65,7 @@ struct SyncRun {
     options.progress = { progress in
       bar.update(Int(clamping: progress.receivedCommits + progress.sentCommits))
     }
-    let report = try carrier.sync(try context.streams(of: store), options: options)
+    let report = try carrier.sync(store, options: options)
     return SyncPage(report: report, peer: peerText, isPull: options.isPull)
   }
 
@@ -88,7 +88,7 @@ struct SyncRun {
   }
 
   private func heads(_ store: FavoritesStore) throws -> [StreamHead] {
-    try context.streams(of: store).streamHeads()
+    try store.streamHeads()
   }
 
   private static let lookMilliseconds: UInt32 = 250

@@ -6,7 +6,7 @@ struct CommandTable: Sendable {
 
   /// The commands that this program has, in the order in which the help lists them within their groups.
   static let types: [any Command.Type] = [
-    InitCommand.self, StatusCommand.self, 
+    InitCommand.self, StatusCommand.self,
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
     ImportCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, ExportCommand.self,
