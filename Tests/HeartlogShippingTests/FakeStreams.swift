@@ -28,9 +28,11 @@ final class FakeStreams: ShippedStreams {
   let name: String
   let state: Mutex<State>
 
-  init(_ number: UInt64, name: String) {
+  convenience init(_ number: UInt64, name: String) { self.init(Self.replica(number), name: name) }
+
+  init(_ replica: ReplicaID, name: String) {
     self.name = name
-    state = Mutex(State(replica: Self.replica(number)))
+    state = Mutex(State(replica: replica))
   }
 
   static func replica(_ number: UInt64) -> ReplicaID {
@@ -74,6 +76,15 @@ final class FakeStreams: ShippedStreams {
         Self.append(commit, to: &stream)
       }
       state.streams[state.replica] = stream
+    }
+  }
+
+  /// Holds these commits of one stream, from its first on.
+  func hold(_ commits: some Sequence<Commit>) {
+    state.withLock { state in
+      for commit in commits {
+        Self.append(commit, to: &state.streams[commit.replica, default: Stream(name: name)])
+      }
     }
   }
 
