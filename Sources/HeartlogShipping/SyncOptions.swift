@@ -17,15 +17,21 @@ public struct SyncOptions: Sendable {
   /// Told as runs come and go, from more than one thread.
   public var progress: (@Sendable (SyncProgress) -> Void)?
 
+  /// Both ways, for good, and with a time-out of 30 seconds.
   public init() {}
 }
 
 /// How far a sync is.
 public struct SyncProgress: Hashable, Sendable {
+  /// Commits that came.
   public var receivedCommits: UInt64 = 0
+  /// All that are to come; 0 where that is not known, as with folders.
   public var commitsToReceive: UInt64 = 0
+  /// Commits that went.
   public var sentCommits: UInt64 = 0
+  /// All that are to go; 0 where that is not known.
   public var commitsToSend: UInt64 = 0
 
+  /// Nothing yet.
   public init() {}
 }

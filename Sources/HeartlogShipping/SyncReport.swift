@@ -4,24 +4,29 @@ import Heartlog
 public struct SyncReport: Hashable, Sendable {
   /// What went one way.
   public struct Amount: Hashable, Sendable {
+    /// Commits that were new where they came.
     public var commits: UInt64 = 0
-    /// Nil in a dry run, and where it is not known.
+    /// Events in them. Nil in a dry run, and where it is not known.
     public var events: UInt64?
     /// Through the carrier, the dialogue included.
     public var bytes: UInt64 = 0
 
+    /// Nothing.
     public init() {}
   }
 
   /// A stream of which both ends have commits of the same numbers that differ.
   public struct Fork: Hashable, Sendable {
+    /// Whose stream it is.
     public let replica: ReplicaID
+    /// What people call that replica.
     public let name: String
     /// The last commit that both have (0: none); nil where it was not looked for.
     public let lastCommon: CommitNumber?
     /// Whether the stream was ended there; else it was passed over.
     public let isEnded: Bool
 
+    /// A fork of the stream of `replica`.
     public init(replica: ReplicaID, name: String, lastCommon: CommitNumber?, isEnded: Bool) {
       self.replica = replica
       self.name = name
@@ -44,15 +49,20 @@ public struct SyncReport: Hashable, Sendable {
     public var foreign = 0
     /// Run files that wait for one before them.
     public var waiting = 0
+    /// Files that this store left.
     public var written = 0
+    /// Files of its own that this store merged away.
     public var removed = 0
 
+    /// An empty folder.
     public init() {}
   }
 
+  /// Nothing was written: the amounts are what would come and go.
   public var isDryRun = false
   /// The other store; nil where there is none, or where it has no commit of its own.
   public var peer: ReplicaID?
+  /// What people call it; nil where that was not told.
   public var peerName: String?
   /// How far the peer's clock is ahead of this one's, negative behind, the way of the message included; nil without a dialogue.
   public var peerClockAheadMilliseconds: Milliseconds?
@@ -64,9 +74,11 @@ public struct SyncReport: Hashable, Sendable {
   public var changedItems: UInt64 = 0
   /// Streams that either end knows.
   public var streams = 0
+  /// The forks that were found.
   public var forks: [Fork] = []
   /// Nil but for folders.
   public var folder: FolderFiles?
 
+  /// Nothing done.
   public init() {}
 }

@@ -13,8 +13,7 @@ struct ServeCommand: Command {
         + "ends when the sync is done. Standard output carries the dialogue alone."
     ],
     examples: [
-      .init(
-        "heartlog sync \"exec:docker exec -i box heartlog serve --stdio\"", "With a store in a container.")
+      .init("heartlog serve --stdio", "What sync runs on the other machine.")
     ],
     endings: [
       .init(.badInput, "What comes is no part of a sync."), .init(.noStore, "There is no such store."),

@@ -87,8 +87,9 @@ struct SyncRun {
     }
   }
 
-  private func heads(_ store: FavoritesStore) throws -> [StreamHead] {
-    try store.streamHeads()
+  private func heads(_ store: FavoritesStore) throws -> [Head] {
+    try store.refresh()
+    return store.read { $0.heads }
   }
 
   private static let lookMilliseconds: UInt32 = 250

@@ -22,6 +22,8 @@ public final class DescriptorChannel: ByteChannel {
   /// What POSIX lets a pipe take at once where it is said to be ready: writing no more never blocks.
   private static let pipeBytesMax = min(4_096, Int(PIPE_BUF))
 
+  /// A channel over two descriptors that are open.
+  ///
   /// - Parameters:
   ///   - input: to read from. May be the same as `output`.
   ///   - output: to write to.

@@ -7,11 +7,15 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
   public let description: String
   /// With the user, where one is named.
   public let host: String
+  /// Nil for ssh's own.
   public let port: Int?
+  /// Of the store, as the other machine is told it.
   public let path: String
 
   static let scheme = "ssh://"
 
+  /// Takes an address apart.
+  ///
   /// - Throws: `invalid` for what is no such address, and for a host or user that ssh would take for an option.
   public init(_ text: String) throws(HeartlogError) {
     guard text.hasPrefix(Self.scheme) else {

@@ -8,6 +8,8 @@ public struct StoreCarrier: Carrier {
   private let peer: any ShippedStreams
   private let isReadOnly: Bool
 
+  /// The way to `peer`.
+  ///
   /// - Parameters:
   ///   - description: what people call the peer: its folder.
   ///   - isReadOnly: the peer cannot be written, and is only pulled from.

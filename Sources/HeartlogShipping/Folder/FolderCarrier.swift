@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// There is no dialogue: each device leaves files for the others, changes none, and removes only its own.
 public final class FolderCarrier: Carrier {
+  /// The folder.
   public let path: String
   private let fileSystem: any FileSystem
   /// Names of files whose content was found to be what they say, so that a carrier that is kept reads them once.
@@ -14,7 +15,7 @@ public final class FolderCarrier: Carrier {
 
   public var description: String { "folder:\(path)" }
 
-  /// - Parameter path: a folder that is there.
+  /// The way through the folder at `path`, which must be there when `sync` is called.
   public convenience init(_ path: String) { self.init(path, on: POSIXFileSystem()) }
 
   init(_ path: String, on fileSystem: any FileSystem) {
@@ -62,12 +63,10 @@ struct FolderRound {
   }
 
   mutating func run() throws(HeartlogError) -> SyncReport {
-    let listing = try onFolder { () throws(FileError) -> FolderListing in
-      guard try fileSystem.info(root)?.kind == .directory else {
-        throw FileError(operation: "open", path: root, code: FileError.notFoundCode)
-      }
-      return try FolderListing(root, on: fileSystem)
+    guard try onFolder({ () throws(FileError) in try fileSystem.info(root) })?.kind == .directory else {
+      throw HeartlogError(.notAStore, "there is no folder \(root)", file: root)
     }
+    let listing = try onFolder { () throws(FileError) in try FolderListing(root, on: fileSystem) }
     counts = listing.counts
     report.isDryRun = options.isDryRun
     let files = Dictionary(grouping: listing.files, by: \.stream)
@@ -119,17 +118,9 @@ struct FolderRound {
   /// Runs calls on the folder's files, and gives their errors the one public type.
   func onFolder<R>(_ body: () throws(FileError) -> R) throws(HeartlogError) -> R {
     do throws(FileError) { return try body() } catch {
-      if error.path == root, error.isNotFound || error.isNotDirectory {
-        throw HeartlogError(.notAStore, "there is no folder \(root)", file: root)
-      }
       let code: HeartlogError.Code =
         error.isDiskFull ? .diskFull : error.isReadOnly ? .readOnly : .inputOutput
       throw HeartlogError(code, error.description, file: error.path)
     }
   }
-}
-
-extension FileError {
-  /// ENOENT, everywhere.
-  fileprivate static var notFoundCode: Int32 { 2 }
 }

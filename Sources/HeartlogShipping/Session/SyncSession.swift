@@ -6,7 +6,9 @@ import Heartlog
 public struct SyncSession: Sendable {
   /// The two ends are the same but for who speaks first.
   public enum Role: Sendable {
+    /// Speaks first, and settles forks.
     case calling
+    /// Answers.
     case serving
   }
 
@@ -21,6 +23,8 @@ public struct SyncSession: Sendable {
   let writer: MessageWriter
   let tally: SessionTally
 
+  /// One end, ready to run once.
+  ///
   /// - Parameter channel: to the other end; the caller closes it when `run` has returned.
   public init(
     _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
