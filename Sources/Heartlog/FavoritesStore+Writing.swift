@@ -41,7 +41,9 @@ extension FavoritesStore {
   ///
   /// It neither locks nor waits, and works on a store that is open for reading alone.
   ///
-  /// - Parameter time: stands in for the clock: whole milliseconds since 1970.
+  /// - Parameters:
+  ///   - time: stands in for the clock: whole milliseconds since 1970.
+  ///   - body: what would be done.
   /// - Returns: what `body` returned, and the events that the commit would have.
   public func rehearse<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
     result: R, events: [Event]

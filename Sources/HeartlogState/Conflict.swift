@@ -3,14 +3,19 @@ import HeartlogEvents
 /// An open conflict: a register to which concurrent writes gave different values. One of them is shown, as always the last in the total
 /// order; a write that has seen them all closes the conflict.
 public struct Conflict: Hashable, Sendable {
+  /// What devices disagree on.
   public enum Register: Hashable, Sendable {
+    /// Whether the item is a favorite.
     case membership
+    /// The value of the field of that name.
     case field(String)
   }
 
+  /// What a side wrote.
   public enum Value: Hashable, Sendable {
     /// - Parameter favoritedDate: means nothing where it is no favorite.
     case membership(isFavorite: Bool, favoritedDate: Milliseconds)
+    /// The value of a field; null where it was cleared.
     case field(FieldValue)
   }
 
@@ -18,22 +23,35 @@ public struct Conflict: Hashable, Sendable {
   public struct Write: Hashable, Sendable {
     /// The event that wrote it, and when.
     public let position: EventPosition
+    /// What it wrote.
     public let value: Value
 
+    /// A side, as a test or an app's own list has it.
     public init(position: EventPosition, value: Value) {
       self.position = position
       self.value = value
     }
 
+    /// The event that wrote it.
     public var event: EventID { EventID(replica: position.replica, sequence: position.sequence) }
   }
 
+  /// The library of the item.
   public let library: String
+  /// The item's id.
   public let item: String
+  /// What of the item it is about.
   public let register: Register
   /// At least two, the last in the total order first: that is the one that is shown.
   public let writes: [Write]
 
+  /// A conflict, as a test or an app's own list has it.
+  ///
+  /// - Parameters:
+  ///   - library: the library of the item.
+  ///   - item: its id.
+  ///   - register: what of the item it is about.
+  ///   - writes: at least two, the last in the total order first.
   public init(library: String, item: String, register: Register, writes: [Write]) {
     self.library = library
     self.item = item

@@ -57,7 +57,8 @@ struct MergeTests {
     #expect(devices.phone.conflicts.count == 1)
   }
 
-  @Test("what lost unseen is an open conflict on both devices, and either side can be chosen on either device")
+  @Test(
+    "what lost unseen is an open conflict on both devices, and either side can be chosen on either device")
   func choosing() throws {
     let devices = try Devices()
     let onPhone = try devices.phone.library("papers")
@@ -72,7 +73,10 @@ struct MergeTests {
         let conflict = try #require(devices.phone.conflicts.first)
         #expect(devices.phone.conflicts.count == 1)
         #expect(conflict.item == item && conflict.register == .field("@note"))
-        #expect(conflict.writes.map(\.value) == [.field(.string("from the tablet")), .field(.string("from the phone"))])
+        #expect(
+          conflict.writes.map(\.value) == [
+            .field(.string("from the tablet")), .field(.string("from the phone")),
+          ])
         #expect(onPhone.item(item)?.value(of: "@note") == .string("from the tablet"))
 
         let settled = try settler.settleConflicts(inFavorOf: conflict.writes[choice].event)
@@ -85,7 +89,9 @@ struct MergeTests {
     }
   }
 
-  @Test("an ordinary tap of somebody who has seen all sides closes a conflict; agreeing devices and quiet writes open none")
+  @Test(
+    "an ordinary tap of somebody who has seen all sides closes a conflict; agreeing devices and quiet writes open none"
+  )
   func ordinary() throws {
     let devices = try Devices()
     let onPhone = try devices.phone.library("books")
@@ -131,7 +137,9 @@ struct MergeTests {
     #expect(merged.catalog == ["1-", "2950159+"])
   }
 
-  @Test("devices have names and say when they wrote last; one can be retired, for all to see, and is heard all the same")
+  @Test(
+    "devices have names and say when they wrote last; one can be retired, for all to see, and is heard all the same"
+  )
   func retiring() throws {
     let devices = try Devices()
     try devices.phone.library("papers").add("a")

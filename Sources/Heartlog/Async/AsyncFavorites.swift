@@ -10,7 +10,9 @@ public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable 
 
   /// Makes an item a favorite. What is one already stays as it is, its date included.
   ///
-  /// - Parameter date: since when; now where nil.
+  /// - Parameters:
+  ///   - item: what is to be a favorite.
+  ///   - date: since when; now where nil.
   /// - Returns: whether it was none before.
   @discardableResult
   public func add(_ item: Item, since date: Date? = nil) async throws(HeartlogError) -> Bool {

@@ -4,7 +4,10 @@ public struct AsyncFavoritesLibrary: Sendable {
 
   /// Makes an item a favorite; of its fields, writes those that differ. What is a favorite already stays as it is.
   ///
-  /// - Parameter favoritedDate: milliseconds since 1970; the time of the commit where nil.
+  /// - Parameters:
+  ///   - id: the item's id.
+  ///   - fields: without duplicate names.
+  ///   - favoritedDate: milliseconds since 1970; the time of the commit where nil.
   @discardableResult
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil

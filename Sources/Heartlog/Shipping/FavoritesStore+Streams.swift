@@ -27,6 +27,7 @@ extension FavoritesStore {
   /// The next run of a stream, as many commits as one block holds.
   ///
   /// - Parameters:
+  ///   - replica: whose stream.
   ///   - after: the commit that comes before it; 0 for the stream's start.
   ///   - last: the run goes up to this commit at most.
   /// - Returns: nil where there is nothing behind `after`.
@@ -54,7 +55,9 @@ extension FavoritesStore {
   /// stream of its own, under a name that every store derives alike. Where the stream is the store's own, the store writes as another
   /// replica from then on.
   ///
-  /// - Parameter commit: 0 where not even the first is the same.
+  /// - Parameters:
+  ///   - replica: whose stream.
+  ///   - commit: 0 where not even the first is the same.
   public func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError) {
     try refuseInsideWrite("endStream")
     try heartlogErrors { _ = try log.endStream(replica, after: commit.rawValue) }

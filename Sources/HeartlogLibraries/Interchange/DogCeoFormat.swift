@@ -8,6 +8,7 @@ public struct DogCeoFormat: FileFormat {
   public let fileExtensions = ["json"]
   public let isWritten = false
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

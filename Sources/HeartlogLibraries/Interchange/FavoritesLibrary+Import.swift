@@ -2,6 +2,7 @@ import Heartlog
 
 /// What an import did, or would do.
 public struct ImportReport: Sendable {
+  /// The name of the file's format.
   public let format: String
   /// Items that became favorites.
   public internal(set) var added = 0
@@ -9,11 +10,14 @@ public struct ImportReport: Sendable {
   public internal(set) var updated = 0
   /// Items that are held just so already.
   public internal(set) var unchanged = 0
+  /// How many events were written, or would be.
   public internal(set) var events = 0
+  /// How many commits hold them; 0 for a dry run.
   public internal(set) var commits = 0
   /// What was refused, by line.
   public internal(set) var refusals: [FileContents.Refusal] = []
 
+  /// How many items were taken over, refused ones apart.
   public var items: Int { added + updated + unchanged }
 }
 
@@ -25,6 +29,7 @@ extension FavoritesLibrary {
     /// Writes nothing, and reports what would be written.
     public var isDryRun = false
 
+    /// Makes favorites, and writes them.
     public init() {}
   }
 
@@ -40,6 +45,9 @@ extension FavoritesLibrary {
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
+  ///   - format: what the file is: `FileFormats.guess` tells it.
+  ///   - options: whether anything is written, and whether favorites are made.
+  ///   - now: milliseconds since 1970, for formats whose items need a date that the file does not tell.
   ///   - progress: hears items done, of items in all.
   /// - Throws: `invalidAnswer` for a file that is not of this format at all, `HeartlogError` where the store cannot be written.
   public func importFile(

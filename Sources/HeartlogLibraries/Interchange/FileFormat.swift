@@ -24,6 +24,7 @@ public protocol FileFormat: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: without a byte order mark.
+  ///   - library: whose items they are to be.
   ///   - now: milliseconds since 1970, for formats whose items need a date that the file does not tell.
   /// - Throws: `invalidAnswer` for what is not of this format at all.
   func read(_ bytes: [UInt8], for library: String, now: Milliseconds) throws(LibraryError) -> FileContents
@@ -62,11 +63,15 @@ public enum FileFormats {
     CSVFormat(),
   ]
 
+  /// The format of that name, as it is typed: "csl-json".
   public static func named(_ name: String) -> (any FileFormat)? { all.first { $0.name == name } }
 
   /// The format of a file, by its content first, since names lie more often; then by its name.
   ///
-  /// - Parameter name: the file's; nil for a pipe.
+  /// - Parameters:
+  ///   - bytes: the file, or its beginning.
+  ///   - name: the file's; nil for a pipe.
+  ///   - library: whose items it is to hold.
   public static func guess(_ bytes: [UInt8], name: String?, for library: String) -> (any FileFormat)? {
     let beginning = Array(bytes.prefix(4_096))
     let candidates = all.filter { $0.fits(library) }

@@ -2,6 +2,7 @@ import Heartlog
 
 /// One item as a file holds it, on its way in or out.
 public struct FileItem: Hashable, Sendable {
+  /// As its library writes it.
   public var id: String
   /// Without duplicate names; their order means nothing.
   public var fields: [Field]
@@ -12,6 +13,13 @@ public struct FileItem: Hashable, Sendable {
   /// False for what the file knows and does not call a favorite: its fields are taken over, and nothing else.
   public var isFavorite: Bool
 
+  /// An item without defaults.
+  ///
+  /// - Parameters:
+  ///   - id: as its library writes it.
+  ///   - fields: without duplicate names.
+  ///   - favoritedDate: milliseconds since 1970; nil where the file does not tell.
+  ///   - isFavorite: false for what is known and no favorite.
   public init(id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil, isFavorite: Bool = true) {
     self.id = id
     self.fields = fields
@@ -89,28 +97,38 @@ extension FileItem {
 public struct FileContents: Sendable {
   /// A record that is no item, where it begins (the first line is 1), and why.
   public struct Refusal: Hashable, Sendable {
+    /// The first line is 1.
     public let line: Int
+    /// A phrase without a full stop.
     public let reason: String
 
+    /// A refusal of the record that begins on a line.
     public init(line: Int, reason: String) {
       self.line = line
       self.reason = reason
     }
   }
 
+  /// A sound record.
   public struct Record: Hashable, Sendable {
+    /// Where it begins; the first line is 1.
     public let line: Int
+    /// What it holds.
     public let item: FileItem
   }
 
+  /// The sound records, in the order of the file.
   public private(set) var records: [Record] = []
+  /// What was refused, in the order of the file.
   public private(set) var refusals: [Refusal] = []
 
+  /// A file without a record.
   public init() {}
 
   /// Takes a sound record.
   public mutating func take(_ item: FileItem, line: Int) { records.append(Record(line: line, item: item)) }
 
+  /// Notes that there is no item at a line, and why.
   public mutating func refuse(line: Int, _ reason: String) {
     refusals.append(Refusal(line: line, reason: reason))
   }

@@ -14,6 +14,7 @@ public struct GeoJSONFormat: FileFormat {
   private static let lon = "lon"
   private static let lat = "lat"
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

@@ -8,6 +8,7 @@ public struct JSONLinesFormat: FileFormat {
   public let fileExtensions = ["jsonl", "ndjson"]
   public let isWritten = true
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

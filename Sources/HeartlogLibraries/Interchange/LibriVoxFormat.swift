@@ -14,6 +14,7 @@ public struct LibriVoxFormat: FileFormat {
   public let fileExtensions = ["json"]
   public let isWritten = false
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

@@ -19,30 +19,8 @@ extension SyncSession {
     let toSend = Self.sum(offers.map(\.commits))
     tally.expect(toReceive: toReceive, toSend: toSend)
 
-    let sending = Sending()
-    let group = DispatchGroup()
-    if !offers.isEmpty {
-      let session = self
-      let offers = offers
-      DispatchQueue(label: "heartlog.sync.sending").async(group: group) {
-        sending.finish { () throws(HeartlogError) in try session.send(offers, of: list) }
-      }
-    }
-    var name: String?
-    let receiving: Result<Void, HeartlogError> = Result { () throws(HeartlogError) in
-      name = try receive(wants, of: list, peer: begun.peer)
-    }
-    if case .failure(let error) = receiving { link.fail(error) }
-    group.wait()
-    try receiving.get()
-    if let error = sending.error { throw try reason(for: error) }
-
-    let appended = tally.appended
-    do throws(HeartlogError) {
-      try writer.write(.done(commits: appended.commits, events: appended.events))
-    } catch {
-      throw try reason(for: error)
-    }
+    let name = try sendAndReceive(offers, wants: wants, of: list, peer: begun.peer)
+    try sayDone()
     guard case .done(let commits, let events) = try reader.read(.done) else { return report }
     tally.complete(&report)
     report.peerName = report.peerName ?? name
@@ -59,9 +37,44 @@ extension SyncSession {
     return report
   }
 
-  /// Why nothing can be written: a peer that hung up may have said it, and then reading throws that.
-  private func reason(for error: HeartlogError) throws(HeartlogError) -> HeartlogError {
-    if error.code == .inputOutput { _ = try reader.read(.done) }
+  /// Sends on a thread of its own, and receives on this one.
+  ///
+  /// - Returns: what the peer is called, where it said so.
+  private func sendAndReceive(
+    _ offers: [(stream: Int, commits: ClosedRange<UInt64>)], wants: [Int], of list: StreamList,
+    peer: ReplicaID?
+  ) throws(HeartlogError) -> String? {
+    let sending = Sending()
+    let group = DispatchGroup()
+    if !offers.isEmpty {
+      DispatchQueue(label: "heartlog.sync.sending").async(group: group) {
+        sending.finish { () throws(HeartlogError) in try self.send(offers, of: list) }
+      }
+    }
+    let name: String?
+    do throws(HeartlogError) { name = try receive(wants, of: list, peer: peer) } catch {
+      link.fail(error)
+      group.wait()
+      throw error
+    }
+    group.wait()
+    if let error = sending.error { throw reason(for: error) }
+    return name
+  }
+
+  private func sayDone() throws(HeartlogError) {
+    let appended = tally.appended
+    do throws(HeartlogError) {
+      try writer.write(.done(commits: appended.commits, events: appended.events))
+    } catch {
+      throw reason(for: error)
+    }
+  }
+
+  /// Why nothing can be written: a peer that hung up may have said it, and then reading tells that.
+  private func reason(for error: HeartlogError) -> HeartlogError {
+    guard error.code == .inputOutput else { return error }
+    do throws(HeartlogError) { _ = try reader.read(.done) } catch { return error }
     return error
   }
 

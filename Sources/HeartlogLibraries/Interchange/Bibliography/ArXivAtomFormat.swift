@@ -9,6 +9,7 @@ public struct ArXivAtomFormat: FileFormat {
   public let fileExtensions = ["atom", "xml"]
   public let isWritten = false
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

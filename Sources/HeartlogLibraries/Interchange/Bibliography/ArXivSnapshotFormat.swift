@@ -10,6 +10,7 @@ public struct ArXivSnapshotFormat: FileFormat {
   public let fileExtensions: [String] = []
   public let isWritten = false
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

@@ -11,6 +11,7 @@ public struct BibTeXFormat: FileFormat {
   public let fileExtensions = ["bib", "bibtex"]
   public let isWritten = true
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

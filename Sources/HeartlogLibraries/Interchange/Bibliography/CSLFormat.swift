@@ -11,6 +11,7 @@ public struct CSLFormat: FileFormat {
   public let fileExtensions = ["json", "csljson"]
   public let isWritten = true
 
+  /// The format; it has no settings.
   public init() {}
 
   /// An object or array of JSON with a type of CSL near its beginning.

@@ -9,6 +9,7 @@ public struct RISFormat: FileFormat {
   public let fileExtensions = ["ris"]
   public let isWritten = true
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

@@ -17,6 +17,7 @@ public struct BookmarksFormat: FileFormat {
   private static let note = "@note"
   private static let collectionPrefix = "@in/"
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

@@ -11,6 +11,7 @@ public struct CSVFormat: FileFormat {
   public let fileExtensions = ["csv"]
   public let isWritten = true
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {

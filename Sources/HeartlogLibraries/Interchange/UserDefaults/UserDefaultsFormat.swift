@@ -16,6 +16,7 @@ public struct UserDefaultsFormat: FileFormat {
 
   private static let forms: [any AppForm] = [BooksForm(), CitiesForm(), BreedsForm()]
 
+  /// The format; it has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8]) -> Bool {
