@@ -20,7 +20,9 @@ public struct CommandCarrier: Carrier {
 
   /// `heartlog serve --stdio` on another machine.
   ///
-  /// - Parameter program: in place of `ssh`.
+  /// - Parameters:
+  ///   - address: the machine, and the store's folder there.
+  ///   - program: in place of `ssh`.
   public static func ssh(_ address: SSHAddress, program: String? = nil) -> CommandCarrier {
     CommandCarrier([program ?? "ssh"] + address.arguments, description: address.description)
   }

@@ -11,6 +11,7 @@ public struct StoreCarrier: Carrier {
   /// The way to `peer`.
   ///
   /// - Parameters:
+  ///   - peer: the other store.
   ///   - description: what people call the peer: its folder.
   ///   - isReadOnly: the peer cannot be written, and is only pulled from.
   public init(_ peer: any ShippedStreams, description: String, isReadOnly: Bool = false) {

@@ -25,7 +25,11 @@ public struct SyncSession: Sendable {
 
   /// One end, ready to run once.
   ///
-  /// - Parameter channel: to the other end; the caller closes it when `run` has returned.
+  /// - Parameters:
+  ///   - store: this end's.
+  ///   - role: one end is the one that asks, the other the one that serves.
+  ///   - options: how the sync is held.
+  ///   - channel: to the other end; the caller closes it when `run` has returned.
   public init(
     _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
     options: SyncOptions = SyncOptions()
