@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFiles
 
 @testable import HeartlogShipping
 
@@ -39,5 +40,16 @@ enum Pipes {
     return (
       DescriptorChannel(input: back[0], output: there[1]), DescriptorChannel(input: there[0], output: back[1])
     )
+  }
+}
+
+/// A folder in memory that stores sync through.
+struct MemoryFolder {
+  private let files = MemoryFileSystem(recording: false)
+
+  init() throws { try files.createDirectory("/cloud") }
+
+  func sync(_ store: any ShippedStreams) throws -> SyncReport {
+    try FolderCarrier("/cloud", on: files).sync(store, options: SyncOptions())
   }
 }

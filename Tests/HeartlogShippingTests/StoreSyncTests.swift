@@ -1,0 +1,78 @@
+import Heartlog
+import HeartlogTesting
+import Testing
+
+@testable import HeartlogShipping
+
+@Suite("Stores that sync")
+struct StoreSyncTests {
+  private func store(_ seed: UInt64, _ clock: ManualClock) throws -> FavoritesStore {
+    try .inMemory(clock: clock, seed: seed)
+  }
+
+  private func sync(_ one: FavoritesStore, _ other: FavoritesStore) throws -> SyncReport {
+    try StoreCarrier(other, description: "other").sync(one, options: SyncOptions())
+  }
+
+  @Test("two stores that wrote apart hold the same favorites afterwards, and the last tap won")
+  func bothWays() throws {
+    let clock = ManualClock()
+    let (one, other) = (try store(1, clock), try store(2, clock))
+    for number in 0..<50 {
+      clock.advance(by: 1)
+      _ = try one.library("papers").add("\(number)")
+      clock.advance(by: 1)
+      _ = try other.library("papers").toggle("\(number % 30)")
+    }
+    let report = try sync(one, other)
+    #expect(report.received.events == 50 && report.sent.events == 50 && report.changedItems > 0)
+    #expect(one.digest == other.digest)
+    let again = try sync(other, one)
+    #expect(again.received.commits == 0 && again.sent.commits == 0)
+  }
+
+  @Test(
+    "three stores that sync in random pairs, and through a folder, agree", arguments: [1, 2, 3] as [UInt64])
+  func pairs(seed: UInt64) throws {
+    var random = SeededRandomSource(seed: seed)
+    let clock = ManualClock()
+    let stores = [try store(1, clock), try store(2, clock), try store(3, clock)]
+    let files = try MemoryFolder()
+    for _ in 0..<40 {
+      for store in stores {
+        for _ in 0..<Int.random(in: 0...4, using: &random) {
+          clock.advance(by: Double.random(in: -5...10, using: &random))
+          _ = try store.library("cities").toggle("\(Int.random(in: 0..<20, using: &random))")
+        }
+      }
+      let one = Int.random(in: 0..<3, using: &random)
+      if Bool.random(using: &random) {
+        _ = try sync(stores[one], stores[(one + 1) % 3])
+      } else {
+        _ = try files.sync(stores[one])
+      }
+    }
+    for _ in 0..<2 { for store in stores { _ = try files.sync(store) } }
+    #expect(Set(stores.map(\.digest)).count == 1, "seed \(seed)")
+    #expect(try stores[0].streamHeads() == stores[1].streamHeads(), "seed \(seed)")
+  }
+
+  @Test("one new event between stores of two streams moves at most 400 bytes")
+  func budget() throws {
+    let clock = ManualClock()
+    let (one, other) = (try store(1, clock), try store(2, clock))
+    for store in [one, other] {
+      for number in 0..<500 {
+        clock.advance(by: 60)
+        _ = try store.library("papers").toggle("2403.\(number)v1")
+      }
+    }
+    _ = try sync(one, other)
+    clock.advance(by: 60)
+    _ = try one.library("cities").add("2950159")
+    let report = try sync(one, other)
+    let bytes = report.received.bytes + report.sent.bytes
+    print("one new event: \(bytes) bytes")
+    #expect(report.sent.commits == 1 && bytes <= 400)
+  }
+}
