@@ -250,6 +250,22 @@ struct HostilePeerTests {
     let (result, _) = call(head + payload + checksum.take(head, payload))
     guard case .failure(let error) = result else { return }
     #expect(error.code == .newerFormat && channel.written.isEmpty)
+    guard case .failure(let told) = play([.versions(least: 2, most: 3)]).0 else { return }
+    #expect(told.code == .newerFormat && told.message.contains("2 to 3"))
+  }
+
+  @Test("a serving end that is greeted in another version tells which it speaks")
+  func otherVersion() throws {
+    var checksum = RunningChecksum()
+    let payload = Array("HLS".utf8) + [2, 0, 0, 0]
+    let head = [Message.Kind.heads.rawValue, UInt8(payload.count)]
+    let channel = RecordedChannel(reading: head + payload + checksum.take(head, payload))
+    #expect {
+      try SyncSession(server.copy(), over: channel, role: .serving).run()
+    } throws: { error in
+      (error as? HeartlogError)?.code == .newerFormat
+    }
+    #expect(channel.written.starts(with: [0, 2, 1, 1]) && channel.written.count == 8)
   }
 
   @Test("a serving end holds out against the same, and against endless rounds and probes")

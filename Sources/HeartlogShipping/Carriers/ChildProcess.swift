@@ -61,11 +61,11 @@ final class ChildProcess: Sendable {
     }
     posix_spawn_file_actions_adddup2(&actions, descriptor, 0)
     posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
-    // What this process does about signals is no business of the child's.
+    // A command line ignores SIGPIPE, which a child would go on with.
     var signals = sigset_t()
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)
-    for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+    sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
     var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
     if hasGroup { flags |= Int32(POSIX_SPAWN_SETPGROUP) }

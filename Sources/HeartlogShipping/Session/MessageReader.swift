@@ -34,6 +34,11 @@ final class MessageReader: Sendable {
         throw .peer("\(error)")
       }
       if case .failed(let code, let sentence) = message { throw HeartlogError(code, sentence) }
+      if case .versions(let least, let most) = message {
+        throw HeartlogError(
+          .newerFormat,
+          "the peer speaks versions \(least) to \(most) of the dialogue, this Heartlog \(Message.version)")
+      }
       return message
     }
   }
@@ -43,7 +48,7 @@ final class MessageReader: Sendable {
   ) throws(HeartlogError) -> (Message.Kind, [UInt8]) {
     let first = try take(1, &state)
     guard let kind = Message.Kind(rawValue: first[0]) else { throw .peer("a message of kind \(first[0])") }
-    guard kinds.contains(kind) || kind == .failed else {
+    guard kinds.contains(kind) || kind == .failed || (kind == .versions && kinds.contains(.answer)) else {
       throw .peer("a message of kind \(first[0]) out of turn")
     }
     var head = first

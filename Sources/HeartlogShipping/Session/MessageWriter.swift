@@ -25,10 +25,15 @@ final class MessageWriter: Sendable {
 
   /// Tells the peer why this end gives up, where it can still be told.
   func writeFailure(_ code: Message.ErrorCode, _ sentence: String) {
+    writeLast(.failed(code, Self.cut(sentence)))
+  }
+
+  /// Writes a message that nothing follows, where it can still be understood.
+  func writeLast(_ message: Message) {
     state.withLock { state in
       guard !state.isBroken else { return }
       state.isBroken = true
-      let bytes = Self.encode(.failed(code, Self.cut(sentence)), &state.checksum)
+      let bytes = Self.encode(message, &state.checksum)
       // The peer may be gone, and the failure is told here in any case.
       _ = try? link.writeLast(bytes)
     }

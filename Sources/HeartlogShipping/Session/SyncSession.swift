@@ -185,7 +185,9 @@ public struct SyncSession: Sendable {
     switch error.code {
     // The peer said so itself, or cannot hear it.
     case .timedOut: writer.writeFailure(.later, error.message)
-    case .peer, .newerFormat: writer.writeFailure(.dialogue, error.message)
+    case .peer: writer.writeFailure(.dialogue, error.message)
+    case .newerFormat:
+      if role == .serving { writer.writeLast(.versions(least: Message.version, most: Message.version)) }
     case .locked: writer.writeFailure(.later, error.message)
     // What the store says names places that are no business of the peer's.
     default: writer.writeFailure(.store, "its store failed (\(error.code.rawValue))")
