@@ -55,7 +55,7 @@ let package = Package(
       name: "HeartlogCLI", dependencies: ["Heartlog", "HeartlogLibraries", "HeartlogShipping"],
       swiftSettings: settings),
     .executableTarget(
-      name: "HeartlogCommand", dependencies: ["HeartlogCLI"], swiftSettings: settings),
+      name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
     .executableTarget(
       name: "HeartlogExample", dependencies: ["Heartlog", "HeartlogLibraries", "HeartlogTesting"],
       swiftSettings: settings),
@@ -86,6 +86,6 @@ let package = Package(
     .testTarget(
       name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
-    .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI"], swiftSettings: settings),
+    .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
   ]
 )

@@ -55,9 +55,10 @@ struct SyncPage {
   private var folderLines: [String] {
     guard let folder = report.folder else { return [] }
     let counts = [
-      (folder.runs, "run files"), (folder.placeholders, "not downloaded yet"), (folder.damaged, "not whole"),
-      (folder.waiting, "waiting for one before them"), (folder.copies, "kept under another name"),
-      (folder.foreign, "foreign"), (folder.written, "written"), (folder.removed, "removed"),
+      (folder.runs, folder.runs == 1 ? "run file" : "run files"), (folder.placeholders, "not downloaded yet"),
+      (folder.damaged, "not whole"), (folder.waiting, "waiting for one before them"),
+      (folder.copies, "kept under another name"), (folder.foreign, "foreign"), (folder.written, "written"),
+      (folder.removed, "removed"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
     return counts.isEmpty ? [] : ["in the folder: \(counts.joined(separator: ", "))"]
   }

@@ -1,0 +1,81 @@
+import Heartlog
+import HeartlogShipping
+import Testing
+
+@testable import HeartlogCLI
+
+@Suite("Peers, and what a sync did")
+struct SyncTests {
+  @Test("a peer is told from its first letters")
+  func peers() throws {
+    #expect(try PeerAddress("backup/favorites.heartlog") == .store("backup/favorites.heartlog"))
+    #expect(try PeerAddress("./folder:x") == .store("./folder:x"))
+    #expect(try PeerAddress("folder:cloud dir") == .folder("cloud dir"))
+    #expect(try PeerAddress("exec:ssh a 'b c'") == .command("ssh a 'b c'"))
+    #expect(try PeerAddress("ssh://a/b") == .ssh(SSHAddress("ssh://a/b")))
+  }
+
+  @Test(
+    "what can be no peer is refused",
+    arguments: ["", "folder:", "exec:", "ssh:", "ssh://host", "ssh:host/path", "ssh://-oX=y/path"])
+  func noPeers(text: String) {
+    #expect(throws: CommandError.self) { try PeerAddress(text) }
+    #expect(CapturedOutput.run("sync", text).exitCode == 64)
+  }
+
+  @Test("--watch with --dry-run, and serve without --stdio, are refused")
+  func usage() {
+    #expect(CapturedOutput.run("sync", "folder:x", "--watch", "--dry-run").exitCode == 64)
+    #expect(CapturedOutput.run("serve").exitCode == 64)
+  }
+
+  private static let replica = ReplicaID(high: 0x3f9a_12c0_d4e8_5b67, low: 0x91ac_0f2b_37de_4c58)
+
+  private func report() -> SyncReport {
+    var report = SyncReport()
+    report.peer = Self.replica
+    report.peerName = "Anna's\u{1B}[31m phone"
+    report.received.commits = 2
+    report.received.events = 1_234
+    report.received.bytes = 2_048
+    report.changedItems = 1
+    report.streams = 2
+    return report
+  }
+
+  @Test("a sync is told in plain words, without what a peer's name would do to a terminal")
+  func lines() {
+    let lines = SyncPage(report: report(), peer: "exec:x", isPull: false).lines
+    #expect(lines.count == 2 && lines.allSatisfy { !$0.contains("\u{1B}") })
+    #expect(lines[0].hasSuffix("phone (3f9a12c0): 1,234 events in 2 commits received, nothing sent"))
+    #expect(lines[1] == "1 item changed; 2 streams; 2.0 KiB read, 0 bytes written")
+  }
+
+  @Test("a fork is said plainly, with where, and what became of it")
+  func forks() {
+    var report = report()
+    report.forks = [
+      .init(replica: Self.replica, name: "phone", lastCommon: CommitNumber(rawValue: 20), isEnded: true),
+      .init(replica: Self.replica, name: "", lastCommon: nil, isEnded: false),
+    ]
+    let lines = SyncPage(report: report, peer: "exec:x", isPull: true).lines
+    #expect(
+      lines[2]
+        == "forked: two stores wrote the stream of phone (3f9a12c0) after commit 20, one of them a copy or restored; "
+        + "it ends there, and both go on as streams of their own")
+    #expect(lines[3].hasSuffix("a sync both ways keeps both"))
+  }
+
+  @Test("a clock that is far off is told; the files of a folder are counted")
+  func clockAndFolder() {
+    var report = report()
+    report.peerClockAheadMilliseconds = -3_600_000
+    var folder = SyncReport.FolderFiles()
+    folder.runs = 3
+    folder.placeholders = 1
+    report.folder = folder
+    let lines = SyncPage(report: report, peer: "folder:x", isPull: false).lines
+    #expect(lines[2] == "in the folder: 3 run files, 1 not downloaded yet")
+    #expect(lines[3] == "its clock is 1 h 00 min behind this one's")
+  }
+}
