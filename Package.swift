@@ -79,13 +79,14 @@ let package = Package(
     libraryTests("BreedsTests"),
     libraryTests("BooksTests"),
     .testTarget(
-      name: "DocumentationTests", dependencies: ["HeartlogLibraries", "HeartlogTesting"],
+      name: "DocumentationTests", dependencies: ["HeartlogLibraries", "HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),
     .testTarget(
       name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
-    .testTarget(name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
   ]
 )

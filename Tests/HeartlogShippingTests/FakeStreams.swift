@@ -154,7 +154,7 @@ final class FakeStreams: ShippedStreams {
       }
       block = try result.get()
     } catch {
-      throw HeartlogError(.invalid, error.reason)
+      throw HeartlogError(.peer, error.reason)
     }
     let result: Result<ReceivedRun, HeartlogError> = state.withLock { state in
       state.receivedRuns += 1

@@ -52,7 +52,7 @@ extension FolderRound {
       let outcome: ReceivedRun
       do throws(HeartlogError) { outcome = try store.receive(run) } catch {
         // The file is whole, so that what does not fit is a fork further back, or a writer that errs.
-        guard error.code == .invalid else { throw error }
+        guard error.code == .peer else { throw error }
         if try !endFork(content) { damaged.insert(file.path) }
         return position
       }

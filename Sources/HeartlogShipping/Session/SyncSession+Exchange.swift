@@ -156,7 +156,7 @@ extension SyncSession {
         let received = try check(run, stream, entry, next, theirs, name)
         next = received.lastCommit.rawValue + 1
         // Of a stream that parted while the dialogue went on, nothing more is taken; the next sync ends it.
-        let outcome = isParted ? .diverged : try take(received)
+        let outcome = isParted ? .diverged : try store.receive(received)
         tally.received(commits: run.commitCount, outcome)
         switch outcome {
         case .appended, .known: break
@@ -175,13 +175,6 @@ extension SyncSession {
       }
     }
     return peerName
-  }
-
-  /// What breaks a rule of the format is the peer's affair.
-  private func take(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
-    do throws(HeartlogError) { return try store.receive(run) } catch {
-      throw error.code == .invalid ? .peer(error.message) : error
-    }
   }
 
   /// Holds a run against what was wanted and announced.
