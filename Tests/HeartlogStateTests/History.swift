@@ -15,10 +15,10 @@ struct History {
 
   init(seed: UInt64, commitCount: Int) {
     var generator = SeededGenerator(seed: seed)
-    var writers = (0..<UInt64(Int.random(in: 2...4, using: &generator))).map { _ in
+    var writers = (0..<UInt64(Int.random(in: 2...5, using: &generator))).map { _ in
       StreamWriter(generator.next())
     }
-    let skews = writers.map { _ in Milliseconds.random(in: -40...40, using: &generator) }
+    let clocks = writers.map { _ in WallClock.random(&generator) }
     var commits: [Commit] = []
     for step in 0..<commitCount {
       let index = writers.indices.randomElement(using: &generator) ?? 0
@@ -26,11 +26,36 @@ struct History {
         writers[index].hear(heard)
       }
       // Two steps share a millisecond, so that replicas' stamps tie.
-      let wallTime = 1_700_000_000_000 + Milliseconds(step / 2) + skews[index] / 10
+      let wallTime = clocks[index].time(1_700_000_000_000 + Milliseconds(step / 2), &generator)
       let records = (0..<Int.random(in: 1...5, using: &generator)).map { _ in Self.record(&generator) }
       commits.append(writers[index].commit(at: wallTime, records))
     }
     self.commits = commits
+  }
+
+  /// How the clock of a device goes.
+  private enum WallClock {
+    case skewed(Milliseconds)
+    case stuck(Milliseconds)
+    /// By hours, there and back.
+    case jumping
+
+    static func random(_ generator: inout SeededGenerator) -> WallClock {
+      switch Int.random(in: 0..<5, using: &generator) {
+      case 0: .stuck(1_700_000_000_000 + .random(in: -20...20, using: &generator))
+      case 1: .jumping
+      default: .skewed(.random(in: -4...4, using: &generator))
+      }
+    }
+
+    func time(_ now: Milliseconds, _ generator: inout SeededGenerator) -> Milliseconds {
+      switch self {
+      case .skewed(let skew): now + skew
+      case .stuck(let time): time
+      case .jumping:
+        generator.isTrue(oneIn: 4) ? now + .random(in: -3...3, using: &generator) * 3_600_000 : now
+      }
+    }
   }
 
   private static func record(_ generator: inout SeededGenerator) -> EventRecord {
