@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-from heartlog import BINARY, SECONDS_MAX, Store, TestCase, environment, run, seed
+from heartlog import BINARY, SECONDS_MAX, Store, TestCase, environment, model, run, seed
 
 KILLS = int(os.environ.get("KILLS") or 200)
 OPERATIONS = int(os.environ.get("OPERATIONS") or 20_000)
@@ -293,16 +293,36 @@ class ForkTests(SyncTestCase):
 
 class ManyTests(SyncTestCase):
     def test_three_devices_that_sync_in_random_pairs(self):
+        """One digest in the end, and item by item the state of a model that knows neither logs nor syncs."""
         chance = random.Random(seed())
         stores = [self.store(name) for name in ("phone", "tablet", "desk")]
+        models = [model.Store(self.expect(0, store("status", "--json")).object["replica"]) for store in stores]
+
+        def meet(one, other, peer):
+            self.sync(stores[one], peer)
+            models[one].merge(models[other])
+            models[other].merge(models[one])
+            models[one].stamp = models[other].stamp = max(models[one].stamp, models[other].stamp)
+
         for start in range(0, OPERATIONS, 500):
             for number, store in enumerate(stores):
-                self.expect(0, store.apply(operations(chance, 500 // 3, number, start)))
-            one, other = chance.sample(stores, 2)
-            self.sync(one, chance.choice((other.path, self.serving(other))))
+                written = operations(chance, 500 // 3, number, start)
+                self.expect(0, store.apply(written))
+                for operation in written:
+                    models[number].commit([operation], model.milliseconds(operation["time"]))
+            one, other = chance.sample(range(3), 2)
+            meet(one, other, chance.choice((stores[other].path, self.serving(stores[other]))))
         for one, other in ((0, 1), (1, 2), (0, 1), (0, 2)):
-            self.sync(stores[one], stores[other].path)
+            meet(one, other, stores[other].path)
         self.check_same(*stores)
+        self.assertEqual(self.digest(stores[0]), models[0].digest())
+        for library in ("papers", "cities"):
+            expected = [(ident, None if item.date is None else model.time_text(item.date),
+                         {name: json.loads(value) if tag == model.JSON else value for name, (tag, value) in item.values().items()})
+                        for ident, item in models[0].listing(library, everything=True)]
+            for store in stores:
+                listed = self.expect(0, store("list", library, "--all", "--json")).lines
+                self.assertEqual([(item["id"], item["favoritedDate"], item["fields"]) for item in listed], expected)
 
     def test_one_new_event_moves_little(self):
         phone, tablet = self.device("phone", 3000), self.device("tablet", 3000)
