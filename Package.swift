@@ -65,7 +65,8 @@ let package = Package(
     .testTarget(
       name: "HeartlogStorageTests", dependencies: ["HeartlogStorage"], swiftSettings: settings),
     .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
-    .testTarget(name: "HeartlogTests", dependencies: ["Heartlog"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogTests", dependencies: ["Heartlog", "HeartlogTesting"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogTestingTests", dependencies: ["HeartlogTesting"], swiftSettings: settings),
     // One for each app, and what these share.
