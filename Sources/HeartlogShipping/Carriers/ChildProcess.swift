@@ -79,15 +79,17 @@ final class ChildProcess: Sendable {
 
   /// Hangs up, waits for the program to end, and ends it where it does not.
   ///
-  /// - Returns: its exit code; 128 and the signal where one ended it, as shells count.
-  func finish() -> Int32 {
+  /// - Parameter milliseconds: how long it may take to end by itself.
+  /// - Returns: its exit code, 128 and the signal where one ended it, as shells count; nil where it did not end by itself.
+  func finish(waiting milliseconds: Int = graceMilliseconds) -> Int32? {
     channel.close()
-    for signal in [nil, SIGTERM, SIGKILL] {
-      if let signal { kill(hasGroup ? -process : process, signal) }
-      if let code = wait(milliseconds: Self.graceMilliseconds) { return code }
+    if let code = wait(milliseconds: milliseconds) { return code }
+    for signal in [SIGTERM, SIGKILL] {
+      kill(hasGroup ? -process : process, signal)
+      // Not even SIGKILL ends what hangs in the kernel.
+      if wait(milliseconds: Self.graceMilliseconds) != nil { break }
     }
-    // Not even SIGKILL ends what hangs in the kernel.
-    return 128 + SIGKILL
+    return nil
   }
 
   private func wait(milliseconds: Int) -> Int32? {

@@ -32,21 +32,21 @@ public struct CommandCarrier: Carrier {
     let result = Result { () throws(HeartlogError) in
       try SyncSession(store, over: child.channel, role: .calling, options: options).run()
     }
-    let code = child.finish()
-    do throws(HeartlogError) {
-      let report = try result.get()
-      guard code == 0 else {
+    switch result {
+    case .success(let report):
+      // The other end may have much to seal now. Where it is ended for taking too long, nothing is lost by that.
+      if let code = child.finish(waiting: options.inactivityMillisecondsMax), code != 0 {
         throw HeartlogError(.inputOutput, "the sync is done, but \(description) ended with exit code \(code)")
       }
       return report
-    } catch {
-      throw Self.cause(error, of: code, description)
+    case .failure(let error):
+      throw Self.cause(error, of: child.finish(), description)
     }
   }
 
   /// What ended the command tells more than that it hung up.
-  private static func cause(_ error: HeartlogError, of code: Int32, _ description: String) -> HeartlogError {
-    guard error.isEcho, code != 0 else { return error }
+  private static func cause(_ error: HeartlogError, of code: Int32?, _ description: String) -> HeartlogError {
+    guard error.isEcho, let code, code != 0 else { return error }
     // The exit codes of `heartlog serve`, which are those of sysexits.h.
     let kind: HeartlogError.Code =
       switch code {
