@@ -31,6 +31,8 @@ struct CommitNumbers: Sendable {
     }
     guard low > 0 else { return 0 }
     let run = runs[low - 1]
+    // Most streams have one event a commit, and a division costs more than the search.
+    guard run.eventsPerCommit > 1 else { return run.commit + (sequence - run.sequence) }
     return run.commit + (sequence - run.sequence) / run.eventsPerCommit
   }
 }

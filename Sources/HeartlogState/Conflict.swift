@@ -118,7 +118,8 @@ extension FavoritesState {
     }
     // What has come since may tell of a rival that it was seen.
     let all = [winner] + rivals
-    let open = all.filter { write in !all.contains { replicas.supersedes($0.position, write.position) } }
+    var order = replicas
+    let open = all.filter { write in !all.contains { order.supersedes($0.position, write.position) } }
       .filter { write in if case .field(_, isQuiet: true) = write.value { false } else { true } }
       .sorted { replicas.isLater($0.position, than: $1.position) }
     guard let first = open.first, open.contains(where: { !Self.agree($0.value, first.value) }) else {

@@ -20,6 +20,8 @@ public struct FavoritesState: Sendable {
   /// The highest stamp seen; 0 before the first commit.
   public private(set) var lastStamp = HybridTimestamp(rawValue: 0)
 
+  /// The count of changed items that is under way, or the last one.
+  private var countings: UInt32 = 0
   private var countsChanges = false
 
   /// The state before the first commit: nothing is a favorite.
@@ -27,15 +29,14 @@ public struct FavoritesState: Sendable {
 
   /// Counts the items of which `body` changes what any register holds.
   public mutating func countingChanges(_ body: (inout FavoritesState) -> Void) -> Int {
+    // 0 stands for none. An item that was last counted four billion counts ago may be missed in one.
+    countings = countings == .max ? 1 : countings + 1
     countsChanges = true
-    for index in tables.indices { tables[index].changedItems = [] }
+    for index in tables.indices { tables[index].beginCountingChanges(countings) }
     body(&self)
     countsChanges = false
     var count = 0
-    for index in tables.indices {
-      count += tables[index].changedItems?.count ?? 0
-      tables[index].changedItems = nil
-    }
+    for index in tables.indices { count += tables[index].endCountingChanges() }
     return count
   }
 
@@ -74,7 +75,7 @@ public struct FavoritesState: Sendable {
   }
 }
 
-// The one way in: `apply(_:)` takes it event by event, and a decoder of blocks column by column.
+// The one way in: `apply` takes a commit event by event, and a block column by column.
 extension FavoritesState {
   /// Takes note of a commit; nil where it was applied before, and then nothing of it may be written.
   mutating func begin(_ commit: Commit) -> ReplicaSlot? {
@@ -104,7 +105,7 @@ extension FavoritesState {
     let number = libraryNames.intern(name)
     if Int(number) == tables.count {
       tables.append(ItemTable())
-      if countsChanges { tables[Int(number)].changedItems = [] }
+      if countsChanges { tables[Int(number)].beginCountingChanges(countings) }
     }
     return LibrarySlot(index: number)
   }
@@ -128,7 +129,7 @@ extension FavoritesState {
     at position: WritePosition
   ) {
     tables[Int(library.index)].writeMembership(
-      item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: replicas)
+      item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &replicas)
   }
 
   /// Writes a field register, unless a later write is there.
@@ -137,6 +138,6 @@ extension FavoritesState {
     at position: WritePosition
   ) {
     tables[Int(library.index)].writeField(
-      item, name: name, value: value, isQuiet: isQuiet, at: position, order: replicas)
+      item, name: name, value: value, isQuiet: isQuiet, at: position, order: &replicas)
   }
 }

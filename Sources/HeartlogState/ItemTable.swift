@@ -15,6 +15,8 @@ struct ItemTable: Sendable {
     var heldCount: Int32 = 0
     /// Writes of its membership that lost to a concurrent one.
     var rivals = RivalWrites.none
+    /// The last count of changed items that it was part of.
+    var counted: UInt32 = 0
 
     var isVisible: Bool { isFavorite || heldCount > 0 }
     /// Visible, or a tombstone: what was a favorite once stays in the list of everything.
@@ -48,8 +50,9 @@ struct ItemTable: Sendable {
   private(set) var fields: [FieldRegister] = []
   private var wideFields: [FieldKey: Int32] = [:]
   private(set) var rivals = RivalWrites()
-  /// The items of which a register changed since they are counted; nil where they are not.
-  var changedItems: Set<ItemSlot>?
+  /// The count of changed items that is under way; 0 where none is.
+  private var counting: UInt32 = 0
+  private var changedCount = 0
   private(set) var favoriteCount = 0
   private(set) var listedCount = 0
   var eventCount: UInt64 = 0
@@ -62,9 +65,30 @@ struct ItemTable: Sendable {
     return ItemSlot(index: number)
   }
 
+  /// Counts from here on the items of which a register changes.
+  ///
+  /// - Parameter number: of this count; each is one more than the last.
+  mutating func beginCountingChanges(_ number: UInt32) {
+    counting = number
+    changedCount = 0
+  }
+
+  /// Ends the count and returns it.
+  mutating func endCountingChanges() -> Int {
+    counting = 0
+    return changedCount
+  }
+
+  @inline(__always)
+  private mutating func noteChange(of item: ItemSlot) {
+    guard counting != 0, items[Int(item.index)].counted != counting else { return }
+    items[Int(item.index)].counted = counting
+    changedCount += 1
+  }
+
   mutating func writeMembership(
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
-    order: ReplicaTable
+    order: inout ReplicaTable
   ) {
     let index = Int(item.index)
     let old = items[index]
@@ -76,10 +100,10 @@ struct ItemTable: Sendable {
       let winner = RivalWrites.Write(
         register: write.register, position: old.membership,
         value: .membership(isFavorite: old.isFavorite, favoritedDate: old.favoritedDate))
-      rivals.take(write, beside: winner, in: &items[index].rivals, order: order)
+      rivals.take(write, beside: winner, in: &items[index].rivals, order: &order)
     }
     guard isWinner else { return }
-    changedItems?.insert(item)
+    noteChange(of: item)
     if !old.isListed { listedCount += 1 }
     items[index].membership = position
     items[index].isFavorite = isFavorite
@@ -89,7 +113,7 @@ struct ItemTable: Sendable {
 
   mutating func writeField(
     _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, isQuiet: Bool, at position: WritePosition,
-    order: ReplicaTable
+    order: inout ReplicaTable
   ) {
     let found = fieldIndex(of: item, name: name)
     var held: Int32 = value.isNull ? 0 : 1
@@ -102,16 +126,16 @@ struct ItemTable: Sendable {
           .init(register: register, position: position, value: .field(value, isQuiet: isQuiet)),
           beside: .init(
             register: register, position: old.position, value: .field(old.value, isQuiet: old.isQuiet)),
-          in: &fields[found].rivals, order: order)
+          in: &fields[found].rivals, order: &order)
       }
       guard isWinner else { return }
-      changedItems?.insert(item)
+      noteChange(of: item)
       held -= old.value.isNull ? 0 : 1
       fields[found].position = position
       fields[found].value = value
       fields[found].isQuiet = isQuiet
     } else {
-      changedItems?.insert(item)
+      noteChange(of: item)
       appendField(item, name: name, value: value, isQuiet: isQuiet, at: position)
     }
     guard held != 0 else { return }

@@ -18,6 +18,15 @@ struct ReplicaTable: Sendable {
 
   private(set) var replicas: [Progress] = []
   private var slots: [ReplicaID: ReplicaSlot] = [:]
+  /// By replica slot: what a span of its commits had seen, as it was last asked for; nil where it must be looked up anew.
+  private var horizons: [Horizon?] = []
+
+  /// What all commits of a span had seen of others: as their stream says itself, or as those say that it had seen.
+  fileprivate struct Horizon: Sendable {
+    let commits: Range<UInt64>
+    /// By replica slot; there may be later slots, of which nothing was seen.
+    let seen: [UInt64]
+  }
 
   func slot(of id: ReplicaID) -> ReplicaSlot? { slots[id] }
 
@@ -29,6 +38,7 @@ struct ReplicaTable: Sendable {
     if let slot = slots[id] { return slot }
     let slot = ReplicaSlot(index: Int32(replicas.count))
     replicas.append(Progress(id: id))
+    horizons.append(nil)
     slots[id] = slot
     return slot
   }
@@ -72,6 +82,7 @@ struct ReplicaTable: Sendable {
       let other = intern(head.replica)
       replicas[Int(slot.index)].seen.note(number.rawValue, saw: head.commit.rawValue, of: other)
     }
+    for index in horizons.indices { horizons[index] = nil }
   }
 
   /// Whether the write at `a` comes after the one at `b` in the total order. Any write comes after none.
@@ -87,40 +98,49 @@ struct ReplicaTable: Sendable {
   ///
   /// Both must have been noted. Only a later write can: a stamp that a clock or a writer got wrong never makes the winner of a register
   /// one that was overwritten.
-  func supersedes(_ a: WritePosition, _ b: WritePosition) -> Bool {
+  mutating func supersedes(_ a: WritePosition, _ b: WritePosition) -> Bool {
     guard isLater(a, than: b) else { return false }
     return a.replica == b.replica || sees(commit(of: b), of: b.replica, by: commit(of: a), of: a.replica)
   }
 
   private func commit(of write: WritePosition) -> UInt64 {
-    for (number, events) in replicas[Int(write.replica.index)].beyond
-    where events.firstSequence <= write.sequence
-      && write.sequence - events.firstSequence < UInt64(events.eventCount)
-    {
-      return number
+    if !replicas[Int(write.replica.index)].beyond.isEmpty {
+      for (number, events) in replicas[Int(write.replica.index)].beyond
+      where events.firstSequence <= write.sequence
+        && write.sequence - events.firstSequence < UInt64(events.eventCount)
+      {
+        return number
+      }
     }
     return replicas[Int(write.replica.index)].commitNumbers.commit(of: write.sequence)
   }
 
   /// Whether commit `b` of a stream had been seen when commit `a` of another was written: as that stream says itself, or as those say
   /// that it had seen.
-  private func sees(
+  private mutating func sees(
     _ b: UInt64, of streamOfB: ReplicaSlot, by a: UInt64, of streamOfA: ReplicaSlot
   ) -> Bool {
-    if replicas[Int(streamOfA.index)].seen.seen(of: streamOfB, by: a) >= b { return true }
-    var reached: [ReplicaSlot: UInt64] = [streamOfA: a]
-    var open = [(stream: streamOfA, commit: a)]
+    let index = Int(streamOfA.index)
+    if let seen = horizons[index]?.seen(of: streamOfB, by: a) { return seen >= b }
+    let horizon = horizon(around: a, of: streamOfA)
+    horizons[index] = horizon
+    return horizon.seen(of: streamOfB, by: a) ?? 0 >= b
+  }
+
+  private func horizon(around commit: UInt64, of stream: ReplicaSlot) -> Horizon {
+    var reached = [UInt64](repeating: 0, count: replicas.count)
+    var open = [(stream: stream, commit: commit)]
+    reached[Int(stream.index)] = commit
     while let (stream, commit) = open.popLast() {
       let seen = replicas[Int(stream.index)].seen
       for other in seen.replicas {
         let last = seen.seen(of: other, by: commit)
-        guard last > reached[other] ?? 0 else { continue }
-        if other == streamOfB, last >= b { return true }
-        reached[other] = last
+        guard last > reached[Int(other.index)] else { continue }
+        reached[Int(other.index)] = last
         open.append((other, last))
       }
     }
-    return false
+    return Horizon(commits: replicas[Int(stream.index)].seen.span(around: commit), seen: reached)
   }
 
   /// The place of a write for readers outside this state; nil where there was none.
@@ -129,6 +149,15 @@ struct ReplicaTable: Sendable {
     return EventPosition(
       stamp: HybridTimestamp(rawValue: write.stamp), replica: replicas[Int(write.replica.index)].id,
       sequence: SequenceNumber(rawValue: write.sequence))
+  }
+}
+
+extension ReplicaTable.Horizon {
+  /// The last commit of a stream that `commit` had seen; nil where `commit` is not of the span.
+  @inline(__always)
+  fileprivate func seen(of stream: ReplicaSlot, by commit: UInt64) -> UInt64? {
+    guard commits.contains(commit) else { return nil }
+    return Int(stream.index) < seen.count ? seen[Int(stream.index)] : 0
   }
 }
 

@@ -44,9 +44,9 @@ struct RivalWrites: Sendable {
   /// - Parameters:
   ///   - winner: what the register shows so far.
   ///   - chain: the register's rivals.
-  mutating func take(_ write: Write, beside winner: Write, in chain: inout Int32, order: ReplicaTable) {
+  mutating func take(_ write: Write, beside winner: Write, in chain: inout Int32, order: inout ReplicaTable) {
     if order.isLater(write.position, than: winner.position) {
-      removeSuperseded(by: write.position, from: &chain, order: order)
+      removeSuperseded(by: write.position, from: &chain, order: &order)
       if !order.supersedes(write.position, winner.position) { append(winner, to: &chain) }
     } else {
       if order.supersedes(winner.position, write.position) { return }
@@ -56,7 +56,7 @@ struct RivalWrites: Sendable {
         if order.supersedes(node.write.position, write.position) { return }
         place = node.next
       }
-      removeSuperseded(by: write.position, from: &chain, order: order)
+      removeSuperseded(by: write.position, from: &chain, order: &order)
       append(write, to: &chain)
     }
   }
@@ -75,7 +75,7 @@ struct RivalWrites: Sendable {
   }
 
   private mutating func removeSuperseded(
-    by position: WritePosition, from chain: inout Int32, order: ReplicaTable
+    by position: WritePosition, from chain: inout Int32, order: inout ReplicaTable
   ) {
     var kept = Self.none
     var place = chain
