@@ -33,16 +33,14 @@ final class Projection: CommitSink {
     if isNew { tell(commit) }
   }
 
-  func receive(run commits: [Commit]) -> Int {
-    guard !content.withLock({ $0.restarted != nil }) else {
-      for commit in commits { receive(commit) }
-      return 0
-    }
-    var new: [Commit] = []
+  func receive(_ block: ColumnBlock) -> Int {
+    var new: [ClosedRange<CommitNumber>] = []
     let changedItems = content.withLock { content in
-      content.state.countingChanges { state in new = commits.filter { state.apply($0) } }
+      if content.restarted?.apply(block) != nil { return 0 }
+      return content.state.countingChanges { $0.apply(block, new: &new) }
     }
-    for commit in new { tell(commit) }
+    guard hub.hasListeners, !new.isEmpty else { return changedItems }
+    for commits in new { for commit in block.cut(to: commits).commits() { tell(commit) } }
     return changedItems
   }
 

@@ -31,7 +31,8 @@ struct SealingTests {
     // One block holds the secrets of all the segments.
     let blocks = try frames(store, files, open.replica, "0000000000000001.sealed")
     #expect(blocks.count == 1)
-    guard case .commits(_, let secrets) = blocks[0].1 else { throw StorageError(.corrupt, "no block") }
+    guard case .block(let block) = blocks[0].1 else { throw StorageError(.corrupt, "no block") }
+    let secrets = block.secrets
     #expect(secrets.count == names.count)
 
     // The next segments start from this one's frontier, sealed in turn alone or joined.

@@ -49,11 +49,14 @@ final class ChangeHub: Sendable {
     return subscription
   }
 
+  /// Whether anybody listens. Who begins to after a commit became part of the state finds it there.
+  var hasListeners: Bool { listenerCount.load(ordering: .acquiring) > 0 }
+
   /// Tells of a commit that has just become part of the state.
   ///
   /// - Parameter heads: what the state held before it.
   func tell(_ commit: Commit, before heads: () -> [Head]) {
-    guard listenerCount.load(ordering: .acquiring) > 0 else { return }
+    guard hasListeners else { return }
     let changes = commit.records.enumerated().compactMap { index, record in
       record.event.map { event in
         Change(

@@ -1,47 +1,44 @@
 extension BlockColumns {
-  /// Puts the commits together again.
-  func commits(
-    replica: ReplicaID, firstCommit: CommitNumber, firstSequence: SequenceNumber
-  ) throws(MalformedError) -> [Commit] {
-    var cursor = Cursor(valueColumnCount: values.count)
-    var result: [Commit] = []
-    result.reserveCapacity(commits.eventCounts.count)
-    for place in commits.eventCounts.indices {
-      let wallTime = commits.wallTimes[place]
-      let sequence = SequenceNumber(rawValue: firstSequence.rawValue + UInt64(cursor.event))
-      var records: [EventRecord] = []
-      records.reserveCapacity(commits.eventCounts[place])
-      for _ in 0..<commits.eventCounts[place] {
-        records.append(try nextRecord(&cursor, wallTime: wallTime))
-      }
-      result.append(
-        Commit(
-          replica: replica, number: CommitNumber(rawValue: firstCommit.rawValue + UInt64(place)),
-          firstSequence: sequence, stamp: commits.stamps[place], wallTime: wallTime,
-          origin: commits.origins[place], heads: commits.heads[place],
-          unknownMembers: commits.members[place], records: records))
-    }
-    return result
-  }
-
   /// How far each column was used. The columns' counts were taken from `kinds` and `shapes`, so that none ends
   /// early.
-  private struct Cursor {
-    var event = 0
-    var item = 0
-    var favoritedDate = 0
-    var shape = 0
+  package struct Cursor: Sendable {
+    package var event = 0
+    package var item = 0
+    package var favoritedDate = 0
+    package var shape = 0
     var members = 0
     var withheld = 0
     var unknown = 0
-    var values: [Int]
+    package var values: [Int]
 
-    init(valueColumnCount: Int) { values = [Int](repeating: 0, count: valueColumnCount) }
+    package mutating func passMembers() { members += 1 }
   }
 
-  private func nextRecord(
-    _ cursor: inout Cursor, wallTime: Milliseconds
-  ) throws(MalformedError) -> EventRecord {
+  /// In front of the first event.
+  package var start: Cursor { Cursor(values: [Int](repeating: 0, count: values.count)) }
+
+  /// Passes over events.
+  package func skip(_ count: Int, _ cursor: inout Cursor) {
+    for kind in kinds[cursor.event..<cursor.event + count] {
+      if kind.isEvent {
+        cursor.item += 1
+      } else if kind == .withheld {
+        cursor.withheld += 1
+      } else {
+        cursor.unknown += 1
+      }
+      if kind.hasFavoritedDate { cursor.favoritedDate += 1 }
+      if kind.hasMembers { cursor.members += 1 }
+      guard kind.hasFields else { continue }
+      for member in shapes[shapePlaces[cursor.shape]].members {
+        if let column = member.values { cursor.values[column] += 1 }
+      }
+      cursor.shape += 1
+    }
+    cursor.event += count
+  }
+
+  func nextRecord(_ cursor: inout Cursor) -> EventRecord {
     let kind = kinds[cursor.event]
     cursor.event += 1
     guard let action = kind.action else {
@@ -56,11 +53,8 @@ extension BlockColumns {
     cursor.item += 1
     var favoritedDate: Milliseconds?
     if kind.hasFavoritedDate {
-      let (date, overflow) = wallTime.addingReportingOverflow(favoritedDates[cursor.favoritedDate])
+      favoritedDate = favoritedDates[cursor.favoritedDate]
       cursor.favoritedDate += 1
-      guard !overflow else { throw MalformedError("a favorited date past 64 bits") }
-      try Event.checkFavoritedDate(date, wallTime: wallTime)
-      favoritedDate = date
     }
     var fields: [Field] = []
     if kind.hasFields {
@@ -79,11 +73,11 @@ extension BlockColumns {
     }
     return .event(
       Event(
-        library: item.library, item: item.id, action: action, favoritedDate: favoritedDate, fields: fields,
-        unknownMembers: members))
+        library: libraries[item.library], item: item.id, action: action, favoritedDate: favoritedDate,
+        fields: fields, unknownMembers: members))
   }
 
-  private func nextValue(of member: Shape.Member, _ cursor: inout Cursor) -> FieldValue {
+  package func nextValue(of member: Shape.Member, _ cursor: inout Cursor) -> FieldValue {
     guard let column = member.values else {
       return member.tag == ValueTag.null ? .null : .bool(member.tag == ValueTag.yes)
     }

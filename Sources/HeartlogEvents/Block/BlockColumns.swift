@@ -3,19 +3,27 @@
 ///
 /// Texts stand here once for each distinct item, name and origin, so that a reader who wants no commits can
 /// take them from here.
-struct BlockColumns {
-  let commits: CommitColumns
-  let kinds: [EventHead]
+package struct BlockColumns: Sendable {
+  /// A distinct item.
+  package struct Item: Sendable {
+    /// Its place in `libraries`.
+    package let library: Int
+    package let id: String
+  }
+
+  package let commits: CommitColumns
+  package let kinds: [EventHead]
+  package let libraries: [String]
   /// The distinct items, and for each event that has one, its place among them.
-  let items: [(library: String, id: String)]
-  let itemPlaces: [Int]
-  /// Less the wall time.
-  let favoritedDates: [Int64]
-  let shapes: [Shape]
+  package let items: [Item]
+  package let itemPlaces: [Int]
+  /// Of the events that have one.
+  package let favoritedDates: [Milliseconds]
+  package let shapes: [Shape]
   /// For each event that has fields, its place in `shapes`.
-  let shapePlaces: [Int]
+  package let shapePlaces: [Int]
   /// What the shapes' `values` points at.
-  let values: [ValueColumn]
+  package let values: [ValueColumn]
   let eventMembers: [[UnknownMember]]
   let withheldHashes: [EventHash]
   let unknownEvents: [EventRecord]
@@ -42,8 +50,9 @@ struct BlockColumns {
     }
     let newItems = try NewOrKnown(try table.ints(.itemPlaces, count: itemEventCount), what: "an item")
     itemPlaces = newItems.places
-    items = try Self.items(&table, count: newItems.distinctCount)
-    favoritedDates = try table.ints(.favoritedDates, count: dateCount)
+    (libraries, items) = try Self.items(&table, count: newItems.distinctCount)
+    favoritedDates = try Self.favoritedDates(
+      try table.ints(.favoritedDates, count: dateCount), of: kinds, commits: commits)
     let newShapes = try NewOrKnown(try table.ints(.shapePlaces, count: fieldsCount), what: "a shape")
     shapePlaces = newShapes.places
     (shapes, values) = try Self.shapes(&table, newShapes)
@@ -64,7 +73,7 @@ struct BlockColumns {
 
   private static func items(
     _ table: inout ColumnTable, count: Int
-  ) throws(MalformedError) -> [(library: String, id: String)] {
+  ) throws(MalformedError) -> (libraries: [String], items: [Item]) {
     let libraryPlaces = try table.ints(.itemLibraries, count: count)
     let libraryCount = try firstUses(libraryPlaces, what: "a library")
     let libraries = try table.table(.libraries, count: libraryCount)
@@ -77,14 +86,35 @@ struct BlockColumns {
       for id in ids[library] { try NameRules.checkItem(id) }
     }
     var next = [Int](repeating: 0, count: libraryCount)
-    var items: [(library: String, id: String)] = []
+    var items: [Item] = []
     items.reserveCapacity(count)
     for place in libraryPlaces {
       let library = Int(place)
-      items.append((libraries[library], ids[library][next[library]]))
+      items.append(Item(library: library, id: ids[library][next[library]]))
       next[library] += 1
     }
-    return items
+    return (libraries, items)
+  }
+
+  /// - Parameter offsets: the dates, less the wall times of their commits.
+  private static func favoritedDates(
+    _ offsets: [Int64], of kinds: [EventHead], commits: CommitColumns
+  ) throws(MalformedError) -> [Milliseconds] {
+    guard !offsets.isEmpty else { return [] }
+    var dates: [Milliseconds] = []
+    dates.reserveCapacity(offsets.count)
+    var event = 0
+    for (place, eventCount) in commits.eventCounts.enumerated() {
+      let wallTime = commits.wallTimes[place]
+      for kind in kinds[event..<event + eventCount] where kind.hasFavoritedDate {
+        let (date, overflow) = wallTime.addingReportingOverflow(offsets[dates.count])
+        guard !overflow else { throw MalformedError("a favorited date past 64 bits") }
+        try Event.checkFavoritedDate(date, wallTime: wallTime)
+        dates.append(date)
+      }
+      event += eventCount
+    }
+    return dates
   }
 }
 

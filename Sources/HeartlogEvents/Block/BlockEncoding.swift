@@ -30,6 +30,16 @@ public enum BlockEncoding {
   public static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
   ) throws(MalformedError) -> Block {
+    let block = try decodeColumns(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount)
+    return Block(
+      replica: replica, firstCommit: firstCommit, headsAtStart: block.headsAtStart, secrets: block.secrets,
+      commits: block.commits())
+  }
+
+  /// Reads a block as `decode` does, with all its checks, and leaves it in columns.
+  public static func decodeColumns(
+    _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
+  ) throws(MalformedError) -> ColumnBlock {
     var reader = ByteReader(bytes)
     let version = try reader.u8()
     guard version == Self.version else { throw MalformedError("a block of version \(version)") }
@@ -49,13 +59,13 @@ public enum BlockEncoding {
     var table = try ColumnTable(&reader)
     let columns = try BlockColumns(
       &table, replica: replica, commitCount: count, eventCount: eventCount, firstStamp: stamp)
-    let commits = try columns.commits(
-      replica: replica, firstCommit: firstCommit, firstSequence: firstSequence)
-    let block = Block(
-      replica: replica, firstCommit: firstCommit, headsAtStart: heads, secrets: secrets, commits: commits)
     // The columns were checked value by value as they were read; what is left are the sums, and the secrets.
-    try block.validateSize()
-    try block.validateHeadsAndSecrets()
-    return block
+    try Block.validateRowByteCount(columns.rowByteCount(firstSequence: firstSequence))
+    try BlockHeader(
+      replica: replica, firstCommit: firstCommit, commitCount: count, headsAtStart: heads, secrets: secrets
+    ).validate { columns.commits.eventCounts[$0] }
+    return ColumnBlock(
+      replica: replica, firstCommit: firstCommit, firstSequence: firstSequence, headsAtStart: heads,
+      secrets: secrets, columns: columns)
   }
 }

@@ -16,7 +16,10 @@ extension Block {
         throw MalformedError("commit \(commit.number) is not stamped later than the one before")
       }
     }
-    try validateHeadsAndSecrets()
+    try BlockHeader(
+      replica: replica, firstCommit: firstCommit, commitCount: commits.count, headsAtStart: headsAtStart,
+      secrets: secrets
+    ).validate { commits[$0].records.count }
   }
 
   /// The limits on all commits together.
@@ -25,13 +28,33 @@ extension Block {
     guard eventCount <= Limits.blockEventsMax else {
       throw MalformedError("a block of \(eventCount) events, the most is \(Limits.blockEventsMax)")
     }
-    let rowByteCount = commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) }
+    try Self.validateRowByteCount(commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) })
+  }
+
+  static func validateRowByteCount(_ rowByteCount: Int) throws(MalformedError) {
     guard rowByteCount <= Limits.blockRowBytesMax else {
       throw MalformedError("a block of \(rowByteCount) bytes of rows, the most is \(Limits.blockRowBytesMax)")
     }
   }
+}
 
-  func validateHeadsAndSecrets() throws(MalformedError) {
+/// What stands in a block before its columns, and must agree with them.
+struct BlockHeader {
+  let replica: ReplicaID
+  let firstCommit: CommitNumber
+  /// At least 1.
+  let commitCount: Int
+  let headsAtStart: [Head]
+  let secrets: [SegmentSecret]
+
+  private var lastCommit: CommitNumber {
+    CommitNumber(rawValue: firstCommit.rawValue &+ UInt64(commitCount) &- 1)
+  }
+
+  /// Checks the heads, and that every commit has one secret that serves it.
+  ///
+  /// - Parameter eventCount: of the commit at a place of the block.
+  func validate(eventCount: (Int) -> Int) throws(MalformedError) {
     try Head.validate(headsAtStart, of: replica)
     guard let first = secrets.first, first.firstCommit.rawValue >= 1 else {
       throw MalformedError("a block without a secret")
@@ -54,12 +77,12 @@ extension Block {
       guard served.rawValue <= last else {
         throw MalformedError("secrets that are not sorted by first commit")
       }
-      try validate(secret, serving: served...CommitNumber(rawValue: last))
+      try validate(secret, serving: served...CommitNumber(rawValue: last), eventCount: eventCount)
     }
   }
 
   private func validate(
-    _ secret: SegmentSecret, serving served: ClosedRange<CommitNumber>
+    _ secret: SegmentSecret, serving served: ClosedRange<CommitNumber>, eventCount: (Int) -> Int
   ) throws(MalformedError) {
     guard case .runs(let runs) = secret.kind else { return }
     guard let first = secret.run(of: served.lowerBound), let last = secret.run(of: served.upperBound) else {
@@ -74,7 +97,7 @@ extension Block {
       for (index, salt) in salts.enumerated() {
         guard served.contains(salt.commit), secret.run(of: salt.commit) == run.run,
           salt.event >= 0,
-          salt.event < commits[Int(salt.commit.rawValue - firstCommit.rawValue)].records.count,
+          salt.event < eventCount(Int(salt.commit.rawValue - firstCommit.rawValue)),
           index == 0 || (salts[index - 1].commit, salts[index - 1].event) < (salt.commit, salt.event)
         else { throw MalformedError("a salt of event \(salt.event) of commit \(salt.commit) out of place") }
       }

@@ -1,12 +1,12 @@
 /// The columns of a block that tell of its commits rather than of their events, read and checked.
-struct CommitColumns {
+package struct CommitColumns: Sendable {
   /// Each at least 1; together the block's.
-  let eventCounts: [Int]
+  package let eventCounts: [Int]
   /// Strictly rising.
-  let stamps: [HybridTimestamp]
-  let wallTimes: [Milliseconds]
+  package let stamps: [HybridTimestamp]
+  package let wallTimes: [Milliseconds]
   let origins: [String?]
-  let heads: [[Head]]
+  package let heads: [[Head]]
   let members: [[UnknownMember]]
 
   init(

@@ -1,18 +1,18 @@
 /// The names and kinds of an event's fields, which many events share.
-struct Shape {
-  struct Member {
-    let name: String
-    let tag: UInt8
-    let isQuiet: Bool
+package struct Shape: Sendable {
+  package struct Member: Sendable {
+    package let name: String
+    package let tag: UInt8
+    package let isQuiet: Bool
     /// The place of the column that holds the value; nil for tags that have none.
-    let values: Int?
+    package let values: Int?
   }
 
-  let members: [Member]
+  package let members: [Member]
 }
 
 /// The values of one field name and tag, in the order of the events.
-enum ValueColumn {
+package enum ValueColumn: Sendable {
   case ints([Int64])
   case doubles([Double])
   case strings([String])

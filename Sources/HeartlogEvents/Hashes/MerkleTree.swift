@@ -33,6 +33,17 @@ public struct MerkleTree: Sendable, Hashable {
     size += 1
   }
 
+  /// Appends a full subtree of `2^height` leaves by its root; `size` must be a multiple of as many.
+  mutating func append(subtree: Digest, height: Int, hasher: inout SHA256Hasher) {
+    precondition(size & (1 << UInt64(height) - 1) == 0, "a subtree out of place")
+    var node = subtree
+    for _ in 0..<(~(size >> UInt64(height))).trailingZeroBitCount {
+      node = Self.node(frontier.removeLast(), node, hasher: &hasher)
+    }
+    frontier.append(node)
+    size += 1 << UInt64(height)
+  }
+
   /// Appends the hash of a leaf, with a hasher of its own: for a few leaves.
   public mutating func append(leaf: Digest) {
     var hasher = SHA256Hasher()

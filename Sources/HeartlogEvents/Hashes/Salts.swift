@@ -4,7 +4,7 @@
 public struct Salts: Sendable {
   /// By first commit, each first commit once.
   public let secrets: [SegmentSecret]
-  private var cached: (segment: CommitNumber, run: UInt32, secret: Digest)?
+  private var cached: (commits: Range<UInt64>, secret: Digest)?
 
   /// Takes secrets in any order. Of one segment, a whole secret outdoes runs, and runs of several are joined.
   public init(_ secrets: [SegmentSecret]) {
@@ -13,12 +13,13 @@ public struct Salts: Sendable {
 
   /// The salt of the event at `event` (from 0) of `commit`; nil where it was withheld or no secret serves.
   public mutating func salt(commit: CommitNumber, event: Int, hasher: inout SHA256Hasher) -> Salt? {
-    guard event >= 0, event < Limits.commitEventsMax, let secret = secret(serving: commit),
-      let run = secret.run(of: commit)
-    else { return nil }
-    if let cached, cached.segment == secret.firstCommit, cached.run == run {
+    guard event >= 0, event < Limits.commitEventsMax else { return nil }
+    if let cached, cached.commits.contains(commit.rawValue) {
       return Self.salt(commit: commit, event: event, runSecret: cached.secret, hasher: &hasher)
     }
+    let after = secrets.partitionPoint { $0.firstCommit > commit }
+    guard after > 0, let run = secrets[after - 1].run(of: commit) else { return nil }
+    let secret = secrets[after - 1]
     let runSecret: Digest
     switch secret.kind {
     case .whole(let segmentSecret):
@@ -36,7 +37,9 @@ public struct Salts: Sendable {
         return salts[place].salt
       }
     }
-    cached = (secret.firstCommit, run, runSecret)
+    let first = secret.firstCommit.rawValue + UInt64(run) * SegmentSecret.commitsPerRun
+    let next = after < secrets.count ? secrets[after].firstCommit.rawValue : .max
+    cached = (first..<min(first &+ SegmentSecret.commitsPerRun, next), runSecret)
     return Self.salt(commit: commit, event: event, runSecret: runSecret, hasher: &hasher)
   }
 
@@ -58,12 +61,6 @@ public struct Salts: Sendable {
       served.append(secret.cut(to: first...CommitNumber(rawValue: last)))
     }
     return served
-  }
-
-  /// The secret whose segment `commit` was written to.
-  private func secret(serving commit: CommitNumber) -> SegmentSecret? {
-    let after = secrets.partitionPoint { $0.firstCommit > commit }
-    return after == 0 ? nil : secrets[after - 1]
   }
 
   static func runSecret(_ run: UInt32, segmentSecret: Digest, hasher: inout SHA256Hasher) -> Digest {

@@ -1,11 +1,11 @@
 /// The first byte of an event in both encodings: its action, and which parts follow.
-struct EventHead: RawRepresentable, Equatable {
-  let rawValue: UInt8
+package struct EventHead: RawRepresentable, Equatable, Sendable {
+  package let rawValue: UInt8
 
   static let withheld = EventHead(rawValue: 5)
   static let unknown = EventHead(rawValue: 6)
 
-  init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   init(_ record: EventRecord) {
     switch record {
@@ -42,7 +42,7 @@ struct EventHead: RawRepresentable, Equatable {
   }
 
   /// The action; nil for what is withheld or of a later version.
-  var action: Action? {
+  package var action: Action? {
     switch rawValue & 7 {
     case 0: .added
     case 1: .removed
@@ -53,8 +53,8 @@ struct EventHead: RawRepresentable, Equatable {
     }
   }
 
-  var isEvent: Bool { rawValue & 7 < 5 }
-  var hasFavoritedDate: Bool { rawValue & 8 != 0 }
-  var hasFields: Bool { rawValue & 16 != 0 }
-  var hasMembers: Bool { rawValue & 32 != 0 }
+  package var isEvent: Bool { rawValue & 7 < 5 }
+  package var hasFavoritedDate: Bool { rawValue & 8 != 0 }
+  package var hasFields: Bool { rawValue & 16 != 0 }
+  package var hasMembers: Bool { rawValue & 32 != 0 }
 }

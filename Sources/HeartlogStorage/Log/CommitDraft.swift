@@ -25,10 +25,11 @@ public struct CommitDraft: Sendable {
 public protocol CommitSink: AnyObject, Sendable {
   /// A commit from the log: at opening, from another process, from another replica.
   func receive(_ commit: Commit)
-  /// A run of another replica's commits that has just been shipped here.
+  /// A run of commits that follow each other, as `receive` of one: from the log, or just shipped here.
   ///
   /// - Returns: how many items it changed.
-  func receive(run: [Commit]) -> Int
+  @discardableResult
+  func receive(_ block: ColumnBlock) -> Int
   /// An own commit that is in line to be written: the next drafts build on it, readers do not see it yet.
   func stage(_ commit: Commit)
   /// Staged commits that are acknowledged now, in order.

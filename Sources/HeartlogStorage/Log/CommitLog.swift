@@ -167,11 +167,14 @@ public final class CommitLog: @unchecked Sendable {
     ends[replica] = nil
     let end = try storageErrors {
       try reader.read(page: page) { frame, cursor in
-        if case .commits(let commits, _) = frame {
-          for commit in commits {
-            clock.receive(commit.stamp)
-            sink.receive(commit)
-          }
+        switch frame {
+        case .row(let commit, _):
+          clock.receive(commit.stamp)
+          sink.receive(commit)
+        case .block(let block):
+          clock.receive(block.lastStamp)
+          sink.receive(block)
+        case .record: break
         }
         meter.advance(cursor)
       }

@@ -30,10 +30,10 @@ struct SealedFile {
         if cursor.header.firstCommit > last.header.firstCommit { break reading }
         let isInRun = cursor.header.firstCommit >= first.header.firstCommit
         if isInRun, !run.contains(where: { $0.header.id == cursor.header.id }) { return nil }
-        switch frame {
-        case .record(let kind, let body):
-          if isInRun { try builder.add(kind: kind, body: body, next: chain.next) }
-        case .commits(let commits, let secrets):
+        if case .record(let kind, let body) = frame, isInRun {
+          try builder.add(kind: kind, body: body, next: chain.next)
+        }
+        if let (commits, secrets) = frame.commits {
           var salts = Salts(secrets)
           for commit in commits {
             if isInRun {

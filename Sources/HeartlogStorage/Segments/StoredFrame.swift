@@ -2,10 +2,21 @@ import HeartlogEvents
 
 /// A frame of a stream with its contents.
 enum StoredFrame {
-  /// Commits that follow each other, and the secrets that their salts come from.
-  case commits([Commit], secrets: [SegmentSecret])
+  /// One commit, and the secret that its salts come from.
+  case row(Commit, secret: SegmentSecret)
+  /// Commits that follow each other.
+  case block(ColumnBlock)
   /// A record that carries no commits: kept at its place, not understood by this version.
   case record(kind: UInt8, body: Frame.Body)
+
+  /// The commits that it holds, which follow each other, and the secrets that their salts come from; nil for what holds none.
+  var commits: (commits: [Commit], secrets: [SegmentSecret])? {
+    switch self {
+    case .row(let commit, let secret): ([commit], [secret])
+    case .block(let block): (block.commits(), block.secrets)
+    case .record: nil
+    }
+  }
 
   /// Decodes the frame that `cursor` looks at.
   ///
@@ -22,16 +33,16 @@ enum StoredFrame {
           let row = try Frame.expand(body, isCompressed: frame.isCompressed, limit: Limits.commitBytesMax)
           let commit = try RowEncoding.decode(row, replica: header.replica, number: frame.firstCommit)
           let secret = SegmentSecret(firstCommit: header.firstCommit, kind: .whole(header.secret))
-          return .commits([commit], secrets: [secret])
+          return .row(commit, secret: secret)
         case FrameHeader.Kind.block:
           guard !frame.isCompressed else { throw MalformedError("a block compressed as a whole") }
-          let block = try BlockEncoding.decode(
+          let block = try BlockEncoding.decodeColumns(
             body, replica: header.replica, firstCommit: frame.firstCommit, commitCount: Int(frame.commitCount)
           )
           guard headsBefore == nil || block.headsAtStart == headsBefore else {
             throw MalformedError("a block whose heads are not those of the commits before it")
           }
-          return .commits(block.commits, secrets: block.secrets)
+          return .block(block)
         default:
           return .record(
             kind: frame.kind, body: Frame.Body(stored: Array(body), isCompressed: frame.isCompressed))

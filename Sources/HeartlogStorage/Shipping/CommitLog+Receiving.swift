@@ -18,7 +18,7 @@ extension CommitLog {
   func takeRun(_ run: StreamRun) throws -> ReceivedRun {
     guard StoreIdentity.isName(run.name) else { throw MalformedError("a replica's name that is none") }
     let block = try run.body.withUnsafeBytes { bytes in
-      try BlockEncoding.decode(
+      try BlockEncoding.decodeColumns(
         bytes, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
     }
     let reader = readers[run.replica] ?? StreamReader(directory, replica: run.replica)
@@ -31,44 +31,40 @@ extension CommitLog {
     guard !isContinued || block.headsAtStart == reader.chain.seenHeads else {
       throw MalformedError("a run whose heads are not those of the commits before it")
     }
-    let commits = block.commits.filter { $0.number >= reader.chain.next }
+    let new = isContinued ? block : block.cut(to: reader.chain.next...run.lastCommit)
     var chain = reader.chain
-    for commit in commits { try chain.extend(by: commit) }
+    try chain.extend(by: new)
 
     return try ledgers.monitor.withLock {
       let ledger = try ledger(of: run.replica, at: reader.chain.next.rawValue - 1)
       var tree = ledger.tree
-      var salts = Salts(block.secrets)
-      var hasher = SHA256Hasher()
-      for commit in commits {
-        tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
-      }
+      try LeafHashing.append(new, to: &tree)
       guard tree.root == run.root else { return .diverged }
 
       if run.replica == identity.replica { try becomeNewReplica(at: try StoreIdentity.Place.of(directory)) }
       var body = run.body
-      if !isContinued, let first = commits.first {
+      if !isContinued {
         body = try BlockEncoding.encode(
           Block(
-            replica: run.replica, firstCommit: first.number, headsAtStart: reader.chain.seenHeads,
-            secrets: salts.secrets(serving: first.number...run.lastCommit), commits: commits))
+            replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.chain.seenHeads,
+            secrets: Salts(block.secrets).secrets(serving: new.firstCommit...run.lastCommit),
+            commits: new.commits()))
       }
       let before = (tree: ledger.tree, chain: reader.chain)
       let writer = try receivingSegment(of: run, reader: reader, tree: before.tree, chain: before.chain)
-      try append(body, commits, to: writer)
+      try append(body, new, to: writer)
 
-      for commit in commits { try reader.didAppend(commit) }
+      reader.didAppend(upTo: chain)
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
       readers[run.replica] = reader
       receivedTails[run.replica] = writer
-      try ledger.didAppend(commits, tree: tree, name: run.name, to: writer)
+      ledger.didAppend(upTo: chain, tree: tree, name: run.name, to: writer)
       ledger.mark()
-      for commit in commits { clock.receive(commit.stamp) }
-      let changedItems = sink.receive(run: commits)
+      clock.receive(new.lastStamp)
+      let changedItems = sink.receive(new)
       if writer.offset >= options.segmentBytesMax { didRotate() }
       return .appended(
-        commits: commits.count, events: commits.reduce(0) { $0 + $1.records.count },
-        changedItems: changedItems)
+        commits: new.commitCount, events: new.eventCount, changedItems: changedItems)
     }
   }
 
@@ -119,10 +115,10 @@ extension CommitLog {
     return created
   }
 
-  private func append(_ body: [UInt8], _ commits: [Commit], to writer: SegmentWriter) throws(StorageError) {
+  private func append(_ body: [UInt8], _ block: ColumnBlock, to writer: SegmentWriter) throws(StorageError) {
     lock.update { _ in }
     try writer.append(
-      block: Frame.Body(stored: body), firstCommit: commits[0].number, commitCount: UInt32(commits.count))
+      block: Frame.Body(stored: body), firstCommit: block.firstCommit, commitCount: UInt32(block.commitCount))
     do { try writer.synchronize() } catch {
       receivedTails[writer.header.replica] = nil
       throw suspend(writer, because: error.description)

@@ -41,7 +41,7 @@ final class StreamLedger {
         continue
       }
       name = cursor.header.replicaName
-      guard case .commits(let commits, let secrets) = frame else { continue }
+      guard let (commits, secrets) = frame.commits else { continue }
       ahead = commits.reversed()
       if self.secrets != secrets { salts = Salts(secrets) }
       self.secrets = secrets
@@ -89,12 +89,12 @@ final class StreamLedger {
   }
 
   /// Notes that commits were appended behind the last one, at which the ledger stands.
-  func didAppend(_ commits: [Commit], tree: MerkleTree, name: String, to writer: SegmentWriter) throws {
+  ///
+  /// - Parameter chain: the stream behind them.
+  func didAppend(upTo chain: Chain, tree: MerkleTree, name: String, to writer: SegmentWriter) {
     precondition(ahead.isEmpty, "the ledger stands at the stream's end")
-    for commit in commits {
-      try reader.didAppend(commit)
-      try chain.extend(by: commit)
-    }
+    reader.didAppend(upTo: chain)
+    self.chain = chain
     reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
     self.tree = tree
     self.name = name

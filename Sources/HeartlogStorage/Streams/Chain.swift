@@ -32,21 +32,49 @@ struct Chain: Sendable {
     guard commit.replica == replica, commit.number == next else {
       throw MalformedError("commit \(commit.number) where \(next) should be")
     }
-    guard commit.firstSequence == nextSequence else {
-      throw MalformedError("a commit that starts at event \(commit.firstSequence) instead of \(nextSequence)")
+    try extend(
+      stamp: commit.stamp, firstSequence: commit.firstSequence, eventCount: commit.records.count,
+      heads: commit.heads)
+  }
+
+  /// Takes the next commits of the stream; refuses them where one does not continue it, and then stands somewhere among them.
+  mutating func extend(by block: ColumnBlock) throws(MalformedError) {
+    guard block.replica == replica, block.firstCommit == next else {
+      throw MalformedError("commit \(block.firstCommit) where \(next) should be")
     }
-    guard commit.stamp > lastStamp else { throw MalformedError("a commit whose stamp does not rise") }
-    for head in commit.heads {
+    let commits = block.columns.commits
+    var sequence = block.firstSequence.rawValue
+    for place in block.places {
+      let eventCount = commits.eventCounts[place]
+      try extend(
+        stamp: commits.stamps[place], firstSequence: SequenceNumber(rawValue: sequence),
+        eventCount: eventCount, heads: commits.heads[place])
+      sequence += UInt64(eventCount)
+    }
+  }
+
+  private mutating func extend(
+    stamp: HybridTimestamp, firstSequence: SequenceNumber, eventCount: Int, heads: [Head]
+  ) throws(MalformedError) {
+    guard firstSequence == nextSequence else {
+      throw MalformedError("a commit that starts at event \(firstSequence) instead of \(nextSequence)")
+    }
+    guard stamp > lastStamp else { throw MalformedError("a commit whose stamp does not rise") }
+    if !heads.isEmpty { try see(heads) }
+    next = next.next
+    nextSequence = SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(eventCount))
+    lastStamp = stamp
+  }
+
+  private mutating func see(_ heads: [Head]) throws(MalformedError) {
+    for head in heads {
       guard head.replica != replica, (seen[head.replica]?.rawValue ?? 0) < head.commit.rawValue else {
         throw MalformedError("a commit whose view of another replica does not rise")
       }
     }
-    for head in commit.heads { seen[head.replica] = head.commit }
+    for head in heads { seen[head.replica] = head.commit }
     guard seen.count <= Limits.headsMax else {
       throw MalformedError("a stream that has seen \(seen.count) others, the most is \(Limits.headsMax)")
     }
-    next = next.next
-    nextSequence = commit.nextSequence
-    lastStamp = commit.stamp
   }
 }

@@ -90,7 +90,7 @@ public final class MergedLog {
         stream.name = cursor.header.replicaName
         stream.finding = nil
         meter.advance(cursor)
-        if case .commits(let commits, _) = frame { stream.ahead = commits.reversed() }
+        if let commits = frame.commits?.commits { stream.ahead = commits.reversed() }
       case .end(let end):
         stream.isAtEnd = true
         switch end {

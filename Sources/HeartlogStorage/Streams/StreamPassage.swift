@@ -32,7 +32,7 @@ struct StreamPassage {
     while case .frame(let frame) = try cursor.look() {
       if frame.kind == FrameHeader.Kind.block {
         let block = try cursor.withBody(of: frame) { body in
-          try BlockEncoding.decode(
+          try BlockEncoding.decodeColumns(
             body, replica: replica, firstCommit: frame.firstCommit, commitCount: Int(frame.commitCount))
         }
         return (Chain(before: header, seen: block.headsAtStart), header)

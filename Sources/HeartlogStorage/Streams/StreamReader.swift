@@ -132,6 +132,9 @@ final class StreamReader {
   /// Notes that the stream's writer, which is this reader's owner, appended `commit`.
   func didAppend(_ commit: Commit) throws(MalformedError) { try chain.extend(by: commit) }
 
+  /// Notes the same of all commits up to where `chain` stands.
+  func didAppend(upTo chain: Chain) { self.chain = chain }
+
   /// Notes that the stream's writer stands at `offset` of a segment that it may just have made.
   func didWrite(to file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64) {
     segment = SegmentFile(firstCommit: header.firstCommit, state: .open)
@@ -186,11 +189,13 @@ final class StreamReader {
         let isWhole = frame.firstCommit == chain.next
         let decoded = try StoredFrame.decode(frame, at: cursor, headsBefore: isWhole ? chain.seenHeads : nil)
         let stored = skipKnown(decoded)
-        if case .commits(let commits, _) = stored {
-          var advanced = chain
-          for commit in commits { try advanced.extend(by: commit) }
-          chain = advanced
+        var advanced = chain
+        switch stored {
+        case .row(let commit, _): try advanced.extend(by: commit)
+        case .block(let block): try advanced.extend(by: block)
+        case .record: break
         }
+        chain = advanced
         cursor.pass(frame)
         return .frame(stored)
       } catch let error as MalformedError {
@@ -200,12 +205,10 @@ final class StreamReader {
   }
 
   private func skipKnown(_ frame: StoredFrame) -> StoredFrame {
-    guard case .commits(let commits, let secrets) = frame, let first = commits.first, let last = commits.last
-    else { return frame }
-    let end = end?.commit ?? .max
-    guard first.number < chain.next || last.number.rawValue > end else { return frame }
-    return .commits(
-      commits.filter { $0.number >= chain.next && $0.number.rawValue <= end }, secrets: secrets)
+    guard case .block(let block) = frame else { return frame }
+    let end = CommitNumber(rawValue: end?.commit ?? .max)
+    guard block.firstCommit < chain.next || block.lastCommit > end else { return frame }
+    return .block(block.cut(to: chain.next...end))
   }
 
   // MARK: - Segments

@@ -125,7 +125,7 @@ private final class StreamVerifier {
           }
         }
         meter.advance(cursor)
-        guard case .commits(let commits, let secrets) = frame else { continue }
+        guard let (commits, secrets) = frame.commits else { continue }
         var salts = Salts(secrets)
         for commit in commits {
           do {

@@ -33,8 +33,8 @@ final class RecordingSink: CommitSink {
   }
 
   /// Knows no items: says 0.
-  func receive(run: [Commit]) -> Int {
-    for commit in run { receive(commit) }
+  func receive(_ block: ColumnBlock) -> Int {
+    for commit in block.commits() { receive(commit) }
     return 0
   }
 

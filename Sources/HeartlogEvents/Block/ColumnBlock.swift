@@ -1,0 +1,95 @@
+/// A run of commits of one stream as it was read: in columns, checked, and put together as commits for those who ask.
+public struct ColumnBlock: Sendable {
+  /// Whose stream the commits are from.
+  public let replica: ReplicaID
+  /// The heads in force before the first commit that was read.
+  public let headsAtStart: [Head]
+  /// The secrets that serve the commits, by first commit.
+  public let secrets: [SegmentSecret]
+  package let columns: BlockColumns
+  /// The commits of the columns that this stands for.
+  package private(set) var places: Range<Int>
+  private let firstRead: CommitNumber
+  private let firstSequenceRead: SequenceNumber
+
+  init(
+    replica: ReplicaID, firstCommit: CommitNumber, firstSequence: SequenceNumber, headsAtStart: [Head],
+    secrets: [SegmentSecret], columns: BlockColumns
+  ) {
+    self.replica = replica
+    self.headsAtStart = headsAtStart
+    self.secrets = secrets
+    self.columns = columns
+    places = columns.commits.eventCounts.indices
+    firstRead = firstCommit
+    firstSequenceRead = firstSequence
+  }
+
+  /// The number of the first commit.
+  public var firstCommit: CommitNumber { number(at: places.lowerBound) }
+
+  /// The number of the last commit.
+  public var lastCommit: CommitNumber { number(at: places.upperBound - 1) }
+
+  /// How many commits there are.
+  public var commitCount: Int { places.count }
+
+  /// How many events the commits have. O(commits).
+  public var eventCount: Int { columns.commits.eventCounts[places].reduce(0, +) }
+
+  /// The sequence number of the first event. O(commits read).
+  public var firstSequence: SequenceNumber {
+    SequenceNumber(
+      rawValue: firstSequenceRead.rawValue
+        + UInt64(columns.commits.eventCounts[..<places.lowerBound].reduce(0, +)))
+  }
+
+  /// The stamp of the last commit, which is the highest.
+  public var lastStamp: HybridTimestamp { columns.commits.stamps[places.upperBound - 1] }
+
+  package func number(at place: Int) -> CommitNumber {
+    CommitNumber(rawValue: firstRead.rawValue + UInt64(place))
+  }
+
+  /// The sequence number of the event that a cursor stands in front of.
+  package func sequence(of cursor: BlockColumns.Cursor) -> SequenceNumber {
+    SequenceNumber(rawValue: firstSequenceRead.rawValue + UInt64(cursor.event))
+  }
+
+  /// The commits of these numbers, and nothing else: at least one of them must be here.
+  public func cut(to numbers: ClosedRange<CommitNumber>) -> ColumnBlock {
+    precondition(numbers.overlaps(firstCommit...lastCommit), "commits that are not in the block")
+    var block = self
+    let first = max(numbers.lowerBound, firstCommit).rawValue - firstRead.rawValue
+    let last = min(numbers.upperBound, lastCommit).rawValue - firstRead.rawValue
+    block.places = Int(first)..<Int(last) + 1
+    return block
+  }
+
+  /// In front of the first event.
+  package var start: BlockColumns.Cursor {
+    var cursor = columns.start
+    columns.skip(columns.commits.eventCounts[..<places.lowerBound].reduce(0, +), &cursor)
+    return cursor
+  }
+
+  /// Puts the commits together.
+  public func commits() -> [Commit] {
+    var cursor = start
+    var result: [Commit] = []
+    result.reserveCapacity(places.count)
+    for place in places {
+      let sequence = sequence(of: cursor)
+      var records: [EventRecord] = []
+      records.reserveCapacity(columns.commits.eventCounts[place])
+      for _ in 0..<columns.commits.eventCounts[place] { records.append(columns.nextRecord(&cursor)) }
+      result.append(
+        Commit(
+          replica: replica, number: number(at: place), firstSequence: sequence,
+          stamp: columns.commits.stamps[place], wallTime: columns.commits.wallTimes[place],
+          origin: columns.commits.origins[place], heads: columns.commits.heads[place],
+          unknownMembers: columns.commits.members[place], records: records))
+    }
+    return result
+  }
+}
