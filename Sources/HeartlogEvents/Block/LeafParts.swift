@@ -6,6 +6,7 @@ public struct LeafParts: Sendable {
   public enum Hashes: Sendable {
     /// The root of a full subtree.
     case subtree(Digest)
+    /// Leaves, where no subtree is full.
     case leaves([Digest])
   }
 
