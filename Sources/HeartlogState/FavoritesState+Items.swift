@@ -61,6 +61,31 @@ extension FavoritesState {
     }
   }
 
+  /// Visits each favorite, in no order that means anything: one pass, and nothing is made of an item but its id and the values that are
+  /// asked for.
+  ///
+  /// - Parameters:
+  ///   - names: which fields.
+  ///   - visit: is given an id, and says whether the values are wanted.
+  ///   - body: is given them then, before the next visit: in the order of `names`, null for none.
+  public func forEachFavorite(
+    in library: String, fields names: [String], visit: (_ id: String) -> Bool,
+    _ body: (_ id: String, _ values: [FieldValue]) -> Void
+  ) {
+    guard let table = table(of: library) else { return }
+    let slots = names.map { fieldNames.find($0).map(FieldNameSlot.init) }
+    var values = [FieldValue](repeating: .null, count: names.count)
+    for index in table.items.indices where table.items[index].isFavorite {
+      let id = table.ids.string(of: Int32(index))
+      guard visit(id) else { continue }
+      for place in slots.indices {
+        let field = slots[place].map { table.fieldIndex(of: ItemSlot(index: Int32(index)), name: $0) } ?? -1
+        values[place] = field < 0 ? .null : table.fields[field].value
+      }
+      body(id, values)
+    }
+  }
+
   /// Every item that was ever written to, tombstones too, in no order that means anything. Made one at a time.
   public func items(in library: String) -> some Sequence<ItemState> {
     let table = table(of: library) ?? ItemTable()

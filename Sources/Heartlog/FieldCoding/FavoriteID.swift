@@ -38,7 +38,29 @@ extension FavoriteID where Self: FixedWidthInteger {
   }
 }
 
-extension Int: FavoriteID {}
+extension Int: FavoriteID {
+  // The same by hand: ids of catalogs are read by the ten thousand, and the generic way takes ten times as long.
+  public init?(favoriteID: String) {
+    let isNegative = favoriteID.utf8.first == UInt8(ascii: "-")
+    let digits = isNegative ? favoriteID.utf8.dropFirst() : favoriteID.utf8[...]
+    guard let first = digits.first, first != UInt8(ascii: "0") || favoriteID.utf8.count == 1 else {
+      return nil
+    }
+    var value = 0
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      let (tens, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+      let unit = Int(digit - UInt8(ascii: "0"))
+      // Downwards below zero: the least number has no positive.
+      let (sum, isPastEnd) =
+        isNegative ? tens.subtractingReportingOverflow(unit) : tens.addingReportingOverflow(unit)
+      guard !isTooLarge, !isPastEnd else { return nil }
+      value = sum
+    }
+    self = value
+  }
+}
+
 extension Int8: FavoriteID {}
 extension Int16: FavoriteID {}
 extension Int32: FavoriteID {}

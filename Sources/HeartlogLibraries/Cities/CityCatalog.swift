@@ -3,6 +3,8 @@ final class CityCatalog: Sendable {
   /// In the order of the catalog, without flags.
   let cities: [City]
   let ids: CityIDTable
+  /// By place in `cities`.
+  let fingerprints: [CityFingerprint]
   let names: CitySearchIndex
   /// Ascending by the bytes of their UTF-8.
   let countries: [String]
@@ -16,7 +18,8 @@ final class CityCatalog: Sendable {
     var sorted = cities.sortedAsCatalog()
     for index in sorted.indices where sorted[index].isFavorite { sorted[index].isFavorite = false }
     self.cities = sorted
-    ids = CityIDTable(sorted)
+    ids = CityIDTable(count: sorted.count) { sorted[$0].id }
+    fingerprints = sorted.map { CityFingerprint($0) }
     names = CitySearchIndex(sorted)
     let countries = Set(sorted.map(\.country)).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     let numbers = Dictionary(uniqueKeysWithValues: zip(countries, 0 as Int32..<Int32(countries.count)))
@@ -31,16 +34,24 @@ final class CityCatalog: Sendable {
   func flags(_ ids: some Sequence<City.ID>) -> (flags: CityFlags, unlisted: [City.ID]) {
     var flags = CityFlags(count: cities.count)
     var unlisted: [City.ID] = []
-    for id in ids where !self.ids.forEachPosition(of: id, in: cities, { flags[$0] = true }) {
+    for id in ids where !forEachPosition(of: id, { flags[$0] = true }) {
       unlisted.append(id)
     }
     return (flags, unlisted)
   }
 
+  /// Calls `body` with each place of an id.
+  ///
+  /// - Returns: whether there is one.
+  @discardableResult
+  func forEachPosition(of id: City.ID, _ body: (Int) -> Void) -> Bool {
+    ids.forEachPosition(of: id, idAt: { cities[$0].id }, body)
+  }
+
   /// The place of the first city of that id.
   func position(of id: City.ID) -> Int? {
     var first: Int?
-    ids.forEachPosition(of: id, in: cities) { first = min(first ?? $0, $0) }
+    forEachPosition(of: id) { first = min(first ?? $0, $0) }
     return first
   }
 }

@@ -28,6 +28,36 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
 
   public func favoriteIDs() -> [City.ID] { favorites.ids }
 
+  /// One pass over the store's items.
+  public func forEachFavorite(visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void) {
+    favorites.library.store.read { state in
+      var id: City.ID?
+      state.forEachFavorite(in: favorites.library.name, fields: Self.metadata) { text in
+        id = City.ID(favoriteID: text)
+        return id.map(visit) ?? false
+      } _: { _, values in
+        if let id { body(id, Self.city(id, values)) }
+      }
+    }
+  }
+
+  private static let metadata = ["name", "country", "lon", "lat"]
+
+  private static func city(_ id: City.ID, _ values: [FieldValue]) -> City? {
+    guard case .string(let name) = values[0], case .string(let country) = values[1],
+      let lon = degrees(values[2]), let lat = degrees(values[3])
+    else { return nil }
+    return City(id: id, name: name, country: country, lon: lon, lat: lat, isFavorite: true)
+  }
+
+  private static func degrees(_ value: FieldValue) -> Double? {
+    switch value {
+    case .double(let degrees): degrees
+    case .int64(let degrees): Double(exactly: degrees)
+    default: nil
+    }
+  }
+
   /// Newest first; one look-up an id. A record that is no city is left out.
   public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
     var found: [(state: ItemState, city: City)] = []
@@ -53,7 +83,7 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
     var differing: [City] = []
     favorites.library.store.read { state in
       let ids = cities.lazy.map(\.id.favoriteID)
-      state.forEachItem(ids, in: favorites.library.name, fields: ["name", "country", "lon", "lat"]) {
+      state.forEachItem(ids, in: favorites.library.name, fields: Self.metadata) {
         index, isFavorite, held in
         let city = cities[index]
         let isKnown =

@@ -22,6 +22,15 @@ public protocol FavoriteCityRepository: Sendable {
   /// The ids of the favorites, in no order that means anything.
   func favoriteIDs() throws(HeartlogError) -> [City.ID]
 
+  /// Visits each favorite once, in no order that means anything. The repository is not to be called meanwhile.
+  ///
+  /// - Parameters:
+  ///   - visit: is given an id, and says whether it wants to know what is held of that favorite.
+  ///   - body: is given it then, before the next visit: nil where it makes no city.
+  func forEachFavorite(
+    visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void
+  ) throws(HeartlogError)
+
   /// The favorites of these ids, in the order of `fetchFavorites`.
   func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City]
 
@@ -37,6 +46,12 @@ extension FavoriteCityRepository {
   public func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool { try favoriteIDs().contains(id) }
 
   public func favoriteIDs() throws(HeartlogError) -> [City.ID] { try fetchFavorites().map(\.id) }
+
+  public func forEachFavorite(
+    visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void
+  ) throws(HeartlogError) {
+    for city in try fetchFavorites() where visit(city.id) { body(city.id, city) }
+  }
 
   public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
     guard !ids.isEmpty else { return [] }

@@ -121,20 +121,42 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
   /// Replaces all hearts by another repository's: O(number of favorites), however large the catalog is. It is asked under the lock, so that
   /// a tap meanwhile is not undone.
   ///
-  /// - Returns: how many favorites there are, those that the catalog does not list, and those of the catalog that were not compared with
-  ///   it since it came.
+  /// What is held of a favorite is compared with the first city of its id, once for each catalog.
+  ///
+  /// - Returns: how many favorites there are, those that the catalog does not list, and the cities of the catalog that say something else
+  ///   than what is held of them.
   func takeFlags(
     from repository: some FavoriteCityRepository
-  ) throws(HeartlogError) -> (count: Int, unlisted: [City.ID], toRefresh: [City]) {
+  ) throws(HeartlogError) -> (count: Int, unlisted: [City.ID], differing: [City]) {
     try withState { (state) throws(HeartlogError) in
-      let ids = try repository.favoriteIDs()
-      let (flags, unlisted) = state.catalog.flags(ids)
-      var new = flags
-      new.subtract(state.refreshed)
+      let catalog = state.catalog
+      var flags = CityFlags(count: catalog.cities.count)
+      var refreshed = state.refreshed
+      var count = 0
+      var unlisted: [City.ID] = []
+      var differing: [City] = []
+      var first = Int.max
+      try repository.forEachFavorite { id in
+        count += 1
+        first = Int.max
+        catalog.forEachPosition(of: id) { position in
+          flags[position] = true
+          first = min(first, position)
+        }
+        if first == .max { unlisted.append(id) }
+        return first < .max && !refreshed[first]
+      } _: { _, held in
+        if let held, CityFingerprint(held) == catalog.fingerprints[first] {
+          refreshed[first] = true
+        } else {
+          differing.append(catalog.cities[first])
+        }
+      }
       state.flags = flags
+      state.refreshed = refreshed
       state.unlisted = [:]
       state.isMerged = true
-      return (ids.count, unlisted, new.positions.map { state.catalog.cities[Int($0)] })
+      return (count, unlisted, differing)
     }
   }
 
@@ -150,9 +172,7 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
     state.withLock { state in
       for city in unlisted where state.catalog.position(of: city.id) == nil { state.unlisted[city.id] = city }
       for city in refreshed {
-        state.catalog.ids.forEachPosition(of: city.id, in: state.catalog.cities) {
-          state.refreshed[$0] = true
-        }
+        if let first = state.catalog.position(of: city.id) { state.refreshed[first] = true }
       }
     }
   }
@@ -169,9 +189,8 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
 
   private static func set(_ city: City, isFavorite: Bool, in state: inout State) {
     state.isMerged = true
-    let isListed = state.catalog.ids.forEachPosition(of: city.id, in: state.catalog.cities) {
-      state.flags[$0] = isFavorite
-    }
+    let catalog = state.catalog
+    let isListed = catalog.forEachPosition(of: city.id) { state.flags[$0] = isFavorite }
     guard !isListed else { return }
     var unlisted = city
     unlisted.isFavorite = true

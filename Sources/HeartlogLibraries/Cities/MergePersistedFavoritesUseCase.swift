@@ -34,33 +34,80 @@ public struct MergePersistedFavoritesUseCase: Sendable {
   /// - Throws: what the repository throws where it cannot be read, or cannot take what the catalog says of its favorites.
   @discardableResult
   public func execute() throws(HeartlogError) -> CityMergeReport {
-    let (count, unlisted, toRefresh) = try cities.takeFlags(from: repository)
+    let (count, unlisted, differing) = try cities.takeFlags(from: repository)
     let orphans = try repository.favorites(unlisted)
     cities.note(unlisted: orphans, refreshed: [])
-    let refreshedCount = toRefresh.isEmpty ? 0 : try repository.refreshFavorites(toRefresh)
-    cities.note(unlisted: [], refreshed: toRefresh)
+    let refreshedCount = differing.isEmpty ? 0 : try repository.refreshFavorites(differing)
+    cities.note(unlisted: [], refreshed: differing)
     return CityMergeReport(favoriteCount: count, orphans: orphans, refreshedCount: refreshedCount)
   }
 
   /// Merges into an app's own array, in its own order: one pass with one look-up a city.
   ///
+  /// An array that nobody else holds is not copied where it is given away: `execute(consume all)`, or `execute(in: &all)`.
+  ///
   /// - Returns: the array with the flags of the repository, and what the merge found.
   /// - Throws: as `execute()`.
   public func execute(
-    _ catalog: [City]
+    _ catalog: consuming [City]
   ) throws(HeartlogError) -> (cities: [City], report: CityMergeReport) {
-    let ids = Set(try repository.favoriteIDs())
-    var merged = catalog
-    var listed: [City] = []
-    for index in merged.indices {
-      let isFavorite = ids.contains(merged[index].id)
-      merged[index].isFavorite = isFavorite
-      if isFavorite { listed.append(merged[index]) }
+    let report = try execute(in: &catalog)
+    return (catalog, report)
+  }
+
+  /// Merges into an app's own array where it lies: one pass with one look-up a city. Only cities whose flags change are written to, so that
+  /// an array that has them all, or that nobody else holds, is not copied.
+  ///
+  /// - Returns: what the merge found.
+  /// - Throws: as `execute()`; the flags are set even where the repository cannot take what the catalog says of its favorites.
+  @discardableResult
+  public func execute(in catalog: inout [City]) throws(HeartlogError) -> CityMergeReport {
+    let favorites = try HeldFavorites(of: repository)
+    var isListed = [Bool](repeating: false, count: favorites.ids.count)
+    var differing: [City] = []
+    for index in catalog.indices {
+      let number = favorites.number(of: catalog[index].id)
+      if catalog[index].isFavorite != (number != nil) { catalog[index].isFavorite = number != nil }
+      // Of cities that share an id, the first says what the favorite is called.
+      guard let number, !isListed[number] else { continue }
+      isListed[number] = true
+      if favorites.fingerprints[number] == CityFingerprint(catalog[index]) { continue }
+      differing.append(catalog[index])
     }
-    let report = CityMergeReport(
-      favoriteCount: ids.count,
-      orphans: try repository.favorites(Array(ids.subtracting(listed.map(\.id)))),
-      refreshedCount: try repository.refreshFavorites(listed))
-    return (merged, report)
+    let unlisted = favorites.ids.indices.filter { !isListed[$0] }.map { favorites.ids[$0] }
+    return CityMergeReport(
+      favoriteCount: favorites.ids.count, orphans: try repository.favorites(unlisted),
+      refreshedCount: differing.isEmpty ? 0 : try repository.refreshFavorites(differing))
+  }
+}
+
+/// The favorites of a repository, to be asked for by id as often as there are cities in the world.
+private struct HeldFavorites {
+  private(set) var ids: [City.ID] = []
+  /// What is held of each; nil where that makes no city.
+  private(set) var fingerprints: [CityFingerprint?] = []
+  private let table: CityIDTable
+
+  init(of repository: some FavoriteCityRepository) throws(HeartlogError) {
+    var ids: [City.ID] = []
+    var fingerprints: [CityFingerprint?] = []
+    try repository.forEachFavorite {
+      ids.append($0)
+      return true
+    } _: { _, held in
+      fingerprints.append(held.map { CityFingerprint($0) })
+    }
+    table = CityIDTable(count: ids.count, spread: 4) { ids[$0] }
+    self.ids = ids
+    self.fingerprints = fingerprints
+  }
+
+  /// Where in `ids` and `fingerprints` a favorite is.
+  @inline(__always)
+  func number(of id: City.ID) -> Int? {
+    guard table.mayContain(id) else { return nil }
+    var number: Int?
+    table.forEachPosition(of: id, idAt: { ids[$0] }, { number = $0 })
+    return number
   }
 }
