@@ -11,6 +11,12 @@ public struct ItemCollection: Sendable {
 
   static let fieldPrefix = "@in/"
 
+  /// The collection that a field puts an item into; nil for a field that does no such thing.
+  package static func name(ofField field: String) -> String? {
+    field.utf8.starts(with: fieldPrefix.utf8) && field.utf8.count > fieldPrefix.utf8.count
+      ? String(field.dropFirst(fieldPrefix.count)) : nil
+  }
+
   private var field: String { Self.fieldPrefix + name }
 
   init(_ library: FavoritesLibrary, name: String) throws(HeartlogError) {

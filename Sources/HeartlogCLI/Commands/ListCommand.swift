@@ -17,14 +17,18 @@ struct ListCommand: Command {
   private static let match = Option.value(
     "match", "TEXT", .text, "Only items whose id or fields hold TEXT, in capitals or not.")
 
+  private static let collection = Option.value(
+    "collection", "NAME", .text, "The items of a collection, favorites or not, in its order.")
+
   static let description = CommandDescription(
     name: "list", group: .read, summary: "list the favorites of a library",
-    arguments: [.library], options: [all, order, limit, match],
+    arguments: [.library], options: [all, order, limit, match, collection],
     paragraphs: ["Newest first, by the date when each became a favorite; equal dates go by id."],
     examples: [
       .init("heartlog list papers --limit 10", "The ten newest papers."),
       .init("heartlog list cities --match berlin --order id", "Cities by what they hold."),
       .init("heartlog list books --all --json", "All books, for a program."),
+      .init("heartlog list papers --collection 'to read'", "A reading list."),
     ],
     endings: [.init(.badInput, "A part of the store is damaged; what is sound is listed.")])
 
@@ -33,6 +37,7 @@ struct ListCommand: Command {
   let order: Order
   let limit: Int?
   let match: String?
+  let collection: String?
 
   init(_ arguments: Arguments) throws(CommandError) {
     library = arguments.text(.library)
@@ -40,11 +45,17 @@ struct ListCommand: Command {
     order = arguments.text(Self.order).flatMap(Order.init) ?? .newest
     limit = arguments.count(Self.limit)
     match = arguments.text(Self.match)
+    collection = arguments.text(Self.collection)
+    if collection != nil, isAll || arguments.text(Self.order) != nil {
+      throw .usage(
+        "--collection has an order of its own, and lists all that is in it",
+        hint: "Leave out --all and --order.")
+    }
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
-    let items = selected(from: try store.library(library))
+    let items = try selected(from: try store.library(library))
     if context.isJSON {
       for item in items { try context.jsonLine { ItemLine.write(item, in: library, to: &$0) } }
       try context.jsonPartial(store.findings)
@@ -56,7 +67,7 @@ struct ListCommand: Command {
     return try context.report(store.findings)
   }
 
-  private func selected(from library: FavoritesLibrary) -> [ItemState] {
+  private func selected(from library: FavoritesLibrary) throws -> [ItemState] {
     let order: ListOrder =
       switch order {
       case .newest: .newestFirst
@@ -65,7 +76,12 @@ struct ListCommand: Command {
       }
     // Only where nothing is filtered out afterwards may the store stop early.
     let early = match == nil ? limit : nil
-    var items = isAll ? order.sorted(library.all()) : library.favorites(order: order, limit: early)
+    var items =
+      if let collection {
+        try library.collection(collection).ids.compactMap { library.item($0) }
+      } else if isAll {
+        order.sorted(library.all())
+      } else { library.favorites(order: order, limit: early) }
     if let match { items = items.filter { Self.holds(match, $0) } }
     return limit.map { Array(items.prefix($0)) } ?? items
   }

@@ -33,20 +33,30 @@ struct ShowCommand: Command {
         json.partial(store.findings)
       }
     } else {
-      try show(state, context)
+      try show(state, of: store, context)
     }
     return try context.report(store.findings)
   }
 
-  private func show(_ state: ItemState, _ context: CommandContext) throws {
+  private func show(_ state: ItemState, of store: FavoritesStore, _ context: CommandContext) throws {
     let style = context.style
     let since = state.favoritedDate.map { "a favorite since \(Quantity.date($0))" } ?? "not a favorite"
     try context.output.line(
       "\(style.heart(state.isFavorite)) \(DisplayText.visible(state.id))  \(style(.faint, since))")
     var table = Table([.init(), .init(isFlexible: true)])
     for field in state.fields {
-      table.add([.init("  " + field.name, .name), .init(ItemLine.text(field.value))])
+      table.add([.init("  " + field.name, .name), .init(try text(field, of: state.id, in: store))])
     }
     for line in table.lines(style: style, width: context.width) { try context.output.line(line) }
+  }
+
+  /// A field's value; of one that puts the item into a collection, its place there.
+  private func text(_ field: Field, of id: String, in store: FavoritesStore) throws -> String {
+    guard let name = ItemCollection.name(ofField: field.name) else { return ItemLine.text(field.value) }
+    let ids = try store.library(library).collection(name).ids
+    guard let place = ids.firstIndex(where: { $0.utf8.elementsEqual(id.utf8) }) else {
+      return ItemLine.text(field.value)
+    }
+    return "\(Quantity.count(place + 1)) of \(Quantity.count(ids.count))"
   }
 }
