@@ -1,4 +1,4 @@
-/// What happened in a library over time, counted from its log.
+/// What happened in a library, or in all of a store, counted from its log.
 public struct Statistics: Hashable, Sendable {
   /// Days, weeks and months of UTC; weeks begin on Monday.
   public enum Period: Hashable, Sendable, CaseIterable {
@@ -24,8 +24,57 @@ public struct Statistics: Hashable, Sendable {
     public let favoritesAtEnd: Int
   }
 
+  /// How often an item was made a favorite, or none.
+  public struct ItemTally: Hashable, Sendable {
+    /// The item's library.
+    public let library: String
+    /// The item as the log leaves it.
+    public let item: ItemState
+    /// Events that switched it.
+    public let taps: Int
+  }
+
+  /// How many events a device wrote in the name of one origin.
+  public struct SourceTally: Hashable, Sendable {
+    /// The device.
+    public let replica: ReplicaID
+    /// Who wrote there: `cli`, or an app's name; nil where nobody said.
+    public let origin: String?
+    /// Events of that device and origin.
+    public let events: Int
+  }
+
   /// From the first period with an event to the last one, those without an event too.
   public let intervals: [Interval]
+  /// The items that were switched most often, the most first, equals by library and id.
+  public let mostTapped: [ItemTally]
+  /// By device and origin, the most events first.
+  public let sources: [SourceTally]
+}
+
+extension Statistics {
+  /// How many items `mostTapped` has.
+  public static let mostTappedMax = 5
+
+  /// Counts the rest of a log.
+  ///
+  /// Periods go by the wall times of events. `favoritesAtEnd` is the running sum of what the events of the merged log switched, those that
+  /// are not counted among them, so that the last one of a whole log is the number of favorites now. O(events in the log). Where the log
+  /// is damaged, what is sound is counted: see the log's `findings`.
+  ///
+  /// - Parameters:
+  ///   - library: whose events; those of all libraries where nil.
+  ///   - period: what makes one of `intervals`.
+  ///   - isCounted: whether a commit's events count.
+  /// - Throws: `inputOutput` where a file cannot be read.
+  public init(
+    reading log: LogReader, library: String? = nil, by period: Period,
+    where isCounted: (Commit) -> Bool = { _ in true }
+  ) throws(HeartlogError) {
+    var counter = StatisticsCounter(of: library, by: period)
+    while let commit = try log.next() { counter.take(commit, isCounted: isCounted(commit)) }
+    self = counter.statistics
+  }
 }
 
 extension FavoritesLibrary {
@@ -37,54 +86,9 @@ extension FavoritesLibrary {
   /// - Throws: `corrupt` where the log cannot be read to its end; `inputOutput`.
   public func statistics(by period: Statistics.Period) throws(HeartlogError) -> Statistics {
     let log = try store.readLog()
-    var state = FavoritesState()
-    var tallies: [Milliseconds: Tally] = [:]
-    while let commit = try log.next() {
-      let before = state.counts(of: name).favorites
-      state.apply(commit)
-      let events = commit.records.compactMap(\.event).filter { $0.library.utf8.elementsEqual(name.utf8) }
-      guard !events.isEmpty else { continue }
-      var tally = tallies[period.start(of: commit.wallTime), default: Tally()]
-      for event in events { tally.count(event.action) }
-      tally.gain += state.counts(of: name).favorites - before
-      tallies[period.start(of: commit.wallTime)] = tally
-    }
+    let statistics = try Statistics(reading: log, library: name, by: period)
     if let finding = log.findings.first { throw HeartlogError(finding.error) }
-    return Statistics(intervals: Self.intervals(tallies, period))
-  }
-
-  private struct Tally {
-    var favorited = 0
-    var unfavorited = 0
-    var changed = 0
-    var gain = 0
-
-    mutating func count(_ action: Action) {
-      switch action.isFavorite {
-      case true?: favorited += 1
-      case false?: unfavorited += 1
-      case nil: changed += 1
-      }
-    }
-  }
-
-  private static func intervals(
-    _ tallies: [Milliseconds: Tally], _ period: Statistics.Period
-  ) -> [Statistics.Interval] {
-    guard let first = tallies.keys.min(), let last = tallies.keys.max() else { return [] }
-    var intervals: [Statistics.Interval] = []
-    var favorites = 0
-    var start = first
-    while start <= last {
-      let tally = tallies[start] ?? Tally()
-      favorites += tally.gain
-      intervals.append(
-        Statistics.Interval(
-          start: start, favorited: tally.favorited, unfavorited: tally.unfavorited, changed: tally.changed,
-          favoritesAtEnd: favorites))
-      start = period.next(after: start)
-    }
-    return intervals
+    return statistics
   }
 }
 

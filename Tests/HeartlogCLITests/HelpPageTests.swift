@@ -77,6 +77,7 @@ struct HelpPageTests {
         list         list the favorites of a library
         show         show an item: whether it is a favorite, since when, its fields
         log          show what happened, oldest first
+        stats        count what happened: by time, by item, by device
         export       write the favorites of a library as a file
 
       Devices

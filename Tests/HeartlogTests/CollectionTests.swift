@@ -136,5 +136,18 @@ struct CollectionTests {
     let months = try library.statistics(by: .month).intervals
     #expect(months.map { RFC3339.text($0.start).prefix(10) } == ["2026-02-01", "2026-03-01", "2026-04-01"])
     #expect(months.map(\.favoritesAtEnd) == [2, 1, 2])
+    // All libraries; and only what was written from the Monday on, after which there is one favorite less.
+    let all = try Statistics(reading: try store.readLog(), by: .month)
+    #expect(all.intervals.map(\.favoritesAtEnd) == [2, 1, 3])
+    #expect(all.mostTapped.map(\.taps) == [2, 1, 1, 1] && all.mostTapped.first?.item.id == "a")
+    #expect(
+      all.mostTapped.dropFirst().map { "\($0.library) \($0.item.id)" } == ["books a", "papers b", "papers c"])
+    #expect(all.sources.map(\.events) == [6])
+    let late = try Statistics(reading: try store.readLog(), library: "papers", by: .day) {
+      $0.wallTime >= friday + 3 * day
+    }
+    #expect(late.intervals.count == 38 && late.intervals[0].favorited == 0)
+    #expect(late.intervals[0].unfavorited == 1 && late.intervals[0].favoritesAtEnd == 1)
+    #expect(late.mostTapped.map(\.taps) == [1, 1] && late.sources.map(\.events) == [2])
   }
 }

@@ -9,7 +9,7 @@ struct CommandTable: Sendable {
     InitCommand.self, StatusCommand.self,
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
     ImportCommand.self,
-    ListCommand.self, ShowCommand.self, LogCommand.self, ExportCommand.self,
+    ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, RetireCommand.self, ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, SealCommand.self,
