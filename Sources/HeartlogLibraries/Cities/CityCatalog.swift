@@ -48,6 +48,19 @@ final class CityCatalog: Sendable {
     ids.forEachPosition(of: id, idAt: { cities[$0].id }, body)
   }
 
+  /// Flags the cities of an id.
+  ///
+  /// - Returns: the place of the first.
+  @inline(__always)
+  func flag(_ id: City.ID, in flags: inout CityFlags) -> Int? {
+    var first = Int.max
+    let isListed = forEachPosition(of: id) {
+      flags[$0] = true
+      first = min(first, $0)
+    }
+    return isListed ? first : nil
+  }
+
   /// The place of the first city of that id.
   func position(of id: City.ID) -> Int? {
     var first: Int?

@@ -15,6 +15,8 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
     var unlisted: [City.ID: City] = [:]
     /// Whether the hearts are the app's own: a catalog that comes later does not replace them.
     var isMerged = false
+    /// Whether a merge compared what is held with this catalog.
+    var isCompared = false
   }
 
   private let state: Mutex<State>
@@ -46,6 +48,7 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
       state.flags = state.isMerged ? flags : given
       state.unlisted = favorites.filter { unlisted.contains($0.key) }
       state.refreshed = CityFlags(count: catalog.cities.count)
+      state.isCompared = false
       state.catalog = catalog
     }
   }
@@ -121,42 +124,45 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
   /// Replaces all hearts by another repository's: O(number of favorites), however large the catalog is. It is asked under the lock, so that
   /// a tap meanwhile is not undone.
   ///
-  /// What is held of a favorite is compared with the first city of its id, once for each catalog.
+  /// The first time after a catalog came, what is held of each favorite is compared with the first city of its id.
   ///
   /// - Returns: how many favorites there are, those that the catalog does not list, and the cities of the catalog that say something else
-  ///   than what is held of them.
+  ///   than what is held of them, or were not compared with it since they became favorites.
   func takeFlags(
     from repository: some FavoriteCityRepository
-  ) throws(HeartlogError) -> (count: Int, unlisted: [City.ID], differing: [City]) {
+  ) throws(HeartlogError) -> (count: Int, unlisted: [City.ID], toRefresh: [City]) {
     try withState { (state) throws(HeartlogError) in
-      let catalog = state.catalog
-      var flags = CityFlags(count: catalog.cities.count)
-      var refreshed = state.refreshed
-      var count = 0
-      var unlisted: [City.ID] = []
-      var differing: [City] = []
-      var first = Int.max
-      try repository.forEachFavorite { id in
-        count += 1
-        first = Int.max
-        catalog.forEachPosition(of: id) { position in
-          flags[position] = true
-          first = min(first, position)
-        }
-        if first == .max { unlisted.append(id) }
-        return first < .max && !refreshed[first]
+      let isFirst = !state.isCompared
+      var ids: [City.ID] = []
+      var fingerprints: [CityFingerprint?] = []
+      try repository.forEachFavorite {
+        ids.append($0)
+        return isFirst
       } _: { _, held in
-        if let held, CityFingerprint(held) == catalog.fingerprints[first] {
-          refreshed[first] = true
+        fingerprints.append(held.map { CityFingerprint($0) })
+      }
+      // All look-ups in one short loop: the processor waits for many of them at once.
+      var flags = CityFlags(count: state.catalog.cities.count)
+      let positions = ids.map { state.catalog.flag($0, in: &flags) }
+      var unlisted: [City.ID] = []
+      var toRefresh: [City] = []
+      for (number, position) in positions.enumerated() {
+        guard let position else {
+          unlisted.append(ids[number])
+          continue
+        }
+        guard !state.refreshed[position] else { continue }
+        if isFirst, fingerprints[number] == state.catalog.fingerprints[position] {
+          state.refreshed[position] = true
         } else {
-          differing.append(catalog.cities[first])
+          toRefresh.append(state.catalog.cities[position])
         }
       }
       state.flags = flags
-      state.refreshed = refreshed
       state.unlisted = [:]
       state.isMerged = true
-      return (count, unlisted, differing)
+      state.isCompared = true
+      return (ids.count, unlisted, toRefresh)
     }
   }
 

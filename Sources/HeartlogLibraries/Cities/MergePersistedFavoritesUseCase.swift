@@ -34,11 +34,11 @@ public struct MergePersistedFavoritesUseCase: Sendable {
   /// - Throws: what the repository throws where it cannot be read, or cannot take what the catalog says of its favorites.
   @discardableResult
   public func execute() throws(HeartlogError) -> CityMergeReport {
-    let (count, unlisted, differing) = try cities.takeFlags(from: repository)
+    let (count, unlisted, toRefresh) = try cities.takeFlags(from: repository)
     let orphans = try repository.favorites(unlisted)
     cities.note(unlisted: orphans, refreshed: [])
-    let refreshedCount = differing.isEmpty ? 0 : try repository.refreshFavorites(differing)
-    cities.note(unlisted: [], refreshed: differing)
+    let refreshedCount = toRefresh.isEmpty ? 0 : try repository.refreshFavorites(toRefresh)
+    cities.note(unlisted: [], refreshed: toRefresh)
     return CityMergeReport(favoriteCount: count, orphans: orphans, refreshedCount: refreshedCount)
   }
 
