@@ -45,7 +45,7 @@ struct SyncTests {
 
   @Test("a sync is told in plain words, without what a peer's name would do to a terminal")
   func lines() {
-    let lines = SyncPage(report: report(), peer: "exec:x", isPull: false).lines
+    let lines = SyncPage(report: report(), peer: "exec:x", isPull: false, conflicts: 0).lines
     #expect(lines.count == 2 && lines.allSatisfy { !$0.contains("\u{1B}") })
     #expect(lines[0].hasSuffix("phone (3f9a12c0): 1,234 events in 2 commits received, nothing sent"))
     #expect(lines[1] == "1 item changed; 2 streams; 2.0 KiB read, 0 bytes written")
@@ -58,12 +58,13 @@ struct SyncTests {
       .init(replica: Self.replica, name: "phone", lastCommon: CommitNumber(rawValue: 20), isEnded: true),
       .init(replica: Self.replica, name: "", lastCommon: nil, isEnded: false),
     ]
-    let lines = SyncPage(report: report, peer: "exec:x", isPull: true).lines
+    let lines = SyncPage(report: report, peer: "exec:x", isPull: true, conflicts: 2).lines
     #expect(
       lines[2]
         == "forked: two stores wrote the stream of phone (3f9a12c0) after commit 20, one of them a copy or restored; "
         + "it ends there, and both go on as streams of their own")
     #expect(lines[3].hasSuffix("a sync both ways keeps both"))
+    #expect(lines[4] == "2 open conflicts: \"heartlog conflicts\" lists them")
   }
 
   @Test("a clock that is far off is told; the files of a folder are counted")
@@ -74,7 +75,7 @@ struct SyncTests {
     folder.runs = 3
     folder.placeholders = 1
     report.folder = folder
-    let lines = SyncPage(report: report, peer: "folder:x", isPull: false).lines
+    let lines = SyncPage(report: report, peer: "folder:x", isPull: false, conflicts: 0).lines
     #expect(lines[2] == "in the folder: 3 run files, 1 not downloaded yet")
     #expect(lines[3] == "its clock is 1 h 00 min behind this one's")
   }

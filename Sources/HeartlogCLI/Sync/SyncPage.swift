@@ -7,6 +7,8 @@ struct SyncPage {
   /// As it was named.
   let peer: String
   let isPull: Bool
+  /// Open conflicts of the store afterwards.
+  let conflicts: Int
 
   /// Whether anything came, went or was found.
   var hasNews: Bool {
@@ -29,6 +31,9 @@ struct SyncPage {
     if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000 {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("its clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this one's")
+    }
+    if conflicts > 0, !report.isDryRun {
+      lines.append("\(Quantity.count(conflicts, "open conflict")): \"heartlog conflicts\" lists them")
     }
     return lines.map(DisplayText.visible)
   }
@@ -82,6 +87,7 @@ struct SyncPage {
     Self.write(report.received, "received", to: &json)
     Self.write(report.sent, "sent", to: &json)
     json.member("changedItems", report.changedItems)
+    json.member("conflicts", conflicts)
     json.member("streams", report.streams)
     json.name("forks")
     json.beginArray()

@@ -66,7 +66,8 @@ struct SyncRun {
       bar.update(Int(clamping: progress.receivedCommits + progress.sentCommits))
     }
     let report = try carrier.sync(store, options: options)
-    return SyncPage(report: report, peer: peerText, isPull: options.isPull)
+    return SyncPage(
+      report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count)
   }
 
   private func tell(_ page: SyncPage) throws {
