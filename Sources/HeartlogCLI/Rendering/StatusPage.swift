@@ -10,7 +10,6 @@ enum StatusPage {
     json.member("events", status.events)
     json.member("commits", status.commits)
     json.member("bytes", status.bytes)
-    json.member("conflicts", status.conflicts)
     json.name("replicas")
     json.beginArray()
     for replica in status.replicas {
@@ -34,6 +33,7 @@ enum StatusPage {
       json.endObject()
     }
     json.endArray()
+    if status.conflicts > 0 { json.member("conflicts", status.conflicts) }
   }
 
   static func lines(_ status: StoreStatus, style: Style, width: Int?) -> [String] {
