@@ -63,6 +63,7 @@ extension Statistics {
   /// is damaged, what is sound is counted: see the log's `findings`.
   ///
   /// - Parameters:
+  ///   - log: from where it stands on.
   ///   - library: whose events; those of all libraries where nil.
   ///   - period: what makes one of `intervals`.
   ///   - isCounted: whether a commit's events count.
