@@ -65,7 +65,7 @@ struct ImportCommand: Command {
         progress: { done, _ in bar.update(done) })
     } catch let error as LibraryError {
       throw CommandError(
-        .badInput, "\(shownPath) is not \(format.name)", at: error.description,
+        .badInput, "\(shownPath) cannot be imported as \(format.name)", at: error.description,
         hint: "Another format is named with --format: \(FileFormats.names(for: library)).")
     }
     bar.finish()

@@ -137,4 +137,16 @@ public struct FileContents: Sendable {
   public mutating func take(line: Int, _ read: () throws(LibraryError) -> FileItem) {
     do { take(try read(), line: line) } catch { refuse(line: line, error.description) }
   }
+
+  /// Takes what `read` makes of each line of a file that has one record a line; blank lines are passed over, and counted.
+  mutating func takeLines(
+    of bytes: [UInt8], _ read: (ArraySlice<UInt8>) throws(LibraryError) -> FileItem
+  ) {
+    var number = 0
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { continue }
+      take(line: number) { () throws(LibraryError) in try read(line) }
+    }
+  }
 }

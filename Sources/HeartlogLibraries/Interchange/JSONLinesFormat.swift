@@ -27,12 +27,7 @@ public struct JSONLinesFormat: FileFormat {
     _ bytes: [UInt8], for library: String, now: Milliseconds
   ) throws(LibraryError) -> FileContents {
     var contents = FileContents()
-    var number = 0
-    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-      number += 1
-      guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { continue }
-      contents.take(line: number) { () throws(LibraryError) in try Self.item(line, of: library) }
-    }
+    contents.takeLines(of: bytes) { (line) throws(LibraryError) in try Self.item(line, of: library) }
     return contents
   }
 

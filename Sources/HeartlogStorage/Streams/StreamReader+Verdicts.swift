@@ -1,0 +1,79 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// What bad or missing bytes mean. Source: docs/format.md, "Recovery".
+extension StreamReader {
+  /// Judges bad bytes; nil where a second look finds them whole.
+  func judge(_ reason: String, _ cursor: SegmentCursor, _ page: StoreLock.Page) throws -> End? {
+    let offset = cursor.offset
+    let laterSegment = try directory.segments(of: replica).first {
+      $0.firstCommit > cursor.header.firstCommit
+    }
+    let aftermath = try cursor.aftermath(of: offset)
+    // The writer may have finished this frame, and acknowledged later ones, while the search went on.
+    guard case .bad = try cursor.look() else { return nil }
+    let isTail = cursor.header.kind == .open && laterSegment == nil
+    let recorded = page.replica == replica && page.segment == cursor.header.id ? page.durableBytes : 0
+    if isTail, aftermath.namedDurable <= offset {
+      if recorded <= offset {
+        return .unfinished(finding(.torn, reason, cursor.path, offset, upTo: nil))
+      }
+      if aftermath.firstCommit == nil {
+        return .unfinished(finding(.lost, Self.lostReason, cursor.path, offset, upTo: nil))
+      }
+    }
+    let upTo = aftermath.firstCommit ?? cursor.header.lastCommit?.next ?? laterSegment?.firstCommit
+    return stop(reason, cursor, upTo: upTo)
+  }
+
+  private static let lostReason = "acknowledged commits are missing from the tail"
+
+  func stop(_ reason: String, _ cursor: SegmentCursor, upTo: CommitNumber? = nil) -> End {
+    let found = finding(.corrupt, reason, cursor.path, cursor.offset, upTo: upTo)
+    corruption = found
+    return .corrupt(found)
+  }
+
+  /// The tail ends in front of what the page knows to be durable.
+  func lostTail(_ page: StoreLock.Page, _ cursor: SegmentCursor) -> End? {
+    guard page.replica == replica, page.segment == cursor.header.id, page.durableBytes > cursor.offset else {
+      return nil
+    }
+    return .unfinished(finding(.lost, Self.lostReason, cursor.path, cursor.offset, upTo: nil))
+  }
+
+  /// The page knows of durable commits in a segment that is not there.
+  func lostSegment(_ page: StoreLock.Page) -> End? {
+    guard page.replica == replica, page.durableBytes > UInt64(SegmentHeader.byteCount),
+      page.firstCommit >= chain.next.rawValue, page.segment != cursor?.header.id
+    else { return nil }
+    let missing = SegmentFile(firstCommit: CommitNumber(rawValue: page.firstCommit), state: .open)
+    let path = directory.path(of: missing, in: replica)
+    return .unfinished(
+      finding(.lost, "acknowledged commits are missing with their segment", path, 0, upTo: nil))
+  }
+
+  func gap(before segment: SegmentFile) -> Finding {
+    finding(
+      .corrupt, "a segment is missing before this one", directory.path(of: segment, in: replica), 0,
+      upTo: segment.firstCommit)
+  }
+
+  func finding(of damage: Damage) -> Finding {
+    let last = damage.lastCommit ?? chain.head ?? damage.firstCommit
+    return Finding(
+      verdict: .corrupt, replica: replica,
+      error: StorageError(
+        .corrupt, "one copy of the segment header is damaged", file: damage.path, offset: damage.offset,
+        commits: damage.firstCommit...max(damage.firstCommit, last)))
+  }
+
+  func finding(
+    _ verdict: Finding.Verdict, _ reason: String, _ path: String, _ offset: UInt64, upTo: CommitNumber?
+  ) -> Finding {
+    let last = upTo.map { CommitNumber(rawValue: max(chain.next.rawValue, $0.rawValue - 1)) } ?? chain.next
+    return Finding(
+      verdict: verdict, replica: replica,
+      error: StorageError(.corrupt, reason, file: path, offset: offset, commits: chain.next...last))
+  }
+}
