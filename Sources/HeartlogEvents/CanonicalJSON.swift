@@ -43,6 +43,9 @@ public struct CanonicalJSON: Hashable, Sendable {
     }
   }
 
+  /// Takes a text that was checked when it came in.
+  init(checked text: String) { self.text = text }
+
   /// Takes a text that is canonical already.
   ///
   /// - Throws: `MalformedError` where it is not, byte for byte.

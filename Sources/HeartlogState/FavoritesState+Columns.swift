@@ -78,9 +78,10 @@ extension FavoritesState {
     cursor.shape += 1
     let members = columns.shapes[shape].members
     for place in members.indices {
-      writeField(
-        names.field(place, of: shape, members[place].name, &self), of: item, in: library,
-        value: columns.nextValue(of: members[place], &cursor), isQuiet: members[place].isQuiet, at: position)
+      let name = names.field(place, of: shape, members[place].name, &self)
+      columns.nextValue(of: members[place], &cursor).withBorrowed {
+        writeField(name, of: item, in: library, value: $0, isQuiet: members[place].isQuiet, at: position)
+      }
     }
   }
 }

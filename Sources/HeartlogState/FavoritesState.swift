@@ -69,8 +69,9 @@ public struct FavoritesState: Sendable {
     }
     for field in event.fields {
       let name = field.name.withBytes { intern(fieldName: $0) }
-      writeField(
-        name, of: item, in: library, value: field.value, isQuiet: field.isQuiet, at: position)
+      field.value.withBorrowed {
+        writeField(name, of: item, in: library, value: $0, isQuiet: field.isQuiet, at: position)
+      }
     }
   }
 }
@@ -134,10 +135,10 @@ extension FavoritesState {
 
   /// Writes a field register, unless a later write is there.
   mutating func writeField(
-    _ name: FieldNameSlot, of item: ItemSlot, in library: LibrarySlot, value: FieldValue, isQuiet: Bool,
+    _ name: FieldNameSlot, of item: ItemSlot, in library: LibrarySlot, value: BorrowedValue, isQuiet: Bool,
     at position: WritePosition
   ) {
     tables[Int(library.index)].writeField(
-      item, name: name, value: value, isQuiet: isQuiet, at: position, order: &replicas)
+      item, name: name, value: FieldValue(value), isQuiet: isQuiet, at: position, order: &replicas)
   }
 }
