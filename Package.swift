@@ -43,7 +43,7 @@ let package = Package(
     .target(
       name: "HeartlogStorage", dependencies: ["HeartlogFiles", "HeartlogEvents", "CXXHash"],
       swiftSettings: settings),
-    .target(name: "HeartlogState", dependencies: ["HeartlogEvents"], swiftSettings: settings),
+    .target(name: "HeartlogState", dependencies: ["HeartlogEvents", "CXXHash"], swiftSettings: settings),
     .target(
       name: "Heartlog",
       dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogStorage", "HeartlogState"],

@@ -32,7 +32,7 @@ extension FieldValue {
   }
 
   /// A value of its own, from one whose bytes are well-formed.
-  package init(_ value: BorrowedValue) {
+  package init(copying value: BorrowedValue) {
     switch value {
     case .null: self = .null
     case .bool(let isTrue): self = .bool(isTrue)

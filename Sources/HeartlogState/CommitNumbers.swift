@@ -2,23 +2,36 @@ import HeartlogEvents
 
 /// Which commit of a stream an event belongs to, by its sequence number: runs of commits with equally many events.
 struct CommitNumbers: Sendable {
-  private struct Run: Sendable {
+  struct Run: BitwiseCopyable {
     let commit: UInt64
     let sequence: UInt64
     let eventsPerCommit: UInt64
   }
 
   /// Commits of a stream without a gap, in order.
-  private var runs: [Run] = []
-  private var next: (commit: UInt64, sequence: UInt64) = (1, 1)
+  private(set) var runs = PagedTable<Run>()
+  /// What the next commit is, if it follows the last one.
+  private(set) var next: (commit: UInt64, sequence: UInt64) = (1, 1)
+  private var last: UInt64?
+
+  init() {}
+
+  /// Those of a snapshot.
+  init(_ runs: PagedTable<Run>, next: (commit: UInt64, sequence: UInt64)) {
+    self.runs = runs
+    self.next = next
+    last = runs.count > 0 ? runs[runs.count - 1].eventsPerCommit : nil
+  }
 
   /// Takes the stream's next commit.
+  @inline(__always)
   mutating func append(_ commit: UInt64, firstSequence: UInt64, eventCount: Int) {
     let count = UInt64(eventCount)
-    if runs.last?.eventsPerCommit != count || (commit, firstSequence) != next {
+    if last != count || (commit, firstSequence) != next {
       runs.append(Run(commit: commit, sequence: firstSequence, eventsPerCommit: count))
+      last = count
     }
-    next = (commit + 1, firstSequence + count)
+    next = (commit + 1, firstSequence &+ count)
   }
 
   /// The commit of an event that was appended.
@@ -32,7 +45,9 @@ struct CommitNumbers: Sendable {
     guard low > 0 else { return 0 }
     let run = runs[low - 1]
     // Most streams have one event a commit, and a division costs more than the search.
-    guard run.eventsPerCommit > 1 else { return run.commit + (sequence - run.sequence) }
-    return run.commit + (sequence - run.sequence) / run.eventsPerCommit
+    guard run.eventsPerCommit > 1 else { return run.commit &+ (sequence - run.sequence) }
+    return run.commit &+ (sequence - run.sequence) / run.eventsPerCommit
   }
+
+  func loadAll() { runs.loadAll() }
 }

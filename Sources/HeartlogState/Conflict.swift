@@ -92,7 +92,7 @@ extension FavoritesState {
         if a.item != b.item { return table.ids.precedes(a.item.index, b.item.index) }
         if a.field < 0 || b.field < 0 { return a.field < b.field }
         return fieldNames.precedes(
-          table.fields[Int(a.field)].name.index, table.fields[Int(b.field)].name.index)
+          table.fields[Int(a.field)].name, table.fields[Int(b.field)].name)
       }
       found += registers.compactMap { conflict(of: $0, in: table, of: library) }
     }
@@ -102,55 +102,52 @@ extension FavoritesState {
   private func conflict(
     of register: RivalWrites.Register, in table: ItemTable, of library: String
   ) -> Conflict? {
-    let item = table.items[Int(register.item.index)]
-    let winner: RivalWrites.Write
-    let rivals: [RivalWrites.Write]
+    let item = table.item(register.item)
+    let winner: RivalRecord
+    let rivals: [RivalRecord]
     if register.field < 0 {
-      winner = .init(
-        register: register, position: item.membership,
-        value: .membership(isFavorite: item.isFavorite, favoritedDate: item.favoritedDate))
+      winner = RivalRecord(
+        item: register.item, position: item.membership, isFavorite: item.isFavorite,
+        favoritedDate: item.favoritedDate)
       rivals = table.rivals.writes(in: item.rivals)
     } else {
       let field = table.fields[Int(register.field)]
-      winner = .init(
-        register: register, position: field.position, value: .field(field.value, isQuiet: field.isQuiet))
+      winner = RivalRecord(
+        item: register.item, field: register.field, position: field.position, value: field.value,
+        isQuiet: field.isQuiet)
       rivals = table.rivals.writes(in: field.rivals)
     }
     // What has come since may tell of a rival that it was seen.
     let all = [winner] + rivals
     var order = replicas
     let open = all.filter { write in !all.contains { order.supersedes($0.position, write.position) } }
-      .filter { write in if case .field(_, isQuiet: true) = write.value { false } else { true } }
+      .filter { !$0.isQuiet }
       .sorted { replicas.isLater($0.position, than: $1.position) }
-    guard let first = open.first, open.contains(where: { !Self.agree($0.value, first.value) }) else {
+    guard let first = open.first, open.contains(where: { !Self.agree($0, first, in: table.texts) }) else {
       return nil
     }
     return Conflict(
       library: library, item: table.ids.string(of: register.item.index),
       register: register.field < 0
-        ? .membership : .field(fieldNames.string(of: table.fields[Int(register.field)].name.index)),
+        ? .membership : .field(fieldNames.string(of: table.fields[Int(register.field)].name)),
       writes: open.compactMap { write in
         guard let position = replicas.eventPosition(of: write.position) else { return nil }
-        return Conflict.Write(position: position, value: .init(write.value))
+        return Conflict.Write(position: position, value: .init(write, in: table.texts))
       })
   }
 
   /// Two devices that both made it a favorite agree, at whatever times they did.
-  private static func agree(_ a: RivalWrites.Value, _ b: RivalWrites.Value) -> Bool {
-    switch (a, b) {
-    case (.membership(let a, _), .membership(let b, _)): a == b
-    case (.field(let a, _), .field(let b, _)): a == b
-    default: false
-    }
+  private static func agree(_ a: RivalRecord, _ b: RivalRecord, in texts: TextTable) -> Bool {
+    a.field < 0
+      ? a.isFavorite == b.isFavorite : b.value.withBorrowed(in: texts) { a.value.equals($0, in: texts) }
   }
 }
 
 extension Conflict.Value {
-  fileprivate init(_ value: RivalWrites.Value) {
-    switch value {
-    case .membership(let isFavorite, let date):
-      self = .membership(isFavorite: isFavorite, favoritedDate: date)
-    case .field(let value, _): self = .field(value)
-    }
+  fileprivate init(_ write: RivalRecord, in texts: TextTable) {
+    self =
+      write.field < 0
+      ? .membership(isFavorite: write.isFavorite, favoritedDate: write.favoritedDate)
+      : .field(write.value.value(in: texts))
   }
 }

@@ -24,7 +24,7 @@ extension FavoritesState {
   /// Whether an item is a favorite. One look-up.
   public func isFavorite(_ id: String, in library: String) -> Bool {
     guard let (table, slot) = find(id, in: library) else { return false }
-    return tables[table].items[slot].isFavorite
+    return tables[table].ids.isMarked(Int32(slot))
   }
 
   /// The ids of the favorites, in no order that means anything: one pass, and nothing is made but the ids.
@@ -32,7 +32,7 @@ extension FavoritesState {
     guard let table = table(of: library) else { return [] }
     var ids: [String] = []
     ids.reserveCapacity(table.favoriteCount)
-    for slot in table.items.indices where table.items[slot].isFavorite {
+    for slot in 0..<table.items.count where table.items[slot].isFavorite {
       ids.append(table.ids.string(of: Int32(slot)))
     }
     return ids
@@ -49,15 +49,15 @@ extension FavoritesState {
     _ body: (_ index: Int, _ isFavorite: Bool, _ values: [FieldValue]) -> Void
   ) {
     let table = table(of: library) ?? ItemTable()
-    let slots = names.map { fieldNames.find($0).map(FieldNameSlot.init) }
+    let slots = names.map { fieldNames.find($0) }
     var values = [FieldValue](repeating: .null, count: names.count)
     for (index, id) in ids.enumerated() {
       let item = id.withBytes { table.find($0) }
       for (place, name) in slots.enumerated() {
         let field = item.flatMap { item in name.map { table.fieldIndex(of: item, name: $0) } } ?? -1
-        values[place] = field < 0 ? .null : table.fields[field].value
+        values[place] = field < 0 ? .null : table.value(ofField: field)
       }
-      body(index, item.map { table.items[Int($0.index)].isFavorite } ?? false, values)
+      body(index, item.map { table.item($0).isFavorite } ?? false, values)
     }
   }
 
@@ -73,14 +73,14 @@ extension FavoritesState {
     _ body: (_ id: String, _ values: [FieldValue]) -> Void
   ) {
     guard let table = table(of: library) else { return }
-    let slots = names.map { fieldNames.find($0).map(FieldNameSlot.init) }
+    let slots = names.map { fieldNames.find($0) }
     var values = [FieldValue](repeating: .null, count: names.count)
-    for index in table.items.indices where table.items[index].isFavorite {
+    for index in 0..<table.items.count where table.items[index].isFavorite {
       let id = table.ids.string(of: Int32(index))
       guard visit(id) else { continue }
       for place in slots.indices {
         let field = slots[place].map { table.fieldIndex(of: ItemSlot(index: Int32(index)), name: $0) } ?? -1
-        values[place] = field < 0 ? .null : table.fields[field].value
+        values[place] = field < 0 ? .null : table.value(ofField: field)
       }
       body(id, values)
     }
@@ -90,7 +90,7 @@ extension FavoritesState {
   public func items(in library: String) -> some Sequence<ItemState> {
     let table = table(of: library) ?? ItemTable()
     let names = fieldNames
-    return table.items.indices.lazy.filter { table.items[$0].wasWritten }
+    return (0..<table.items.count).lazy.filter { table.items[$0].wasWritten }
       .map { table.state(of: ItemSlot(index: Int32($0)), names: names) }
   }
 
@@ -138,7 +138,7 @@ extension FavoritesState {
   public func position(ofField name: String, of id: String, in library: String) -> EventPosition? {
     guard let (table, slot) = find(id, in: library), let name = fieldNames.find(name) else { return nil }
     let item = ItemSlot(index: Int32(slot))
-    let index = tables[table].fieldIndex(of: item, name: FieldNameSlot(index: name))
+    let index = tables[table].fieldIndex(of: item, name: name)
     return index < 0 ? nil : replicas.eventPosition(of: tables[table].fields[index].position)
   }
 }

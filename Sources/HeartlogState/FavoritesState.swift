@@ -9,7 +9,7 @@ import HeartlogEvents
 /// changes: the registers of a library as a whole.
 public struct FavoritesState: Sendable {
   var replicas = ReplicaTable()
-  var fieldNames = KeyTable()
+  var fieldNames = FieldNames()
   var libraryNames = KeyTable()
   /// By library slot.
   var tables: [ItemTable] = []
@@ -116,7 +116,7 @@ extension FavoritesState {
   }
 
   mutating func intern(fieldName name: UnsafeRawBufferPointer) -> FieldNameSlot {
-    FieldNameSlot(index: fieldNames.intern(name))
+    fieldNames.intern(name)
   }
 
   /// Counts events that name a library, once each.
@@ -139,6 +139,6 @@ extension FavoritesState {
     at position: WritePosition
   ) {
     tables[Int(library.index)].writeField(
-      item, name: name, value: FieldValue(value), isQuiet: isQuiet, at: position, order: &replicas)
+      item, name: name, value: value, isQuiet: isQuiet, at: position, order: &replicas)
   }
 }

@@ -1,8 +1,10 @@
 import HeartlogEvents
 
 /// Some items of a library in order, found before any of them is made into an `ItemState`.
+///
+/// Items of a snapshot lie in order already; the others are sorted, and both are merged.
 struct ItemListing {
-  let slots: [ItemSlot]
+  private(set) var slots: [ItemSlot] = []
 
   private struct Key {
     /// What sorts first: the favorited date, or the first bytes of the id.
@@ -10,40 +12,119 @@ struct ItemListing {
     let slot: Int32
   }
 
-  /// - Parameter limit: the most to keep, nil for all. Negative is none.
-  init(
-    of table: ItemTable, order: ListOrder, limit: Int? = nil, where isIncluded: (Int, ItemTable.Item) -> Bool
-  ) {
+  /// - Parameters:
+  ///   - order: one by favorited date lists favorites alone.
+  ///   - limit: the most to keep, nil for all. Negative is none.
+  init(of table: ItemTable, order: ListOrder, limit: Int? = nil, where isIncluded: (Int, ItemRecord) -> Bool)
+  {
     let limit = max(0, limit ?? .max)
-    let ids = table.ids
-    func rank(_ slot: Int32) -> UInt64 {
+    guard limit > 0 else { return }
+    let ranking = Ranking(table: table, order: order)
+    func isListed(_ slot: Int, _ record: ItemRecord) -> Bool {
+      (order == .byID || record.isFavorite) && isIncluded(slot, record)
+    }
+    let others = ranking.first(limit, of: Self.unordered(table, order), where: isListed)
+    guard let base = table.base else {
+      slots = others.map { ItemSlot(index: $0.slot) }
+      return
+    }
+    var rest = others[...]
+    func take(_ slot: Int32) -> Bool {
+      let record = table.items[Int(slot)]
+      guard order == .byID || !record.isMoved, isListed(Int(slot), record) else { return true }
+      while let other = rest.first, ranking.precedes(other, ranking.key(slot)) {
+        slots.append(ItemSlot(index: other.slot))
+        rest.removeFirst()
+        if slots.count == limit { return false }
+      }
+      slots.append(ItemSlot(index: slot))
+      return slots.count < limit
+    }
+    if Self.walk(table, base, order, take) {
+      slots += rest.prefix(limit - slots.count).map { ItemSlot(index: $0.slot) }
+    }
+  }
+
+  /// The items whose place must be found: those that are newer than the snapshot, and where dates order them those whose date may be.
+  private static func unordered(_ table: ItemTable, _ order: ListOrder) -> some Sequence<Int32> {
+    let new = Int32(table.base?.itemCount ?? 0)..<Int32(table.items.count)
+    let moved = order == .byID ? [] : table.moved
+    return [AnySequence(moved), AnySequence(new)].joined()
+  }
+
+  /// Visits the items of the snapshot in order, among them those that have moved.
+  ///
+  /// - Returns: false where `visit` did, and ended it.
+  private static func walk(
+    _ table: ItemTable, _ base: ItemTable.Base, _ order: ListOrder, _ visit: (Int32) -> Bool
+  ) -> Bool {
+    switch order {
+    case .newestFirst:
+      for slot in 0..<Int32(base.favoriteCount) where !visit(slot) { return false }
+    case .byID:
+      for place in 0..<base.byID.count where !visit(base.byID[place]) { return false }
+    case .oldestFirst:
+      // Of equal dates the first id comes first in every order: a run of them is gone through forwards.
+      var end = base.favoriteCount
+      while end > 0 {
+        var start = end
+        var date: Milliseconds?
+        while start > 0 {
+          let record = table.items[start - 1]
+          if !record.isMoved {
+            if let date, record.favoritedDate != date { break }
+            date = record.favoritedDate
+          }
+          start -= 1
+        }
+        for slot in start..<end where !visit(Int32(slot)) { return false }
+        end = start
+      }
+    }
+    return true
+  }
+
+  /// How items compare in an order.
+  private struct Ranking {
+    let table: ItemTable
+    let order: ListOrder
+
+    func key(_ slot: Int32) -> Key {
       // Flipping the sign bit orders signed numbers as unsigned ones.
       let date = UInt64(bitPattern: table.items[Int(slot)].favoritedDate) ^ 1 << 63
-      return switch order {
-      case .newestFirst: ~date
-      case .oldestFirst: date
-      case .byID: ids.withBytes(of: slot) { $0.prefix }
-      }
-    }
-    func precedes(_ a: Key, _ b: Key) -> Bool {
-      a.rank != b.rank ? a.rank < b.rank : ids.precedes(a.slot, b.slot)
+      let rank =
+        switch order {
+        case .newestFirst: ~date
+        case .oldestFirst: date
+        case .byID: table.ids.withBytes(of: slot) { $0.prefix }
+        }
+      return Key(rank: rank, slot: slot)
     }
 
-    var keys: [Key] = []
-    // The last that can still be among the first `limit`, once as many were seen.
-    var bound: Key?
-    for slot in table.items.indices where isIncluded(slot, table.items[slot]) {
-      let key = Key(rank: rank(Int32(slot)), slot: Int32(slot))
-      if let bound, !precedes(key, bound) { continue }
-      keys.append(key)
-      // Cutting at twice the limit keeps the cost at a few comparisons an item.
-      if limit < keys.count / 2 {
-        keys.sort(by: precedes)
-        keys.removeSubrange(limit...)
-        bound = keys.last
-      }
+    func precedes(_ a: Key, _ b: Key) -> Bool {
+      a.rank != b.rank ? a.rank < b.rank : table.ids.precedes(a.slot, b.slot)
     }
-    keys.sort(by: precedes)
-    slots = keys.prefix(limit).map { ItemSlot(index: $0.slot) }
+
+    /// The first `limit` of some items, sorted.
+    func first(_ limit: Int, of slots: some Sequence<Int32>, where isIncluded: (Int, ItemRecord) -> Bool)
+      -> [Key]
+    {
+      var keys: [Key] = []
+      // The last that can still be among the first `limit`, once as many were seen.
+      var bound: Key?
+      for slot in slots where isIncluded(Int(slot), table.items[Int(slot)]) {
+        let key = key(slot)
+        if let bound, !precedes(key, bound) { continue }
+        keys.append(key)
+        // Cutting at twice the limit keeps the cost at a few comparisons an item.
+        if limit < keys.count / 2 {
+          keys.sort(by: precedes)
+          keys.removeSubrange(limit...)
+          bound = keys.last
+        }
+      }
+      keys.sort(by: precedes)
+      return Array(keys.prefix(limit))
+    }
   }
 }

@@ -1,38 +1,17 @@
 import HeartlogEvents
 
 /// The registers of one library: a membership an item, and any number of fields, each last-writer-wins.
+///
+/// Its first items may be those of a snapshot: favorites in the order of their dates, then the others. What is written to them since
+/// lies over it, and new items follow behind.
 struct ItemTable: Sendable {
-  /// An item's membership register, and where its fields are.
-  struct Item: Sendable {
-    var membership = WritePosition.none
-    var isFavorite = false
-    /// Means nothing while it is no favorite.
-    var favoritedDate: Milliseconds = 0
-    /// The item's newest field in `fields`; -1 for none. The others follow by `next`.
-    var firstField: Int32 = -1
-    var fieldCount: Int32 = 0
-    /// How many of its fields hold a value other than null.
-    var heldCount: Int32 = 0
-    /// Writes of its membership that lost to a concurrent one.
-    var rivals = RivalWrites.none
-    /// The last count of changed items that it was part of.
-    var counted: UInt32 = 0
-
-    var isVisible: Bool { isFavorite || heldCount > 0 }
-    /// Visible, or a tombstone: what was a favorite once stays in the list of everything.
-    var isListed: Bool { isVisible || membership.replica != .none }
-    var wasWritten: Bool { membership.replica != .none || firstField >= 0 }
-  }
-
-  /// A field register. It stays where it is, since a register is never taken away: null is a value.
-  struct FieldRegister: Sendable {
-    let name: FieldNameSlot
-    let next: Int32
-    var position: WritePosition
-    var value: FieldValue
-    var isQuiet: Bool
-    /// Writes of the field that lost to a concurrent one.
-    var rivals = RivalWrites.none
+  /// What a snapshot says of the items that it brought.
+  struct Base: Sendable {
+    let itemCount: Int
+    /// The first items were favorites, the newest first; of equal dates by the bytes of their ids.
+    let favoriteCount: Int
+    /// All of them, by the bytes of their ids.
+    let byID: PagedTable<Int32>
   }
 
   private struct FieldKey: Hashable, Sendable {
@@ -40,16 +19,20 @@ struct ItemTable: Sendable {
     let name: FieldNameSlot
   }
 
-  /// An item with more fields than this has them looked up in `wideFields`, so that one item with a
+  /// An item to which more fields were added than this has them looked up in `wideFields`, so that one item with a
   /// hundred thousand fields does not cost a walk over them at each write.
-  private static let chainedFieldsMax = 32
+  private static let chainedFieldsMax: Int32 = 32
 
   private(set) var ids = KeyTable()
   /// By item slot.
-  private(set) var items: [Item] = []
-  private(set) var fields: [FieldRegister] = []
-  private var wideFields: [FieldKey: Int32] = [:]
+  private(set) var items = PagedTable<ItemRecord>()
+  private(set) var fields = PagedTable<FieldRecord>()
+  private(set) var texts = TextTable()
   private(set) var rivals = RivalWrites()
+  let base: Base?
+  /// Items of the snapshot whose membership was written since.
+  private(set) var moved: [Int32] = []
+  private var wideFields: [FieldKey: Int32] = [:]
   /// The count of changed items that is under way; 0 where none is.
   private var counting: UInt32 = 0
   private var changedCount = 0
@@ -57,13 +40,52 @@ struct ItemTable: Sendable {
   private(set) var listedCount = 0
   var eventCount: UInt64 = 0
 
+  init() { base = nil }
+
+  /// The table of a snapshot.
+  init(
+    base: Base, ids: KeyTable, items: PagedTable<ItemRecord>, fields: PagedTable<FieldRecord>,
+    texts: TextTable,
+    rivals: RivalWrites, listedCount: Int, eventCount: UInt64
+  ) {
+    self.base = base
+    self.ids = ids
+    self.items = items
+    self.fields = fields
+    self.texts = texts
+    self.rivals = rivals
+    favoriteCount = base.favoriteCount
+    self.listedCount = listedCount
+    self.eventCount = eventCount
+  }
+
+  /// Checks all of it that lies in a snapshot.
+  func loadAll() {
+    ids.loadAll()
+    items.loadAll()
+    fields.loadAll()
+    texts.loadAll()
+    rivals.loadAll()
+    base?.byID.loadAll()
+  }
+
+  @inline(__always)
   func find(_ id: UnsafeRawBufferPointer) -> ItemSlot? { ids.find(id).map(ItemSlot.init) }
+
+  @inline(__always)
+  func item(_ slot: ItemSlot) -> ItemRecord { items[Int(slot.index)] }
 
   mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot {
     let number = ids.intern(id)
-    if Int(number) == items.count { items.append(Item()) }
+    if Int(number) == items.count { items.append(ItemRecord()) }
     return ItemSlot(index: number)
   }
+
+  /// Whether anything of the library is to be seen.
+  var hasVisibleItems: Bool { favoriteCount > 0 || (0..<items.count).contains { items[$0].isVisible } }
+
+  /// Makes room for `count` more items.
+  mutating func reserve(_ count: Int) { ids.reserve(ids.count + count) }
 
   /// Counts from here on the items of which a register changes.
   ///
@@ -80,124 +102,231 @@ struct ItemTable: Sendable {
   }
 
   @inline(__always)
-  private mutating func noteChange(of item: ItemSlot) {
-    guard counting != 0, items[Int(item.index)].counted != counting else { return }
-    items[Int(item.index)].counted = counting
+  private mutating func noteChange(_ item: UnsafeMutablePointer<ItemRecord>) {
+    guard counting != 0, item.pointee.counted != counting else { return }
+    item.pointee.counted = counting
     changedCount += 1
   }
 
+  // MARK: - Memberships
+
+  @inline(__always)
   mutating func writeMembership(
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
     order: inout ReplicaTable
   ) {
-    let index = Int(item.index)
-    let old = items[index]
+    let old = items.read(Int(item.index)).pointee
     let isWinner = order.isLater(position, than: old.membership)
-    if old.membership.replica != .none, position.replica != old.membership.replica || old.rivals >= 0 {
-      let write = RivalWrites.Write(
-        register: .init(item: item, field: -1), position: position,
-        value: .membership(isFavorite: isFavorite, favoritedDate: favoritedDate))
-      let winner = RivalWrites.Write(
-        register: write.register, position: old.membership,
-        value: .membership(isFavorite: old.isFavorite, favoritedDate: old.favoritedDate))
-      rivals.take(write, beside: winner, in: &items[index].rivals, order: &order)
+    if old.hasMembership, position.replica != old.membership.replica || old.rivals >= 0 {
+      contest(item, old, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
     }
     guard isWinner else { return }
-    noteChange(of: item)
+    let record = items.write(Int(item.index))
+    noteChange(record)
     if !old.isListed { listedCount += 1 }
-    items[index].membership = position
-    items[index].isFavorite = isFavorite
-    items[index].favoritedDate = favoritedDate
-    if old.isFavorite != isFavorite { favoriteCount += isFavorite ? 1 : -1 }
+    record.pointee.membership = position
+    record.pointee.isFavorite = isFavorite
+    record.pointee.favoritedDate = favoritedDate
+    if old.isFavorite != isFavorite {
+      favoriteCount += isFavorite ? 1 : -1
+      ids.mark(item.index, isFavorite)
+    }
+    if let base, Int(item.index) < base.itemCount, !old.isMoved {
+      record.pointee.isMoved = true
+      moved.append(item.index)
+    }
   }
 
+  /// Takes note of a write to a register that another replica wrote, or that has rivals.
+  @inline(never)
+  private mutating func contest(
+    _ item: ItemSlot, _ old: ItemRecord, isFavorite: Bool, favoritedDate: Milliseconds,
+    at position: WritePosition,
+    order: inout ReplicaTable
+  ) {
+    var chain = old.rivals
+    rivals.take(
+      RivalRecord(item: item, position: position, isFavorite: isFavorite, favoritedDate: favoritedDate),
+      beside: RivalRecord(
+        item: item, position: old.membership, isFavorite: old.isFavorite, favoritedDate: old.favoritedDate),
+      in: &chain, order: &order, removed: { _ in })
+    if chain != old.rivals { items.write(Int(item.index)).pointee.rivals = chain }
+  }
+
+  // MARK: - Fields
+
   mutating func writeField(
-    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, isQuiet: Bool, at position: WritePosition,
+    _ item: ItemSlot, name: FieldNameSlot, value: BorrowedValue, isQuiet: Bool, at position: WritePosition,
     order: inout ReplicaTable
   ) {
     let found = fieldIndex(of: item, name: name)
-    var held: Int32 = value.isNull ? 0 : 1
-    if found >= 0 {
-      let old = fields[found]
-      let isWinner = order.isLater(position, than: old.position)
-      if position.replica != old.position.replica || old.rivals >= 0 {
-        let register = RivalWrites.Register(item: item, field: Int32(found))
-        rivals.take(
-          .init(register: register, position: position, value: .field(value, isQuiet: isQuiet)),
-          beside: .init(
-            register: register, position: old.position, value: .field(old.value, isQuiet: old.isQuiet)),
-          in: &fields[found].rivals, order: &order)
-      }
-      guard isWinner else { return }
-      noteChange(of: item)
-      held -= old.value.isNull ? 0 : 1
-      fields[found].position = position
-      fields[found].value = value
-      fields[found].isQuiet = isQuiet
-    } else {
-      noteChange(of: item)
-      appendField(item, name: name, value: value, isQuiet: isQuiet, at: position)
+    guard found >= 0 else {
+      let stored = StoredValue(value, in: &texts)
+      appendField(item, name: name, value: stored, isQuiet: isQuiet, at: position)
+      return changeHeld(of: item, by: stored.isNull ? 0 : 1)
     }
-    guard held != 0 else { return }
-    let index = Int(item.index)
-    let wasListed = items[index].isListed
-    items[index].heldCount += held
-    if items[index].isListed != wasListed { listedCount += wasListed ? -1 : 1 }
+    let old = fields[found]
+    let isWinner = order.isLater(position, than: old.position)
+    let isContested = position.replica != old.position.replica || old.rivals >= 0
+    guard isWinner || isContested else { return }
+    let stored = StoredValue(value, in: &texts)
+    if isContested {
+      contest(item, found, old, stored, isQuiet: isQuiet, at: position, order: &order)
+    } else if old.value.isNamed {
+      texts.remove(old.value.word, count: Int(old.value.length))
+    }
+    if isWinner {
+      let field = fields.write(found)
+      field.pointee.position = position
+      field.pointee.value = stored
+      field.pointee.isQuiet = isQuiet
+      changeHeld(of: item, by: (stored.isNull ? 0 : 1) - (old.value.isNull ? 0 : 1))
+    }
+    if texts.hasManyGaps { compactTexts() }
+  }
+
+  @inline(never)
+  private mutating func contest(
+    _ item: ItemSlot, _ place: Int, _ old: FieldRecord, _ value: StoredValue, isQuiet: Bool,
+    at position: WritePosition, order: inout ReplicaTable
+  ) {
+    var chain = old.rivals
+    var gone: [StoredValue] = []
+    rivals.take(
+      RivalRecord(item: item, field: Int32(place), position: position, value: value, isQuiet: isQuiet),
+      beside: RivalRecord(
+        item: item, field: Int32(place), position: old.position, value: old.value, isQuiet: old.isQuiet),
+      in: &chain, order: &order, removed: { gone.append($0.value) })
+    for value in gone where value.isNamed { texts.remove(value.word, count: Int(value.length)) }
+    if chain != old.rivals { fields.write(place).pointee.rivals = chain }
+  }
+
+  /// Takes note of a change to one of its fields.
+  private mutating func changeHeld(of item: ItemSlot, by difference: Int32) {
+    // Most fields that are written have held a value, and nobody counts.
+    guard difference != 0 || counting != 0 else { return }
+    let record = items.write(Int(item.index))
+    noteChange(record)
+    let wasListed = record.pointee.isListed
+    record.pointee.heldCount += difference
+    if record.pointee.isListed != wasListed { listedCount += wasListed ? -1 : 1 }
   }
 
   /// Where in `fields` a field of an item is; -1 where it was never written.
   func fieldIndex(of item: ItemSlot, name: FieldNameSlot) -> Int {
-    if items[Int(item.index)].fieldCount > Self.chainedFieldsMax {
+    let record = items.read(Int(item.index))
+    if record.pointee.baseFieldCount > 0 {
+      let found = baseFieldIndex(record.pointee, name: name)
+      if found >= 0 { return found }
+    }
+    var steps = record.pointee.addedFieldCount
+    guard steps <= Self.chainedFieldsMax else {
       return wideFields[FieldKey(item: item, name: name)].map(Int.init) ?? -1
     }
-    var index = Int(items[Int(item.index)].firstField)
-    while index >= 0, fields[index].name != name { index = Int(fields[index].next) }
-    return index
+    var index = record.pointee.newestField
+    while steps > 0 {
+      let field = fields.read(Int(index))
+      if field.pointee.name == name { return Int(index) }
+      index = field.pointee.next
+      steps -= 1
+    }
+    return -1
+  }
+
+  /// Where a field that came with the snapshot is.
+  private func baseFieldIndex(_ record: ItemRecord, name: FieldNameSlot) -> Int {
+    var low = Int(record.baseFields)
+    var high = low + Int(record.baseFieldCount)
+    while low < high {
+      let middle = (low + high) / 2
+      let found = fields.read(middle).pointee.name.index
+      if found == name.index { return middle }
+      if found < name.index { low = middle + 1 } else { high = middle }
+    }
+    return -1
   }
 
   private mutating func appendField(
-    _ item: ItemSlot, name: FieldNameSlot, value: FieldValue, isQuiet: Bool, at position: WritePosition
+    _ item: ItemSlot, name: FieldNameSlot, value: StoredValue, isQuiet: Bool, at position: WritePosition
   ) {
-    let index = Int(item.index)
     let new = Int32(fields.count)
+    let record = items.write(Int(item.index))
     fields.append(
-      FieldRegister(
-        name: name, next: items[index].firstField, position: position, value: value, isQuiet: isQuiet))
-    items[index].firstField = new
-    items[index].fieldCount += 1
-    let count = Int(items[index].fieldCount)
+      FieldRecord(
+        name: name, next: record.pointee.newestField, position: position, value: value, isQuiet: isQuiet))
+    record.pointee.newestField = new
+    record.pointee.addedFieldCount += 1
+    let count = record.pointee.addedFieldCount
     if count > Self.chainedFieldsMax + 1 {
       wideFields[FieldKey(item: item, name: name)] = new
     } else if count == Self.chainedFieldsMax + 1 {
       var field = new
-      while field >= 0 {
+      for _ in 0..<count {
         wideFields[FieldKey(item: item, name: fields[Int(field)].name)] = field
         field = fields[Int(field)].next
       }
     }
   }
 
-  /// Where in `fields` those of an item's are that hold a value, by the bytes of their names.
-  func heldFieldIndices(of item: ItemSlot, names: KeyTable) -> [Int] {
-    let count = Int(items[Int(item.index)].heldCount)
-    guard count > 0 else { return [] }
-    var held: [Int] = []
-    held.reserveCapacity(count)
-    var index = Int(items[Int(item.index)].firstField)
-    while index >= 0 {
-      if !fields[index].value.isNull { held.append(index) }
-      index = Int(fields[index].next)
+  /// Where in `fields` all of an item's are, in no order that means anything.
+  func fieldIndices(of item: ItemSlot) -> [Int] {
+    let record = self.item(item)
+    var found: [Int] = []
+    found.reserveCapacity(Int(max(0, record.baseFieldCount)) + Int(record.addedFieldCount))
+    // What a snapshot claims is held against what it has.
+    let first = Int(record.baseFields)
+    let last = min(first + Int(record.baseFieldCount), fields.count)
+    if first >= 0, first < last { found.append(contentsOf: first..<last) }
+    let added = found.count
+    var index = record.newestField
+    for _ in 0..<max(0, record.addedFieldCount) where index >= 0 {
+      found.append(Int(index))
+      index = fields[Int(index)].next
     }
-    if count > 1 { held.sort { names.precedes(fields[$0].name.index, fields[$1].name.index) } }
+    // Mostly they were added by name.
+    found[added...].reverse()
+    return found
+  }
+
+  /// Where in `fields` those of an item's are that hold a value, by the bytes of their names.
+  func heldFieldIndices(of item: ItemSlot, names: FieldNames) -> [Int] {
+    guard self.item(item).heldCount > 0 else { return [] }
+    var held = fieldIndices(of: item)
+    held.removeAll { fields.read($0).pointee.value.isNull }
+    for place in held.indices.dropFirst()
+    where !names.precedes(fields[held[place - 1]].name, fields[held[place]].name) {
+      held.sort { names.precedes(fields[$0].name, fields[$1].name) }
+      break
+    }
     return held
   }
 
-  func state(of item: ItemSlot, names: KeyTable) -> ItemState {
-    let record = items[Int(item.index)]
+  /// Writes the texts that are still needed to a new table.
+  private mutating func compactTexts() {
+    var new = TextTable()
+    let old = texts
+    func moved(_ value: StoredValue) -> StoredValue {
+      var value = value
+      value.word = new.append(old.bytes(value.word, count: Int(value.length)))
+      return value
+    }
+    for place in 0..<fields.count {
+      let value = fields.read(place).pointee.value
+      if value.isNamed { fields.write(place).pointee.value = moved(value) }
+    }
+    rivals.replaceValues(moved)
+    texts = new
+  }
+
+  func value(ofField place: Int) -> FieldValue { fields.read(place).pointee.value.value(in: texts) }
+
+  func state(of item: ItemSlot, names: FieldNames) -> ItemState {
+    let record = self.item(item)
+    let held = heldFieldIndices(of: item, names: names)
     return ItemState(
       id: ids.string(of: item.index), isFavorite: record.isFavorite, favoritedDate: record.favoritedDate,
-      fields: heldFieldIndices(of: item, names: names).map {
-        Field(name: names.string(of: fields[$0].name.index), value: fields[$0].value)
+      fields: held.map {
+        Field(name: names.string(of: fields.read($0).pointee.name), value: value(ofField: $0))
       })
   }
 }

@@ -5,82 +5,129 @@
 /// ids are, lie in a dense table of their own, so that a look-up touches two places in memory. A Dictionary keyed
 /// by String costs several times as much at each event, and takes canonically equivalent texts for one key.
 struct KeyTable: Sendable {
-  private struct Key: Sendable {
+  struct Key: BitwiseCopyable {
     static let inlineBytesMax = 24
 
-    /// The key's bytes in their order, zeros after them; of a longer key, its offset in the arena and zeros.
+    /// The key's bytes in their order, zeros after them; of a longer key, its name in `texts` and zeros.
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
-    var count: Int
+    var count: UInt32
+    /// For the owner of the table: what is asked more often than anything else.
+    var isMarked = false
 
-    var isInline: Bool { count <= Self.inlineBytesMax }
+    @inline(__always) var isInline: Bool { count <= Self.inlineBytesMax }
 
+    @inline(__always)
     init(_ bytes: UnsafeRawBufferPointer) {
-      count = bytes.count
+      count = UInt32(bytes.count)
       // Within `words`: an inline key has at most their 24 bytes.
-      if isInline { Swift.withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) } }
+      guard isInline, let start = bytes.baseAddress else { return }
+      let length = bytes.count
+      // Loads of whole words, none of which leaves the buffer.
+      if length >= 16 {
+        words.0 = start.loadUnaligned(as: UInt64.self)
+        words.1 = start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        words.2 = length > 16 ? Self.tail(start, length) : 0
+      } else if length >= 8 {
+        words.0 = start.loadUnaligned(as: UInt64.self)
+        words.1 = length > 8 ? Self.tail(start, length) : 0
+      } else {
+        Swift.withUnsafeMutableBytes(of: &words.0) { $0.copyMemory(from: bytes) }
+      }
+    }
+
+    /// The last word of a key of more than eight bytes, zeros after it.
+    @inline(__always)
+    private static func tail(_ start: UnsafeRawPointer, _ length: Int) -> UInt64 {
+      start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self)
+        >> UInt64(64 - 8 * ((length - 1) & 7 + 1))
     }
   }
 
   /// A power of two of them, or none. 0 is free; else the hash in the high half, the number plus one in the low.
-  private var entries: [UInt64] = []
+  private(set) var entries = PagedTable<UInt64>()
   /// By number.
-  private var keys: [Key] = []
-  /// The bytes of the keys that do not fit into a `Key`, one after the other.
-  private var arena: [UInt8] = []
+  private(set) var keys = PagedTable<Key>()
+  /// The bytes of the keys that do not fit into a `Key`.
+  private(set) var texts = TextTable()
   /// Random, so that nobody who chooses ids can make them collide.
-  private let seed = UInt64.random(in: .min ... .max)
+  let seed: UInt64
+
+  init() { seed = .random(in: .min ... .max) }
+
+  /// The table of a snapshot.
+  ///
+  /// - Parameter entries: a power of two of them, some of which are free.
+  init(seed: UInt64, entries: PagedTable<UInt64>, keys: PagedTable<Key>, texts: TextTable) {
+    self.seed = seed
+    self.entries = entries
+    self.keys = keys
+    self.texts = texts
+  }
 
   /// How many keys there are.
-  var count: Int { keys.count }
+  @inline(__always) var count: Int { keys.count }
 
   /// Makes room for `count` keys in all.
   mutating func reserve(_ count: Int) {
-    keys.reserveCapacity(count)
-    var capacity = max(16, entries.count)
-    while capacity / 4 * 3 < count { capacity *= 2 }
+    let capacity = Self.capacity(for: count)
     if capacity > entries.count { rehash(into: capacity) }
   }
 
+  /// The entries that `count` keys want: at most three quarters of them are taken, so that a search soon meets a free one.
+  static func capacity(for count: Int) -> Int {
+    var capacity = 16
+    while capacity / 4 * 3 < count { capacity *= 2 }
+    return capacity
+  }
+
   /// The number of a key; nil where it is not there.
+  @inline(__always)
   func find(_ key: UnsafeRawBufferPointer) -> Int32? {
-    guard !entries.isEmpty else { return nil }
-    let entry = entries[place(of: key, as: Key(key), hash: hash(of: key))]
+    guard entries.count > 0 else { return nil }
+    let wanted = Key(key)
+    let entry = entries[place(of: key, as: wanted, hash: hash(of: key, as: wanted))]
     return entry == 0 ? nil : Int32(truncatingIfNeeded: entry) - 1
   }
 
   /// The number of a key, which is added where it is not there.
   mutating func intern(_ key: UnsafeRawBufferPointer) -> Int32 {
-    // At most three quarters full: a search always meets a free place.
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
-    let hash = hash(of: key)
     var new = Key(key)
-    let place = place(of: key, as: new, hash: hash)
-    if entries[place] != 0 { return Int32(truncatingIfNeeded: entries[place]) - 1 }
-    let number = Int32(count)
-    if !new.isInline {
-      new.words.0 = UInt64(arena.count)
-      arena.append(contentsOf: key)
+    let hash = hash(of: key, as: new)
+    var place = place(of: key, as: new, hash: hash)
+    if place < 0 {
+      rebuildEntries()
+      place = self.place(of: key, as: new, hash: hash)
     }
+    let entry = entries[place]
+    if entry != 0 { return Int32(truncatingIfNeeded: entry) - 1 }
+    let number = Int32(count)
+    if !new.isInline { new.words.0 = texts.append(key) }
     keys.append(new)
-    entries[place] = UInt64(hash) << 32 | UInt64(number + 1)
+    entries.write(place).pointee = Self.entry(hash, number)
     return number
   }
+
+  static func entry(_ hash: UInt32, _ number: Int32) -> UInt64 { UInt64(hash) << 32 | UInt64(number + 1) }
 
   func find(_ key: String) -> Int32? { key.withBytes { find($0) } }
   mutating func intern(_ key: String) -> Int32 { key.withBytes { intern($0) } }
 
+  func isMarked(_ number: Int32) -> Bool { keys.read(Int(number)).pointee.isMarked }
+
+  mutating func mark(_ number: Int32, _ isMarked: Bool) {
+    keys.write(Int(number)).pointee.isMarked = isMarked
+  }
+
   /// The bytes of key `number`, for the length of the call.
+  @inline(__always)
   func withBytes<R>(of number: Int32, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    let key = keys[Int(number)]
-    guard key.isInline else {
-      let start = Int(key.words.0)
-      return try arena.withUnsafeBytes {
-        try body(UnsafeRawBufferPointer(rebasing: $0[start..<start + key.count]))
-      }
+    let key = keys.read(Int(number))
+    guard key.pointee.isInline else {
+      return try body(texts.bytes(key.pointee.words.0, count: Int(key.pointee.count)))
     }
-    return try Swift.withUnsafeBytes(of: key.words) {
-      try body(UnsafeRawBufferPointer(rebasing: $0[..<key.count]))
-    }
+    // Words come first in a key.
+    return try body(UnsafeRawBufferPointer(start: key, count: Int(key.pointee.count)))
   }
 
   /// Key `number` as a string.
@@ -91,55 +138,88 @@ struct KeyTable: Sendable {
     withBytes(of: a) { first in withBytes(of: b) { first.precedes($0) } }
   }
 
+  /// The hash of key `number`.
+  func hash(of number: Int32) -> UInt32 { withBytes(of: number) { hash(of: $0, as: keys[Int(number)]) } }
+
+  /// Checks all of it that lies in a snapshot.
+  func loadAll() {
+    entries.loadAll()
+    keys.loadAll()
+    texts.loadAll()
+  }
+
   /// Where the key is, or the free place where it would go.
+  @inline(__always)
   private func place(of bytes: UnsafeRawBufferPointer, as key: Key, hash: UInt32) -> Int {
     let mask = entries.count - 1
     var place = Int(hash) & mask
-    while true {
+    // As many steps as there are places: none may be free in a snapshot that lies.
+    for _ in 0...mask {
       let entry = entries[place]
       if entry == 0 { return place }
       if UInt32(truncatingIfNeeded: entry >> 32) == hash {
-        let number = Int32(truncatingIfNeeded: entry) - 1
-        let other = keys[Int(number)]
-        if other.count == key.count,
-          key.isInline ? other.words == key.words : withBytes(of: number, { $0.hasSameBytes(as: bytes) })
+        let other = keys.read(Int(Int32(truncatingIfNeeded: entry)) - 1)
+        if other.pointee.count == key.count,
+          key.isInline
+            ? other.pointee.words == key.words
+            : texts.bytes(other.pointee.words.0, count: bytes.count).hasSameBytes(as: bytes)
         {
           return place
         }
       }
       place = (place + 1) & mask
     }
+    return -1
   }
 
   private mutating func rehash(into capacity: Int) {
-    var new = [UInt64](repeating: 0, count: capacity)
+    var new = PagedTable<UInt64>(zeros: capacity)
     let mask = capacity - 1
-    for entry in entries where entry != 0 {
+    for index in 0..<entries.count {
+      let entry = entries[index]
+      if entry == 0 { continue }
       var place = Int(entry >> 32) & mask
       while new[place] != 0 { place = (place + 1) & mask }
-      new[place] = entry
+      new.write(place).pointee = entry
     }
     entries = new
   }
 
+  /// Makes the entries anew from the keys, where those of a snapshot cannot be right.
+  private mutating func rebuildEntries() {
+    entries = PagedTable(zeros: Self.capacity(for: count + 1))
+    let mask = entries.count - 1
+    for number in 0..<Int32(count) {
+      let hash = hash(of: number)
+      var place = Int(hash) & mask
+      while entries[place] != 0 { place = (place + 1) & mask }
+      entries.write(place).pointee = Self.entry(hash, number)
+    }
+  }
+
   /// Multiply and fold, as wyhash does (Wang Yi, 2019), over words of eight bytes.
-  private func hash(of key: UnsafeRawBufferPointer) -> UInt32 {
+  @inline(__always)
+  private func hash(of bytes: UnsafeRawBufferPointer, as key: Key) -> UInt32 {
     var hash = seed ^ UInt64(key.count)
-    var offset = 0
-    while offset + 8 <= key.count {
+    if key.isInline {
+      hash = Self.fold(hash ^ key.words.0, 0xa076_1d64_78bd_642f)
+      if key.count > 8 { hash = Self.fold(hash ^ key.words.1, 0xe703_7ed1_a0b4_28db) }
+      if key.count > 16 { hash = Self.fold(hash ^ key.words.2, 0x8ebc_6af0_9c88_c6e3) }
+    } else {
+      var offset = 0
+      while offset + 8 <= bytes.count {
+        hash = Self.fold(
+          hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xa076_1d64_78bd_642f)
+        offset += 8
+      }
+      // The last word overlaps the one before it.
       hash = Self.fold(
-        hash ^ key.loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xa076_1d64_78bd_642f)
-      offset += 8
+        hash ^ bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self), 0xe703_7ed1_a0b4_28db)
     }
-    var tail: UInt64 = 0
-    while offset < key.count {
-      tail = tail << 8 | UInt64(key[offset])
-      offset += 1
-    }
-    hash = Self.fold(hash ^ tail, 0xe703_7ed1_a0b4_28db)
     return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
   }
 
+  @inline(__always)
   private static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
     let product = a.multipliedFullWidth(by: b)
     return product.high ^ product.low

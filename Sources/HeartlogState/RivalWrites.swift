@@ -15,25 +15,17 @@ struct RivalWrites: Sendable {
     let field: Int32
   }
 
-  enum Value: Sendable {
-    case membership(isFavorite: Bool, favoritedDate: Milliseconds)
-    case field(FieldValue, isQuiet: Bool)
-  }
-
-  struct Write: Sendable {
-    let register: Register
-    let position: WritePosition
-    let value: Value
-  }
-
-  private struct Node: Sendable {
-    var write: Write
-    var next: Int32
-  }
-
-  private var nodes: [Node] = []
+  private(set) var records = PagedTable<RivalRecord>()
   private var free = RivalWrites.none
-  private var count = 0
+  private(set) var count = 0
+
+  init() {}
+
+  /// Those of a snapshot, which has no free places.
+  init(_ records: PagedTable<RivalRecord>) {
+    self.records = records
+    count = records.count
+  }
 
   var isEmpty: Bool { count == 0 }
 
@@ -44,73 +36,99 @@ struct RivalWrites: Sendable {
   /// - Parameters:
   ///   - winner: what the register shows so far.
   ///   - chain: the register's rivals.
-  mutating func take(_ write: Write, beside winner: Write, in chain: inout Int32, order: inout ReplicaTable) {
+  ///   - removed: is given each write that goes.
+  mutating func take(
+    _ write: RivalRecord, beside winner: RivalRecord, in chain: inout Int32, order: inout ReplicaTable,
+    removed: (RivalRecord) -> Void
+  ) {
     if order.isLater(write.position, than: winner.position) {
-      removeSuperseded(by: write.position, from: &chain, order: &order)
-      if !order.supersedes(write.position, winner.position) { append(winner, to: &chain) }
-    } else {
-      if order.supersedes(winner.position, write.position) { return }
-      var place = chain
-      while place != Self.none {
-        let node = nodes[Int(place)]
-        if order.supersedes(node.write.position, write.position) { return }
-        place = node.next
+      removeSuperseded(by: write.position, from: &chain, order: &order, removed: removed)
+      if !order.supersedes(write.position, winner.position) {
+        append(winner, to: &chain)
+      } else {
+        removed(winner)
       }
-      removeSuperseded(by: write.position, from: &chain, order: &order)
+    } else {
+      if order.supersedes(winner.position, write.position)
+        || writes(in: chain).contains(where: { order.supersedes($0.position, write.position) })
+      {
+        return removed(write)
+      }
+      removeSuperseded(by: write.position, from: &chain, order: &order, removed: removed)
       append(write, to: &chain)
     }
   }
 
-  private mutating func append(_ write: Write, to chain: inout Int32) {
-    let node = Node(write: write, next: chain)
+  private mutating func append(_ write: RivalRecord, to chain: inout Int32) {
+    var record = write
+    record.next = chain
     count += 1
     if free != Self.none {
       chain = free
-      free = nodes[Int(chain)].next
-      nodes[Int(chain)] = node
+      free = records[Int(chain)].next
+      records.write(Int(chain)).pointee = record
     } else {
-      chain = Int32(nodes.count)
-      nodes.append(node)
+      chain = Int32(records.count)
+      records.append(record)
     }
   }
 
   private mutating func removeSuperseded(
-    by position: WritePosition, from chain: inout Int32, order: inout ReplicaTable
+    by position: WritePosition, from chain: inout Int32, order: inout ReplicaTable,
+    removed: (RivalRecord) -> Void
   ) {
     var kept = Self.none
-    var place = chain
-    while place != Self.none {
-      let next = nodes[Int(place)].next
-      if order.supersedes(position, nodes[Int(place)].write.position) {
-        // What it held goes with it.
-        nodes[Int(place)] = Node(
-          write: Write(
-            register: nodes[Int(place)].write.register, position: .none, value: .field(.null, isQuiet: true)),
-          next: free)
+    for place in places(in: chain) {
+      let record = records[Int(place)]
+      if order.supersedes(position, record.position) {
+        removed(record)
+        let freed = records.write(Int(place))
+        freed.pointee.position = .none
+        freed.pointee.next = free
         free = place
         count -= 1
       } else {
-        nodes[Int(place)].next = kept
+        records.write(Int(place)).pointee.next = kept
         kept = place
       }
-      place = next
     }
     chain = kept
   }
 
+  private func places(in chain: Int32) -> [Int32] {
+    var places: [Int32] = []
+    var place = chain
+    // No chain is longer than the table, whatever a snapshot says.
+    while place >= 0, places.count < records.count {
+      places.append(place)
+      place = records[Int(place)].next
+    }
+    return places
+  }
+
   /// The registers that have rivals, in no order that means anything, each once.
   var registers: Set<Register> {
-    Set(nodes.lazy.filter { $0.write.position.replica != .none }.map(\.write.register))
+    var registers: Set<Register> = []
+    for place in 0..<records.count {
+      let record = records[place]
+      if !record.isFree { registers.insert(Register(item: record.item, field: record.field)) }
+    }
+    return registers
   }
 
   /// The writes of a chain.
-  func writes(in chain: Int32) -> [Write] {
-    var writes: [Write] = []
-    var place = chain
-    while place != Self.none {
-      writes.append(nodes[Int(place)].write)
-      place = nodes[Int(place)].next
-    }
-    return writes
+  func writes(in chain: Int32) -> [RivalRecord] {
+    chain == Self.none ? [] : places(in: chain).map { records[Int($0)] }
   }
+
+  /// Gives each value a new name: its text lies elsewhere from now on.
+  mutating func replaceValues(_ body: (StoredValue) -> StoredValue) {
+    for place in 0..<records.count {
+      let record = records[place]
+      guard !record.isFree, record.field >= 0, record.value.isNamed else { continue }
+      records.write(place).pointee.value = body(record.value)
+    }
+  }
+
+  func loadAll() { records.loadAll() }
 }

@@ -2,7 +2,7 @@ import HeartlogEvents
 
 /// What the commits of one stream had seen of the others, as they say it: each new entry with the commit that brought it.
 struct SeenCommits: Sendable {
-  private struct Entry: Sendable {
+  struct Entry: BitwiseCopyable {
     /// The commit of the stream itself.
     let commit: UInt64
     /// The commit of the other stream that it had seen.
@@ -10,14 +10,22 @@ struct SeenCommits: Sendable {
   }
 
   /// By the other replica; both numbers of the entries rise.
-  private var entries: [ReplicaSlot: [Entry]] = [:]
+  private(set) var entries: [ReplicaSlot: PagedTable<Entry>] = [:]
+
+  init() {}
+
+  /// Those of a snapshot.
+  init(_ entries: [ReplicaSlot: PagedTable<Entry>]) { self.entries = entries }
 
   var replicas: some Collection<ReplicaSlot> { entries.keys }
 
   /// Takes note that `commit` had seen `seen` of `other`.
   mutating func note(_ commit: UInt64, saw seen: UInt64, of other: ReplicaSlot) {
-    let place = entries[other]?.lastIndex { $0.commit < commit }.map { $0 + 1 } ?? 0
-    entries[other, default: []].insert(Entry(commit: commit, seen: seen), at: place)
+    let new = Entry(commit: commit, seen: seen)
+    let list = entries[other] ?? PagedTable()
+    var place = list.count
+    while place > 0, list[place - 1].commit >= commit { place -= 1 }
+    entries[other, default: PagedTable()].insert(new, at: place)
   }
 
   /// The commits around `commit` at which the stream had seen the same of all others, as far as it says so itself.
@@ -29,19 +37,21 @@ struct SeenCommits: Sendable {
       if later > 0 { lower = max(lower, list[later - 1].commit) }
       if later < list.count { upper = min(upper, list[later].commit) }
     }
-    return lower..<upper
+    // Only a snapshot that lies has entries that do not rise.
+    return lower..<max(lower, upper)
   }
 
   /// The last commit of `other` that the stream had seen by `commit`, as far as it says so itself; 0 for none.
   func seen(of other: ReplicaSlot, by commit: UInt64) -> UInt64 {
-    guard let entries = entries[other], let last = entries.last else { return 0 }
+    guard let entries = entries[other], entries.count > 0 else { return 0 }
+    let last = entries[entries.count - 1]
     if last.commit <= commit { return last.seen }
     let later = Self.place(behind: commit, in: entries)
     return later == 0 ? 0 : entries[later - 1].seen
   }
 
   /// The place of the first entry that a later commit brought.
-  private static func place(behind commit: UInt64, in entries: [Entry]) -> Int {
+  private static func place(behind commit: UInt64, in entries: PagedTable<Entry>) -> Int {
     var low = 0
     var high = entries.count
     while low < high {
@@ -50,4 +60,6 @@ struct SeenCommits: Sendable {
     }
     return low
   }
+
+  func loadAll() { for list in entries.values { list.loadAll() } }
 }

@@ -9,7 +9,7 @@ extension FavoritesState {
   public var digest: Digest {
     var hasher = SHA256Hasher()
     var bytes: [UInt8] = []
-    let slots = (0..<Int32(tables.count)).filter { tables[Int($0)].items.contains(where: \.isVisible) }
+    let slots = (0..<Int32(tables.count)).filter { tables[Int($0)].hasVisibleItems }
       .sorted { libraryNames.precedes($0, $1) }
     for slot in slots {
       libraryNames.withBytes(of: slot) { bytes.appendCounted($0) }
@@ -45,8 +45,8 @@ extension FavoritesState {
       bytes.appendInteger(UInt32(item.heldCount))
       for index in table.heldFieldIndices(of: slot, names: fieldNames) {
         let field = table.fields[index]
-        fieldNames.withBytes(of: field.name.index) { bytes.appendCounted($0) }
-        bytes.appendValue(field.value)
+        fieldNames.withBytes(of: field.name) { bytes.appendCounted($0) }
+        field.value.withBorrowed(in: table.texts) { bytes.appendValue($0) }
       }
       // The hasher takes large pieces; a library as a whole would double the memory.
       if bytes.count >= 1 << 16 {
@@ -70,7 +70,7 @@ extension [UInt8] {
     append(contentsOf: bytes)
   }
 
-  fileprivate mutating func appendValue(_ value: FieldValue) {
+  fileprivate mutating func appendValue(_ value: BorrowedValue) {
     switch value {
     case .null: append(0)
     case .bool(let isTrue):
@@ -84,14 +84,14 @@ extension [UInt8] {
       appendInteger(number.bitPattern)
     case .string(let text):
       append(4)
-      text.withBytes { appendCounted($0) }
+      appendCounted(text)
     case .json(let json):
       append(5)
-      json.text.withBytes { appendCounted($0) }
+      appendCounted(json)
     case .unknown(let tag, let bytes):
       append(6)
       append(tag)
-      bytes.withUnsafeBytes { appendCounted($0) }
+      appendCounted(bytes)
     }
   }
 }

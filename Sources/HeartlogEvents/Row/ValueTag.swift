@@ -1,16 +1,16 @@
 /// The tags of values, as both encodings write them.
-enum ValueTag {
-  static let null: UInt8 = 0
-  static let no: UInt8 = 1
-  static let yes: UInt8 = 2
-  static let int64: UInt8 = 3
-  static let double: UInt8 = 4
-  static let string: UInt8 = 5
-  static let json: UInt8 = 6
+package enum ValueTag {
+  package static let null: UInt8 = 0
+  package static let no: UInt8 = 1
+  package static let yes: UInt8 = 2
+  package static let int64: UInt8 = 3
+  package static let double: UInt8 = 4
+  package static let string: UInt8 = 5
+  package static let json: UInt8 = 6
   /// Tags that this version does not know; their values carry their length.
-  static let unknown: ClosedRange<UInt8> = 7...63
+  package static let unknown: ClosedRange<UInt8> = 7...63
   /// Beside the tag, in the same byte.
-  static let quietBit: UInt8 = 0x80
+  package static let quietBit: UInt8 = 0x80
 }
 
 extension FieldValue {

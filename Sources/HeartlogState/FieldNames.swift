@@ -1,0 +1,28 @@
+/// The names of fields, which all libraries share: each a small integer, and a string that is made once.
+struct FieldNames: Sendable {
+  private var keys = KeyTable()
+  private var strings: [String] = []
+
+  var count: Int { keys.count }
+
+  mutating func intern(_ name: UnsafeRawBufferPointer) -> FieldNameSlot {
+    let number = keys.intern(name)
+    if Int(number) == strings.count { strings.append(String(decoding: name, as: UTF8.self)) }
+    return FieldNameSlot(index: number)
+  }
+
+  func find(_ name: String) -> FieldNameSlot? { keys.find(name).map(FieldNameSlot.init) }
+
+  /// A name; an empty one for a number that stands for none.
+  func string(of slot: FieldNameSlot) -> String {
+    strings.indices.contains(Int(slot.index)) ? strings[Int(slot.index)] : ""
+  }
+
+  /// The bytes of a name, for the length of the call.
+  func withBytes<R>(of slot: FieldNameSlot, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try keys.withBytes(of: slot.index, body)
+  }
+
+  /// Whether name `a` comes before name `b` in the order of bytes.
+  func precedes(_ a: FieldNameSlot, _ b: FieldNameSlot) -> Bool { keys.precedes(a.index, b.index) }
+}

@@ -1,0 +1,192 @@
+import HeartlogEvents
+
+// What the tables of a library hold, a record each. Zeros are an item that was never written, a field that was never written, and so
+// on: numbers that may be missing are kept one higher, and 0 is none.
+
+/// An item's membership register, and where its fields are.
+struct ItemRecord: BitwiseCopyable {
+  private var stamp: UInt64 = 0
+  private var sequence: UInt64 = 0
+  /// Means nothing while it is no favorite.
+  var favoritedDate: Milliseconds = 0
+  private var replica: Int32 = 0
+  /// The first of the fields that came with a snapshot; the others follow it, by name.
+  var baseFields: Int32 = 0
+  var baseFieldCount: Int32 = 0
+  private var lastField: Int32 = 0
+  /// How many fields were added since, the newest of which is `newestField`. The others follow by `next`.
+  var addedFieldCount: Int32 = 0
+  /// How many of its fields hold a value other than null.
+  var heldCount: Int32 = 0
+  private var firstRival: Int32 = 0
+  /// The last count of changed items that it was part of.
+  var counted: UInt32 = 0
+  var isFavorite = false
+  /// It has left its place in the order of its snapshot.
+  var isMoved = false
+
+  var membership: WritePosition {
+    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
+    set {
+      stamp = newValue.stamp
+      sequence = newValue.sequence
+      replica = newValue.replica.index + 1
+    }
+  }
+
+  /// -1 for none.
+  var newestField: Int32 {
+    get { lastField - 1 }
+    set { lastField = newValue + 1 }
+  }
+
+  /// Writes of its membership that lost to a concurrent one.
+  var rivals: Int32 {
+    get { firstRival - 1 }
+    set { firstRival = newValue + 1 }
+  }
+
+  var isVisible: Bool { isFavorite || heldCount > 0 }
+  var hasMembership: Bool { replica != 0 }
+  /// Visible, or a tombstone: what was a favorite once stays in the list of everything.
+  var isListed: Bool { isVisible || hasMembership }
+  var wasWritten: Bool { hasMembership || baseFieldCount + addedFieldCount > 0 }
+}
+
+/// A field register. It stays where it is, since a register is never taken away: null is a value.
+struct FieldRecord: BitwiseCopyable {
+  private var stamp: UInt64
+  private var sequence: UInt64
+  private var word: UInt64
+  private var length: UInt32
+  private var replica: Int32
+  let name: FieldNameSlot
+  private var nextField: Int32
+  private var firstRival: Int32 = 0
+  private var tag: UInt8
+  var isQuiet: Bool
+
+  init(name: FieldNameSlot, next: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
+    self.name = name
+    nextField = next + 1
+    stamp = position.stamp
+    sequence = position.sequence
+    replica = position.replica.index + 1
+    word = value.word
+    length = value.length
+    tag = value.tag
+    self.isQuiet = isQuiet
+  }
+
+  var position: WritePosition {
+    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
+    set {
+      stamp = newValue.stamp
+      sequence = newValue.sequence
+      replica = newValue.replica.index + 1
+    }
+  }
+
+  var value: StoredValue {
+    get {
+      var value = StoredValue()
+      value.word = word
+      value.length = length
+      value.tag = tag
+      return value
+    }
+    set {
+      word = newValue.word
+      length = newValue.length
+      tag = newValue.tag
+    }
+  }
+
+  /// The field of the item that was added before this one; -1 for none.
+  var next: Int32 { nextField - 1 }
+
+  /// Writes of the field that lost to a concurrent one.
+  var rivals: Int32 {
+    get { firstRival - 1 }
+    set { firstRival = newValue + 1 }
+  }
+}
+
+/// A write that lost to a concurrent one, of a membership or of a field.
+struct RivalRecord: BitwiseCopyable {
+  private var stamp: UInt64 = 0
+  private var sequence: UInt64 = 0
+  /// The favorited date of a membership; of a field as in `StoredValue`.
+  private var word: UInt64 = 0
+  private var length: UInt32 = 0
+  private var replica: Int32 = 0
+  let item: ItemSlot
+  private var fieldPlace: Int32
+  private var nextRival: Int32 = 0
+  private var tag: UInt8 = 0
+  /// Of a membership: whether it made a favorite. Of a field: whether it was quiet.
+  private var flag: Bool
+
+  /// A membership.
+  init(item: ItemSlot, position: WritePosition, isFavorite: Bool, favoritedDate: Milliseconds) {
+    self.item = item
+    fieldPlace = 0
+    word = UInt64(bitPattern: favoritedDate)
+    flag = isFavorite
+    self.position = position
+  }
+
+  /// A field, at `field` of its table.
+  init(item: ItemSlot, field: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
+    self.item = item
+    fieldPlace = field + 1
+    flag = isQuiet
+    word = value.word
+    length = value.length
+    tag = value.tag
+    self.position = position
+  }
+
+  var position: WritePosition {
+    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
+    set {
+      stamp = newValue.stamp
+      sequence = newValue.sequence
+      replica = newValue.replica.index + 1
+    }
+  }
+
+  /// -1 for the membership.
+  var field: Int32 {
+    get { fieldPlace - 1 }
+    set { fieldPlace = newValue + 1 }
+  }
+
+  var isFavorite: Bool { field < 0 && flag }
+  var isQuiet: Bool { field >= 0 && flag }
+  var favoritedDate: Milliseconds { Milliseconds(bitPattern: word) }
+  /// Of a field.
+  var value: StoredValue {
+    get {
+      var value = StoredValue()
+      value.word = word
+      value.length = length
+      value.tag = tag
+      return value
+    }
+    set {
+      word = newValue.word
+      length = newValue.length
+      tag = newValue.tag
+    }
+  }
+
+  /// The next rival of the register; -1 for none.
+  var next: Int32 {
+    get { nextRival - 1 }
+    set { nextRival = newValue + 1 }
+  }
+
+  /// Whether it stands for no write: its place is free.
+  var isFree: Bool { replica == 0 }
+}
