@@ -20,12 +20,21 @@ public struct FavoritesState: Sendable {
   /// The highest stamp seen; 0 before the first commit.
   public private(set) var lastStamp = HybridTimestamp(rawValue: 0)
 
+  /// What the state was read from, as far as it was not written to since.
+  var snapshot: SnapshotSource?
+
   /// The count of changed items that is under way, or the last one.
   private var countings: UInt32 = 0
   private var countsChanges = false
 
   /// The state before the first commit: nothing is a favorite.
   public init() {}
+
+  mutating func setCounts(events: UInt64, commits: UInt64, lastStamp: HybridTimestamp) {
+    eventCount = events
+    commitCount = commits
+    self.lastStamp = lastStamp
+  }
 
   /// Counts the items of which `body` changes what any register holds.
   public mutating func countingChanges(_ body: (inout FavoritesState) -> Void) -> Int {

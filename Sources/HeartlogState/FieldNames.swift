@@ -18,6 +18,14 @@ struct FieldNames: Sendable {
     strings.indices.contains(Int(slot.index)) ? strings[Int(slot.index)] : ""
   }
 
+  /// All names by their bytes, and the place of each among them, by slot.
+  func sorted() -> (texts: [String], places: [Int32]) {
+    let order = strings.indices.sorted { keys.precedes(Int32($0), Int32($1)) }
+    var places = [Int32](repeating: 0, count: strings.count)
+    for (place, slot) in order.enumerated() { places[slot] = Int32(place) }
+    return (order.map { strings[$0] }, places)
+  }
+
   /// The bytes of a name, for the length of the call.
   func withBytes<R>(of slot: FieldNameSlot, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try keys.withBytes(of: slot.index, body)

@@ -62,7 +62,11 @@ struct ItemListing {
     case .newestFirst:
       for slot in 0..<Int32(base.favoriteCount) where !visit(slot) { return false }
     case .byID:
-      for place in 0..<base.byID.count where !visit(base.byID[place]) { return false }
+      for place in 0..<base.byID.count {
+        let slot = base.byID[place]
+        // Only a snapshot that lies names items that it has not.
+        if slot >= 0, Int(slot) < base.itemCount, !visit(slot) { return false }
+      }
     case .oldestFirst:
       // Of equal dates the first id comes first in every order: a run of them is gone through forwards.
       var end = base.favoriteCount

@@ -224,7 +224,7 @@ struct ItemTable: Sendable {
       return wideFields[FieldKey(item: item, name: name)].map(Int.init) ?? -1
     }
     var index = record.pointee.newestField
-    while steps > 0 {
+    while steps > 0, index >= 0, Int(index) < fields.count {
       let field = fields.read(Int(index))
       if field.pointee.name == name { return Int(index) }
       index = field.pointee.next
@@ -235,8 +235,9 @@ struct ItemTable: Sendable {
 
   /// Where a field that came with the snapshot is.
   private func baseFieldIndex(_ record: ItemRecord, name: FieldNameSlot) -> Int {
-    var low = Int(record.baseFields)
-    var high = low + Int(record.baseFieldCount)
+    // What a snapshot claims is held against what it has.
+    var low = max(0, Int(record.baseFields))
+    var high = min(low + Int(record.baseFieldCount), fields.count)
     while low < high {
       let middle = (low + high) / 2
       let found = fields.read(middle).pointee.name.index
@@ -273,7 +274,6 @@ struct ItemTable: Sendable {
     let record = self.item(item)
     var found: [Int] = []
     found.reserveCapacity(Int(max(0, record.baseFieldCount)) + Int(record.addedFieldCount))
-    // What a snapshot claims is held against what it has.
     let first = Int(record.baseFields)
     let last = min(first + Int(record.baseFieldCount), fields.count)
     if first >= 0, first < last { found.append(contentsOf: first..<last) }
@@ -303,16 +303,17 @@ struct ItemTable: Sendable {
 
   /// Writes the texts that are still needed to a new table.
   private mutating func compactTexts() {
-    var new = TextTable()
+    var new = texts.emptied
     let old = texts
     func moved(_ value: StoredValue) -> StoredValue {
+      guard !TextTable.isMapped(value.word) else { return value }
       var value = value
       value.word = new.append(old.bytes(value.word, count: Int(value.length)))
       return value
     }
     for place in 0..<fields.count {
       let value = fields.read(place).pointee.value
-      if value.isNamed { fields.write(place).pointee.value = moved(value) }
+      if value.isNamed, !TextTable.isMapped(value.word) { fields.write(place).pointee.value = moved(value) }
     }
     rivals.replaceValues(moved)
     texts = new

@@ -43,6 +43,15 @@ struct ReplicaTable: Sendable {
     return slot
   }
 
+  /// Adds a replica that is not there yet.
+  mutating func append(_ progress: Progress) -> Bool {
+    guard slots[progress.id] == nil else { return false }
+    slots[progress.id] = ReplicaSlot(index: Int32(replicas.count))
+    replicas.append(progress)
+    horizons.append(nil)
+    return true
+  }
+
   func isApplied(_ number: CommitNumber, of slot: ReplicaSlot) -> Bool {
     let progress = replicas[Int(slot.index)]
     return number.rawValue <= progress.head || progress.beyond[number.rawValue] != nil
@@ -91,7 +100,7 @@ struct ReplicaTable: Sendable {
     if b.replica == .none { return true }
     if a.stamp != b.stamp { return a.stamp > b.stamp }
     if a.replica == b.replica { return a.sequence > b.sequence }
-    return replicas[Int(a.replica.index)].id > replicas[Int(b.replica.index)].id
+    return id(of: a.replica) > id(of: b.replica)
   }
 
   /// Whether the write at `a` takes the place of the one at `b`: it is later, and its writer had seen the other.
@@ -103,7 +112,15 @@ struct ReplicaTable: Sendable {
     return a.replica == b.replica || sees(commit(of: b), of: b.replica, by: commit(of: a), of: a.replica)
   }
 
+  /// The id of a replica; the lowest for a slot that a snapshot made up.
+  private func id(of slot: ReplicaSlot) -> ReplicaID {
+    has(slot) ? replicas[Int(slot.index)].id : ReplicaID(high: 0, low: 0)
+  }
+
+  private func has(_ slot: ReplicaSlot) -> Bool { replicas.indices.contains(Int(slot.index)) }
+
   private func commit(of write: WritePosition) -> UInt64 {
+    guard has(write.replica) else { return 0 }
     if !replicas[Int(write.replica.index)].beyond.isEmpty {
       for (number, events) in replicas[Int(write.replica.index)].beyond
       where events.firstSequence <= write.sequence
@@ -120,6 +137,7 @@ struct ReplicaTable: Sendable {
   private mutating func sees(
     _ b: UInt64, of streamOfB: ReplicaSlot, by a: UInt64, of streamOfA: ReplicaSlot
   ) -> Bool {
+    guard has(streamOfA), has(streamOfB) else { return false }
     let index = Int(streamOfA.index)
     if let seen = horizons[index]?.seen(of: streamOfB, by: a) { return seen >= b }
     let horizon = horizon(around: a, of: streamOfA)
@@ -133,7 +151,7 @@ struct ReplicaTable: Sendable {
     reached[Int(stream.index)] = commit
     while let (stream, commit) = open.popLast() {
       let seen = replicas[Int(stream.index)].seen
-      for other in seen.replicas {
+      for other in seen.replicas where has(other) {
         let last = seen.seen(of: other, by: commit)
         guard last > reached[Int(other.index)] else { continue }
         reached[Int(other.index)] = last
@@ -145,7 +163,7 @@ struct ReplicaTable: Sendable {
 
   /// The place of a write for readers outside this state; nil where there was none.
   func eventPosition(of write: WritePosition) -> EventPosition? {
-    guard write.replica != .none else { return nil }
+    guard has(write.replica) else { return nil }
     return EventPosition(
       stamp: HybridTimestamp(rawValue: write.stamp), replica: replicas[Int(write.replica.index)].id,
       sequence: SequenceNumber(rawValue: write.sequence))

@@ -11,63 +11,66 @@ struct TextTable: @unchecked Sendable {
     deinit { bytes.deallocate() }
   }
 
-  /// Set in the name of a text of the snapshot.
-  static let mappedBit: UInt64 = 1 << 63
+  /// Set in the name of a text of the snapshot. Other names are the chunk, from 1, in the high half, and the offset in it in the low.
+  private static let mappedBit: UInt64 = 1 << 63
   private static let chunkBytes = (least: 1 << 10, most: 1 << 20)
   private static let gapBytesMin = 1 << 20
 
   private let mapped: MappedTexts?
-  private var full: [Chunk] = []
-  /// Where texts are added, by the only table that it belongs to.
-  private var current: Chunk?
+  /// Texts are added to the last one, by the only table that it belongs to.
+  private var chunks: [Chunk] = []
   private var used = 0
   private var byteCount = 0
   private var gapBytes = 0
 
   init(_ mapped: MappedTexts? = nil) { self.mapped = mapped }
 
+  /// The name of the text at an offset of a snapshot's texts.
+  static func mappedName(_ offset: Int) -> UInt64 { mappedBit | UInt64(offset) }
+
+  /// Whether that is the name of a text of the snapshot.
+  static func isMapped(_ name: UInt64) -> Bool { name & mappedBit != 0 }
+
+  /// A table without any texts but those of the snapshot.
+  var emptied: TextTable { TextTable(mapped) }
+
   /// Stores a text and names it.
   mutating func append(_ text: UnsafeRawBufferPointer) -> UInt64 {
-    let place: UnsafeMutableRawPointer
-    if isKnownUniquelyReferenced(&current), let current, used + text.count <= current.bytes.count,
-      let start = current.bytes.baseAddress
+    if chunks.isEmpty || used + text.count > chunks[chunks.count - 1].bytes.count
+      || !isKnownUniquelyReferenced(&chunks[chunks.count - 1])
     {
-      place = start + used
-    } else {
-      place = makeRoom(text.count)
+      let next = min(max(Self.chunkBytes.least, byteCount), Self.chunkBytes.most)
+      chunks.append(Chunk(max(next, text.count)))
+      used = 0
     }
-    if let source = text.baseAddress { place.copyMemory(from: source, byteCount: text.count) }
-    used += text.count
+    UnsafeMutableRawBufferPointer(rebasing: chunks[chunks.count - 1].bytes[used...]).copyMemory(from: text)
+    defer { used += text.count }
     byteCount += text.count
-    return UInt64(UInt(bitPattern: place))
-  }
-
-  private mutating func makeRoom(_ count: Int) -> UnsafeMutableRawPointer {
-    if let current { full.append(current) }
-    let next = min(max(Self.chunkBytes.least, byteCount), Self.chunkBytes.most)
-    let chunk = Chunk(max(next, count))
-    guard let start = chunk.bytes.baseAddress else { preconditionFailure("a chunk has bytes") }
-    current = chunk
-    used = 0
-    return start
+    return UInt64(chunks.count) << 32 | UInt64(used)
   }
 
   /// Gives back a text of `count` bytes.
   mutating func remove(_ name: UInt64, count: Int) {
-    if name & Self.mappedBit == 0 { gapBytes += count }
+    if !Self.isMapped(name) { gapBytes += count }
   }
 
   /// Whether most of its memory is gaps.
   var hasManyGaps: Bool { gapBytes > max(Self.gapBytesMin, byteCount / 2) }
 
-  /// The bytes of a text, as long as the table lives; none where the snapshot has no such text.
+  /// The bytes of a text, as long as the table lives; none where there is no such text, which only a snapshot can claim.
   @inline(__always)
   func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer {
-    guard name & Self.mappedBit == 0 else {
+    guard !Self.isMapped(name) else {
       return mapped?.bytes(Int(name & ~Self.mappedBit), count: count)
         ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
-    return UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: UInt(name)), count: count)
+    let chunk = Int(name >> 32) - 1
+    let offset = Int(name & 0xFFFF_FFFF)
+    guard chunks.indices.contains(chunk), offset + count <= chunks[chunk].bytes.count else {
+      mapped?.noteDamage()
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return UnsafeRawBufferPointer(rebasing: chunks[chunk].bytes[offset..<offset + count])
   }
 
   /// Checks all texts of the snapshot, so that no later look can meet a damaged one.

@@ -1,0 +1,130 @@
+import HeartlogEvents
+
+extension FavoritesState {
+  /// Writes the state as a snapshot.
+  ///
+  /// - Parameters:
+  ///   - log: says where in the log this state stands. It is kept beside the state, and given back with it.
+  ///   - write: is given the bytes, piece by piece.
+  package func writeSnapshot(log: [UInt8], _ write: @escaping (UnsafeRawBufferPointer) throws -> Void) throws
+  {
+    let id = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+    var writer = SnapshotWriter(id: id, write)
+    try writer.append(SnapshotLayout.header(id: id))
+    var directory = ByteWriter()
+    directory.lengthAndBytes(log)
+    directory.u64(eventCount)
+    directory.u64(commitCount)
+    directory.u64(lastStamp.rawValue)
+    try replicas.append(to: &directory, &writer)
+    let names = fieldNames.sorted()
+    directory.varint(names.texts.count)
+    for name in names.texts { directory.text(name) }
+    directory.varint(tables.count)
+    for (slot, table) in tables.enumerated() {
+      directory.text(libraryNames.string(of: Int32(slot)))
+      var library = LibraryWriter(table, names: names.places)
+      try library.append(to: &directory, &writer)
+    }
+    try writer.align()
+    let place = SnapshotWriter.Place(offset: writer.offset, count: directory.count)
+    let checksum = directory.bytes.withUnsafeBytes {
+      SnapshotSource.checksum($0, seed: writer.seed, offset: place.offset)
+    }
+    try writer.append(directory.bytes)
+    try writer.align()
+    try writer.append(
+      SnapshotLayout.trailer(id: id, directory: place, checksum: checksum, at: writer.offset))
+    try writer.flush()
+  }
+
+  /// Reads a snapshot: its directory, and nothing of what it leads to.
+  ///
+  /// - Parameters:
+  ///   - bytes: of the whole file.
+  ///   - owner: keeps them where they are.
+  /// - Returns: the state, and what was said of where in the log it stands.
+  package static func snapshot(
+    _ bytes: UnsafeRawBufferPointer, owner: any AnyObject & Sendable
+  ) throws(MalformedError) -> (state: FavoritesState, log: [UInt8]) {
+    let frame = try SnapshotLayout.read(bytes)
+    let source = SnapshotSource(bytes, owner: owner, seed: frame.seed)
+    var reader = SnapshotReader(frame.directory, source: source, end: frame.directoryOffset)
+    let log = Array(try reader.bytes.lengthAndBytes())
+    let state = try FavoritesState(&reader)
+    try reader.bytes.end()
+    return (state, log)
+  }
+
+  private init(_ reader: inout SnapshotReader) throws(MalformedError) {
+    self.init()
+    snapshot = reader.source
+    let eventCount = try reader.bytes.u64()
+    let commitCount = try reader.bytes.u64()
+    let lastStamp = HybridTimestamp(rawValue: try reader.bytes.u64())
+    setCounts(events: eventCount, commits: commitCount, lastStamp: lastStamp)
+    replicas = try ReplicaTable(&reader)
+    for _ in 0..<(try reader.count("field names")) {
+      let known = fieldNames.count
+      _ = fieldNames.intern(try reader.bytes.lengthAndBytes())
+      guard fieldNames.count > known else { throw MalformedError("a field name that a snapshot has twice") }
+    }
+    for _ in 0..<(try reader.count("libraries")) {
+      _ = libraryNames.intern(try reader.bytes.lengthAndBytes())
+      tables.append(try ItemTable(&reader))
+      guard libraryNames.count == tables.count else {
+        throw MalformedError("a library that a snapshot has twice")
+      }
+    }
+  }
+
+  /// Whether something that was read of the snapshot is not as it was written: then nothing that was read is to be believed.
+  package var isDamaged: Bool { snapshot?.isDamaged ?? false }
+
+  /// Checks all of the snapshot, so that this state and its copies can be read from several threads, and never meet damage.
+  package func loadSnapshot() {
+    guard snapshot != nil else { return }
+    replicas.loadAll()
+    for table in tables { table.loadAll() }
+  }
+}
+
+/// Reads the directory of a snapshot.
+struct SnapshotReader {
+  var bytes: ByteReader
+  let source: SnapshotSource
+  /// Where parts must end.
+  private let end: Int
+
+  init(_ directory: UnsafeRawBufferPointer, source: SnapshotSource, end: Int) {
+    bytes = ByteReader(directory)
+    self.source = source
+    self.end = end
+  }
+
+  /// How many entries follow, each of at least a byte.
+  mutating func count(_ what: StaticString) throws(MalformedError) -> Int {
+    try bytes.count(atMost: bytes.remaining, what)
+  }
+
+  /// A number that is at most `most`.
+  mutating func number(atMost most: Int, _ what: StaticString) throws(MalformedError) -> Int {
+    try bytes.count(atMost: most, what)
+  }
+
+  /// A table that lies in the snapshot.
+  mutating func table<Record: BitwiseCopyable>() throws(MalformedError) -> PagedTable<Record> {
+    let offset = try bytes.count(atMost: end, "the place of a part")
+    let count = try bytes.count(atMost: Int(Int32.max), "the records of a part")
+    guard offset % SnapshotLayout.alignment == 0,
+      SnapshotSection.byteCount(count, of: Record.self) <= end - offset
+    else { throw MalformedError("a part that is not in the snapshot") }
+    return PagedTable(SnapshotSection(source: source, offset: offset, count: count))
+  }
+
+  mutating func texts() throws(MalformedError) -> MappedTexts {
+    let offset = try bytes.count(atMost: end, "the place of texts")
+    let count = try bytes.count(atMost: end - offset, "the bytes of texts")
+    return MappedTexts(source, offset: offset, byteCount: count, checksums: try table())
+  }
+}

@@ -1,0 +1,233 @@
+import HeartlogEvents
+
+/// Writes the table of a library into a snapshot: items in the order of their dates, and each one's fields by name.
+struct LibraryWriter {
+  private let table: ItemTable
+  /// By field name slot: its slot in the snapshot.
+  private let names: [Int32]
+  /// The items in their new order, by their slots.
+  private var order: [Int32] = []
+  private var favoriteCount = 0
+  /// By item slot: its slot in the snapshot.
+  private var places: [Int32]
+  /// All items by their ids, by their slots.
+  private let byID: [Int32]
+  /// By place: the rival's place in the snapshot, -1 for a free one.
+  private var rivalPlaces: [Int32] = []
+  /// Where fields that have rivals, or had some, go.
+  private var fieldPlaces: [Int32: Int32] = [:]
+
+  init(_ table: ItemTable, names: [Int32]) {
+    self.table = table
+    self.names = names
+    byID = ItemListing(of: table, order: .byID) { _, _ in true }.slots.map(\.index)
+    let favorites = ItemListing(of: table, order: .newestFirst) { $1.isFavorite }.slots
+    favoriteCount = favorites.count
+    order.reserveCapacity(table.items.count)
+    for slot in favorites { order.append(slot.index) }
+    for slot in byID where !table.items[Int(slot)].isFavorite { order.append(slot) }
+    places = [Int32](repeating: 0, count: table.items.count)
+    for (place, slot) in order.enumerated() { places[Int(slot)] = Int32(place) }
+    var next: Int32 = 0
+    for place in 0..<table.rivals.records.count {
+      let isFree = table.rivals.records[place].isFree
+      rivalPlaces.append(isFree ? -1 : next)
+      if !isFree { next += 1 }
+    }
+  }
+
+  mutating func append(to directory: inout ByteWriter, _ writer: inout SnapshotWriter) throws {
+    directory.u64(table.eventCount)
+    directory.varint(table.items.count)
+    directory.varint(favoriteCount)
+    directory.varint(table.listedCount)
+    directory.u64(table.ids.seed)
+    directory.place(try appendEntries(&writer))
+    var textBytes = 0
+    directory.place(try appendKeys(&writer, &textBytes))
+    directory.place(try appendItems(&writer))
+    directory.place(try appendFields(&writer, &textBytes))
+    directory.place(try appendRivals(&writer, &textBytes))
+    let places = places
+    let byID = byID
+    directory.place(try writer.records(byID.count) { places[Int(byID[$0])] })
+    let texts = try appendTexts(&writer)
+    directory.place(texts.texts)
+    directory.place(texts.checksums)
+  }
+
+  /// The hashes stay; the numbers beside them are the new ones.
+  private func appendEntries(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Place {
+    // Some room for new items, so that the first of them does not move all.
+    let capacity = KeyTable.capacity(for: table.items.count + table.items.count / 8 + 1)
+    var entries = [UInt64](repeating: 0, count: capacity)
+    for index in 0..<table.ids.entries.count {
+      let entry = table.ids.entries[index]
+      let slot = Int(Int32(truncatingIfNeeded: entry)) - 1
+      // A snapshot that lies is found out when this one is compared with the log.
+      guard slot >= 0, slot < places.count else { continue }
+      let hash = UInt32(truncatingIfNeeded: entry >> 32)
+      var place = Int(hash) & (capacity - 1)
+      while entries[place] != 0 { place = (place + 1) & (capacity - 1) }
+      entries[place] = KeyTable.entry(hash, places[slot])
+    }
+    return try writer.records(capacity) { entries[$0] }
+  }
+
+  private func appendKeys(
+    _ writer: inout SnapshotWriter, _ textBytes: inout Int
+  ) throws -> SnapshotWriter.Place {
+    try writer.records(order.count) { place in
+      var key = table.ids.keys[Int(order[place])]
+      key.isMarked = place < favoriteCount
+      if !key.isInline {
+        key.words.0 = TextTable.mappedName(textBytes)
+        textBytes += Int(key.count)
+      }
+      return key
+    }
+  }
+
+  private func appendItems(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Place {
+    var fieldCount: Int32 = 0
+    return try writer.records(order.count) { place in
+      var item = table.items[Int(order[place])]
+      item.baseFields = fieldCount
+      item.baseFieldCount += item.addedFieldCount
+      item.addedFieldCount = 0
+      item.newestField = -1
+      fieldCount += item.baseFieldCount
+      item.rivals = newRival(item.rivals)
+      item.counted = 0
+      item.isMoved = false
+      return item
+    }
+  }
+
+  private mutating func appendFields(
+    _ writer: inout SnapshotWriter, _ textBytes: inout Int
+  ) throws -> SnapshotWriter.Place {
+    var item = 0
+    var ahead: [Int] = []
+    var taken = 0
+    var fieldPlaces: [Int32: Int32] = [:]
+    let place = try writer.records(table.fields.count) { (place: Int) -> FieldRecord in
+      while taken == ahead.count {
+        // Only a snapshot that lies has fields of no item.
+        guard item < order.count else { throw MalformedError("fields that belong to no item") }
+        ahead = fields(of: ItemSlot(index: order[item]))
+        taken = 0
+        item += 1
+      }
+      let old = ahead[taken]
+      taken += 1
+      let field = table.fields[old]
+      var value = field.value
+      if value.isNamed {
+        value.word = TextTable.mappedName(textBytes)
+        textBytes += Int(value.length)
+      }
+      var new = FieldRecord(
+        name: newName(field.name), next: -1, position: field.position, value: value, isQuiet: field.isQuiet)
+      if field.rivals >= 0 {
+        new.rivals = newRival(field.rivals)
+        fieldPlaces[Int32(old)] = Int32(place)
+      }
+      return new
+    }
+    self.fieldPlaces = fieldPlaces
+    return place
+  }
+
+  private func newName(_ name: FieldNameSlot) -> FieldNameSlot {
+    FieldNameSlot(index: names.indices.contains(Int(name.index)) ? names[Int(name.index)] : 0)
+  }
+
+  private func newRival(_ place: Int32) -> Int32 {
+    rivalPlaces.indices.contains(Int(place)) ? rivalPlaces[Int(place)] : -1
+  }
+
+  /// An item's fields by the bytes of their names.
+  private func fields(of item: ItemSlot) -> [Int] {
+    var fields = table.fieldIndices(of: item)
+    func name(_ place: Int) -> Int32 { newName(table.fields.read(place).pointee.name).index }
+    for place in fields.indices.dropFirst() where name(fields[place - 1]) > name(fields[place]) {
+      fields.sort { name($0) < name($1) }
+      break
+    }
+    return fields
+  }
+
+  private func appendRivals(
+    _ writer: inout SnapshotWriter, _ textBytes: inout Int
+  ) throws -> SnapshotWriter.Place {
+    let kept = rivalPlaces.indices.filter { rivalPlaces[$0] >= 0 }
+    return try writer.records(kept.count) { place -> RivalRecord in
+      let old = table.rivals.records[kept[place]]
+      let item = ItemSlot(
+        index: places.indices.contains(Int(old.item.index)) ? places[Int(old.item.index)] : 0)
+      var new: RivalRecord
+      if old.field < 0 {
+        new = RivalRecord(
+          item: item, position: old.position, isFavorite: old.isFavorite, favoritedDate: old.favoritedDate)
+      } else {
+        var value = old.value
+        if value.isNamed {
+          value.word = TextTable.mappedName(textBytes)
+          textBytes += Int(value.length)
+        }
+        new = RivalRecord(
+          item: item, field: fieldPlaces[old.field] ?? -1, position: old.position, value: value,
+          isQuiet: old.isQuiet)
+      }
+      new.next = newRival(old.next)
+      return new
+    }
+  }
+
+  /// The texts of keys, fields and rivals, in the order in which they were named.
+  private func appendTexts(
+    _ writer: inout SnapshotWriter
+  ) throws -> (texts: SnapshotWriter.Place, checksums: SnapshotWriter.Place) {
+    var texts = writer.beginTexts()
+    func append(_ value: StoredValue) throws {
+      guard value.isNamed else { return }
+      try writer.append(table.texts.bytes(value.word, count: Int(value.length)), to: &texts)
+    }
+    for slot in order where !table.ids.keys[Int(slot)].isInline {
+      try table.ids.withBytes(of: slot) { try writer.append($0, to: &texts) }
+    }
+    for slot in order {
+      for field in fields(of: ItemSlot(index: slot)) { try append(table.fields[field].value) }
+    }
+    for place in rivalPlaces.indices where rivalPlaces[place] >= 0 {
+      let rival = table.rivals.records[place]
+      if rival.field >= 0 { try append(rival.value) }
+    }
+    return try writer.end(&texts)
+  }
+}
+
+extension ItemTable {
+  init(_ reader: inout SnapshotReader) throws(MalformedError) {
+    let eventCount = try reader.bytes.u64()
+    let itemCount = try reader.number(atMost: Int(Int32.max), "items")
+    let favoriteCount = try reader.number(atMost: itemCount, "favorites")
+    let listedCount = try reader.number(atMost: itemCount, "items that are listed")
+    let seed = try reader.bytes.u64()
+    let entries: PagedTable<UInt64> = try reader.table()
+    let keys: PagedTable<KeyTable.Key> = try reader.table()
+    let items: PagedTable<ItemRecord> = try reader.table()
+    let fields: PagedTable<FieldRecord> = try reader.table()
+    let rivals: PagedTable<RivalRecord> = try reader.table()
+    let byID: PagedTable<Int32> = try reader.table()
+    let texts = TextTable(try reader.texts())
+    guard keys.count == itemCount, items.count == itemCount, byID.count == itemCount,
+      entries.count > itemCount, entries.count.nonzeroBitCount == 1
+    else { throw MalformedError("parts of a snapshot that do not fit each other") }
+    self.init(
+      base: Base(itemCount: itemCount, favoriteCount: favoriteCount, byID: byID),
+      ids: KeyTable(seed: seed, entries: entries, keys: keys, texts: texts), items: items, fields: fields,
+      texts: texts, rivals: RivalWrites(rivals), listedCount: listedCount, eventCount: eventCount)
+  }
+}

@@ -1,0 +1,122 @@
+import HeartlogEvents
+
+/// Writes the parts of a snapshot one after the other, as docs/format.md has them.
+struct SnapshotWriter {
+  /// Where a part stands, and how many records it has.
+  struct Place {
+    let offset: Int
+    let count: Int
+  }
+
+  private let write: (UnsafeRawBufferPointer) throws -> Void
+  let id: (UInt64, UInt64)
+  private(set) var offset = 0
+  private var buffer: [UInt8] = []
+  private static let bufferBytes = 1 << 18
+
+  /// - Parameters:
+  ///   - id: of this snapshot: random.
+  ///   - write: is given the bytes, piece by piece.
+  init(id: (UInt64, UInt64), _ write: @escaping (UnsafeRawBufferPointer) throws -> Void) {
+    self.id = id
+    self.write = write
+    buffer.reserveCapacity(Self.bufferBytes)
+  }
+
+  var seed: UInt64 { SnapshotLayout.seed(id) }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
+    buffer.append(contentsOf: bytes)
+    offset += bytes.count
+    if buffer.count >= Self.bufferBytes { try flush() }
+  }
+
+  mutating func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
+
+  mutating func flush() throws {
+    try buffer.withUnsafeBytes { if $0.count > 0 { try write($0) } }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Zeros up to where a part may start.
+  mutating func align() throws {
+    try append([UInt8](repeating: 0, count: -offset & (SnapshotLayout.alignment - 1)))
+  }
+
+  /// Writes a table of records, page by page.
+  mutating func records<Record: BitwiseCopyable>(
+    _ count: Int, _ record: (Int) throws -> Record
+  ) throws -> Place {
+    let place = Place(offset: offset, count: count)
+    let perPage = PagedTable<Record>.recordsPerPage
+    let pageBytes = PagedTable<Record>.pageBytes
+    let page = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: pageBytes + SnapshotSection.checksumBytes, alignment: 64)
+    defer { page.deallocate() }
+    for first in stride(from: 0, to: count, by: perPage) {
+      page.initializeMemory(as: UInt8.self, repeating: 0)
+      for index in first..<min(first + perPage, count) {
+        page.storeBytes(
+          of: try record(index), toByteOffset: (index - first) * MemoryLayout<Record>.stride, as: Record.self)
+      }
+      let records = UnsafeRawBufferPointer(rebasing: page[..<pageBytes])
+      page.storeBytes(
+        of: SnapshotSource.checksum(records, seed: seed, offset: offset), toByteOffset: pageBytes,
+        as: UInt64.self)
+      try append(UnsafeRawBufferPointer(page))
+    }
+    return place
+  }
+
+  /// Writes a table as it is.
+  mutating func records<Record: BitwiseCopyable>(_ table: PagedTable<Record>) throws -> Place {
+    try records(table.count) { table[$0] }
+  }
+
+  /// Texts that are about to be written.
+  struct Texts {
+    fileprivate var page: [UInt8] = []
+    fileprivate var checksums: [UInt64] = []
+    fileprivate let offset: Int
+    fileprivate var byteCount = 0
+  }
+
+  func beginTexts() -> Texts { Texts(offset: offset) }
+
+  mutating func append(_ text: UnsafeRawBufferPointer, to texts: inout Texts) throws {
+    var rest = text[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(MappedTexts.pageBytes - texts.page.count)
+      texts.page.append(contentsOf: part)
+      rest = rest.dropFirst(part.count)
+      if texts.page.count == MappedTexts.pageBytes { try endPage(of: &texts) }
+    }
+    texts.byteCount += text.count
+  }
+
+  private mutating func endPage(of texts: inout Texts) throws {
+    let seed = seed
+    let start = offset
+    texts.checksums.append(
+      texts.page.withUnsafeBytes { SnapshotSource.checksum($0, seed: seed, offset: start) })
+    try append(texts.page)
+    texts.page.removeAll(keepingCapacity: true)
+  }
+
+  /// Where the texts stand, and behind them the checksums of their pages.
+  mutating func end(_ texts: inout Texts) throws -> (texts: Place, checksums: Place) {
+    if !texts.page.isEmpty { try endPage(of: &texts) }
+    try align()
+    let checksums = texts.checksums
+    return (
+      Place(offset: texts.offset, count: texts.byteCount), try records(checksums.count) { checksums[$0] }
+    )
+  }
+}
+
+extension ByteWriter {
+  mutating func place(_ place: SnapshotWriter.Place) {
+    varint(place.offset)
+    varint(place.count)
+  }
+}
