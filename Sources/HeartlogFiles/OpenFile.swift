@@ -20,9 +20,15 @@ public protocol OpenFile: AnyObject, Sendable {
 
   /// Of the open file, whatever its name stands for by now.
   func inode() throws(FileError) -> UInt64
+
+  /// Maps the whole file to be read. It must be one that nobody shortens or writes to again.
+  func map() throws(FileError) -> FileMapping
 }
 
 extension OpenFile {
+  /// A copy of the bytes, for files that are no files of the system.
+  public func map() throws(FileError) -> FileMapping { try FileMapping(copying: self) }
+
   /// Writes all of `bytes`.
   public func write(_ bytes: [UInt8], at offset: UInt64) throws(FileError) {
     let result: Result<Void, FileError> = bytes.withUnsafeBytes { buffer in

@@ -27,6 +27,28 @@ struct FileSystemTests {
     #expect(try place.files.bytes(place.path("a")) == [1, 7, 3, 0, 0, 9, 9])
   }
 
+  @Test("a mapping has all bytes, and keeps them when the name goes", arguments: FileSystemKind.allCases)
+  func mapping(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    try place.files.make(place.path("a"), bytes)
+    let mapping = try place.files.open(place.path("a"), .read).map()
+    #expect(Array(mapping.bytes) == bytes)
+    #expect(mapping.bytes.baseAddress.map { Int(bitPattern: $0) % 4_096 } == 0)
+    try place.files.make(place.path("b"), [1])
+    try place.files.rename(place.path("b"), to: place.path("a"))
+    #expect(Array(mapping.bytes) == bytes)
+    try place.files.remove(place.path("a"))
+    #expect(Array(mapping.bytes) == bytes)
+  }
+
+  @Test("an empty file has an empty mapping", arguments: FileSystemKind.allCases)
+  func emptyMapping(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    try place.files.make(place.path("a"))
+    #expect(try place.files.open(place.path("a"), .read).map().bytes.isEmpty)
+  }
+
   @Test("truncation cuts, and grows by zeros", arguments: FileSystemKind.allCases)
   func truncation(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

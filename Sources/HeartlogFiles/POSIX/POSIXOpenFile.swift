@@ -70,6 +70,12 @@ final class POSIXOpenFile: OpenFile {
     UInt64(try status().st_ino)
   }
 
+  func map() throws(FileError) -> FileMapping {
+    let call = SystemCall("map", path)
+    guard let size = Int(exactly: try status().st_size) else { throw call.error(EFBIG) }
+    return try FileMapping(descriptor: descriptor, size: size, call)
+  }
+
   func status() throws(FileError) -> stat {
     var status = stat()
     try SystemCall("inspect", path).run { fstat(descriptor, &status) }
