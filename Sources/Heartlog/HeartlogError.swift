@@ -90,7 +90,8 @@ extension HeartlogError {
       case .inputOutput: .inputOutput
       case .outcomeUnknown: .outcomeUnknown
       case .malformed: .invalid
-      case .misuse: .misuse
+      // Whoever opens a log at positions falls back on its start.
+      case .otherLog, .misuse: .misuse
       }
     self.init(code, error.reason, file: error.file, offset: error.offset, commits: error.commits)
   }

@@ -24,6 +24,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     case outcomeUnknown
     /// Something that the format has no room for.
     case malformed
+    /// A position that does not stand in this log, or not any more.
+    case otherLog
     /// A call that only a programmer can mend: a store used after a fork, or after it was closed.
     case misuse
   }

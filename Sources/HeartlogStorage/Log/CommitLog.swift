@@ -79,13 +79,20 @@ public final class CommitLog: @unchecked Sendable {
     }
   }
 
-  /// Opens a store that is there, and reads its whole log into `sink`.
+  /// Opens a store that is there, and reads its log into `sink`: all of it, or what follows positions in it.
+  ///
+  /// Each position is checked before the sink gets anything: the stream must still have the same commits in front of it. Streams that no
+  /// position names are read from their start.
+  ///
+  /// - Parameter positions: at most one a stream; where the sink has all commits in front of them already.
+  /// - Throws: `otherLog` where a position does not stand in this log: then it is to be read from its start.
   public init(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
-    sink: any CommitSink, progress: LogProgress? = nil
+    sink: any CommitSink, from positions: [StreamPosition] = [], progress: LogProgress? = nil
   ) throws(StorageError) {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
-    identity = try StoreIdentity.read(directory)
+    let found = try StoreIdentity.readWithFile(directory)
+    identity = found.identity
     self.options = options
     self.sink = sink
     processID = fileSystem.processID
@@ -99,7 +106,16 @@ public final class CommitLog: @unchecked Sendable {
       } else {
         nil
       }
-    try monitor.withLock { () throws(StorageError) in try takeIn(progress) }
+    try monitor.withLock { () throws(StorageError) in
+      let page = lock.page()
+      let start = StreamStart(directory: directory)
+      for position in positions {
+        readers[position.replica] = try start.reader(at: position)
+        ledgers.positions[position.replica] = position
+        clock.receive(position.lastStamp)
+      }
+      try takeIn(progress, page: page, identityFile: found.file)
+    }
     noteFiles()
   }
 
@@ -147,9 +163,20 @@ public final class CommitLog: @unchecked Sendable {
   /// - Parameter anew: reads all that there is once more, into a sink that was told so.
   func takeIn(_ progress: LogProgress?, anew: Bool = false) throws(StorageError) {
     let page = lock.page()
-    if anew || seenPage?.structure != page.structure || page.structure == 0 {
+    if !anew, seenPage?.structure != page.structure || page.structure == 0 {
       for reader in readers.values where try reader.wasEndedMeanwhile() { return try restart() }
-      identity = try StoreIdentity.read(directory)
+    }
+    try takeIn(progress, page: page, anew: anew)
+  }
+
+  /// - Parameters:
+  ///   - page: the lock's page as it was before any stream was looked at.
+  ///   - identityFile: what `identity` was read from.
+  private func takeIn(
+    _ progress: LogProgress?, page: StoreLock.Page, anew: Bool = false, identityFile: (any OpenFile)? = nil
+  ) throws(StorageError) {
+    if anew || seenPage?.structure != page.structure || page.structure == 0 {
+      if try !isIdentity(in: identityFile) { identity = try StoreIdentity.read(directory) }
       for replica in try directory.replicas() where readers[replica] == nil {
         readers[replica] = StreamReader(directory, replica: replica)
       }
@@ -158,6 +185,14 @@ public final class CommitLog: @unchecked Sendable {
     var meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
     for replica in readers.keys.sorted() { try readOn(replica, page, &meter) }
     seenPage = page
+  }
+
+  /// Whether an open file is the one that says who writes here: it is only ever replaced by another.
+  private func isIdentity(in file: (any OpenFile)?) throws(StorageError) -> Bool {
+    guard let file else { return false }
+    return try onFiles { () throws(FileError) in
+      try directory.fileSystem.info(directory.identityPath)?.inode == file.inode()
+    }
   }
 
   private func readOn(_ replica: ReplicaID, _ page: StoreLock.Page, _ meter: inout ProgressMeter)

@@ -11,11 +11,21 @@ final class SegmentCursor {
   private(set) var offset: UInt64
   /// Where the frame started that was passed last.
   private(set) var passedOffset: UInt64 = 0
+  /// The frame with commits that was passed last, and where it started.
+  private(set) var passedCommits: (frame: FrameHeader, offset: UInt64)?
 
   // A window of the file: whole frames are handed out of it.
-  private var window: [UInt8] = []
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  private var windowBytes = 0
   private var windowOffset: UInt64 = 0
-  private static let windowBytesMin = 256 << 10
+  /// The file ended with the window when it was read.
+  private var windowReachesEnd = false
+  /// A tail with its zeros is small: the first window is as large as these are at most.
+  private var windowBytesMin = 64 << 10
+  private static let windowBytesMax = 256 << 10
+
+  /// What was read of the file from `windowOffset` on.
+  private var window: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<windowBytes]) }
 
   init(
     file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64 = UInt64(SegmentHeader.byteCount)
@@ -25,6 +35,8 @@ final class SegmentCursor {
     self.header = header
     self.offset = offset
   }
+
+  deinit { memory.deallocate() }
 
   /// Gives the file back; `wake` opens it again.
   func rest() {
@@ -71,38 +83,49 @@ final class SegmentCursor {
     if window[start] == 0, header.kind == .open {
       return try isZeroToTheEnd() ? .end : .bad("bytes that are no frame")
     }
-    let frame = window.withUnsafeBytes {
-      FrameHeader.decode($0.part(start, min(available, FrameHeader.byteCount)), at: offset, of: header.id)
-    }
+    let frame = FrameHeader.decode(
+      window.part(start, min(available, FrameHeader.byteCount)), at: offset, of: header.id)
     guard let frame else { return .bad("bytes that are no frame") }
     guard try fill(Int(frame.frameBytes)) >= Int(frame.frameBytes) else {
       return .bad("a frame that is cut short")
     }
-    return window.withUnsafeBytes { bytes in
-      let bytes = bytes.part(Int(offset - windowOffset), Int(frame.frameBytes))
-      let body = bytes.part(FrameHeader.byteCount, Int(frame.bodyBytes))
-      let seed = header.id.seedBase &+ offset &+ UInt64(FrameHeader.byteCount)
-      guard Checksum.of(body, seed: seed) == frame.bodyChecksum else {
-        return .bad("a frame whose checksum does not hold")
-      }
-      let bodyEnd = FrameHeader.byteCount + body.count
-      guard bytes.part(bodyEnd, bytes.count - bodyEnd).isAllZero else {
-        return .bad("bytes other than zero in a frame's padding")
-      }
-      return .frame(frame)
+    let bytes = window.part(Int(offset - windowOffset), Int(frame.frameBytes))
+    let body = bytes.part(FrameHeader.byteCount, Int(frame.bodyBytes))
+    let seed = header.id.seedBase &+ offset &+ UInt64(FrameHeader.byteCount)
+    guard Checksum.of(body, seed: seed) == frame.bodyChecksum else {
+      return .bad("a frame whose checksum does not hold")
     }
+    let bodyEnd = FrameHeader.byteCount + body.count
+    guard bytes.part(bodyEnd, bytes.count - bodyEnd).isAllZero else {
+      return .bad("bytes other than zero in a frame's padding")
+    }
+    return .frame(frame)
+  }
+
+  /// The header of the frame at `offset`, whose body is not looked at; nil where no frame starts.
+  func lookAtHeader() throws(StorageError) -> FrameHeader? {
+    guard try fill(FrameHeader.byteCount) >= FrameHeader.byteCount else { return nil }
+    return FrameHeader.decode(
+      window.part(Int(offset - windowOffset), FrameHeader.byteCount), at: offset, of: header.id)
+  }
+
+  /// The header of a frame that stands elsewhere in the segment; nil where no frame starts there. Does not touch the window.
+  func header(at offset: UInt64) throws(StorageError) -> FrameHeader? {
+    let bytes = try onFiles { () throws(FileError) in
+      try openFile.bytes(FrameHeader.byteCount, at: offset)
+    }
+    return bytes.withUnsafeBytes { FrameHeader.decode($0, at: offset, of: header.id) }
   }
 
   /// The stored body of the frame that `look` found.
   func withBody<R>(of frame: FrameHeader, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    try window.withUnsafeBytes {
-      try body($0.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
-    }
+    try body(window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
   }
 
   /// Moves behind the frame that `look` found.
   func pass(_ frame: FrameHeader) {
     passedOffset = offset
+    if frame.commitCount > 0 { passedCommits = (frame, offset) }
     offset += frame.frameBytes
   }
 
@@ -112,21 +135,30 @@ final class SegmentCursor {
   /// Forgets what was read, so that the next look sees the file as it is then.
   func forget() {
     // Its memory too: a store that rests at the end of its log should be small.
-    window = []
+    memory.deallocate()
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    windowBytes = 0
     windowOffset = offset
   }
 
   /// Makes at least `count` bytes from `offset` on available, as far as the file goes.
   private func fill(_ count: Int) throws(StorageError) -> Int {
-    let available = Int(windowOffset) + window.count - Int(offset)
+    let available = Int(windowOffset) + windowBytes - Int(offset)
     if offset >= windowOffset, available >= count { return available }
-    let wanted = max(count, Self.windowBytesMin)
-    if window.count != wanted { window = [UInt8](repeating: 0, count: wanted) }
-    windowOffset = offset
-    let read = try onFiles { () throws(FileError) in
-      try openFile.read(into: &window, at: offset)
+    let wanted = max(count, windowBytesMin)
+    windowBytesMin = Self.windowBytesMax
+    if memory.count < wanted {
+      memory.deallocate()
+      memory = .allocate(byteCount: wanted, alignment: 16)
     }
-    if read < wanted { window.removeLast(wanted - read) }
+    windowBytes = 0
+    windowOffset = offset
+    let target = memory
+    let read = try onFiles { () throws(FileError) in
+      try openFile.read(into: UnsafeMutableRawBufferPointer(rebasing: target[..<wanted]), at: offset)
+    }
+    windowBytes = read
+    windowReachesEnd = read < wanted
     return read
   }
 
@@ -136,8 +168,8 @@ final class SegmentCursor {
     while true {
       let available = try fill(1)
       if available == 0 { return true }
-      let isZero = window.withUnsafeBytes { $0.part(Int(offset - windowOffset), available).isAllZero }
-      guard isZero else { return false }
+      guard window.part(Int(offset - windowOffset), available).isAllZero else { return false }
+      if windowReachesEnd { return true }
       offset += UInt64(available)
     }
   }
@@ -182,19 +214,18 @@ final class SegmentCursor {
 
   /// The next valid frame header in the window; where there is none, moves to where the window cannot tell.
   private func nextHeader() -> UInt64? {
-    window.withUnsafeBytes { bytes in
-      var place = Int(offset - windowOffset)
-      while place + FrameHeader.byteCount <= bytes.count {
-        let at = windowOffset + UInt64(place)
-        if bytes[place] != 0,
-          FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id) != nil
-        {
-          return at
-        }
-        place += FrameHeader.alignment
+    let bytes = window
+    var place = Int(offset - windowOffset)
+    while place + FrameHeader.byteCount <= bytes.count {
+      let at = windowOffset + UInt64(place)
+      if bytes[place] != 0,
+        FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id) != nil
+      {
+        return at
       }
-      offset = windowOffset + UInt64(place)
-      return nil
+      place += FrameHeader.alignment
     }
+    offset = windowOffset + UInt64(place)
+    return nil
   }
 }

@@ -1,7 +1,7 @@
 import HeartlogEvents
 
 /// 128 random bits that make the checksums of one segment its own.
-struct SegmentID: Equatable, Sendable {
+struct SegmentID: Hashable, Sendable {
   let words: (UInt64, UInt64)
 
   static func random(using generator: inout some RandomNumberGenerator) -> SegmentID {
@@ -12,6 +12,11 @@ struct SegmentID: Equatable, Sendable {
   var seedBase: UInt64 { words.0 ^ words.1 }
 
   static func == (a: SegmentID, b: SegmentID) -> Bool { a.words == b.words }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(words.0)
+    hasher.combine(words.1)
+  }
 }
 
 /// The first 4,096 bytes of a segment file: two copies of one header.

@@ -10,10 +10,13 @@ extension CommitLog {
     var atHead: [ReplicaID: StreamLedger] = [:]
     /// By replica: the ledger that stands where the last run ended that was shipped.
     var shipped: [ReplicaID: StreamLedger] = [:]
+    /// By replica: where the log was opened. Ledgers start there where that is nearer than a sealed segment.
+    var positions: [ReplicaID: StreamPosition] = [:]
 
     func forget(_ replica: ReplicaID) {
       atHead[replica] = nil
       shipped[replica] = nil
+      positions[replica] = nil
     }
   }
 
@@ -96,10 +99,42 @@ extension CommitLog {
       try ledger.advance(to: commit)
       return ledger
     }
-    let ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
+    let ledger = try StreamLedger(
+      directory, replica: replica, before: CommitNumber(rawValue: commit + 1),
+      from: ledgers.positions[replica])
     try ledger.advance(to: commit)
     ledgers.atHead[replica] = ledger
     return ledger
+  }
+
+  /// Where all streams stand, with everything that was ever written taken in and durable.
+  ///
+  /// Takes the store's lock, and lets go of it before the streams' trees are brought up to date, which costs the hashing of what has come
+  /// since the last call; the first time since the last sealed segment, or since the positions at which the log was opened.
+  ///
+  /// - Parameter body: called in between, when the sink has exactly the commits in front of the positions. It must not call the log.
+  /// - Returns: a position for each stream that has a commit, sorted by replica, and what `body` returned.
+  /// - Throws: `corrupt` where a stream is damaged; `readOnly`, `locked` and others as writing does.
+  public func positions<R>(_ body: () throws -> R) throws(StorageError) -> (
+    positions: [StreamPosition], result: R
+  ) {
+    try storageErrors {
+      let (heads, result) = try withQuietLog {
+        (readers.mapValues { $0.chain.next.rawValue - 1 }.filter { $0.value > 0 }, try body())
+      }
+      let positions = try ledgers.monitor.withLock {
+        try heads.sorted { $0.key < $1.key }.map { replica, commit in
+          if let position = try ledger(of: replica, at: commit).streamPosition() { return position }
+          // What it stood in was sealed meanwhile; or it has not read the last commit, but starts behind it.
+          let ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit))
+          try ledger.advance(to: commit)
+          ledgers.atHead[replica] = ledger
+          if let position = try ledger.streamPosition() { return position }
+          throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+        }
+      }
+      return (positions, result)
+    }
   }
 
   private func head(of replica: ReplicaID) -> CommitNumber? {

@@ -52,13 +52,14 @@ extension CommitLog {
       }
       let before = (tree: ledger.tree, chain: reader.chain)
       let writer = try receivingSegment(of: run, reader: reader, tree: before.tree, chain: before.chain)
+      let frameOffset = writer.offset
       try append(body, new, to: writer)
 
       reader.didAppend(upTo: chain)
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
       readers[run.replica] = reader
       receivedTails[run.replica] = writer
-      ledger.didAppend(upTo: chain, tree: tree, name: run.name, to: writer)
+      ledger.didAppend(upTo: chain, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
       ledger.mark()
       clock.receive(new.lastStamp)
       let changedItems = sink.receive(new)

@@ -41,6 +41,21 @@ final class LeafHashing: @unchecked Sendable {
     }
   }
 
+  /// Appends the leaves of a frame's commits up to one of them to the tree in front of them.
+  static func append(
+    _ frame: StoredFrame, upTo last: CommitNumber, to tree: inout MerkleTree
+  ) throws(MalformedError) {
+    switch frame {
+    case .row(let commit, let secret):
+      var salts = Salts([secret])
+      var hasher = SHA256Hasher()
+      tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+    case .block(let block):
+      try append(block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block, to: &tree)
+    case .record: break
+    }
+  }
+
   /// Hashes parts until none is left.
   private func work() {
     while let part = takePart() {

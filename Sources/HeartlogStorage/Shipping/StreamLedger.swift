@@ -18,13 +18,40 @@ final class StreamLedger {
   private var marks: [MerkleTree] = []
   private static let marksMax = 16
 
-  /// - Parameter commit: starts in front of a segment that lies as near before it as can be.
-  init(_ directory: StoreDirectory, replica: ReplicaID, before commit: CommitNumber) throws {
+  /// The frame that was appended last, which the reader did not pass.
+  private var appendedFrame: (offset: UInt64, end: UInt64)?
+
+  /// - Parameters:
+  ///   - commit: starts in front of a segment that lies as near before it as can be.
+  ///   - position: starts there instead where that is nearer.
+  init(
+    _ directory: StoreDirectory, replica: ReplicaID, before commit: CommitNumber,
+    from position: StreamPosition? = nil
+  ) throws {
+    if let position, let reader = try Self.reader(at: position, before: commit, in: directory) {
+      self.reader = reader
+      tree = position.tree
+      chain = position.chain
+      name = reader.cursor?.header.replicaName ?? ""
+      return
+    }
     let passage = try StreamPassage(
       directory, replica: replica, to: SegmentFile(firstCommit: commit, state: .open))
     reader = passage.reader
     tree = passage.tree
     chain = passage.reader.chain
+  }
+
+  /// A reader at a position, where that still stands in its segment, and no sealed one starts between it and `commit`.
+  private static func reader(
+    at position: StreamPosition, before commit: CommitNumber, in directory: StoreDirectory
+  ) throws -> StreamReader? {
+    guard position.commit < commit else { return nil }
+    let isPassed = try directory.segments(of: position.replica).contains {
+      $0.state == .sealed && $0.firstCommit > position.commit && $0.firstCommit <= commit
+    }
+    guard !isPassed else { return nil }
+    return try StreamStart(directory: directory).readerInSegment(at: position)
   }
 
   /// The number of the last commit that was handed out; 0 before the first.
@@ -76,6 +103,31 @@ final class StreamLedger {
     return cursor.offset >= durable.bytes
   }
 
+  /// Where the ledger stands, as a position to start from; nil where the file that it read last has been replaced.
+  ///
+  /// - Precondition: it stands behind a commit.
+  func streamPosition() throws -> StreamPosition? {
+    guard let cursor = reader.cursor, let file = cursor.file, let place = try place(cursor),
+      try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
+    else { return nil }
+    return StreamPosition(chain: chain, tree: tree, place: place)
+  }
+
+  /// The frame that the last commit stands in; nil where the reader has not passed it.
+  private func place(_ cursor: SegmentCursor) throws -> StreamPosition.Place? {
+    var last = cursor.passedCommits
+    if let appendedFrame, appendedFrame.end == cursor.offset {
+      last = try cursor.header(at: appendedFrame.offset).map { ($0, appendedFrame.offset) }
+    }
+    guard let (frame, offset) = last,
+      frame.firstCommit.rawValue <= position,
+      frame.firstCommit.rawValue + UInt64(frame.commitCount) > position
+    else { return nil }
+    return StreamPosition.Place(
+      segment: cursor.header.id, firstCommit: cursor.header.firstCommit, frameOffset: offset,
+      frameBytes: frame.frameBytes, frameChecksum: frame.bodyChecksum)
+  }
+
   /// The tree after a commit, if it was marked.
   func markedTree(at commit: UInt64) -> MerkleTree? {
     commit == position ? tree : marks.last { $0.size == commit }
@@ -90,13 +142,18 @@ final class StreamLedger {
 
   /// Notes that commits were appended behind the last one, at which the ledger stands.
   ///
-  /// - Parameter chain: the stream behind them.
-  func didAppend(upTo chain: Chain, tree: MerkleTree, name: String, to writer: SegmentWriter) {
+  /// - Parameters:
+  ///   - chain: the stream behind them.
+  ///   - frameOffset: where their frame starts.
+  func didAppend(
+    upTo chain: Chain, tree: MerkleTree, name: String, to writer: SegmentWriter, frameOffset: UInt64
+  ) {
     precondition(ahead.isEmpty, "the ledger stands at the stream's end")
     reader.didAppend(upTo: chain)
     self.chain = chain
     reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
     self.tree = tree
     self.name = name
+    appendedFrame = (frameOffset, writer.offset)
   }
 }

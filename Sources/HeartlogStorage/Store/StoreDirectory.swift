@@ -37,15 +37,30 @@ struct StoreDirectory: Sendable {
     }
   }
 
+  /// What a stream's folder holds, as its names tell.
+  struct StreamListing {
+    /// In order, the one that serves of each first commit.
+    var segments: [SegmentFile] = []
+    /// The stream was forked: its end is written down.
+    var hasEnd = false
+  }
+
   /// The segments of a stream by name, in order, the one that serves of each first commit.
   func segments(of replica: ReplicaID) throws(StorageError) -> [SegmentFile] {
+    try listing(of: replica).segments
+  }
+
+  /// What a stream's folder holds; nothing where there is none.
+  func listing(of replica: ReplicaID) throws(StorageError) -> StreamListing {
     let names: [String]
     do { names = try fileSystem.entries(of: streamPath(replica)) } catch {
-      if error.isNotFound { return [] }
+      if error.isNotFound { return StreamListing() }
       throw StorageError(error)
     }
     var segments: [SegmentFile] = []
+    var hasEnd = false
     for name in names {
+      if name == StreamEnd.name { hasEnd = true }
       guard let file = SegmentFile(name: name) else { continue }
       if let last = segments.last, last.firstCommit == file.firstCommit {
         if file.state.precedence > last.state.precedence { segments[segments.count - 1] = file }
@@ -53,7 +68,7 @@ struct StoreDirectory: Sendable {
         segments.append(file)
       }
     }
-    return segments
+    return StreamListing(segments: segments, hasEnd: hasEnd)
   }
 
   /// The segments that make up a stream, in order, and what sealing left over: segments whose commits all

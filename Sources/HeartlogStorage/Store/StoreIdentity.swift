@@ -46,6 +46,13 @@ public struct StoreIdentity: Equatable, Sendable {
 
   /// Reads the identity of the store at `directory`.
   static func read(_ directory: StoreDirectory) throws(StorageError) -> StoreIdentity {
+    try readWithFile(directory).identity
+  }
+
+  /// Reads it, and leaves its file open: as long as it is, no later one has its inode.
+  static func readWithFile(
+    _ directory: StoreDirectory
+  ) throws(StorageError) -> (identity: StoreIdentity, file: any OpenFile) {
     let path = directory.identityPath
     let file: any OpenFile
     do { file = try directory.fileSystem.open(path, .read) } catch {
@@ -55,7 +62,7 @@ public struct StoreIdentity: Equatable, Sendable {
       throw StorageError(error)
     }
     let bytes = try onFiles { () throws(FileError) in try file.bytes(16_384, at: 0) }
-    return try decode(bytes, file: path)
+    return (try decode(bytes, file: path), file)
   }
 
   static func decode(_ bytes: [UInt8], file: String) throws(StorageError) -> StoreIdentity {

@@ -1,7 +1,7 @@
 import HeartlogEvents
 
 /// Where a stream stands, and what must hold of the commit that comes next.
-struct Chain: Sendable {
+struct Chain: Hashable, Sendable {
   let replica: ReplicaID
   private(set) var next = CommitNumber(rawValue: 1)
   private(set) var nextSequence = SequenceNumber(rawValue: 1)
@@ -16,6 +16,18 @@ struct Chain: Sendable {
     replica = header.replica
     next = header.firstCommit
     nextSequence = header.firstSequence
+    for head in heads { seen[head.replica] = head.commit }
+  }
+
+  /// The chain behind a commit.
+  init(
+    replica: ReplicaID, behind commit: CommitNumber, eventCount: UInt64, lastStamp: HybridTimestamp,
+    seen heads: [Head]
+  ) {
+    self.replica = replica
+    next = commit.next
+    nextSequence = SequenceNumber(rawValue: eventCount + 1)
+    self.lastStamp = lastStamp
     for head in heads { seen[head.replica] = head.commit }
   }
 

@@ -33,6 +33,29 @@ final class StreamReader {
     self.chain = chain ?? Chain(replica: replica)
   }
 
+  /// The stream's folder as it was when the reader was put in the middle of the stream, until the first end: so that it is listed once.
+  private var listing: StoreDirectory.StreamListing?
+
+  /// Stands behind `chain`, in front of a frame of `cursor`, or wherever the next commit is where that is nil.
+  ///
+  /// - Parameters:
+  ///   - listing: the stream's folder as it was before the segment was opened.
+  ///   - end: where the stream was ended.
+  init(
+    _ directory: StoreDirectory, behind chain: Chain,
+    at place: (cursor: SegmentCursor, segment: SegmentFile)?,
+    listing: StoreDirectory.StreamListing, end: StreamEnd?
+  ) {
+    self.directory = directory
+    replica = chain.replica
+    self.chain = chain
+    cursor = place?.cursor
+    segment = place?.segment
+    self.listing = place == nil ? nil : listing
+    self.end = end
+    knowsEnd = true
+  }
+
   /// How a reading ended.
   enum End {
     /// Every byte that is there belongs to a whole frame.
@@ -55,6 +78,7 @@ final class StreamReader {
   /// - Parameter page: the lock's page as it was before this call: it may know of more than is found.
   func next(page: StoreLock.Page = StoreLock.Page()) throws -> Next {
     let found = try step(page)
+    if case .end = found { listing = nil }
     if case .end = found, corruption == nil, let damage { return .end(.corrupt(finding(of: damage))) }
     return found
   }
@@ -106,11 +130,13 @@ final class StreamReader {
 
   /// Whether there is more to look at behind the end of a segment.
   private func goOn(from cursor: SegmentCursor) throws -> Bool {
-    if try isReplaced() {
+    // A segment that was opened after its folder was listed is the one that was meant.
+    if try listing == nil && isReplaced() {
       leaveSegment()
       return true
     }
     guard try hasLaterSegment() else { return false }
+    listing = nil
     // The writer may have gone on here before it made the next one.
     guard case .end = try cursor.look() else { return true }
     cursor.forget()
@@ -138,6 +164,7 @@ final class StreamReader {
   /// Notes that the stream's writer stands at `offset` of a segment that it may just have made.
   func didWrite(to file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64) {
     segment = SegmentFile(firstCommit: header.firstCommit, state: .open)
+    listing = nil
     if let cursor, cursor.file === file {
       cursor.move(to: offset)
       cursor.forget()
@@ -150,10 +177,14 @@ final class StreamReader {
   func leaveSegment() {
     cursor = nil
     segment = nil
+    listing = nil
   }
 
   /// Gives the open file back until the next reading.
-  func rest() { cursor?.rest() }
+  func rest() {
+    cursor?.rest()
+    listing = nil
+  }
 
   // MARK: - One frame
 
@@ -224,7 +255,8 @@ final class StreamReader {
 
   private func hasLaterSegment() throws -> Bool {
     guard let segment else { return false }
-    return try directory.segments(of: replica).contains { $0.firstCommit > segment.firstCommit }
+    let segments = try listing?.segments ?? directory.segments(of: replica)
+    return segments.contains { $0.firstCommit > segment.firstCommit }
   }
 
   /// The segment that holds the next commit, or will; nil at the stream's end. Sets `corruption` at a gap.

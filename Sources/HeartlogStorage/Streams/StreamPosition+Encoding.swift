@@ -1,0 +1,98 @@
+import HeartlogEvents
+
+// Source of the bytes: docs/format.md, "Snapshots".
+extension StreamPosition {
+  private static let byteCountMin = 16 + 9 * 8 + 1
+
+  /// Positions as bytes, the same for the same positions.
+  ///
+  /// - Parameter positions: at most one a stream, in any order.
+  public static func encode(_ positions: [StreamPosition]) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.varint(positions.count)
+    for position in positions.sorted(by: { $0.replica < $1.replica }) { position.write(to: &writer) }
+    return writer.bytes
+  }
+
+  private func write(to writer: inout ByteWriter) {
+    writer.replica(replica)
+    writer.u64(commit.rawValue)
+    writer.u64(eventCount)
+    writer.u64(lastStamp.rawValue)
+    writer.u64(place.segment.words.0)
+    writer.u64(place.segment.words.1)
+    writer.u64(place.firstCommit.rawValue)
+    writer.u64(place.frameOffset)
+    writer.u64(place.frameBytes)
+    writer.u64(place.frameChecksum)
+    for root in tree.frontier { writer.raw(root) }
+    let heads = chain.seenHeads
+    writer.varint(heads.count)
+    for head in heads {
+      writer.replica(head.replica)
+      writer.varint(head.commit.rawValue)
+    }
+  }
+
+  /// Reads what `encode` wrote, and nothing else.
+  public static func decode(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) -> [StreamPosition] {
+    var reader = ByteReader(bytes)
+    let count = try reader.count(atMost: reader.remaining / byteCountMin, "positions")
+    var positions: [StreamPosition] = []
+    positions.reserveCapacity(count)
+    for _ in 0..<count {
+      let position = try read(from: &reader)
+      if let last = positions.last, last.replica >= position.replica {
+        throw MalformedError("positions that are not in the order of their replicas")
+      }
+      positions.append(position)
+    }
+    try reader.end()
+    return positions
+  }
+
+  private static func read(from reader: inout ByteReader) throws(MalformedError) -> StreamPosition {
+    let replica = try reader.replica()
+    let commit = try reader.u64()
+    let eventCount = try reader.u64()
+    let stamp = HybridTimestamp(rawValue: try reader.u64())
+    let place = Place(
+      segment: SegmentID(words: (try reader.u64(), try reader.u64())),
+      firstCommit: CommitNumber(rawValue: try reader.u64()), frameOffset: try reader.u64(),
+      frameBytes: try reader.u64(), frameChecksum: try reader.u64())
+    guard (1...Limits.numberMax).contains(commit), eventCount <= Limits.numberMax, stamp <= .last,
+      (1...commit).contains(place.firstCommit.rawValue), place.isSound
+    else { throw MalformedError("a position with numbers out of range") }
+    var frontier: [Digest] = []
+    for _ in 0..<commit.nonzeroBitCount { frontier.append(try reader.digest()) }
+    let tree = try MerkleTree(size: commit, frontier: frontier)
+    // A head has at least 17 bytes.
+    let headCount = try reader.count(atMost: min(Limits.headsMax, reader.remaining / 17), "heads")
+    var heads: [Head] = []
+    heads.reserveCapacity(headCount)
+    for _ in 0..<headCount {
+      let head = Head(
+        replica: try reader.replica(), commit: CommitNumber(rawValue: try reader.varint()))
+      guard head.replica != replica, heads.last.map({ $0.replica < head.replica }) ?? true,
+        (1...Limits.numberMax).contains(head.commit.rawValue)
+      else { throw MalformedError("a position with a malformed head") }
+      heads.append(head)
+    }
+    return StreamPosition(
+      chain: Chain(
+        replica: replica, behind: CommitNumber(rawValue: commit), eventCount: eventCount, lastStamp: stamp,
+        seen: heads),
+      tree: tree, place: place)
+  }
+}
+
+extension StreamPosition.Place {
+  /// Whether a frame can stand there.
+  fileprivate var isSound: Bool {
+    let alignment = UInt64(FrameHeader.alignment)
+    return frameOffset >= UInt64(SegmentHeader.byteCount) && frameOffset <= UInt64(Int64.max) / 2
+      && frameOffset % alignment == 0 && frameBytes >= UInt64(FrameHeader.byteCount)
+      && frameBytes <= FrameHeader.frameBytes(body: Int(FrameHeader.bodyBytesMax))
+      && frameBytes % alignment == 0
+  }
+}

@@ -1,0 +1,43 @@
+import HeartlogEvents
+
+/// A place in a stream, behind one of its commits: what must hold of the next one, the tree of all before it, and where that is on disk.
+///
+/// Whoever keeps what a log's commits lead to keeps the positions with it, and reads on from there. A position is only believed of a log
+/// in which it still stands: see `CommitLog.init`.
+public struct StreamPosition: Hashable, Sendable {
+  let chain: Chain
+  /// Over the commits up to here.
+  let tree: MerkleTree
+  let place: Place
+
+  /// The frame that holds the last commit before the position, and maybe others behind it.
+  struct Place: Hashable, Sendable {
+    var segment: SegmentID
+    /// The first commit of that segment.
+    var firstCommit: CommitNumber
+    var frameOffset: UInt64
+    /// Header, body and padding.
+    var frameBytes: UInt64
+    /// Of the frame's body; it is seeded with segment and offset, so that no other frame has it.
+    var frameChecksum: UInt64
+  }
+
+  /// - Precondition: the chain has a commit, and the tree is over its commits.
+  init(chain: Chain, tree: MerkleTree, place: Place) {
+    precondition(chain.head.map(\.rawValue) == tree.size && tree.size > 0, "a tree of other commits")
+    self.chain = chain
+    self.tree = tree
+    self.place = place
+  }
+
+  /// Whose stream it is.
+  public var replica: ReplicaID { chain.replica }
+  /// The last commit before the position.
+  public var commit: CommitNumber { CommitNumber(rawValue: tree.size) }
+  /// How many events the stream has up to here.
+  public var eventCount: UInt64 { chain.nextSequence.rawValue - 1 }
+  /// The stamp of `commit`, the highest of the stream so far.
+  public var lastStamp: HybridTimestamp { chain.lastStamp }
+  /// The root of the stream's tree over the commits up to here.
+  public var root: Digest { tree.root }
+}

@@ -1,0 +1,105 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Puts readers in the middle of streams, at positions that are only believed where the stream is still the same in front of them.
+///
+/// Where the segment of a position is still there, its last frame before the position tells: the checksum in it is the body's, seeded with
+/// segment and offset. Where it was sealed meanwhile, the tree does.
+struct StreamStart {
+  let directory: StoreDirectory
+
+  /// - Returns: the reader, which stands behind the position's commit.
+  /// - Throws: `otherLog` where the position does not stand in the stream.
+  func reader(at position: StreamPosition) throws(StorageError) -> StreamReader {
+    do { return try storageErrors { try checkedReader(at: position) } } catch {
+      // Reading from the start finds what is damaged, and says it.
+      guard error.code == .corrupt || error.code == .malformed else { throw error }
+      throw refusal(of: position, error.reason)
+    }
+  }
+
+  /// As `reader`, but nil where the position does not stand in a segment that is still there.
+  func readerInSegment(at position: StreamPosition) throws(StorageError) -> StreamReader? {
+    do {
+      return try storageErrors {
+        let listing = try directory.listing(of: position.replica)
+        let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
+        guard let place = try place(of: position, in: listing) else { return nil }
+        return StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end)
+      }
+    } catch {
+      guard error.code == .otherLog || error.code == .corrupt else { throw error }
+      return nil
+    }
+  }
+
+  private func checkedReader(at position: StreamPosition) throws -> StreamReader {
+    let listing = try directory.listing(of: position.replica)
+    guard !listing.segments.isEmpty else { throw refusal(of: position, "its stream is not there") }
+    let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
+    if let end, end.commit < position.commit.rawValue {
+      throw refusal(of: position, "its stream was ended at commit \(end.commit)")
+    }
+    let place = try place(of: position, in: listing)
+    if place == nil { try checkTree(of: position) }
+    return StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end)
+  }
+
+  /// The segment of a position, in front of what follows it; nil where another one took its place.
+  private func place(
+    of position: StreamPosition, in listing: StoreDirectory.StreamListing
+  ) throws -> (cursor: SegmentCursor, segment: SegmentFile)? {
+    let place = position.place
+    guard let segment = listing.segments.first(where: { $0.firstCommit == place.firstCommit }) else {
+      return nil
+    }
+    let path = directory.path(of: segment, in: position.replica)
+    let file: any OpenFile
+    do throws(FileError) { file = try directory.fileSystem.open(path, .read) } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+    let found = try directory.header(of: file, path: path)
+    // A damaged copy is for those to tell of who read the segment from its start.
+    guard found.damagedCopy == nil else {
+      throw refusal(of: position, "the header of its segment is damaged")
+    }
+    guard found.header.id == place.segment else { return nil }
+    guard found.header.replica == position.replica, found.header.firstCommit == place.firstCommit else {
+      throw refusal(of: position, "its segment is another stream's")
+    }
+    let cursor = SegmentCursor(file: file, path: path, header: found.header, offset: place.frameOffset)
+    guard let frame = try cursor.lookAtHeader(), frame.bodyChecksum == place.frameChecksum,
+      frame.frameBytes == place.frameBytes, frame.firstCommit <= position.commit,
+      frame.firstCommit.rawValue + UInt64(frame.commitCount) > position.commit.rawValue
+    else { throw refusal(of: position, "its last commit is not there") }
+    // What the frame holds behind the position is read again with it.
+    if frame.firstCommit.rawValue + UInt64(frame.commitCount) == position.chain.next.rawValue {
+      cursor.pass(frame)
+    }
+    return (cursor, segment)
+  }
+
+  /// Compares the tree of a stream up to a position with the position's, from the nearest frontier that a header names.
+  private func checkTree(of position: StreamPosition) throws {
+    let other = "its stream has other commits in front of it"
+    let passage = try StreamPassage(
+      directory, replica: position.replica,
+      to: SegmentFile(firstCommit: position.chain.next, state: .sealed))
+    var tree = passage.tree
+    let reader = passage.reader
+    while tree.size < position.commit.rawValue {
+      guard case .frame(let frame, _) = try reader.next() else {
+        throw refusal(of: position, "its stream ends in front of it")
+      }
+      try LeafHashing.append(frame, upTo: position.commit, to: &tree)
+    }
+    guard tree == position.tree else { throw refusal(of: position, other) }
+  }
+
+  private func refusal(of position: StreamPosition, _ reason: String) -> StorageError {
+    StorageError(
+      .otherLog, "a position does not stand in this log: \(reason)",
+      file: directory.streamPath(position.replica), commits: position.commit...position.commit)
+  }
+}
