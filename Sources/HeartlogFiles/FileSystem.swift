@@ -67,4 +67,12 @@ public protocol FileSystem: Sendable {
 
   /// Asked anew each time, so that a store notices that it is used after a fork.
   var processID: Int32 { get }
+
+  /// Whether there is a process of that number, as far as this one can tell.
+  func isRunning(_ process: Int32) -> Bool
+}
+
+extension FileSystem {
+  /// A file system that is no system's knows this process alone.
+  public func isRunning(_ process: Int32) -> Bool { process == processID }
 }

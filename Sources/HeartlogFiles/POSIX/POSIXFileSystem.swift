@@ -114,6 +114,12 @@ public struct POSIXFileSystem: FileSystem {
 
   public var processID: Int32 { getpid() }
 
+  public func isRunning(_ process: Int32) -> Bool {
+    // 0 and below stand for groups of processes.
+    guard process > 0 else { return false }
+    return kill(process, 0) == 0 || errno == EPERM
+  }
+
   /// How many files the process may have open at a time, by its present limit.
   package static var openFilesMax: Int { Int(clamping: heartlog_open_files_max()) }
 }

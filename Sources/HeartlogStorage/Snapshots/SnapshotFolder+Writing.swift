@@ -1,0 +1,107 @@
+import HeartlogFiles
+
+extension SnapshotFolder {
+  /// Takes the bytes of a snapshot, piece by piece.
+  public typealias Output = (UnsafeRawBufferPointer) throws -> Void
+
+  /// Writes a snapshot, and removes those that are not worth their room any more: see `SnapshotRetention`.
+  ///
+  /// It appears whole and durable, or not at all. It is made durable piece by piece: an fdatasync of the log beside it never waits for more
+  /// than one of them.
+  ///
+  /// - Parameters:
+  ///   - eventCount: events in front of the positions that it stands for.
+  ///   - body: hands over all bytes, in order.
+  /// - Returns: its name; nil where snapshots may not be written, or where somebody removed what was unfinished.
+  /// - Throws: what `body` throws; `diskFull`, `inputOutput`, `readOnly`. Nothing is left of the snapshot then.
+  public func write(eventCount: UInt64, _ body: (Output) throws -> Void) throws -> SnapshotFile? {
+    guard try isWritable() else { return nil }
+    try makeFolder()
+    try removeUnfinished()
+    let random = options.random()
+    let file = SnapshotFile(eventCount: eventCount, suffix: UInt32(truncatingIfNeeded: random))
+    let temporary = "\(path(of: file)).tmp-\(fileSystem.processID)-\(String(random >> 32, radix: 16))"
+    UnfinishedSnapshots.shared.begin(temporary)
+    defer { UnfinishedSnapshots.shared.end(temporary) }
+    do {
+      try writeFile(temporary, body)
+      try fileSystem.rename(temporary, to: path(of: file))
+      try fileSystem.synchronizeDirectory(path)
+    } catch let error as FileError where error.isNotFound {
+      // Everything here may be removed at any time.
+      return nil
+    } catch {
+      try? fileSystem.remove(temporary)
+      throw (error as? FileError).map(StorageError.init) ?? error
+    }
+    try tidy(after: file)
+    return file
+  }
+
+  private func writeFile(_ path: String, _ body: (Output) throws -> Void) throws {
+    let file = try fileSystem.open(path, .createNew)
+    var writer = PieceWriter(file, pieceBytes)
+    try body { try writer.append($0) }
+    try writer.flush()
+    try file.synchronize()
+  }
+
+  private func makeFolder() throws {
+    do throws(FileError) { try fileSystem.createDirectory(path) } catch {
+      guard error.alreadyExists else { throw StorageError(error) }
+      return
+    }
+    try onFiles { () throws(FileError) in try fileSystem.synchronizeDirectory(store) }
+  }
+
+  /// Removes what processes left that are no more.
+  private func removeUnfinished() throws {
+    for name in try names() where UnfinishedSnapshots.isAbandoned(name, in: path, on: fileSystem) {
+      try removeFile("\(path)/\(name)")
+    }
+  }
+
+  /// Removes the snapshots that are not to be kept beside the newest one.
+  private func tidy(after file: SnapshotFile) throws {
+    var sizes: [(file: SnapshotFile, bytes: UInt64)] = []
+    for file in try files() {
+      let info = try onFiles { () throws(FileError) in try fileSystem.info(path(of: file)) }
+      if let info { sizes.append((file, info.size)) }
+    }
+    for file in SnapshotRetention.superfluous(of: sizes, written: file) { try removeFile(path(of: file)) }
+  }
+}
+
+/// Writes a file in pieces that are made durable one by one.
+private struct PieceWriter {
+  private let file: any OpenFile
+  private var piece: [UInt8] = []
+  private var offset: UInt64 = 0
+
+  private let pieceBytes: Int
+
+  init(_ file: any OpenFile, _ pieceBytes: Int) {
+    self.file = file
+    self.pieceBytes = pieceBytes
+    piece.reserveCapacity(pieceBytes)
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
+    var rest = bytes
+    while piece.count + rest.count >= pieceBytes {
+      let count = pieceBytes - piece.count
+      piece.append(contentsOf: rest[..<count])
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      try flush()
+      try file.synchronizeData()
+    }
+    piece.append(contentsOf: rest)
+  }
+
+  /// Writes what is left.
+  mutating func flush() throws(FileError) {
+    try file.write(piece, at: offset)
+    offset += UInt64(piece.count)
+    piece.removeAll(keepingCapacity: true)
+  }
+}

@@ -1,0 +1,65 @@
+import HeartlogFiles
+
+/// The folder `snapshots` of a store: files of bytes that somebody else understands, each for a place in the log.
+///
+/// All of it is disposable: whatever is missing costs time, and nothing else. Files are only ever made whole and removed, so that what is
+/// mapped stays what it is. Several processes may use the folder at once.
+public struct SnapshotFolder: Sendable {
+  let fileSystem: any FileSystem
+  let store: String
+  let options: StorageOptions
+  /// As much is written before it is made durable.
+  var pieceBytes = 1 << 20
+
+  /// The folder of the store at `path`; nothing is looked at yet.
+  public init(at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions()) {
+    self.fileSystem = fileSystem
+    self.options = options
+    store = path
+  }
+
+  var path: String { "\(store)/snapshots" }
+
+  func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
+
+  /// The snapshots that are there, those of the most events first; none where there is no folder.
+  public func files() throws(StorageError) -> [SnapshotFile] {
+    // The names are in order, and so are the numbers in them.
+    try names().reversed().compactMap(SnapshotFile.init(name:))
+  }
+
+  /// Maps a snapshot; nil where it is gone.
+  public func map(_ file: SnapshotFile) throws(StorageError) -> FileMapping? {
+    do throws(FileError) { return try fileSystem.open(path(of: file), .read).map() } catch {
+      if error.isNotFound { return nil }
+      throw StorageError(error)
+    }
+  }
+
+  /// Removes a snapshot, which a damaged one is for; whoever has it mapped keeps it. Nothing happens where it is gone, or where the store
+  /// is not to be written.
+  public func remove(_ file: SnapshotFile) throws(StorageError) {
+    guard try isWritable() else { return }
+    try removeFile(path(of: file))
+  }
+
+  /// Whether snapshots may be written: not on a network, and not where the store was opened for reading only.
+  public func isWritable() throws(StorageError) -> Bool {
+    guard options.access == .readWrite else { return false }
+    return try onFiles { () throws(FileError) in try !fileSystem.isOnNetwork(store) }
+  }
+
+  func names() throws(StorageError) -> [String] {
+    do throws(FileError) { return try fileSystem.entries(of: path) } catch {
+      if error.isNotFound { return [] }
+      throw StorageError(error)
+    }
+  }
+
+  func removeFile(_ path: String) throws(StorageError) {
+    do throws(FileError) { try fileSystem.remove(path) } catch {
+      if error.isNotFound { return }
+      throw StorageError(error)
+    }
+  }
+}
