@@ -13,6 +13,13 @@ public enum LogMoment: Hashable, Sendable {
   /// The commit of this event, and all before it in the total order.
   case event(EventID)
 
+  var inStorage: ReplayMoment {
+    switch self {
+    case .milliseconds(let milliseconds): .milliseconds(milliseconds)
+    case .event(let id): .event(id)
+    }
+  }
+
   /// Every commit up to a date.
   public static func time(_ date: Date) -> LogMoment { .milliseconds(date.milliseconds) }
 }
@@ -42,21 +49,26 @@ extension FavoritesStore {
     upTo moment: LogMoment? = nil, progress: LogProgress? = nil
   ) throws(HeartlogError) -> (state: FavoritesState, findings: [Finding]) {
     try heartlogErrors {
-      let log = try MergedLog(at: path, on: fileSystem, progress: progress)
+      let log = try LogReplay(at: path, on: fileSystem, progress: progress)
       var state = FavoritesState()
-      while let commit = try log.next() {
-        switch moment {
-        case .milliseconds(let time) where commit.stamp.milliseconds > time:
-          return (state, log.findings.damage)
-        case .event(let id) where commit.contains(id):
-          state.apply(commit)
-          return (state, log.findings.damage)
-        default:
-          state.apply(commit)
+      var bound: ReplayBound?
+      if let moment {
+        bound = try log.bound(of: moment.inStorage)
+        guard bound != nil else {
+          guard case .event(let id) = moment else { return (state, []) }
+          throw HeartlogError(.notFound, "the log has no event \(id)")
         }
       }
-      if case .event(let id) = moment { throw HeartlogError(.notFound, "the log has no event \(id)") }
-      return (state, log.findings.damage)
+      let outcome = try log.run(upTo: bound) { piece in
+        switch piece {
+        case .commit(let commit): state.apply(commit)
+        case .block(let block): state.apply(block)
+        }
+      }
+      if case .event(let id) = moment, !outcome.reachedBound {
+        throw HeartlogError(.notFound, "the log has no event \(id)")
+      }
+      return (state, outcome.findings.damage)
     }
   }
 

@@ -6,27 +6,9 @@ import Testing
 
 @Suite("A log is opened where it was left")
 struct StreamPositionTests {
-  /// Rotation, sealing, joining, and received blocks in between.
-  private func longHistory() throws -> History {
-    let history = try History()
-    try history.write(3)
-    for _ in 0..<30 { try history.write() }
-    try history.receive(12)
-    try history.write(4)
-    try history.seal(joining: false)
-    for _ in 0..<12 { try history.write() }
-    try history.receive(5)
-    try history.seal()
-    try history.write(9)
-    try history.receive(30)
-    for _ in 0..<12 { try history.write() }
-    try history.receive(2)
-    return history
-  }
-
   @Test("from every position that a log had, it gives the commits behind it, and nothing else")
   func everyPosition() throws {
-    let history = try longHistory()
+    let history = try History.long()
     #expect(history.positions.count > 50)
     var roots: [ReplicaID: Digest] = [:]
     for stream in try history.store.verify() { roots[stream.replica] = stream.root }
@@ -53,7 +35,7 @@ struct StreamPositionTests {
 
   @Test("streams that no position names are read from their start")
   func someStreams() throws {
-    let history = try longHistory()
+    let history = try History.long()
     for (positions, heads) in history.positions where positions.count == 2 {
       for position in positions {
         let open = try history.open(at: [position])
@@ -65,7 +47,7 @@ struct StreamPositionTests {
 
   @Test("a store that was opened at positions writes on, and others read what it wrote")
   func writing() throws {
-    let history = try longHistory()
+    let history = try History.long()
     let all = history.commits
     for (index, (positions, heads)) in history.positions.enumerated() where index % 7 == 0 {
       let open = try history.open(at: positions)

@@ -126,11 +126,7 @@ extension CommitLog {
         try heads.sorted { $0.key < $1.key }.map { replica, commit in
           if let position = try ledger(of: replica, at: commit).streamPosition() { return position }
           // What it stood in was sealed meanwhile; or it has not read the last commit, but starts behind it.
-          let ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit))
-          try ledger.advance(to: commit)
-          ledgers.atHead[replica] = ledger
-          if let position = try ledger.streamPosition() { return position }
-          throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+          return try StreamLedger.position(behind: commit, of: replica, in: directory, from: nil)
         }
       }
       return (positions, result)

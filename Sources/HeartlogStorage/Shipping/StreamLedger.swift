@@ -59,19 +59,9 @@ final class StreamLedger {
 
   /// The next commit, and the secrets that serve it; nil at the stream's end. Stays in front of it.
   func peek() throws -> (commit: Commit, secrets: [SegmentSecret])? {
-    var looksAgain = true
     while ahead.isEmpty {
-      guard case .frame(let frame, let cursor) = try reader.next() else {
-        // The reader may have looked at what it had read before more was appended; now it has forgotten that.
-        guard looksAgain else { return nil }
-        looksAgain = false
-        continue
-      }
-      name = cursor.header.replicaName
-      guard let (commits, secrets) = frame.commits else { continue }
-      ahead = commits.reversed()
-      if self.secrets != secrets { salts = Salts(secrets) }
-      self.secrets = secrets
+      guard let frame = try nextFrame() else { return nil }
+      putAhead(frame)
     }
     return ahead.last.map { ($0, secrets) }
   }
@@ -89,12 +79,51 @@ final class StreamLedger {
   /// Goes on to a commit that is there.
   func advance(to commit: UInt64) throws {
     while position < commit {
-      guard try pass() else {
+      let isThere =
+        if ahead.isEmpty, let frame = try nextFrame() {
+          try pass(frame, upTo: CommitNumber(rawValue: commit))
+        } else {
+          try pass()
+        }
+      guard isThere else {
         throw StorageError(
           .corrupt, "the stream ends before commit \(commit)",
           file: reader.directory.streamPath(reader.replica))
       }
     }
+  }
+
+  /// Goes behind the commits of a frame, a block at once, and stays in front of those behind `last`.
+  private func pass(_ frame: StoredFrame, upTo last: CommitNumber) throws -> Bool {
+    guard case .block(let block) = frame else {
+      putAhead(frame)
+      return try ahead.isEmpty || pass()
+    }
+    let part = block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block
+    try LeafHashing.append(part, to: &tree)
+    try chain.extend(by: part)
+    if block.lastCommit > last { putAhead(.block(block.cut(to: last.next...block.lastCommit))) }
+    return true
+  }
+
+  private func nextFrame() throws -> StoredFrame? {
+    var looksAgain = true
+    while true {
+      if case .frame(let frame, let cursor) = try reader.next() {
+        name = cursor.header.replicaName
+        return frame
+      }
+      // The reader may have looked at what it had read before more was appended; now it has forgotten that.
+      guard looksAgain else { return nil }
+      looksAgain = false
+    }
+  }
+
+  private func putAhead(_ frame: StoredFrame) {
+    guard let (commits, secrets) = frame.commits else { return }
+    ahead = commits.reversed()
+    if self.secrets != secrets { salts = Salts(secrets) }
+    self.secrets = secrets
   }
 
   /// Whether all is handed out that is durable in a segment that is so only up to an offset.
@@ -111,6 +140,22 @@ final class StreamLedger {
       try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
     else { return nil }
     return StreamPosition(chain: chain, tree: tree, place: place)
+  }
+
+  /// A commit of a stream as a position to start from.
+  ///
+  /// - Parameter start: a position in front of it, where one is known: only what lies between them is hashed then.
+  static func position(
+    behind commit: UInt64, of replica: ReplicaID, in directory: StoreDirectory, from start: StreamPosition?
+  ) throws -> StreamPosition {
+    if let start, start.commit.rawValue == commit { return start }
+    for start in [start, nil] {
+      let ledger = try StreamLedger(
+        directory, replica: replica, before: CommitNumber(rawValue: commit), from: start)
+      try ledger.advance(to: commit)
+      if let position = try ledger.streamPosition() { return position }
+    }
+    throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
 
   /// The frame that the last commit stands in; nil where the reader has not passed it.

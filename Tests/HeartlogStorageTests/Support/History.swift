@@ -23,6 +23,24 @@ final class History {
     other = try otherStore.open(TestStore.options(seed: 34))
   }
 
+  /// Rotation, sealing, joining, and received blocks in between.
+  static func long() throws -> History {
+    let history = try History()
+    try history.write(3)
+    for _ in 0..<30 { try history.write() }
+    try history.receive(12)
+    try history.write(4)
+    try history.seal(joining: false)
+    for _ in 0..<12 { try history.write() }
+    try history.receive(5)
+    try history.seal()
+    try history.write(9)
+    try history.receive(30)
+    for _ in 0..<12 { try history.write() }
+    try history.receive(2)
+    return history
+  }
+
   var replica: ReplicaID { own.replica }
   var otherReplica: ReplicaID { other.replica }
   var commits: [Commit] { own.sink.commits }

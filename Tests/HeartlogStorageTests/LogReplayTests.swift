@@ -1,0 +1,137 @@
+import HeartlogEvents
+import HeartlogFiles
+import Testing
+
+@testable import HeartlogStorage
+
+@Suite("A log is replayed up to a moment")
+struct LogReplayTests {
+  private func replay(
+    _ history: History, from positions: [StreamPosition] = [], upTo bound: ReplayBound? = nil,
+    givesPositions: Bool = false
+  ) throws -> (commits: [Commit], outcome: LogReplay.Outcome) {
+    var commits: [Commit] = []
+    let outcome = try LogReplay(at: "/store", on: history.files).run(
+      from: positions, upTo: bound, givesPositions: givesPositions
+    ) { piece in
+      switch piece {
+      case .commit(let commit): commits.append(commit)
+      case .block(let block): commits += block.commits()
+      }
+    }
+    return (commits.sorted { ($0.replica, $0.number) < ($1.replica, $1.number) }, outcome)
+  }
+
+  private func moments(of history: History) -> [ReplayMoment] {
+    let commits = history.commits
+    return commits.enumerated().flatMap { index, commit -> [ReplayMoment] in
+      guard index % 3 == 0 else { return [] }
+      let event = commit.eventID(at: commit.records.count - 1)
+      return [
+        .milliseconds(commit.stamp.milliseconds), .milliseconds(commit.stamp.milliseconds - 1), .event(event),
+      ]
+    }
+  }
+
+  private func commits(of history: History, upTo moment: ReplayMoment) throws -> [Commit] {
+    switch moment {
+    case .milliseconds(let milliseconds):
+      return history.commits.filter { $0.stamp.milliseconds <= milliseconds }
+    case .event(let id):
+      let last = try #require(
+        history.commits.first {
+          $0.replica == id.replica && $0.firstSequence <= id.sequence && id.sequence < $0.nextSequence
+        })
+      return history.commits.filter { $0 == last || $0.position < last.position }
+    }
+  }
+
+  @Test("up to every moment it gives the commits up to then, from the start and from each position before it")
+  func everyMoment() throws {
+    let history = try History.long()
+    for moment in moments(of: history) {
+      let expected = try commits(of: history, upTo: moment)
+      let bound = try #require(try LogReplay(at: "/store", on: history.files).bound(of: moment))
+      let (found, outcome) = try replay(history, upTo: bound)
+      #expect(found == expected, "\(moment)")
+      #expect(outcome.eventCount == UInt64(expected.reduce(0) { $0 + $1.records.count }))
+      #expect(outcome.findings.isEmpty && outcome.reachedBound && outcome.positions.isEmpty)
+      var isFirst = true
+      for (positions, heads) in history.positions.reversed() {
+        guard positions.allSatisfy(bound.contains) else {
+          let error = storageFailure { _ = try replay(history, from: positions, upTo: bound) }
+          #expect(error?.code == .misuse)
+          continue
+        }
+        // The nearest, and some others.
+        guard isFirst || (positions.first?.commit.rawValue ?? 0) % 8 == 0 else { continue }
+        isFirst = false
+        let (rest, _) = try replay(history, from: positions, upTo: bound)
+        #expect(rest == expected.filter { $0.number.rawValue > heads[$0.replica] ?? 0 }, "\(moment) \(heads)")
+      }
+    }
+  }
+
+  @Test("without a bound it gives the whole log; the positions that it came to are those of the log")
+  func wholeLog() throws {
+    let history = try History.long()
+    let last = try #require(history.positions.last?.positions)
+    let (found, outcome) = try replay(history, givesPositions: true)
+    #expect(found == history.commits && outcome.positions == last)
+    for (positions, heads) in history.positions {
+      let (found, outcome) = try replay(history, from: positions, givesPositions: true)
+      #expect(found == history.commits(behind: heads) && outcome.positions == last)
+    }
+  }
+
+  @Test("the positions at a moment are good to start from")
+  func positionsAtMoments() throws {
+    let history = try History.long()
+    for moment in moments(of: history) {
+      let bound = try #require(try LogReplay(at: "/store", on: history.files).bound(of: moment))
+      let (found, outcome) = try replay(history, upTo: bound, givesPositions: true)
+      let heads = found.reduce(into: [ReplicaID: UInt64]()) { $0[$1.replica, default: 0] += 1 }
+      #expect(outcome.positions.reduce(into: [:]) { $0[$1.replica] = $1.commit.rawValue } == heads)
+      let (rest, _) = try replay(history, from: outcome.positions)
+      #expect(rest == history.commits(behind: heads))
+    }
+  }
+
+  @Test("an event that the log does not have has no bound; one behind damage is not reached")
+  func unknownEvents() throws {
+    let history = try History()
+    try history.write(40)
+    func bound(_ replica: ReplicaID, _ sequence: UInt64) throws -> ReplayBound? {
+      try LogReplay(at: "/store", on: history.files).bound(
+        of: .event(EventID(replica: replica, sequence: SequenceNumber(rawValue: sequence))))
+    }
+    let events = UInt64(history.commits.reduce(0) { $0 + $1.records.count })
+    #expect(try bound(history.replica, events) != nil && bound(history.replica, events + 1) == nil)
+    #expect(try bound(history.replica, 0) == nil && bound(history.otherReplica, 1) == nil)
+    #expect(try LogReplay(at: "/store", on: history.files).bound(of: .milliseconds(-1)) == nil)
+    #expect(try LogReplay(at: "/store", on: history.files).bound(of: .milliseconds(.max)) != nil)
+
+    let last = try #require(try bound(history.replica, events))
+    let path = history.path("0000000000000001.open", of: history.replica)
+    var bytes = try history.files.contents(of: path)
+    bytes[4_500] ^= 1
+    try history.files.replaceContents(of: path, with: bytes)
+    let (found, outcome) = try replay(history, upTo: last)
+    #expect(!outcome.reachedBound && outcome.findings.map(\.verdict) == [.corrupt])
+    #expect(try found == history.store.read().commits)
+  }
+
+  @Test("what the visitor throws ends the replay, whatever is read ahead")
+  func throwingVisitor() throws {
+    let history = try History.long()
+    for limit in 0..<6 {
+      var pieces = 0
+      #expect(throws: StorageError.self) {
+        try LogReplay(at: "/store", on: history.files).run { _ in
+          if pieces == limit { throw MalformedError("enough") }
+          pieces += 1
+        }
+      }
+    }
+  }
+}
