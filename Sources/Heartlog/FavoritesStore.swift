@@ -23,11 +23,12 @@ public final class FavoritesStore: Sendable {
   public let path: String
   let options: StoreOptions
   let fileSystem: any FileSystem
+  let snapshots: SnapshotKeeper
   let projection: Projection
   let log: CommitLog
   let asyncWrites = AsyncWriteQueue()
 
-  /// Opens the store in a folder, and makes it where there is none. The log is read to its end: about 0.2 s for 100,000 events.
+  /// Opens the store in a folder, and makes it where there is none: from its newest snapshot, and from the log what came later.
   ///
   /// - Throws: `HeartlogError`; `notAStore` where there is none and the options do not allow to make one, `newerFormat`,
   ///   `readOnly`, `inputOutput`. A damaged store opens for reading: see `findings`.
@@ -48,7 +49,11 @@ public final class FavoritesStore: Sendable {
   /// - Throws: `invalid` for a name in the options that no replica may have.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws(HeartlogError) -> FavoritesStore
   {
-    try FavoritesStore(at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
+    var options = options
+    // What is in memory is never opened again.
+    options.snapshots = .manual
+    return try FavoritesStore(
+      at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
   }
 
   init(
@@ -57,10 +62,10 @@ public final class FavoritesStore: Sendable {
     self.path = path
     self.options = options
     self.fileSystem = fileSystem
-    let projection = Projection()
-    self.projection = projection
+    snapshots = SnapshotKeeper(at: path, on: fileSystem, options: options)
     do {
-      log = try Self.openLog(at: path, on: fileSystem, options: options, sink: projection, progress: progress)
+      (projection, log) = try Self.openLog(
+        at: path, on: fileSystem, options: options, snapshots, progress: progress)
     } catch {
       throw HeartlogError(error)
     }
@@ -72,12 +77,26 @@ public final class FavoritesStore: Sendable {
   }
 
   private static func openLog(
-    at path: String, on fileSystem: any FileSystem, options: StoreOptions, sink: any CommitSink,
+    at path: String, on fileSystem: any FileSystem, options: StoreOptions, _ snapshots: SnapshotKeeper,
     progress: LogProgress?
-  ) throws(StorageError) -> CommitLog {
+  ) throws(StorageError) -> (Projection, CommitLog) {
     let storage = options.storage
+    func open(from found: SnapshotKeeper.Found?) throws(StorageError) -> (Projection, CommitLog) {
+      let projection = Projection(snapshots, from: found)
+      let log = try CommitLog(
+        at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
+        progress: progress)
+      projection.noteSnapshot(covering: found?.state.eventCount ?? 0)
+      return (projection, log)
+    }
+    while let found = snapshots.newest() {
+      do { return try open(from: found) } catch {
+        guard error.code == .otherLog else { throw error }
+        snapshots.drop(found.file, because: error.reason)
+      }
+    }
     do {
-      return try CommitLog(at: path, on: fileSystem, options: storage, sink: sink, progress: progress)
+      return try open(from: nil)
     } catch {
       guard error.code == .notAStore, options.createsIfMissing, options.access == .readWrite else {
         throw error
@@ -89,7 +108,7 @@ public final class FavoritesStore: Sendable {
       // Two made it at once; or something else is there, which opening it will name.
       guard error.code == .exists else { throw error }
     }
-    return try CommitLog(at: path, on: fileSystem, options: storage, sink: sink, progress: progress)
+    return try open(from: nil)
   }
 
   /// Opens a store that is there, with a progress report for long logs.
@@ -140,12 +159,14 @@ public final class FavoritesStore: Sendable {
     try heartlogErrors { try log.flush() }
   }
 
-  /// Flushes, and lets go of everything; later writes throw. A store that is let go closes by itself.
+  /// Flushes, writes a snapshot if one is due, and lets go of everything; later writes throw. A store that is let go closes by itself,
+  /// without a snapshot.
   ///
   /// - Throws: as `flush()`, and then the store stays open.
   public func close() throws(HeartlogError) {
     try flush()
     log.close()
+    projection.snapshotAtClose()
     projection.hub.finish()
   }
 
@@ -160,7 +181,10 @@ public final class FavoritesStore: Sendable {
   @discardableResult
   public func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
     try refuseInsideWrite("seal")
-    return try heartlogErrors { try log.seal(progress: progress) }
+    let report = try heartlogErrors { try log.seal(progress: progress) }
+    // A snapshot of what was sealed now would have to be compared with the log commit by commit.
+    if report.sealedFiles > 0, projection.hasSnapshot { snapshots.makeIfPossible(anew: true) }
+    return report
   }
 
   /// What is not as it was written, and what recovery did.

@@ -99,15 +99,18 @@ extension HeartlogError {
 
 /// Runs calls of the floors below and gives their errors the one public type.
 func heartlogErrors<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
-  do { return try body() } catch let error as HeartlogError {
-    throw error
-  } catch let error as StorageError {
-    throw HeartlogError(error)
-  } catch let error as MalformedError {
-    throw HeartlogError(.invalid, error.reason)
-  } catch let error as FieldCodingError {
-    throw HeartlogError(.invalidItem, error.description)
-  } catch {
-    throw HeartlogError(.inputOutput, String(describing: error))
+  do { return try body() } catch { throw HeartlogError(wrapping: error) }
+}
+
+extension HeartlogError {
+  init(wrapping error: any Error) {
+    self =
+      switch error {
+      case let error as HeartlogError: error
+      case let error as StorageError: HeartlogError(error)
+      case let error as MalformedError: HeartlogError(.invalid, error.reason)
+      case let error as FieldCodingError: HeartlogError(.invalidItem, error.description)
+      default: HeartlogError(.inputOutput, String(describing: error))
+      }
   }
 }

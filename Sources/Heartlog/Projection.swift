@@ -6,7 +6,11 @@ import HeartlogStorage
 /// Readers see what is acknowledged. A writer's next draft also sees what stands in line before it.
 final class Projection: CommitSink {
   private struct Content {
-    var state = FavoritesState()
+    var state: FavoritesState
+    /// The events that the last snapshot covers, and those that the state has when the next one is due.
+    var coveredEvents: UInt64 = 0
+    var snapshotDue = UInt64.max
+    var snapshotDueAtClose = UInt64.max
     var pending = PendingState()
     /// Commits that are in `pending` and not yet in `state`.
     var stagedCount = 0
@@ -22,11 +26,21 @@ final class Projection: CommitSink {
     }
   }
 
-  private let content = Guarded(Content())
+  private let content: Guarded<Content>
+  private let snapshots: SnapshotKeeper
+  /// The snapshot that the state was read from.
+  private let file: SnapshotFile?
   let hub = ChangeHub()
 
+  /// - Parameter found: what the state begins with.
+  init(_ snapshots: SnapshotKeeper, from found: SnapshotKeeper.Found? = nil) {
+    self.snapshots = snapshots
+    file = found?.file
+    content = Guarded(Content(state: found?.state ?? FavoritesState()))
+  }
+
   func receive(_ commit: Commit) {
-    let isNew = content.withLock { content in
+    let isNew = change { content in
       if content.restarted?.apply(commit) != nil { return false }
       return content.state.apply(commit)
     }
@@ -35,7 +49,7 @@ final class Projection: CommitSink {
 
   func receive(_ block: ColumnBlock) -> Int {
     var new: [ClosedRange<CommitNumber>] = []
-    let changedItems = content.withLock { content in
+    let changedItems = change { content in
       if content.restarted?.apply(block) != nil { return 0 }
       return content.state.countingChanges { $0.apply(block, new: &new) }
     }
@@ -61,7 +75,7 @@ final class Projection: CommitSink {
   }
 
   func publish(_ commits: ArraySlice<Commit>) {
-    content.withLock {
+    change {
       for commit in commits { $0.state.apply(commit) }
       $0.stagedCount -= commits.count
       if $0.stagedCount == 0 { $0.pending.removeAll() }
@@ -86,19 +100,88 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Reads what is acknowledged.
+  /// Reads what is acknowledged. Where the snapshot turns out to be damaged, `body` is run again, over a state without it.
   func read<R>(_ body: (FavoritesState) -> R) -> R {
-    content.withLock { body($0.state) }
+    content.withLock { content in
+      let result = body(content.state)
+      guard content.state.mayMeetDamage else { return result }
+      // Whoever keeps a copy must never meet damage in it: then nobody could mend it.
+      if content.state.isShared { content.state.loadSnapshot() }
+      guard content.state.isDamaged else { return result }
+      rebuild(&content)
+      return body(content.state)
+    }
+  }
+
+  /// Looks at all that there is, as `read` does.
+  private func look<R>(_ body: (Content) -> R) -> R {
+    content.withLock { content in
+      let result = body(content)
+      guard content.state.isDamaged else { return result }
+      rebuild(&content)
+      return body(content)
+    }
+  }
+
+  /// Applies what the log has.
+  private func change<R>(_ body: (inout Content) -> R) -> R {
+    let (result, isDue) = content.withLock { content in
+      let result = body(&content)
+      if content.state.isDamaged { rebuild(&content) }
+      guard content.state.eventCount >= content.snapshotDue else { return (result, false) }
+      content.snapshotDue = .max
+      return (result, true)
+    }
+    if isDue { makeSnapshot() }
+    return result
+  }
+
+  // MARK: - Snapshots
+
+  /// Makes the state anew, without the snapshot: its heads are known for certain, and all up to them is in the log.
+  private func rebuild(_ content: inout Content) {
+    if let file { snapshots.drop(file, because: SnapshotKeeper.damage) }
+    content.state = snapshots.replayed(upTo: content.state.heads)
+  }
+
+  private func makeSnapshot() {
+    snapshots.makeInBackground { [weak self] covered in
+      if let self, let covered { self.noteSnapshot(covering: covered) }
+    }
+  }
+
+  /// Whether there is a snapshot, as far as this process knows.
+  var hasSnapshot: Bool { content.withLock { $0.coveredEvents > 0 } }
+
+  /// Makes one where so many events came since the last one that the next opening would notice.
+  func snapshotAtClose() {
+    let isDue = content.withLock { content in
+      guard content.state.eventCount >= content.snapshotDueAtClose else { return false }
+      content.snapshotDueAtClose = .max
+      content.snapshotDue = .max
+      return true
+    }
+    if isDue { snapshots.makeIfPossible() }
+  }
+
+  /// Notes that there is a snapshot of so many events: the next one is due some time later.
+  func noteSnapshot(covering events: UInt64) {
+    let policy = snapshots.policy
+    content.withLock {
+      $0.coveredEvents = events
+      $0.snapshotDue = policy.due(covered: events)
+      $0.snapshotDueAtClose = policy.due(covered: events, atClose: true)
+    }
   }
 
   /// An item as it will be when everything in line and in `draft` is written.
   func item(_ id: String, in library: String, under draft: PendingState) -> ItemState? {
-    content.withLock { $0.overlay(draft).item(id, in: library, over: $0.state) }
+    look { $0.overlay(draft).item(id, in: library, over: $0.state) }
   }
 
   /// All items of a library that were ever written to, as they will be when everything in line and in `draft` is written.
   func items(in library: String, under draft: PendingState) -> [ItemState] {
-    content.withLock { content in
+    look { content in
       let overlay = content.overlay(draft)
       let changed = overlay.ids(in: library)
       let changedBytes = Set(changed.map { Array($0.utf8) })

@@ -26,6 +26,8 @@ public struct StoreOptions: Sendable {
   public var access = Access.readWrite
   /// Whether a store is made where there is none.
   public var createsIfMissing = true
+  /// When snapshots are written by themselves, from which the store opens at once.
+  public var snapshots = SnapshotPolicy.automatic
   /// How long a writer waits for other processes before it throws `locked`.
   public var lockMillisecondsMax = 10_000
   /// Tells the wall time, in milliseconds since 1970.

@@ -25,10 +25,10 @@ public enum LogMoment: Hashable, Sendable {
 }
 
 extension FavoritesStore {
-  /// The state as it was: the log is replayed up to that moment.
+  /// The state as it was: the log is replayed up to that moment, from the newest snapshot before it.
   ///
-  /// The state that the log makes, not the one that this store holds: with no moment it is the way to check the one by the other.
-  /// O(events): about 0.2 s for 100,000.
+  /// The state that the log makes, not the one that this store holds: with no moment the whole log is replayed, which is the way to check
+  /// the one by the other.
   ///
   /// - Parameters:
   ///   - moment: the last to be replayed; the end of the log where nil.
@@ -50,20 +50,18 @@ extension FavoritesStore {
   ) throws(HeartlogError) -> (state: FavoritesState, findings: [Finding]) {
     try heartlogErrors {
       let log = try LogReplay(at: path, on: fileSystem, progress: progress)
-      var state = FavoritesState()
-      var bound: ReplayBound?
-      if let moment {
-        bound = try log.bound(of: moment.inStorage)
-        guard bound != nil else {
-          guard case .event(let id) = moment else { return (state, []) }
-          throw HeartlogError(.notFound, "the log has no event \(id)")
-        }
+      guard let moment else {
+        var state = FavoritesState()
+        let outcome = try log.run { state.apply($0) }
+        return (state, outcome.findings.damage)
       }
-      let outcome = try log.run(upTo: bound) { piece in
-        switch piece {
-        case .commit(let commit): state.apply(commit)
-        case .block(let block): state.apply(block)
-        }
+      guard let bound = try log.bound(of: moment.inStorage) else {
+        guard case .event(let id) = moment else { return (FavoritesState(), []) }
+        throw HeartlogError(.notFound, "the log has no event \(id)")
+      }
+      let (state, outcome) = try snapshots.replay(where: { $0.allSatisfy(bound.contains) }) {
+        state, positions in
+        try log.run(from: positions, upTo: bound) { state.apply($0) }
       }
       if case .event(let id) = moment, !outcome.reachedBound {
         throw HeartlogError(.notFound, "the log has no event \(id)")

@@ -22,6 +22,12 @@ public struct FavoritesState: Sendable {
 
   /// What the state was read from, as far as it was not written to since.
   var snapshot: SnapshotSource?
+  /// All of the snapshot was checked.
+  var isLoaded = false
+  /// What copies of a state with a snapshot have in common.
+  var share: Share?
+
+  final class Share: Sendable {}
 
   /// The count of changed items that is under way, or the last one.
   private var countings: UInt32 = 0

@@ -162,7 +162,7 @@ struct SnapshotTests {
     for offset in stride(from: 0, to: bytes.count, by: 61) {
       var changed = bytes
       changed[offset] ^= 0x40
-      guard let state = try? state(from: changed) else { continue }
+      guard var state = try? state(from: changed) else { continue }
       let found = state.digest
       state.loadSnapshot()
       // What nobody reads, the zeros between parts, may be anything.
@@ -194,7 +194,7 @@ struct SnapshotTests {
     // The middle of one in the frame of the other.
     let cut = first.count / 4 / 64 * 64
     let mixed = Array(first[..<cut]) + second[cut..<2 * cut] + first[(2 * cut)...]
-    let state = try state(from: mixed)
+    var state = try state(from: mixed)
     state.loadSnapshot()
     #expect(state.isDamaged)
   }

@@ -14,9 +14,13 @@ extension CommandContext {
     var options = StoreOptions()
     options.access = access
     options.origin = Self.origin
-    return try withByteProgress("reading the log") { progress in
+    let store = try withByteProgress("reading the log") { progress in
       try FavoritesStore.open(at: try storeDirectory(), options: options, progress: progress)
     }
+    for dropped in store.droppedSnapshots {
+      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(dropped).")
+    }
+    return store
   }
 
   /// Runs work that only reads: what it is not permitted to do is to read, not to write.

@@ -59,6 +59,7 @@ extension FavoritesState {
   private init(_ reader: inout SnapshotReader) throws(MalformedError) {
     self.init()
     snapshot = reader.source
+    share = Share()
     let eventCount = try reader.bytes.u64()
     let commitCount = try reader.bytes.u64()
     let lastStamp = HybridTimestamp(rawValue: try reader.bytes.u64())
@@ -81,11 +82,20 @@ extension FavoritesState {
   /// Whether something that was read of the snapshot is not as it was written: then nothing that was read is to be believed.
   package var isDamaged: Bool { snapshot?.isDamaged ?? false }
 
+  /// Whether a look at the state can meet damage that was not met before.
+  package var mayMeetDamage: Bool { snapshot != nil && !isLoaded }
+
+  /// Whether there are copies of this state.
+  package var isShared: Bool {
+    mutating get { share != nil && !isKnownUniquelyReferenced(&share) }
+  }
+
   /// Checks all of the snapshot, so that this state and its copies can be read from several threads, and never meet damage.
-  package func loadSnapshot() {
-    guard snapshot != nil else { return }
+  package mutating func loadSnapshot() {
+    guard mayMeetDamage else { return }
     replicas.loadAll()
     for table in tables { table.loadAll() }
+    isLoaded = true
   }
 }
 

@@ -1,0 +1,176 @@
+import HeartlogFiles
+import HeartlogStorage
+
+/// Finds, makes and drops the snapshots of one store.
+///
+/// A snapshot is made from the log, by a reader of its own: it needs nothing of the state that is in use, and no writer waits for it.
+final class SnapshotKeeper: Sendable {
+  /// A snapshot that can be read on from.
+  struct Found {
+    let file: SnapshotFile
+    let state: FavoritesState
+    let positions: [StreamPosition]
+    let byteCount: Int
+  }
+
+  private struct Content {
+    var dropped: [DroppedSnapshot] = []
+    var failure: HeartlogError?
+  }
+
+  private let path: String
+  private let fileSystem: any FileSystem
+  private let folder: SnapshotFolder
+  let policy: SnapshotPolicy
+  private let content = Guarded(Content())
+  /// One is made at a time.
+  private let making = Guarded(())
+
+  init(at path: String, on fileSystem: any FileSystem, options: StoreOptions) {
+    self.path = path
+    self.fileSystem = fileSystem
+    folder = SnapshotFolder(at: path, on: fileSystem, options: options.storage)
+    policy = options.access == .readWrite ? options.snapshots : .manual
+  }
+
+  var dropped: [DroppedSnapshot] { content.withLock { $0.dropped } }
+  var failure: HeartlogError? { content.withLock { $0.failure } }
+
+  // MARK: - Finding
+
+  /// The newest snapshot whose positions are wanted; nil where there is none. Those that cannot be read are dropped.
+  func newest(where isWanted: ([StreamPosition]) -> Bool = { _ in true }) -> Found? {
+    // A folder that cannot be listed is one without snapshots.
+    for file in (try? folder.files()) ?? [] {
+      do {
+        guard let mapping = try folder.map(file) else { continue }
+        let (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
+        let positions = try log.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
+        guard isWanted(positions) else { continue }
+        return Found(file: file, state: state, positions: positions, byteCount: mapping.bytes.count)
+      } catch let error as MalformedError {
+        drop(file, because: error.reason)
+      } catch {
+        // Not to be read now; the log is.
+        drop(file, because: "\(error)", removes: false)
+      }
+    }
+    return nil
+  }
+
+  /// Notes that a snapshot is of no use, and removes it where the store may be written.
+  func drop(_ file: SnapshotFile, because reason: String, removes: Bool = true) {
+    content.withLock { $0.dropped.append(DroppedSnapshot(name: file.name, reason: reason)) }
+    // One that stays is dropped again the next time.
+    if removes { try? folder.remove(file) }
+  }
+
+  // MARK: - Replaying
+
+  /// The state up to a moment, from the newest snapshot before it.
+  ///
+  /// - Parameters:
+  ///   - isWanted: which positions to start at.
+  ///   - body: reads on in the log from these positions, into that state.
+  func replay<R>(
+    where isWanted: ([StreamPosition]) -> Bool, _ body: (inout FavoritesState, [StreamPosition]) throws -> R
+  ) throws -> (state: FavoritesState, result: R) {
+    while let found = newest(where: isWanted) {
+      var state = found.state
+      do {
+        let result = try body(&state, found.positions)
+        state.loadSnapshot()
+        if !state.isDamaged { return (state, result) }
+        drop(found.file, because: Self.damage)
+      } catch let error as StorageError where error.code == .otherLog {
+        drop(found.file, because: error.reason)
+      }
+    }
+    var state = FavoritesState()
+    let result = try body(&state, [])
+    return (state, result)
+  }
+
+  static let damage = "a part of it is damaged"
+
+  /// The state that the log's commits make up to these heads: for one whose snapshot turned out to be damaged.
+  func replayed(upTo heads: [Head]) -> FavoritesState {
+    var state = FavoritesState()
+    let last = Dictionary(uniqueKeysWithValues: heads.map { ($0.replica, $0.commit) })
+    do {
+      _ = try LogReplay(at: path, on: fileSystem).run { piece in
+        switch piece {
+        case .commit(let commit):
+          if let last = last[commit.replica], commit.number <= last { state.apply(commit) }
+        case .block(let block):
+          guard let last = last[block.replica], block.firstCommit <= last else { return }
+          state.apply(block.cut(to: block.firstCommit...last))
+        }
+      }
+    } catch {
+      content.withLock { $0.failure = HeartlogError(wrapping: error) }
+    }
+    return state
+  }
+
+  // MARK: - Making
+
+  /// Writes a snapshot of all that the log has; nil where none may be written.
+  ///
+  /// - Parameter anew: whether it is written where the newest one covers all that there is, too.
+  func make(anew: Bool = false) throws -> SnapshotReport? {
+    try making.withLock { _ in
+      guard try folder.isWritable() else { return nil }
+      let log = try LogReplay(at: path, on: fileSystem)
+      var start: Found?
+      let (state, outcome) = try replay(where: { _ in true }) { state, positions in
+        start = positions.isEmpty ? nil : newest { $0 == positions }
+        return try log.run(from: positions, givesPositions: true) { state.apply($0) }
+      }
+      // A log that ends early must be found damaged at each opening.
+      guard outcome.findings.damage.isEmpty else { return nil }
+      if let start, outcome.eventCount == 0, !anew {
+        return SnapshotReport(
+          events: start.state.eventCount, bytes: UInt64(start.byteCount), isNew: false)
+      }
+      let bytes = StreamPosition.encode(outcome.positions)
+      var byteCount: UInt64 = 0
+      let file = try folder.write(eventCount: state.eventCount) { output in
+        try withoutActuallyEscaping(output) { output in
+          try state.writeSnapshot(log: bytes) {
+            byteCount += UInt64($0.count)
+            try output($0)
+          }
+        }
+      }
+      content.withLock { $0.failure = nil }
+      return file.map { _ in SnapshotReport(events: state.eventCount, bytes: byteCount, isNew: true) }
+    }
+  }
+
+  /// Makes one in the background.
+  ///
+  /// - Parameter done: is told how many events are covered; nil where none was made.
+  func makeInBackground(_ done: @escaping @Sendable (UInt64?) -> Void) {
+    Workers.shared.run { done(self.makeIfPossible()?.events) }
+  }
+
+  /// Makes one; where that fails, the store is as good as before, and the reason is kept.
+  @discardableResult
+  func makeIfPossible(anew: Bool = false) -> SnapshotReport? {
+    do { return try make(anew: anew) } catch {
+      content.withLock { $0.failure = HeartlogError(wrapping: error) }
+      return nil
+    }
+  }
+}
+
+extension FavoritesState {
+  /// Takes what a replay read.
+  mutating func apply(_ piece: LogReplay.Piece) {
+    switch piece {
+    case .commit(let commit): apply(commit)
+    case .block(let block): apply(block)
+    }
+  }
+}
