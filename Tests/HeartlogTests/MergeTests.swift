@@ -24,7 +24,7 @@ struct MergeTests {
   }
 
   @discardableResult
-  private static func ship(_ source: FavoritesStore, to target: FavoritesStore) throws -> [ReceivedRun] {
+  static func ship(_ source: FavoritesStore, to target: FavoritesStore) throws -> [ReceivedRun] {
     let known = Dictionary(
       uniqueKeysWithValues: try target.streamHeads().map { ($0.replica, $0.commit.rawValue) })
     var received: [ReceivedRun] = []

@@ -1,0 +1,218 @@
+import HeartlogFiles
+import Testing
+
+@testable import Heartlog
+
+@Suite("Stores and their snapshots")
+struct SnapshotStoreTests {
+  private let test = TestStore()
+  private let folder = "\(TestStore.path)/snapshots"
+
+  private func fill(_ store: FavoritesStore, _ range: Range<Int>) throws {
+    let library = try store.library("papers")
+    for number in range {
+      test.clock.now += 1_000
+      try store.write {
+        try library.toggle("paper-\(number % 300)")
+        try library.set(
+          [Field(name: "title", value: .string("the title of \(number), which is long"))],
+          of: "paper-\(number % 50)")
+      }
+    }
+  }
+
+  private func snapshotNames() throws -> [String] {
+    guard try test.files.info(folder) != nil else { return [] }
+    return try test.files.entries(of: folder).sorted()
+  }
+
+  /// Changes a byte of the newest snapshot.
+  private func damage(_ offset: (Int) -> Int) throws {
+    let name = try #require(try snapshotNames().last)
+    var bytes = try test.files.contents(of: "\(folder)/\(name)")
+    bytes[offset(bytes.count)] ^= 0x10
+    try test.files.replaceContents(of: "\(folder)/\(name)", with: bytes)
+  }
+
+  @Test("a store that opens from a snapshot has all that it had, and what came later")
+  func reopened() throws {
+    var store = try test.open()
+    try fill(store, 0..<400)
+    let report = try #require(try store.snapshot())
+    #expect(report.events == store.read { $0.eventCount })
+    #expect(report.isNew)
+    let again = try #require(try store.snapshot())
+    #expect(again == SnapshotReport(events: report.events, bytes: report.bytes, isNew: false))
+    try fill(store, 400..<450)
+    let digest = store.digest
+    let heads = store.read { $0.heads }
+    let favorites = try store.library("papers").favorites(limit: 20)
+    try store.close()
+    for _ in 0..<2 {
+      store = try test.open()
+      #expect(store.droppedSnapshots.isEmpty)
+      #expect(store.digest == digest)
+      #expect(store.read { $0.heads } == heads)
+      #expect(try store.library("papers").favorites(limit: 20) == favorites)
+      #expect(try store.state().digest == digest)
+      try store.seal()
+      try store.close()
+    }
+    store = try test.open()
+    #expect(store.droppedSnapshots.isEmpty)
+    try fill(store, 450..<460)
+    #expect(try store.state().digest == store.digest)
+  }
+
+  @Test("snapshots are written as the policy says, and old ones go")
+  func policy() throws {
+    let store = try test.open { $0.snapshots = SnapshotPolicy(eventsMin: .max, eventsMinAtClose: 100) }
+    try fill(store, 0..<20)
+    try store.close()
+    #expect(try snapshotNames().isEmpty)
+    for round in 1..<12 {
+      let store = try test.open { $0.snapshots = SnapshotPolicy(eventsMin: .max, eventsMinAtClose: 100) }
+      try fill(store, 100 * round..<100 * round + 70)
+      try store.close()
+      #expect(try snapshotNames().count >= 1)
+    }
+    #expect(try snapshotNames().count < 5)
+    let reader = try test.open { $0.access = .readOnly }
+    #expect(reader.droppedSnapshots.isEmpty)
+    #expect(try reader.snapshot() == nil)
+    #expect(try reader.state().digest == reader.digest)
+  }
+
+  @Test(
+    "a snapshot in the background: writers go on, and the next opening has everything",
+    .timeLimit(.minutes(1)))
+  func background() async throws {
+    let store = try test.open { $0.snapshots = SnapshotPolicy(eventsMin: 200, eventsMinAtClose: .max) }
+    try fill(store, 0..<300)
+    while try snapshotNames().filter({ $0.hasSuffix(".snapshot") }).isEmpty { await Task.yield() }
+    try fill(store, 300..<350)
+    let digest = store.digest
+    try store.close()
+    let reopened = try test.open()
+    #expect(reopened.droppedSnapshots.isEmpty)
+    #expect(reopened.digest == digest)
+  }
+
+  @Test("a damaged snapshot is dropped and named, whenever the damage is met", arguments: 0..<60)
+  func damaged(step: Int) throws {
+    var store = try test.open()
+    try fill(store, 0..<350)
+    try store.snapshot()
+    try fill(store, 350..<360)
+    let digest = store.digest
+    let favorites = try store.library("papers").favorites()
+    try store.close()
+    try damage { size in (size - 1) * step / 59 }
+
+    store = try test.open()
+    #expect(try store.library("papers").favorites() == favorites)
+    #expect(store.digest == digest)
+    // A copy that is kept meets no damage either.
+    let copy = store.read { $0 }
+    #expect(copy.digest == digest)
+    try fill(store, 360..<365)
+    #expect(try store.state().digest == store.digest)
+    if let dropped = store.droppedSnapshots.first {
+      #expect(store.droppedSnapshots.count == 1)
+      #expect(try !snapshotNames().contains(dropped.name))
+    }
+  }
+
+  @Test("damage that is met while writing loses nothing", arguments: 0..<20)
+  func damagedWhileWriting(step: Int) throws {
+    var store = try test.open()
+    try fill(store, 0..<350)
+    try store.snapshot()
+    try store.close()
+    try damage { size in size * (step + 1) / 22 }
+    store = try test.open()
+    try fill(store, 0..<120)
+    #expect(try store.state().digest == store.digest)
+  }
+
+  @Test("the snapshot of another store is dropped")
+  func foreign() throws {
+    let other = TestStore()
+    var store = try other.open()
+    try store.library("papers").add("foreign")
+    try store.snapshot()
+    let name = try #require(try other.files.entries(of: folder).first)
+    let content = try other.files.contents(of: "\(folder)/\(name)")
+
+    store = try test.open()
+    try store.library("papers").add("own")
+    try store.close()
+    try test.files.createDirectory(folder)
+    try test.files.open("\(folder)/\(name)", .createNew).write(content, at: 0)
+    store = try test.open()
+    #expect(store.droppedSnapshots.map(\.name) == [name])
+    #expect(try store.library("papers").favorites().map(\.id) == ["own"])
+    #expect(try snapshotNames().isEmpty)
+  }
+
+  @Test("without their snapshots, stores are as they were")
+  func removed() throws {
+    var store = try test.open()
+    try fill(store, 0..<100)
+    try store.snapshot()
+    let digest = store.digest
+    for name in try snapshotNames() { try test.files.remove("\(folder)/\(name)") }
+    #expect(store.digest == digest)
+    try store.close()
+    store = try test.open()
+    #expect(store.digest == digest)
+    #expect(store.droppedSnapshots.isEmpty)
+  }
+
+  @Test("the state at each time is the same from snapshots as from the start")
+  func timeTravel() throws {
+    let store = try test.open()
+    var digests: [(Milliseconds, EventID, Digest)] = []
+    for round in 0..<40 {
+      try fill(store, round * 7..<round * 7 + 5)
+      let head = try #require(store.read { $0.heads }.first)
+      let sequence = store.read { $0.eventCount(of: head.replica) }
+      digests.append(
+        (
+          test.clock.now, EventID(replica: head.replica, sequence: SequenceNumber(rawValue: sequence)),
+          store.digest
+        ))
+      if round % 8 == 5 { try store.snapshot() }
+      if round == 20 { try store.seal() }
+    }
+    #expect(try snapshotNames().count > 1)
+    for (time, event, digest) in digests {
+      #expect(try store.state(at: .milliseconds(time)).digest == digest)
+      #expect(try store.state(at: .event(event)).digest == digest)
+    }
+    #expect(store.droppedSnapshots.isEmpty)
+  }
+
+  @Test("conflicts and what devices had seen of each other come with the snapshot")
+  func merged() throws {
+    let other = TestStore()
+    let phone = try test.open()
+    let laptop = try other.open()
+    try phone.library("papers").add("a")
+    try laptop.library("papers").add("a")
+    try laptop.library("papers").set([Field(name: "note", value: .string("of the laptop"))], of: "a")
+    try phone.library("papers").set([Field(name: "note", value: .string("of the phone"))], of: "a")
+    try MergeTests.ship(laptop, to: phone)
+    #expect(phone.conflicts.count == 1)
+    try phone.snapshot()
+    try phone.close()
+    let reopened = try test.open()
+    #expect(reopened.droppedSnapshots.isEmpty)
+    #expect(reopened.conflicts.count == 1)
+    try laptop.library("papers").set([Field(name: "note", value: .string("again"))], of: "a")
+    try MergeTests.ship(laptop, to: reopened)
+    try reopened.library("papers").set([Field(name: "note", value: .string("settled"))], of: "a")
+    #expect(reopened.conflicts.isEmpty)
+    #expect(try reopened.state().digest == reopened.digest)
+  }
+}
