@@ -47,6 +47,14 @@ final class Projection: CommitSink {
     if isNew { tell(commit) }
   }
 
+  func receive(_ row: CommitRow) {
+    let isNew = change { content in
+      if content.restarted?.apply(row) != nil { return false }
+      return content.state.apply(row)
+    }
+    if isNew, hub.hasListeners { tell(row.commit()) }
+  }
+
   func receive(_ block: ColumnBlock) -> Int {
     var new: [ClosedRange<CommitNumber>] = []
     let changedItems = change { content in

@@ -20,6 +20,28 @@ public enum NameRules {
     try check(origin) { problem($0, "an origin", most: Limits.originBytesMax) }
   }
 
+  // The same of names as bytes, which are known to be well-formed UTF-8.
+
+  static func checkLibrary(_ name: UnsafeRawBufferPointer) throws(MalformedError) {
+    if let problem = libraryProblem(name) { throw MalformedError(problem) }
+  }
+
+  static func checkItem(_ id: UnsafeRawBufferPointer) throws(MalformedError) {
+    if let problem = problem(id, "an item id", most: Limits.itemBytesMax) { throw MalformedError(problem) }
+  }
+
+  static func checkFieldName(_ name: UnsafeRawBufferPointer) throws(MalformedError) {
+    if let problem = problem(name, "a field name", most: Limits.fieldNameBytesMax) {
+      throw MalformedError(problem)
+    }
+  }
+
+  static func checkOrigin(_ origin: UnsafeRawBufferPointer) throws(MalformedError) {
+    if let problem = problem(origin, "an origin", most: Limits.originBytesMax) {
+      throw MalformedError(problem)
+    }
+  }
+
   private static func check(
     _ name: String, _ problem: (UnsafeRawBufferPointer) -> String?
   ) throws(MalformedError) {

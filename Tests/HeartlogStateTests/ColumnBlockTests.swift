@@ -93,6 +93,21 @@ struct ColumnBlockTests {
     for (columns, _) in blocks { direct.apply(columns) }
     for commit in history { through.apply(commit) }
     expectEqual(direct, through, "seed \(seed), whole")
+    var inPlace = FavoritesState()
+    for commit in history.shuffled(using: &generator) + history.prefix(20) {
+      var bytes: [UInt8] = []
+      try RowEncoding.append(commit, to: &bytes)
+      bytes.withUnsafeBytes { bytes in
+        guard let row = CommitRow(bytes, replica: commit.replica, number: commit.number) else {
+          inPlace.apply(commit)
+          return
+        }
+        let isNew = !inPlace.heads.contains(Head(replica: row.replica, commit: row.number))
+        let wasApplied = inPlace.apply(row)
+        #expect(isNew || !wasApplied)
+      }
+    }
+    expectEqual(inPlace, through, "seed \(seed), rows in place")
     #expect(direct.conflicts == NaiveModel(history).conflicts, "seed \(seed)")
   }
 }

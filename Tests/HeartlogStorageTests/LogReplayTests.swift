@@ -16,6 +16,7 @@ struct LogReplayTests {
     ) { piece in
       switch piece {
       case .commit(let commit): commits.append(commit)
+      case .row(let row): commits.append(row.commit())
       case .block(let block): commits += block.commits()
       }
     }

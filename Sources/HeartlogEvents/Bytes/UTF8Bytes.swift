@@ -22,15 +22,31 @@ extension String {
   /// The order of names in the format.
   func bytesPrecede(_ other: String) -> Bool {
     withUTF8Bytes { mine in
-      other.withUTF8Bytes { theirs in
-        guard let place = mine.firstDifference(from: theirs) else { return mine.count < theirs.count }
-        return mine[place] < theirs[place]
-      }
+      other.withUTF8Bytes { mine.bytesPrecede($0) }
     }
   }
 }
 
 extension UnsafeRawBufferPointer {
+  /// The order of names in the format.
+  func bytesPrecede(_ other: UnsafeRawBufferPointer) -> Bool {
+    guard let place = firstDifference(from: other) else { return count < other.count }
+    return self[place] < other[place]
+  }
+
+  var isASCII: Bool {
+    var place = 0
+    while place + 8 <= count {
+      if loadUnaligned(fromByteOffset: place, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+      place += 8
+    }
+    while place < count {
+      if self[place] >= 0x80 { return false }
+      place += 1
+    }
+    return true
+  }
+
   /// The first place where two texts differ, as far as both go.
   fileprivate func firstDifference(from other: UnsafeRawBufferPointer) -> Int? {
     let common = Swift.min(count, other.count)

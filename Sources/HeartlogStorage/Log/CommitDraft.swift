@@ -25,6 +25,8 @@ public struct CommitDraft: Sendable {
 public protocol CommitSink: AnyObject, Sendable {
   /// A commit from the log: at opening, from another process, from another replica.
   func receive(_ commit: Commit)
+  /// The same of a commit where it lies, which is there until the call returns.
+  func receive(_ row: CommitRow)
   /// A run of commits that follow each other, as `receive` of one: from the log, or just shipped here.
   ///
   /// - Returns: how many items it changed.
@@ -39,4 +41,9 @@ public protocol CommitSink: AnyObject, Sendable {
   /// Some of what was received is part of the log no more: all of it comes again, between this call and `endRestart`.
   func beginRestart()
   func endRestart()
+}
+
+extension CommitSink {
+  /// Makes a commit of it.
+  public func receive(_ row: CommitRow) { receive(row.commit()) }
 }

@@ -200,12 +200,16 @@ public final class CommitLog: @unchecked Sendable {
   {
     guard let reader = readers[replica] else { return }
     ends[replica] = nil
+    reader.borrowsRows = true
     let end = try storageErrors {
       try reader.read(page: page) { frame, cursor in
         switch frame {
         case .row(let commit, _):
           clock.receive(commit.stamp)
           sink.receive(commit)
+        case .borrowed(let row, _):
+          clock.receive(row.stamp)
+          sink.receive(row)
         case .block(let block):
           clock.receive(block.lastStamp)
           sink.receive(block)

@@ -23,6 +23,8 @@ final class SegmentCursor {
   /// A tail with its zeros is small: the first window is as large as these are at most.
   private var windowBytesMin = 64 << 10
   private static let windowBytesMax = 256 << 10
+  /// The row that was expanded last.
+  private var expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
   /// What was read of the file from `windowOffset` on.
   private var window: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<windowBytes]) }
@@ -36,7 +38,10 @@ final class SegmentCursor {
     self.offset = offset
   }
 
-  deinit { memory.deallocate() }
+  deinit {
+    memory.deallocate()
+    expanded.deallocate()
+  }
 
   /// Gives the file back; `wake` opens it again.
   func rest() {
@@ -122,6 +127,24 @@ final class SegmentCursor {
     try body(window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
   }
 
+  /// The row in the body of the frame that `look` found, until the next step; nil where it cannot be expanded.
+  func row(of frame: FrameHeader) -> UnsafeRawBufferPointer? {
+    let body = window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes))
+    guard frame.isCompressed else { return body }
+    guard body.count >= 4 else { return nil }
+    let count = Int(body.littleEndian(0, as: UInt32.self))
+    guard count <= Limits.commitBytesMax else { return nil }
+    if expanded.count < count {
+      expanded.deallocate()
+      expanded = .allocate(byteCount: max(count, 4_096), alignment: 16)
+    }
+    let output = UnsafeMutableRawBufferPointer(rebasing: expanded[..<count])
+    do throws(MalformedError) { try LZ4.decompress(body.part(4, body.count - 4), into: output) } catch {
+      return nil
+    }
+    return UnsafeRawBufferPointer(output)
+  }
+
   /// Moves behind the frame that `look` found.
   func pass(_ frame: FrameHeader) {
     passedOffset = offset
@@ -139,6 +162,8 @@ final class SegmentCursor {
     memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     windowBytes = 0
     windowOffset = offset
+    expanded.deallocate()
+    expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 
   /// Makes at least `count` bytes from `offset` on available, as far as the file goes.

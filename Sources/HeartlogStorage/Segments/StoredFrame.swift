@@ -4,6 +4,8 @@ import HeartlogEvents
 enum StoredFrame {
   /// One commit, and the secret that its salts come from.
   case row(Commit, secret: SegmentSecret)
+  /// One commit where it lies in the reader's memory: until the next frame is looked at. Only for readers that ask for it.
+  case borrowed(CommitRow, secret: SegmentSecret)
   /// Commits that follow each other.
   case block(ColumnBlock)
   /// A record that carries no commits: kept at its place, not understood by this version.
@@ -13,9 +15,19 @@ enum StoredFrame {
   var commits: (commits: [Commit], secrets: [SegmentSecret])? {
     switch self {
     case .row(let commit, let secret): ([commit], [secret])
+    case .borrowed(let row, let secret): ([row.commit()], [secret])
     case .block(let block): (block.commits(), block.secrets)
     case .record: nil
     }
+  }
+
+  /// The single commit in the frame that `cursor` looks at, in its memory; nil where `decode` is to be asked.
+  static func borrow(_ frame: FrameHeader, at cursor: SegmentCursor) -> StoredFrame? {
+    let header = cursor.header
+    guard frame.kind == FrameHeader.Kind.commit, header.kind == .open, let bytes = cursor.row(of: frame),
+      let row = CommitRow(bytes, replica: header.replica, number: frame.firstCommit)
+    else { return nil }
+    return .borrowed(row, secret: SegmentSecret(firstCommit: header.firstCommit, kind: .whole(header.secret)))
   }
 
   /// Decodes the frame that `cursor` looks at.

@@ -45,14 +45,14 @@ final class LeafHashing: @unchecked Sendable {
   static func append(
     _ frame: StoredFrame, upTo last: CommitNumber, to tree: inout MerkleTree
   ) throws(MalformedError) {
-    switch frame {
-    case .row(let commit, let secret):
-      var salts = Salts([secret])
-      var hasher = SHA256Hasher()
+    if case .block(let block) = frame {
+      return try append(block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block, to: &tree)
+    }
+    guard let (commits, secrets) = frame.commits else { return }
+    var salts = Salts(secrets)
+    var hasher = SHA256Hasher()
+    for commit in commits {
       tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
-    case .block(let block):
-      try append(block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block, to: &tree)
-    case .record: break
     }
   }
 

@@ -49,6 +49,15 @@ struct Chain: Hashable, Sendable {
       heads: commit.heads)
   }
 
+  /// Takes the next commit of the stream; refuses one that does not continue it.
+  mutating func extend(by row: CommitRow) throws(MalformedError) {
+    guard row.replica == replica, row.number == next else {
+      throw MalformedError("commit \(row.number) where \(next) should be")
+    }
+    try extend(
+      stamp: row.stamp, firstSequence: row.firstSequence, eventCount: row.eventCount, heads: row.heads)
+  }
+
   /// Takes the next commits of the stream; refuses them where one does not continue it, and then stands somewhere among them.
   mutating func extend(by block: ColumnBlock) throws(MalformedError) {
     guard block.replica == replica, block.firstCommit == next else {

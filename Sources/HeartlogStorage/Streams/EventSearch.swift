@@ -38,7 +38,7 @@ struct EventSearch {
         }
       case .block(let block):
         if let bound = search(id, block) { return bound }
-      case .record: break
+      case .borrowed, .record: break
       }
       cursor.pass(frame)
     }

@@ -14,6 +14,8 @@ public final class LogReplay {
   /// What is passed on: the next commits of some stream.
   public enum Piece {
     case commit(Commit)
+    /// A commit that is there until the visitor returns.
+    case row(CommitRow)
     case block(ColumnBlock)
   }
 
@@ -118,6 +120,7 @@ private final class ReplayedStream {
 
   init(_ reader: StreamReader, from start: StreamPosition?, upTo lastStamp: HybridTimestamp?) {
     self.reader = reader
+    reader.borrowsRows = true
     self.start = start
     self.lastStamp = lastStamp
     lastCommit = start?.commit.rawValue ?? 0
@@ -137,10 +140,11 @@ private final class ReplayedStream {
         switch frame {
         case .record: break
         case .row(let commit, _):
-          if let lastStamp, commit.stamp > lastStamp { return nil }
-          eventCount += UInt64(commit.records.count)
-          lastCommit = commit.number.rawValue
+          guard pass(commit.number, at: commit.stamp, events: commit.records.count) else { return nil }
           try visit(.commit(commit))
+        case .borrowed(let row, _):
+          guard pass(row.number, at: row.stamp, events: row.eventCount) else { return nil }
+          try visit(.row(row))
         case .block(let block):
           guard let part = part(of: block) else { return nil }
           let isWhole = part.lastCommit == block.lastCommit
@@ -152,6 +156,14 @@ private final class ReplayedStream {
         }
       }
     }
+  }
+
+  /// Counts a commit; false where it lies behind the bound.
+  private func pass(_ number: CommitNumber, at stamp: HybridTimestamp, events: Int) -> Bool {
+    if let lastStamp, stamp > lastStamp { return false }
+    eventCount += UInt64(events)
+    lastCommit = number.rawValue
+    return true
   }
 
   /// What of a block lies within the bound.
