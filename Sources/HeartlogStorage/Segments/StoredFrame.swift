@@ -1,13 +1,13 @@
 import HeartlogEvents
 
-/// A frame of a stream with its contents.
+/// A frame of a stream with its contents. Small, whatever it holds: it passes through many hands.
 enum StoredFrame {
   /// One commit, and the secret that its salts come from.
-  case row(Commit, secret: SegmentSecret)
+  indirect case row(Commit, secret: SegmentSecret)
   /// One commit where it lies in the reader's memory: until the next frame is looked at. Only for readers that ask for it.
-  case borrowed(CommitRow, secret: SegmentSecret)
+  case borrowed(CommitRow, from: SegmentCursor)
   /// Commits that follow each other.
-  case block(ColumnBlock)
+  indirect case block(ColumnBlock)
   /// A record that carries no commits: kept at its place, not understood by this version.
   case record(kind: UInt8, body: Frame.Body)
 
@@ -15,7 +15,7 @@ enum StoredFrame {
   var commits: (commits: [Commit], secrets: [SegmentSecret])? {
     switch self {
     case .row(let commit, let secret): ([commit], [secret])
-    case .borrowed(let row, let secret): ([row.commit()], [secret])
+    case .borrowed(let row, let cursor): ([row.commit()], [Self.secret(of: cursor.header)])
     case .block(let block): (block.commits(), block.secrets)
     case .record: nil
     }
@@ -23,11 +23,15 @@ enum StoredFrame {
 
   /// The single commit in the frame that `cursor` looks at, in its memory; nil where `decode` is to be asked.
   static func borrow(_ frame: FrameHeader, at cursor: SegmentCursor) -> StoredFrame? {
-    let header = cursor.header
-    guard frame.kind == FrameHeader.Kind.commit, header.kind == .open, let bytes = cursor.row(of: frame),
-      let row = CommitRow(bytes, replica: header.replica, number: frame.firstCommit)
+    guard frame.kind == FrameHeader.Kind.commit, cursor.header.kind == .open, let bytes = cursor.row(of: frame),
+      let row = CommitRow(bytes, replica: cursor.header.replica, number: frame.firstCommit)
     else { return nil }
-    return .borrowed(row, secret: SegmentSecret(firstCommit: header.firstCommit, kind: .whole(header.secret)))
+    return .borrowed(row, from: cursor)
+  }
+
+  /// What the salts of an open segment's commits come from.
+  private static func secret(of header: SegmentHeader) -> SegmentSecret {
+    SegmentSecret(firstCommit: header.firstCommit, kind: .whole(header.secret))
   }
 
   /// Decodes the frame that `cursor` looks at.
@@ -44,8 +48,7 @@ enum StoredFrame {
           guard header.kind == .open else { throw MalformedError("a single commit in a sealed segment") }
           let row = try Frame.expand(body, isCompressed: frame.isCompressed, limit: Limits.commitBytesMax)
           let commit = try RowEncoding.decode(row, replica: header.replica, number: frame.firstCommit)
-          let secret = SegmentSecret(firstCommit: header.firstCommit, kind: .whole(header.secret))
-          return .row(commit, secret: secret)
+          return .row(commit, secret: secret(of: header))
         case FrameHeader.Kind.block:
           guard !frame.isCompressed else { throw MalformedError("a block compressed as a whole") }
           let block = try BlockEncoding.decodeColumns(
