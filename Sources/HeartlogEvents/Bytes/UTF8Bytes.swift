@@ -34,17 +34,24 @@ extension UnsafeRawBufferPointer {
     return self[place] < other[place]
   }
 
-  var isASCII: Bool {
+  /// Whether all bytes lie within 20…7E: well-formed text without control characters, as most is.
+  var isPrintableASCII: Bool {
+    guard count >= 8 else { return allSatisfy { (0x20...0x7E).contains($0) } }
     var place = 0
-    while place + 8 <= count {
-      if loadUnaligned(fromByteOffset: place, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+    while place + 8 < count {
+      guard isPrintableWord(at: place) else { return false }
       place += 8
     }
-    while place < count {
-      if self[place] >= 0x80 { return false }
-      place += 1
-    }
-    return true
+    // The last word may overlap the one before.
+    return isPrintableWord(at: count - 8)
+  }
+
+  private func isPrintableWord(at place: Int) -> Bool {
+    let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
+    // The first term finds bytes from 80 on and 7F, the second those below 20.
+    let found =
+      (word | (word &+ 0x0101_0101_0101_0101)) | (word &- 0x2020_2020_2020_2020) & ~word
+    return found & 0x8080_8080_8080_8080 == 0
   }
 
   /// The first place where two texts differ, as far as both go.

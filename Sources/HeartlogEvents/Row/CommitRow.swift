@@ -57,15 +57,22 @@ public struct CommitRow {
     let head = try EventHead(checking: try reader.u8())
     guard head.isEvent, !head.hasMembers else { throw .anotherLook }
     try NameRules.checkLibrary(try reader.lengthAndBytes())
-    try NameRules.checkItem(try reader.wellFormed())
+    let item = try reader.lengthAndBytes()
+    if item.isEmpty || item.count > Limits.itemBytesMax || !item.isPrintableASCII {
+      _ = try String(wellFormed: item)
+      try NameRules.checkItem(item)
+    }
     if head.hasFavoritedDate { try Event.checkFavoritedDate(try reader.zigzag(), wallTime: wallTime) }
     guard head.hasFields else { return }
     let count = try reader.count(atMost: reader.remaining / 3, "fields")
     guard count > 0 else { throw .anotherLook }
     var before: UnsafeRawBufferPointer?
     for _ in 0..<count {
-      let name = try reader.wellFormed()
-      try NameRules.checkFieldName(name)
+      let name = try reader.lengthAndBytes()
+      if name.isEmpty || name.count > Limits.fieldNameBytesMax || !name.isPrintableASCII {
+        _ = try String(wellFormed: name)
+        try NameRules.checkFieldName(name)
+      }
       if let before, !before.bytesPrecede(name) { throw .anotherLook }
       before = name
       try checkValue(tag: try reader.u8() & ~ValueTag.quietBit, &reader)
@@ -195,7 +202,7 @@ extension ByteReader {
   /// A length and that many bytes of well-formed UTF-8.
   fileprivate mutating func wellFormed() throws(MalformedError) -> UnsafeRawBufferPointer {
     let bytes = try lengthAndBytes()
-    if !bytes.isASCII { _ = try String(wellFormed: bytes) }
+    if !bytes.isPrintableASCII { _ = try String(wellFormed: bytes) }
     return bytes
   }
 }

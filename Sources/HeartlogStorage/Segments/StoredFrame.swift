@@ -23,7 +23,8 @@ enum StoredFrame {
 
   /// The single commit in the frame that `cursor` looks at, in its memory; nil where `decode` is to be asked.
   static func borrow(_ frame: FrameHeader, at cursor: SegmentCursor) -> StoredFrame? {
-    guard frame.kind == FrameHeader.Kind.commit, cursor.header.kind == .open, let bytes = cursor.row(of: frame),
+    guard frame.kind == FrameHeader.Kind.commit, cursor.header.kind == .open,
+      let bytes = cursor.row(of: frame),
       let row = CommitRow(bytes, replica: cursor.header.replica, number: frame.firstCommit)
     else { return nil }
     return .borrowed(row, from: cursor)
