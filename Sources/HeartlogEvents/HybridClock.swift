@@ -5,7 +5,9 @@ public typealias Milliseconds = Int64
 ///
 /// Stamps order; they tell the time only as far as the clock that made them did.
 /// Source: Kulkarni, Demirbas, Madappa, Avva, Leone, "Logical Physical Clocks" (2014).
-public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable, BitwiseCopyable,
+  CustomStringConvertible
+{
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }

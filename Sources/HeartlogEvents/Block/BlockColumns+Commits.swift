@@ -9,13 +9,14 @@ extension BlockColumns {
     var members = 0
     var withheld = 0
     var unknown = 0
+    /// By value column, a place in `words`.
     package var values: [Int]
 
     package mutating func passMembers() { members += 1 }
   }
 
   /// In front of the first event.
-  package var start: Cursor { Cursor(values: [Int](repeating: 0, count: values.count)) }
+  package var start: Cursor { Cursor(values: values.map(\.range.lowerBound)) }
 
   /// Passes over events.
   package func skip(_ count: Int, _ cursor: inout Cursor) {
@@ -30,7 +31,7 @@ extension BlockColumns {
       if kind.hasFavoritedDate { cursor.favoritedDate += 1 }
       if kind.hasMembers { cursor.members += 1 }
       guard kind.hasFields else { continue }
-      for member in shapes[shapePlaces[cursor.shape]].members {
+      for member in shapes[Int(shapePlaces[cursor.shape])].members {
         if let column = member.values { cursor.values[column] += 1 }
       }
       cursor.shape += 1
@@ -38,57 +39,88 @@ extension BlockColumns {
     cursor.event += count
   }
 
-  func nextRecord(_ cursor: inout Cursor) -> EventRecord {
-    let kind = kinds[cursor.event]
+  /// The value of a member of the next event: its bytes are valid as long as the columns.
+  @inline(__always)
+  func nextValue(of member: Shape.Member, _ cursor: inout Cursor) -> BorrowedValue {
+    guard let column = member.values else { return value(0, tag: member.tag) }
+    let word = words[cursor.values[column]]
+    cursor.values[column] += 1
+    return value(word, tag: member.tag)
+  }
+
+  /// The value of a member with that tag; where it has a column, what the word there says. Its bytes are valid as long as the columns.
+  @inline(__always)
+  package func value(_ word: Int64, tag: UInt8) -> BorrowedValue {
+    switch tag {
+    case ValueTag.null: .null
+    case ValueTag.no, ValueTag.yes: .bool(tag == ValueTag.yes)
+    case ValueTag.int64: .int64(word)
+    case ValueTag.double: .double(Double(bitPattern: UInt64(bitPattern: word)))
+    case ValueTag.string: .string(texts.bytes(TextSlice(word: word)))
+    case ValueTag.json: .json(texts.bytes(TextSlice(word: word)))
+    default: .unknown(tag: tag, bytes: texts.bytes(TextSlice(word: word)))
+    }
+  }
+}
+
+/// Puts the commits of a block together, one after the other. A text is made a string at its first use.
+struct CommitAssembly {
+  private let columns: BlockColumns
+  private(set) var cursor: BlockColumns.Cursor
+  private var items: [String?]
+
+  init(_ columns: BlockColumns, at cursor: BlockColumns.Cursor) {
+    self.columns = columns
+    self.cursor = cursor
+    items = [String?](repeating: nil, count: columns.items.count)
+  }
+
+  mutating func nextRecord() -> EventRecord {
+    let kind = columns.kinds[cursor.event]
     cursor.event += 1
     guard let action = kind.action else {
       if kind == .withheld {
-        defer { cursor.withheld += 1 }
-        return .withheld(withheldHashes[cursor.withheld])
+        cursor.withheld += 1
+        return .withheld(columns.withheldHashes[cursor.withheld - 1])
       }
-      defer { cursor.unknown += 1 }
-      return unknownEvents[cursor.unknown]
+      cursor.unknown += 1
+      return columns.unknownEvents[cursor.unknown - 1]
     }
-    let item = items[itemPlaces[cursor.item]]
+    let item = Int(columns.itemPlaces[cursor.item])
     cursor.item += 1
     var favoritedDate: Milliseconds?
     if kind.hasFavoritedDate {
-      favoritedDate = favoritedDates[cursor.favoritedDate]
+      favoritedDate = columns.favoritedDates[cursor.favoritedDate]
       cursor.favoritedDate += 1
     }
-    var fields: [Field] = []
-    if kind.hasFields {
-      let shape = shapes[shapePlaces[cursor.shape]]
-      cursor.shape += 1
-      fields.reserveCapacity(shape.members.count)
-      for member in shape.members {
-        fields.append(
-          Field(name: member.name, value: nextValue(of: member, &cursor), isQuiet: member.isQuiet))
-      }
-    }
+    let fields = kind.hasFields ? nextFields() : []
     var members: [UnknownMember] = []
     if kind.hasMembers {
-      members = eventMembers[cursor.members]
+      members = columns.eventMembers[cursor.members]
       cursor.members += 1
     }
     return .event(
       Event(
-        library: libraries[item.library], item: item.id, action: action, favoritedDate: favoritedDate,
-        fields: fields, unknownMembers: members))
+        library: columns.libraries[Int(columns.items[item].library)], item: id(of: item), action: action,
+        favoritedDate: favoritedDate, fields: fields, unknownMembers: members))
   }
 
-  package func nextValue(of member: Shape.Member, _ cursor: inout Cursor) -> FieldValue {
-    guard let column = member.values else {
-      return member.tag == ValueTag.null ? .null : .bool(member.tag == ValueTag.yes)
+  private mutating func id(of item: Int) -> String {
+    if let id = items[item] { return id }
+    let id = columns.texts.string(columns.items[item].id)
+    items[item] = id
+    return id
+  }
+
+  private mutating func nextFields() -> [Field] {
+    let shape = columns.shapes[Int(columns.shapePlaces[cursor.shape])]
+    cursor.shape += 1
+    var fields: [Field] = []
+    fields.reserveCapacity(shape.members.count)
+    for member in shape.members {
+      let value = columns.nextValue(of: member, &cursor)
+      fields.append(Field(name: member.name, value: FieldValue(value), isQuiet: member.isQuiet))
     }
-    let place = cursor.values[column]
-    cursor.values[column] = place + 1
-    return switch values[column] {
-    case .ints(let values): .int64(values[place])
-    case .doubles(let values): .double(values[place])
-    case .strings(let values): .string(values[place])
-    case .json(let values): .json(values[place])
-    case .opaque(let values, let tag): .unknown(tag: tag, bytes: values[place])
-    }
+    return fields
   }
 }

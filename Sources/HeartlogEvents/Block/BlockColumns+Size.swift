@@ -1,4 +1,27 @@
 extension BlockColumns {
+  /// Throws where the row encodings of the commits would take more than a block may hold.
+  func checkRowByteCount(firstSequence: SequenceNumber) throws(MalformedError) {
+    if rowByteCountBound <= Limits.blockRowBytesMax { return }
+    try Block.validateRowByteCount(rowByteCount(firstSequence: firstSequence))
+  }
+
+  /// At least `rowByteCount`, and told without a look at any event: of most blocks it says enough.
+  var rowByteCountBound: Int {
+    let varintMax = 10
+    // Presence, stamp, wall time, sequence number and number of events.
+    let originMax = commits.origins.reduce(0) { max($0, $1.utf8.count) }
+    var count = commits.count * (1 + 8 + 3 * varintMax + ByteWriter.lengthAndBytesByteCount(originMax))
+    count += partsByteCount
+    let libraryMax = libraries.reduce(0) { max($0, $1.utf8.count) }
+    let itemMax = items.reduce(0) { max($0, $1.id.count) }
+    count +=
+      itemPlaces.count
+      * (ByteWriter.lengthAndBytesByteCount(libraryMax) + ByteWriter.lengthAndBytesByteCount(itemMax))
+    count += kinds.count + varintMax * favoritedDates.count + shapeRowByteCount + rareByteCount
+    for column in values { count += varintMax * column.range.count + column.byteCount }
+    return count
+  }
+
   /// What the row encodings of the commits would take together: `RowEncoding.byteCount(of:)` of each, from the columns.
   ///
   /// - Parameter firstSequence: the sequence number of the first event.
@@ -7,40 +30,43 @@ extension BlockColumns {
   }
 
   private func headerByteCount(firstSequence: SequenceNumber) -> Int {
-    var count = 0
-    var sequence = firstSequence.rawValue
-    for (place, eventCount) in commits.eventCounts.enumerated() {
+    let originByteCounts = [0] + commits.origins.map { ByteWriter.lengthAndBytesByteCount($0.utf8.count) }
+    var count = partsByteCount
+    for place in 0..<commits.count {
       let offset = commits.wallTimes[place] &- commits.stamps[place].milliseconds
+      let sequence = firstSequence.rawValue + UInt64(commits.eventStarts[place])
       count += 1 + 8 + ByteWriter.varintByteCount(ByteWriter.zigzag(offset))
-      count += ByteWriter.varintByteCount(sequence) + ByteWriter.varintByteCount(UInt64(eventCount))
-      if let origin = commits.origins[place] {
-        count += ByteWriter.lengthAndBytesByteCount(origin.utf8.count)
-      }
-      let heads = commits.heads[place]
-      if !heads.isEmpty { count += RowEncoding.byteCount(ofHeads: heads) }
-      let members = commits.members[place]
-      if !members.isEmpty { count += RowEncoding.byteCount(ofMembers: members) }
-      sequence += UInt64(eventCount)
+      count += ByteWriter.varintByteCount(sequence)
+      count += ByteWriter.varintByteCount(UInt64(commits.eventCount(at: place)))
+      count += originByteCounts[Int(commits.originPlaces[place])]
     }
+    return count
+  }
+
+  /// Heads and members of commits.
+  private var partsByteCount: Int {
+    var count = 0
+    for heads in commits.heads.values { count += RowEncoding.byteCount(ofHeads: heads) }
+    for members in commits.members.values { count += RowEncoding.byteCount(ofMembers: members) }
     return count
   }
 
   /// All of the events but the values of their fields.
   private var eventByteCount: Int {
-    // What is withheld has a hash in place of all that follows the head byte.
-    var count = kinds.count + 32 * withheldHashes.count
+    var count = kinds.count + shapeRowByteCount + rareByteCount
     let libraryByteCounts = libraries.map { ByteWriter.lengthAndBytesByteCount($0.utf8.count) }
     let itemByteCounts = items.map {
-      libraryByteCounts[$0.library] + ByteWriter.lengthAndBytesByteCount($0.id.utf8.count)
+      libraryByteCounts[Int($0.library)] + ByteWriter.lengthAndBytesByteCount($0.id.count)
     }
-    for place in itemPlaces { count += itemByteCounts[place] }
+    for place in itemPlaces { count += itemByteCounts[Int(place)] }
     for date in favoritedDates { count += ByteWriter.varintByteCount(ByteWriter.zigzag(date)) }
-    let shapeByteCounts = shapes.map { shape in
-      shape.members.reduce(ByteWriter.varintByteCount(UInt64(shape.members.count))) {
-        $0 + ByteWriter.lengthAndBytesByteCount($1.name.utf8.count) + 1
-      }
-    }
-    for place in shapePlaces { count += shapeByteCounts[place] }
+    return count
+  }
+
+  /// Members, what is withheld, and what is of a later version.
+  private var rareByteCount: Int {
+    // What is withheld has a hash in place of all that follows the head byte.
+    var count = 32 * withheldHashes.count
     for members in eventMembers { count += RowEncoding.byteCount(ofMembers: members) }
     // Their head bytes are among `kinds`.
     for record in unknownEvents { count += RowEncoding.byteCount(of: record) - 1 }
@@ -50,16 +76,15 @@ extension BlockColumns {
   private var valueByteCount: Int {
     var count = 0
     for column in values {
-      switch column {
-      case .ints(let values):
-        for value in values { count += ByteWriter.varintByteCount(ByteWriter.zigzag(value)) }
-      case .doubles(let values): count += 8 * values.count
-      case .strings(let values):
-        for value in values { count += ByteWriter.lengthAndBytesByteCount(value.utf8.count) }
-      case .json(let values):
-        for value in values { count += ByteWriter.lengthAndBytesByteCount(value.text.utf8.count) }
-      case .opaque(let values, _):
-        for value in values { count += ByteWriter.lengthAndBytesByteCount(value.count) }
+      switch column.tag {
+      case ValueTag.int64:
+        for place in column.range { count += ByteWriter.varintByteCount(ByteWriter.zigzag(words[place])) }
+      case ValueTag.double: count += 8 * column.range.count
+      default:
+        count += column.byteCount
+        for place in column.range {
+          count += ByteWriter.varintByteCount(UInt64(TextSlice(word: words[place]).count))
+        }
       }
     }
     return count

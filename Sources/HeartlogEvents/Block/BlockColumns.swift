@@ -1,14 +1,14 @@
 /// The columns of a block, read and checked value by value: every place points at something, every name and
 /// value is one that the format allows.
 ///
-/// Texts stand here once for each distinct item, name and origin, so that a reader who wants no commits can
-/// take them from here.
+/// Texts stay bytes in `texts`, each distinct item's once: a reader who wants no commits takes them from there, and no
+/// string is made of them.
 package struct BlockColumns: Sendable {
   /// A distinct item.
-  package struct Item: Sendable {
+  package struct Item: Sendable, BitwiseCopyable {
     /// Its place in `libraries`.
-    package let library: Int
-    package let id: String
+    package let library: Int32
+    package let id: TextSlice
   }
 
   package let commits: CommitColumns
@@ -16,14 +16,20 @@ package struct BlockColumns: Sendable {
   package let libraries: [String]
   /// The distinct items, and for each event that has one, its place among them.
   package let items: [Item]
-  package let itemPlaces: [Int]
+  package let itemPlaces: [Int32]
   /// Of the events that have one.
   package let favoritedDates: [Milliseconds]
   package let shapes: [Shape]
   /// For each event that has fields, its place in `shapes`.
-  package let shapePlaces: [Int]
+  package let shapePlaces: [Int32]
   /// What the shapes' `values` points at.
   package let values: [ValueColumn]
+  /// The values of all value columns, one column after the other.
+  package let words: ColumnWords
+  /// What the slices of items and values are taken from.
+  package let texts: BlockTexts
+  /// What the fields of all events take in rows, but for the values that have a column.
+  let shapeRowByteCount: Int
   let eventMembers: [[UnknownMember]]
   let withheldHashes: [EventHash]
   let unknownEvents: [EventRecord]
@@ -34,94 +40,127 @@ package struct BlockColumns: Sendable {
     _ table: inout ColumnTable, replica: ReplicaID, commitCount: Int, eventCount: Int,
     firstStamp: HybridTimestamp
   ) throws(MalformedError) {
+    var texts = TextBuilder(capacity: table.textByteCount)
     commits = try CommitColumns(
       &table, replica: replica, commitCount: commitCount, eventCount: eventCount, firstStamp: firstStamp)
     kinds = try table.kinds(.kinds, count: eventCount)
-    var itemEventCount = 0
-    var dateCount = 0
-    var fieldsCount = 0
-    var membersCount = 0
-    var withheldCount = 0
-    for kind in kinds {
-      if kind.isEvent { itemEventCount += 1 } else if kind == .withheld { withheldCount += 1 }
-      if kind.hasFavoritedDate { dateCount += 1 }
-      if kind.hasFields { fieldsCount += 1 }
-      if kind.hasMembers { membersCount += 1 }
-    }
-    let newItems = try NewOrKnown(try table.ints(.itemPlaces, count: itemEventCount), what: "an item")
+    let counts = KindCounts(kinds)
+    let newItems = try NewOrKnown(try table.ints(.itemPlaces, count: counts.items), what: "an item")
     itemPlaces = newItems.places
-    (libraries, items) = try Self.items(&table, count: newItems.distinctCount)
-    favoritedDates = try Self.favoritedDates(
-      try table.ints(.favoritedDates, count: dateCount), of: kinds, commits: commits)
-    let newShapes = try NewOrKnown(try table.ints(.shapePlaces, count: fieldsCount), what: "a shape")
+    (libraries, items) = try Self.items(&table, count: newItems.distinctCount, texts: &texts)
+    favoritedDates = try Self.favoritedDates(&table, count: counts.dates, of: kinds, commits: commits)
+    let newShapes = try NewOrKnown(try table.ints(.shapePlaces, count: counts.fields), what: "a shape")
     shapePlaces = newShapes.places
-    (shapes, values) = try Self.shapes(&table, newShapes)
-    eventMembers = try table.opaque(.eventMembers, count: membersCount) {
+    (shapes, shapeRowByteCount, values, words) = try Self.shapes(&table, newShapes, texts: &texts)
+    eventMembers = try table.opaque(.eventMembers, count: counts.members) {
       (reader) throws(MalformedError) in try RowEncoding.readCheckedMembers(from: &reader)
     }
-    withheldHashes = try table.opaque(.withheldHashes, count: withheldCount) {
+    withheldHashes = try table.opaque(.withheldHashes, count: counts.withheld) {
       (reader) throws(MalformedError) in try reader.digest()
     }
-    unknownEvents = try table.opaque(.unknownEvents, count: eventCount - itemEventCount - withheldCount) {
+    unknownEvents = try table.opaque(.unknownEvents, count: eventCount - counts.items - counts.withheld) {
       (reader) throws(MalformedError) in
       let record = EventRecord.unknown(kind: try reader.varint(), bytes: Array(try reader.lengthAndBytes()))
       try record.validate(wallTime: 0)
       return record
     }
     try table.end()
+    self.texts = texts.finish()
+  }
+
+  /// How many events have what.
+  private struct KindCounts {
+    private(set) var items = 0
+    private(set) var dates = 0
+    private(set) var fields = 0
+    private(set) var members = 0
+    private(set) var withheld = 0
+
+    init(_ kinds: [EventHead]) {
+      // No branches: sums are taken of many events at a time.
+      for kind in kinds {
+        items &+= kind.isEvent ? 1 : 0
+        dates &+= kind.hasFavoritedDate ? 1 : 0
+        fields &+= kind.hasFields ? 1 : 0
+        members &+= kind.hasMembers ? 1 : 0
+        withheld &+= kind == .withheld ? 1 : 0
+      }
+    }
   }
 
   private static func items(
-    _ table: inout ColumnTable, count: Int
+    _ table: inout ColumnTable, count: Int, texts: inout TextBuilder
   ) throws(MalformedError) -> (libraries: [String], items: [Item]) {
-    let libraryPlaces = try table.ints(.itemLibraries, count: count)
-    let libraryCount = try firstUses(libraryPlaces, what: "a library")
+    // Their ids are read before the last of these is used.
+    let places: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
+      try table.ints(.itemLibraries, into: output)
+    }
+    let libraryCount = try places.withUnsafeBufferPointer { places in
+      Result { () throws(MalformedError) in try firstUses(places, what: "a library") }
+    }.get()
     let libraries = try table.table(.libraries, count: libraryCount)
     for library in libraries { try NameRules.checkLibrary(library) }
-    var itemCounts = [Int](repeating: 0, count: libraryCount)
-    for place in libraryPlaces { itemCounts[Int(place)] += 1 }
-    var ids: [[String]] = []
-    for library in 0..<libraryCount {
-      ids.append(try table.strings(.items(library: library), count: itemCounts[library]))
-      for id in ids[library] { try NameRules.checkItem(id) }
+    var ends = [Int](repeating: 0, count: libraryCount)
+    for place in places { ends[Int(place)] += 1 }
+    // The ids of each library one after the other; `ends` becomes where each library's begin.
+    let slices: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
+      var start = 0
+      for library in 0..<libraryCount {
+        let ids = UnsafeMutableBufferPointer(rebasing: output[start..<start + ends[library]])
+        let traits = try table.texts(.items(library: library), into: ids, texts: &texts)
+        try check(ids: UnsafeBufferPointer(ids), traits, texts)
+        ends[library] = start
+        start += ids.count
+      }
     }
-    var next = [Int](repeating: 0, count: libraryCount)
-    var items: [Item] = []
-    items.reserveCapacity(count)
-    for place in libraryPlaces {
-      let library = Int(place)
-      items.append(Item(library: library, id: ids[library][next[library]]))
-      next[library] += 1
+    let items: [Item] = try Array(count: count) { (output) throws(MalformedError) in
+      for (index, place) in places.enumerated() {
+        let library = Int(place)
+        output.initializeElement(
+          at: index,
+          to: Item(library: Int32(truncatingIfNeeded: library), id: TextSlice(word: slices[ends[library]])))
+        ends[library] += 1
+      }
     }
     return (libraries, items)
   }
 
-  /// - Parameter offsets: the dates, less the wall times of their commits.
+  private static func check(
+    ids: UnsafeBufferPointer<Int64>, _ traits: TextTraits, _ texts: borrowing TextBuilder
+  ) throws(MalformedError) {
+    if traits.isPrintable, traits.shortest > 0, traits.longest <= Limits.itemBytesMax { return }
+    for id in ids { try NameRules.checkItem(texts.bytes(TextSlice(word: id))) }
+  }
+
   private static func favoritedDates(
-    _ offsets: [Int64], of kinds: [EventHead], commits: CommitColumns
+    _ table: inout ColumnTable, count: Int, of kinds: [EventHead], commits: CommitColumns
   ) throws(MalformedError) -> [Milliseconds] {
-    guard !offsets.isEmpty else { return [] }
-    var dates: [Milliseconds] = []
-    dates.reserveCapacity(offsets.count)
-    var event = 0
-    for (place, eventCount) in commits.eventCounts.enumerated() {
-      let wallTime = commits.wallTimes[place]
-      for kind in kinds[event..<event + eventCount] where kind.hasFavoritedDate {
-        let (date, overflow) = wallTime.addingReportingOverflow(offsets[dates.count])
-        guard !overflow else { throw MalformedError("a favorited date past 64 bits") }
-        try Event.checkFavoritedDate(date, wallTime: wallTime)
-        dates.append(date)
+    guard count > 0 else { return [] }
+    return try Array(count: count) { (dates) throws(MalformedError) in
+      // As they are read, the dates less the wall times of their commits.
+      try table.ints(.favoritedDates, into: dates)
+      var next = 0
+      for place in 0..<commits.count {
+        let wallTime = commits.wallTimes[place]
+        for event in Int(commits.eventStarts[place])..<Int(commits.eventStarts[place + 1])
+        where kinds[event].hasFavoritedDate {
+          let (date, overflow) = wallTime.addingReportingOverflow(dates[next])
+          guard !overflow else { throw MalformedError("a favorited date past 64 bits") }
+          try Event.checkFavoritedDate(date, wallTime: wallTime)
+          dates[next] = date
+          next += 1
+        }
       }
-      event += eventCount
     }
-    return dates
   }
 }
 
 extension BlockColumns {
   /// Places in a table that is filled by first use, so that each is at most one more than those before it.
   /// Returns how many there are.
-  static func firstUses(_ places: [Int64], what: StaticString) throws(MalformedError) -> Int {
+  static func firstUses(
+    _ places: UnsafeBufferPointer<Int64>, what: StaticString
+  ) throws(MalformedError) -> Int {
     var count: Int64 = 0
     for place in places {
       guard place >= 0, place <= count else { throw MalformedError("\(what) at place \(place) of \(count)") }
@@ -132,22 +171,23 @@ extension BlockColumns {
 
   /// A column in which 0 stands for the next new thing, and other numbers for the place of a known one, from 1.
   struct NewOrKnown {
-    private(set) var places: [Int] = []
-    private(set) var distinctCount = 0
+    let places: [Int32]
+    let distinctCount: Int
 
-    init(_ values: [Int64], what: StaticString) throws(MalformedError) {
-      places.reserveCapacity(values.count)
-      for value in values {
-        guard value >= 0, value <= Int64(distinctCount) else {
-          throw MalformedError("\(what) at place \(value) of \(distinctCount)")
-        }
-        if value == 0 {
-          places.append(distinctCount)
-          distinctCount += 1
-        } else {
-          places.append(Int(value) - 1)
+    /// - Parameter values: at most `Limits.blockEventsMax`.
+    init(_ values: UnsafeMutableBufferPointer<Int64>, what: StaticString) throws(MalformedError) {
+      var distinct: Int64 = 0
+      places = try Array(count: values.count) { (places) throws(MalformedError) in
+        for (index, value) in values.enumerated() {
+          guard UInt64(bitPattern: value) <= UInt64(bitPattern: distinct) else {
+            throw MalformedError("\(what) at place \(value) of \(distinct)")
+          }
+          let place = value == 0 ? distinct : value &- 1
+          places.initializeElement(at: index, to: Int32(truncatingIfNeeded: place))
+          distinct &+= value == 0 ? 1 : 0
         }
       }
+      distinctCount = Int(distinct)
     }
   }
 }

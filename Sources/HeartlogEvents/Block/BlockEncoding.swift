@@ -60,10 +60,10 @@ public enum BlockEncoding {
     let columns = try BlockColumns(
       &table, replica: replica, commitCount: count, eventCount: eventCount, firstStamp: stamp)
     // The columns were checked value by value as they were read; what is left are the sums, and the secrets.
-    try Block.validateRowByteCount(columns.rowByteCount(firstSequence: firstSequence))
+    try columns.checkRowByteCount(firstSequence: firstSequence)
     try BlockHeader(
       replica: replica, firstCommit: firstCommit, commitCount: count, headsAtStart: heads, secrets: secrets
-    ).validate { columns.commits.eventCounts[$0] }
+    ).validate { columns.commits.eventCount(at: $0) }
     return ColumnBlock(
       replica: replica, firstCommit: firstCommit, firstSequence: firstSequence, headsAtStart: heads,
       secrets: secrets, columns: columns)

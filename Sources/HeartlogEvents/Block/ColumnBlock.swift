@@ -20,7 +20,7 @@ public struct ColumnBlock: Sendable {
     self.headsAtStart = headsAtStart
     self.secrets = secrets
     self.columns = columns
-    places = columns.commits.eventCounts.indices
+    places = 0..<columns.commits.count
     firstRead = firstCommit
     firstSequenceRead = firstSequence
   }
@@ -34,15 +34,11 @@ public struct ColumnBlock: Sendable {
   /// How many commits there are.
   public var commitCount: Int { places.count }
 
-  /// How many events the commits have. O(commits).
-  public var eventCount: Int { columns.commits.eventCounts[places].reduce(0, +) }
+  /// How many events the commits have.
+  public var eventCount: Int { columns.commits.eventCount(in: places) }
 
-  /// The sequence number of the first event. O(commits read).
-  public var firstSequence: SequenceNumber {
-    SequenceNumber(
-      rawValue: firstSequenceRead.rawValue
-        + UInt64(columns.commits.eventCounts[..<places.lowerBound].reduce(0, +)))
-  }
+  /// The sequence number of the first event.
+  public var firstSequence: SequenceNumber { sequence(at: places.lowerBound) }
 
   /// The stamp of the last commit, which is the highest.
   public var lastStamp: HybridTimestamp { columns.commits.stamps[places.upperBound - 1] }
@@ -51,9 +47,9 @@ public struct ColumnBlock: Sendable {
     CommitNumber(rawValue: firstRead.rawValue + UInt64(place))
   }
 
-  /// The sequence number of the event that a cursor stands in front of.
-  package func sequence(of cursor: BlockColumns.Cursor) -> SequenceNumber {
-    SequenceNumber(rawValue: firstSequenceRead.rawValue + UInt64(cursor.event))
+  /// The sequence number of the first event of the commit at a place.
+  package func sequence(at place: Int) -> SequenceNumber {
+    SequenceNumber(rawValue: firstSequenceRead.rawValue + UInt64(columns.commits.eventStarts[place]))
   }
 
   /// The commits of these numbers, and nothing else: at least one of them must be here.
@@ -69,26 +65,26 @@ public struct ColumnBlock: Sendable {
   /// In front of the first event.
   package var start: BlockColumns.Cursor {
     var cursor = columns.start
-    columns.skip(columns.commits.eventCounts[..<places.lowerBound].reduce(0, +), &cursor)
+    columns.skip(columns.commits.eventCount(in: 0..<places.lowerBound), &cursor)
     return cursor
   }
 
   /// Puts the commits together.
   public func commits() -> [Commit] {
-    var cursor = start
+    let commits = columns.commits
+    var assembly = CommitAssembly(columns, at: start)
     var result: [Commit] = []
     result.reserveCapacity(places.count)
     for place in places {
-      let sequence = sequence(of: cursor)
+      let eventCount = commits.eventCount(at: place)
       var records: [EventRecord] = []
-      records.reserveCapacity(columns.commits.eventCounts[place])
-      for _ in 0..<columns.commits.eventCounts[place] { records.append(columns.nextRecord(&cursor)) }
+      records.reserveCapacity(eventCount)
+      for _ in 0..<eventCount { records.append(assembly.nextRecord()) }
       result.append(
         Commit(
-          replica: replica, number: number(at: place), firstSequence: sequence,
-          stamp: columns.commits.stamps[place], wallTime: columns.commits.wallTimes[place],
-          origin: columns.commits.origins[place], heads: columns.commits.heads[place],
-          unknownMembers: columns.commits.members[place], records: records))
+          replica: replica, number: number(at: place), firstSequence: sequence(at: place),
+          stamp: commits.stamps[place], wallTime: commits.wallTimes[place], origin: commits.origin(at: place),
+          heads: commits.heads[place] ?? [], unknownMembers: commits.members[place] ?? [], records: records))
     }
     return result
   }

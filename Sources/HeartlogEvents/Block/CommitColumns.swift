@@ -1,100 +1,149 @@
 /// The columns of a block that tell of its commits rather than of their events, read and checked.
 package struct CommitColumns: Sendable {
-  /// Each at least 1; together the block's.
-  package let eventCounts: [Int]
+  /// The place of each commit's first event, and behind them the number of all events.
+  package let eventStarts: [Int32]
   /// Strictly rising.
   package let stamps: [HybridTimestamp]
   package let wallTimes: [Milliseconds]
-  let origins: [String?]
-  package let heads: [[Head]]
-  let members: [[UnknownMember]]
+  /// The distinct origins, and of each commit 0 for none, or the place of its origin among them, from 1.
+  let origins: [String]
+  let originPlaces: [Int32]
+  package let heads: PartsOfSome<[Head]>
+  let members: PartsOfSome<[UnknownMember]>
+
+  package var count: Int { stamps.count }
+
+  /// How many events the commit at a place has: at least one.
+  @inline(__always)
+  package func eventCount(at place: Int) -> Int { Int(eventStarts[place + 1] - eventStarts[place]) }
+
+  /// How many events the commits at these places have.
+  package func eventCount(in places: Range<Int>) -> Int {
+    Int(eventStarts[places.upperBound] - eventStarts[places.lowerBound])
+  }
+
+  func origin(at place: Int) -> String? {
+    let origin = Int(originPlaces[place])
+    return origin == 0 ? nil : origins[origin - 1]
+  }
 
   init(
     _ table: inout ColumnTable, replica: ReplicaID, commitCount: Int, eventCount: Int,
     firstStamp: HybridTimestamp
   ) throws(MalformedError) {
-    eventCounts = try Self.eventCounts(
-      try table.ints(.eventCounts, count: commitCount), eventCount: eventCount)
-    stamps = try Self.stamps(
-      firstStamp, milliseconds: try table.ints(.stampMilliseconds, count: commitCount - 1),
-      counters: try table.ints(.stampCounters, count: commitCount - 1))
-    let offsets = try table.ints(.wallTimes, count: commitCount)
-    var wallTimes: [Milliseconds] = []
-    wallTimes.reserveCapacity(commitCount)
-    for (stamp, offset) in zip(stamps, offsets) {
-      let (wallTime, overflow) = stamp.milliseconds.addingReportingOverflow(offset)
-      guard !overflow, wallTime >= 0, wallTime <= Limits.timeMillisecondsMax else {
-        throw MalformedError("a wall time outside the years 1970 to 2999")
+    eventStarts = try Self.eventStarts(&table, commitCount: commitCount, eventCount: eventCount)
+    stamps = try Self.stamps(&table, first: firstStamp, count: commitCount)
+    wallTimes = try Self.wallTimes(&table, stamps)
+    (origins, originPlaces) = try Self.origins(&table, commitCount: commitCount)
+    var placesOfHeads: [Int32] = []
+    var placesOfMembers: [Int32] = []
+    if try !table.areZeros(.commitParts, count: commitCount) {
+      let parts = try table.ints(.commitParts, count: commitCount)
+      for (place, part) in parts.enumerated() {
+        guard (0...3).contains(part) else { throw MalformedError("a commit with parts \(part)") }
+        if part & 1 != 0 { placesOfHeads.append(Int32(place)) }
+        if part & 2 != 0 { placesOfMembers.append(Int32(place)) }
       }
-      wallTimes.append(wallTime)
     }
-    self.wallTimes = wallTimes
-    origins = try Self.origins(&table, commitCount: commitCount)
-    let parts = try table.ints(.commitParts, count: commitCount)
-    for part in parts where !(0...3).contains(part) {
-      throw MalformedError("a commit with parts \(part)")
-    }
-    let headsOfSome = try table.opaque(.heads, count: parts.count { $0 & 1 != 0 }) {
-      (reader) throws(MalformedError) in
-      let heads = try RowEncoding.readHeads(from: &reader)
-      guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
-      try Head.validate(heads, of: replica)
-      return heads
-    }
-    let membersOfSome = try table.opaque(.commitMembers, count: parts.count { $0 & 2 != 0 }) {
-      (reader) throws(MalformedError) in try RowEncoding.readCheckedMembers(from: &reader)
-    }
-    heads = Self.spread(headsOfSome, over: parts, bit: 1)
-    members = Self.spread(membersOfSome, over: parts, bit: 2)
+    heads = PartsOfSome(
+      places: placesOfHeads,
+      values: try table.opaque(.heads, count: placesOfHeads.count) { (reader) throws(MalformedError) in
+        let heads = try RowEncoding.readHeads(from: &reader)
+        guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
+        try Head.validate(heads, of: replica)
+        return heads
+      })
+    members = PartsOfSome(
+      places: placesOfMembers,
+      values: try table.opaque(.commitMembers, count: placesOfMembers.count) {
+        (reader) throws(MalformedError) in try RowEncoding.readCheckedMembers(from: &reader)
+      })
   }
 
-  private static func eventCounts(
-    _ values: [Int64], eventCount: Int
-  ) throws(MalformedError) -> [Int] {
-    var counts: [Int] = []
-    counts.reserveCapacity(values.count)
-    var left = Int64(eventCount)
-    for value in values {
-      guard value >= 0, value < left else { throw MalformedError("a commit of \(value) events and one") }
-      left -= value + 1
-      counts.append(Int(value) + 1)
+  private static func eventStarts(
+    _ table: inout ColumnTable, commitCount: Int, eventCount: Int
+  ) throws(MalformedError) -> [Int32] {
+    let counts = try table.ints(.eventCounts, count: commitCount)
+    return try Array(count: commitCount + 1) { (starts) throws(MalformedError) in
+      var start = 0
+      for (place, value) in counts.enumerated() {
+        guard value >= 0, value < Int64(eventCount - start) else {
+          throw MalformedError("a commit of \(value) events and one")
+        }
+        starts.initializeElement(at: place, to: Int32(truncatingIfNeeded: start))
+        start += Int(value) + 1
+      }
+      guard start == eventCount else {
+        throw MalformedError("\(eventCount - start) events that belong to no commit")
+      }
+      starts.initializeElement(at: commitCount, to: Int32(truncatingIfNeeded: start))
     }
-    guard left == 0 else { throw MalformedError("\(left) events that belong to no commit") }
-    return counts
   }
 
   private static func stamps(
-    _ first: HybridTimestamp, milliseconds: [Int64], counters: [Int64]
+    _ table: inout ColumnTable, first: HybridTimestamp, count: Int
   ) throws(MalformedError) -> [HybridTimestamp] {
     guard first <= .last else { throw MalformedError("a stamp after the year 2999") }
-    var stamps = [first]
-    stamps.reserveCapacity(milliseconds.count + 1)
-    var last = first
-    for (delta, counterDelta) in zip(milliseconds, counters) {
-      // A counter that does not rise, and a carry that was not made, both leave the range of a counter.
-      let expected = delta == 0 ? Int64(last.counter) + 1 : 0
-      guard delta >= 0, delta <= Limits.timeMillisecondsMax - last.milliseconds,
-        counterDelta >= 0, counterDelta <= Int64(UInt16.max) - expected
-      else { throw MalformedError("stamps that do not rise, or pass the year 2999") }
-      last = HybridTimestamp(
-        rawValue: UInt64(last.milliseconds + delta) << 16 | UInt64(expected + counterDelta))
-      stamps.append(last)
+    // Nearly always all counters are as expected.
+    let areExpected = try table.areZeros(.stampCounters, count: count - 1)
+    var counters: [Int64] = []
+    if !areExpected {
+      counters = try Array(count: count - 1) { (output) throws(MalformedError) in
+        try table.ints(.stampCounters, into: output)
+      }
     }
-    return stamps
+    let deltas = try table.ints(.stampMilliseconds, count: count - 1)
+    return try Array(count: count) { (stamps) throws(MalformedError) in
+      stamps.initializeElement(at: 0, to: first)
+      var milliseconds = first.milliseconds
+      var counter = Int64(first.counter)
+      for (place, delta) in deltas.enumerated() {
+        let counterDelta = areExpected ? 0 : counters[place]
+        // A counter that does not rise, and a carry that was not made, both leave the range of a counter.
+        let expected = delta == 0 ? counter + 1 : 0
+        guard delta >= 0, delta <= Limits.timeMillisecondsMax - milliseconds, counterDelta >= 0,
+          counterDelta <= Int64(UInt16.max) - expected
+        else { throw MalformedError("stamps that do not rise, or pass the year 2999") }
+        milliseconds += delta
+        counter = expected + counterDelta
+        stamps.initializeElement(
+          at: place + 1,
+          to: HybridTimestamp(rawValue: UInt64(bitPattern: milliseconds) << 16 | UInt64(bitPattern: counter)))
+      }
+    }
+  }
+
+  private static func wallTimes(
+    _ table: inout ColumnTable, _ stamps: [HybridTimestamp]
+  ) throws(MalformedError) -> [Milliseconds] {
+    let offsets = try table.ints(.wallTimes, count: stamps.count)
+    return try Array(count: stamps.count) { (wallTimes) throws(MalformedError) in
+      for (place, offset) in offsets.enumerated() {
+        let (wallTime, overflow) = stamps[place].milliseconds.addingReportingOverflow(offset)
+        guard !overflow, wallTime >= 0, wallTime <= Limits.timeMillisecondsMax else {
+          throw MalformedError("a wall time outside the years 1970 to 2999")
+        }
+        wallTimes.initializeElement(at: place, to: wallTime)
+      }
+    }
   }
 
   private static func origins(
     _ table: inout ColumnTable, commitCount: Int
-  ) throws(MalformedError) -> [String?] {
+  ) throws(MalformedError) -> (origins: [String], places: [Int32]) {
     let places = try table.ints(.originPlaces, count: commitCount)
-    let count = try BlockColumns.firstUses(places.filter { $0 != 0 }.map { $0 &- 1 }, what: "an origin")
-    let origins = try table.table(.origins, count: count)
-    for origin in origins { try NameRules.checkOrigin(origin) }
-    return places.map { $0 == 0 ? nil : origins[Int($0) - 1] }
-  }
-
-  private static func spread<Value>(_ values: [[Value]], over parts: [Int64], bit: Int64) -> [[Value]] {
-    var rest = values.makeIterator()
-    return parts.map { $0 & bit == 0 ? [] : rest.next() ?? [] }
+    var count: Int64 = 0
+    let origins: [Int32] = try Array(count: commitCount) { (output) throws(MalformedError) in
+      for (index, place) in places.enumerated() {
+        guard place >= 0, place <= count + 1 else {
+          throw MalformedError("an origin at place \(place) of \(count)")
+        }
+        count = max(count, place)
+        output.initializeElement(at: index, to: Int32(truncatingIfNeeded: place))
+      }
+    }
+    let names = try table.table(.origins, count: Int(count))
+    for name in names { try NameRules.checkOrigin(name) }
+    return (names, origins)
   }
 }

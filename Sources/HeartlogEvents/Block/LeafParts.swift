@@ -39,15 +39,16 @@ public struct LeafParts: Sendable {
       let left = (1 << Self.height) - Int(leaf & (1 << UInt64(Self.height) - 1))
       let end = min(block.places.upperBound, place + left)
       parts.append(Part(places: place..<end, start: cursor))
-      columns.skip(columns.commits.eventCounts[place..<end].reduce(0, +), &cursor)
+      columns.skip(columns.commits.eventCount(in: place..<end), &cursor)
       place = end
     }
     self.parts = parts
     var rows = ByteWriter()
     itemRowEnds.reserveCapacity(columns.items.count)
     for item in columns.items {
-      rows.text(columns.libraries[item.library])
-      rows.text(item.id)
+      rows.text(columns.libraries[Int(item.library)])
+      rows.varint(item.id.count)
+      rows.raw(columns.texts.bytes(item.id))
       itemRowEnds.append(rows.count)
     }
     itemRows = rows.bytes
@@ -91,9 +92,9 @@ public struct LeafParts: Sendable {
     _ input: inout HashInput
   ) throws(MalformedError) -> Digest {
     let commits = block.columns.commits
-    let eventCount = commits.eventCounts[place]
+    let eventCount = commits.eventCount(at: place)
     let number = block.number(at: place)
-    let sequence = block.sequence(of: cursor)
+    let sequence = block.sequence(at: place)
     // Nearly every commit has one event.
     let first = try eventHash(0, of: number, &cursor, &salts, &hasher, &input)
     var others: [Digest] = []
@@ -108,7 +109,7 @@ public struct LeafParts: Sendable {
     input.u32(UInt32(eventCount))
     input.u64(commits.stamps[place].rawValue)
     input.u64(UInt64(bitPattern: commits.wallTimes[place]))
-    if let origin = commits.origins[place] {
+    if let origin = commits.origin(at: place) {
       origin.withUTF8Bytes {
         input.u32(UInt32($0.count))
         input.raw($0)
@@ -116,13 +117,15 @@ public struct LeafParts: Sendable {
     } else {
       input.u32(0)
     }
-    input.u32(UInt32(commits.heads[place].count))
-    for head in commits.heads[place] {
+    let heads = commits.heads[place] ?? []
+    input.u32(UInt32(heads.count))
+    for head in heads {
       input.replica(head.replica)
       input.u64(head.commit.rawValue)
     }
-    input.u32(UInt32(commits.members[place].count))
-    for member in commits.members[place] {
+    let members = commits.members[place] ?? []
+    input.u32(UInt32(members.count))
+    for member in members {
       input.u64(member.tag)
       input.u32(UInt32(member.bytes.count))
       input.raw(member.bytes)
@@ -146,11 +149,15 @@ public struct LeafParts: Sendable {
     guard let salt = salts.salt(commit: commit, event: event, hasher: &hasher) else {
       throw MalformedError("no salt for event \(event) of commit \(commit)")
     }
-    guard kind.isEvent else { return columns.nextRecord(&cursor).hash(salt: salt, hasher: &hasher) }
+    guard kind.isEvent else {
+      cursor.event += 1
+      cursor.unknown += 1
+      return columns.unknownEvents[cursor.unknown - 1].hash(salt: salt, hasher: &hasher)
+    }
     input.removeAll()
     salt.withUnsafeBytes { input.raw($0) }
     input.u8(kind.rawValue)
-    let item = columns.itemPlaces[cursor.item]
+    let item = Int(columns.itemPlaces[cursor.item])
     let start = item == 0 ? 0 : itemRowEnds[item - 1]
     // Within the rows: the ends rise up to their count.
     itemRows.withUnsafeBytes { input.raw(UnsafeRawBufferPointer(rebasing: $0[start..<itemRowEnds[item]])) }
@@ -161,20 +168,17 @@ public struct LeafParts: Sendable {
       cursor.favoritedDate += 1
     }
     if kind.hasFields {
-      let shape = columns.shapePlaces[cursor.shape]
+      let shape = Int(columns.shapePlaces[cursor.shape])
       cursor.shape += 1
       let members = columns.shapes[shape].members
       input.varint(UInt64(members.count))
       for place in members.indices {
         input.raw(memberRows[shape][place])
-        guard members[place].values != nil else { continue }
         switch columns.nextValue(of: members[place], &cursor) {
         case .null, .bool: break
         case .int64(let value): input.zigzag(value)
         case .double(let value): input.u64(value.bitPattern)
-        case .string(let text): input.text(text)
-        case .json(let json): input.text(json.text)
-        case .unknown(_, let bytes): input.lengthAndBytes(bytes)
+        case .string(let bytes), .json(let bytes), .unknown(_, let bytes): input.lengthAndBytes(bytes)
         }
       }
     }

@@ -12,41 +12,48 @@ package struct Shape: Sendable {
 }
 
 /// The values of one field name and tag, in the order of the events.
-package enum ValueColumn: Sendable {
-  case ints([Int64])
-  case doubles([Double])
-  case strings([String])
-  case json([CanonicalJSON])
-  case opaque([[UInt8]], tag: UInt8)
+package struct ValueColumn: Sendable {
+  package let tag: UInt8
+  /// Where they stand in `BlockColumns.words`: whole numbers as they are, doubles as their bits, all else as slices of the texts.
+  package let range: Range<Int>
+  /// The bytes of all slices.
+  let byteCount: Int
 }
 
 extension BlockColumns {
   /// Reads the shapes, the names and the values that the shapes ask for.
   static func shapes(
-    _ table: inout ColumnTable, _ uses: NewOrKnown
-  ) throws(MalformedError) -> ([Shape], [ValueColumn]) {
+    _ table: inout ColumnTable, _ uses: NewOrKnown, texts: inout TextBuilder
+  ) throws(MalformedError) -> ([Shape], rowByteCount: Int, [ValueColumn], ColumnWords) {
     let raw = try table.opaque(.shapes, count: uses.distinctCount) {
       (reader) throws(MalformedError) in try readShape(from: &reader)
     }
     var namePlaces: [Int64] = []
     for shape in raw { for member in shape { namePlaces.append(member.name) } }
-    let names = try table.table(.fieldNames, count: try firstUses(namePlaces, what: "a field name"))
+    let nameCount = try namePlaces.withUnsafeBufferPointer { places in
+      Result { () throws(MalformedError) in try firstUses(places, what: "a field name") }
+    }.get()
+    let names = try table.table(.fieldNames, count: nameCount)
     for name in names { try NameRules.checkFieldName(name) }
-    try checkRoom(raw, uses, names: names)
-
     var useCounts = [Int](repeating: 0, count: raw.count)
-    for place in uses.places { useCounts[place] += 1 }
-    // How many values each column has, and where it stands in `columns`.
+    for place in uses.places { useCounts[Int(place)] += 1 }
+    let rowByteCount = try rowByteCount(raw, useCounts, names: names)
+
+    // How many values each column has, and where it stands among them.
     var counts: [ColumnKey: Int] = [:]
     for (shape, useCount) in zip(raw, useCounts) {
       for member in shape where member.hasValue { counts[member.key, default: 0] += useCount }
     }
     let keys = counts.keys.sorted()
+    let words = ColumnWords(count: counts.values.reduce(0, +))
     var places: [ColumnKey: Int] = [:]
     var columns: [ValueColumn] = []
+    var start = 0
     for key in keys {
       places[key] = columns.count
-      columns.append(try readValues(&table, key, count: counts[key] ?? 0))
+      let range = start..<start + (counts[key] ?? 0)
+      columns.append(try readValues(&table, key, range, into: words.cells(range), texts: &texts))
+      start = range.upperBound
     }
     var shapes: [Shape] = []
     for shape in raw {
@@ -63,7 +70,7 @@ extension BlockColumns {
       }
       shapes.append(Shape(members: members))
     }
-    return (shapes, columns)
+    return (shapes, rowByteCount, columns, words)
   }
 
   private struct RawMember {
@@ -95,47 +102,63 @@ extension BlockColumns {
     return shape
   }
 
+  /// What the fields of all events take in rows, but for the values that have a column.
+  ///
   /// Refuses what no block has room for, before as many fields are made: null and constant values take no
   /// bytes of their own, so that a short block may claim any number of fields.
-  private static func checkRoom(
-    _ shapes: [[RawMember]], _ uses: NewOrKnown, names: [String]
-  ) throws(MalformedError) {
-    let sizes = shapes.map { shape in
-      shape.reduce(0) {
-        let name = names[Int($1.name)].utf8.count
-        return $0 + ByteWriter.lengthAndBytesByteCount(name) + ($1.hasValue ? 2 : 1)
+  private static func rowByteCount(
+    _ shapes: [[RawMember]], _ useCounts: [Int], names: [String]
+  ) throws(MalformedError) -> Int {
+    var rowByteCount = 0
+    var leastByteCount = 0
+    for (shape, useCount) in zip(shapes, useCounts) {
+      var size = 0
+      var valueCount = 0
+      for member in shape {
+        size += ByteWriter.lengthAndBytesByteCount(names[Int(member.name)].utf8.count) + 1
+        if member.hasValue { valueCount += 1 }
       }
+      // Of 64 MiB of columns, names of 256 bytes and 50,000 uses, no product or sum passes 2^53.
+      rowByteCount += useCount * (size + ByteWriter.varintByteCount(UInt64(shape.count)))
+      // A value takes a byte at least.
+      leastByteCount += useCount * (size + valueCount)
     }
-    var room = Limits.blockRowBytesMax
-    for place in uses.places {
-      room -= sizes[place]
-      guard room >= 0 else {
-        throw MalformedError("a block whose rows pass \(Limits.blockRowBytesMax) bytes")
-      }
+    guard leastByteCount <= Limits.blockRowBytesMax else {
+      throw MalformedError("a block whose rows pass \(Limits.blockRowBytesMax) bytes")
     }
+    return rowByteCount
   }
 
   private static func readValues(
-    _ table: inout ColumnTable, _ key: ColumnKey, count: Int
+    _ table: inout ColumnTable, _ key: ColumnKey, _ range: Range<Int>,
+    into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
   ) throws(MalformedError) -> ValueColumn {
     let tag = UInt8(key.index % 64)
+    var byteCount = 0
     switch tag {
-    case ValueTag.int64: return .ints(try table.ints(key, count: count))
-    case ValueTag.double: return .doubles(try table.doubles(key, count: count))
+    case ValueTag.int64: try table.ints(key, into: output)
+    case ValueTag.double: try table.doubles(key, into: output)
     case ValueTag.string:
-      let texts = try table.strings(key, count: count)
-      for text in texts { try FieldValue.checkByteCount(text.utf8.count) }
-      return .strings(texts)
+      let traits = try table.texts(key, into: output, texts: &texts)
+      try FieldValue.checkByteCount(traits.longest)
+      byteCount = traits.byteCount
     case ValueTag.json:
-      var values: [CanonicalJSON] = []
-      values.reserveCapacity(count)
-      for text in try table.strings(key, count: count) { values.append(try CanonicalJSON(canonical: text)) }
-      return .json(values)
-    default:
-      let values = try table.opaque(key, count: count) {
-        (reader) throws(MalformedError) in Array(try reader.lengthAndBytes())
-      }
-      return .opaque(values, tag: tag)
+      let traits = try table.texts(key, into: output, texts: &texts)
+      try checkJSON(UnsafeBufferPointer(output), isRepeated: traits.isRepeated, texts)
+      byteCount = traits.byteCount
+    default: byteCount = try table.opaque(key, into: output, texts: &texts).byteCount
+    }
+    return ValueColumn(tag: tag, range: range, byteCount: byteCount)
+  }
+
+  /// Throws where a text is not canonical, byte for byte. Each text is looked at once, however often it stands there.
+  private static func checkJSON(
+    _ slices: UnsafeBufferPointer<Int64>, isRepeated: Bool, _ texts: borrowing TextBuilder
+  ) throws(MalformedError) {
+    var known: Set<Int64> = []
+    for slice in slices {
+      if isRepeated, !known.insert(slice).inserted { continue }
+      _ = try CanonicalJSON(canonical: texts.bytes(TextSlice(word: slice)))
     }
   }
 }

@@ -32,6 +32,21 @@ public enum LZ4 {
     guard count == output.count else { throw MalformedError("an LZ4 block that does not decompress") }
   }
 
+  /// The first byte of what a block decompresses to.
+  static func firstByte(of bytes: UnsafeRawBufferPointer) throws(MalformedError) -> UInt8 {
+    var byte: UInt8 = 0
+    let count = withUnsafeMutableBytes(of: &byte) { output -> Int32 in
+      guard bytes.count <= LZ4_MAX_INPUT_SIZE, let source = bytes.baseAddress, let target = output.baseAddress
+      else { return 0 }
+      // It never reads outside the count, nor writes more than the one byte, whatever the bytes are.
+      return LZ4_decompress_safe_partial(
+        source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
+        Int32(bytes.count), 1, 1)
+    }
+    guard count == 1 else { throw MalformedError("an LZ4 block that does not decompress") }
+    return byte
+  }
+
   private static func compress(
     _ bytes: UnsafeRawBufferPointer,
     with function: (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>, Int32, Int32) -> Int32

@@ -26,39 +26,50 @@ enum CivilTime {
 
   /// The text of a time; nil outside the years 0000–9999.
   static func text(milliseconds: Int64, withFraction: Bool) -> String? {
-    guard (Limits.dateMillisecondsMin...Limits.dateMillisecondsMax).contains(milliseconds) else { return nil }
+    let length = withFraction ? millisecondsLength : secondsLength
+    var isWritten = false
+    let text = String(unsafeUninitializedCapacity: length) { buffer in
+      isWritten = write(
+        milliseconds: milliseconds, withFraction: withFraction, to: UnsafeMutableRawBufferPointer(buffer))
+      return isWritten ? length : 0
+    }
+    return isWritten ? text : nil
+  }
+
+  /// Writes the text of a time; false, and nothing is written, outside the years 0000–9999.
+  ///
+  /// - Parameter text: room for the text.
+  static func write(
+    milliseconds: Int64, withFraction: Bool, to text: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    precondition(text.count >= (withFraction ? millisecondsLength : secondsLength), "room for the text")
+    guard milliseconds >= Limits.dateMillisecondsMin, milliseconds <= Limits.dateMillisecondsMax else {
+      return false
+    }
     let seconds = floorDivide(milliseconds, by: 1_000)
     let days = floorDivide(seconds, by: 86_400)
-    let time = seconds - days * 86_400
+    let time = UInt32(truncatingIfNeeded: seconds - days * 86_400)
     let date = date(days: days)
-    return String(unsafeUninitializedCapacity: millisecondsLength) { buffer in
-      func put(_ value: Int64, at place: Int, digits: Int) {
-        var rest = value
-        for digit in (place..<place + digits).reversed() {
-          buffer[digit] = UInt8(ascii: "0") + UInt8(rest % 10)
-          rest /= 10
-        }
-      }
-      put(date.year, at: 0, digits: 4)
-      buffer[4] = UInt8(ascii: "-")
-      put(date.month, at: 5, digits: 2)
-      buffer[7] = UInt8(ascii: "-")
-      put(date.day, at: 8, digits: 2)
-      buffer[10] = UInt8(ascii: "T")
-      put(time / 3_600, at: 11, digits: 2)
-      buffer[13] = UInt8(ascii: ":")
-      put(time / 60 % 60, at: 14, digits: 2)
-      buffer[16] = UInt8(ascii: ":")
-      put(time % 60, at: 17, digits: 2)
-      guard withFraction else {
-        buffer[19] = UInt8(ascii: "Z")
-        return secondsLength
-      }
-      buffer[19] = UInt8(ascii: ".")
-      put(milliseconds - seconds * 1_000, at: 20, digits: 3)
-      buffer[23] = UInt8(ascii: "Z")
-      return millisecondsLength
+    let year = UInt32(truncatingIfNeeded: date.year)
+    func put(_ value: UInt32, at place: Int, _ separator: Unicode.Scalar) {
+      // Two digits and what follows them.
+      text[place] = UInt8(truncatingIfNeeded: value / 10) + UInt8(ascii: "0")
+      text[place + 1] = UInt8(truncatingIfNeeded: value % 10) + UInt8(ascii: "0")
+      text[place + 2] = UInt8(ascii: separator)
     }
+    put(year / 100, at: 0, "-")
+    put(year % 100, at: 2, "-")
+    put(UInt32(truncatingIfNeeded: date.month), at: 5, "-")
+    put(UInt32(truncatingIfNeeded: date.day), at: 8, "T")
+    put(time / 3_600, at: 11, ":")
+    put(time / 60 % 60, at: 14, ":")
+    put(time % 60, at: 17, withFraction ? "." : "Z")
+    if withFraction {
+      let fraction = UInt32(truncatingIfNeeded: milliseconds - seconds * 1_000)
+      text[20] = UInt8(truncatingIfNeeded: fraction / 100) + UInt8(ascii: "0")
+      put(fraction % 100, at: 21, "Z")
+    }
+    return true
   }
 
   private static func number(_ text: UnsafeRawBufferPointer, _ digits: Range<Int>) -> Int64? {

@@ -31,6 +31,9 @@ struct ColumnKey: Hashable, Comparable {
   static let withheldHashes = ColumnKey(27)
   static let unknownEvents = ColumnKey(28)
 
+  /// Whether the column's bytes are, or may be, for the most part texts.
+  var holdsTexts: Bool { id == Self.items(library: 0).id || id == Self.values(name: 0, tag: 0).id }
+
   static func < (a: ColumnKey, b: ColumnKey) -> Bool {
     a.id != b.id ? a.id < b.id : a.index < b.index
   }

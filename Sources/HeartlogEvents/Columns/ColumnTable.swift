@@ -1,18 +1,21 @@
 /// The columns of a block that is being read. Each is decompressed when it is asked for.
 ///
-/// It must not outlive the bytes that it was read from, and what it hands out must not outlive it.
+/// It must not outlive the bytes that it was read from, and what it hands out is good until the next call.
 struct ColumnTable: ~Copyable {
   private struct Stored {
     let key: ColumnKey
     let bytes: UnsafeRawBufferPointer
-    /// Where in the arena a compressed column goes; nil for one that stands as it is.
-    let place: Range<Int>?
+    /// Before compression.
+    let byteCount: Int
+    let isCompressed: Bool
   }
 
   private let columns: [Stored]
   private var taken: [Bool]
-  /// Room for all compressed columns. Columns have their own parts of it.
-  private let arena: UnsafeMutableRawBufferPointer
+  /// Room for any of the compressed columns.
+  private let scratch: UnsafeMutableRawBufferPointer
+  /// Room for the numbers of a column.
+  private var numbers: UnsafeMutableBufferPointer<Int64>
 
   /// LZ4 makes at most 255 bytes of one.
   private static let expansionMax = 255
@@ -24,7 +27,7 @@ struct ColumnTable: ~Copyable {
     var columns: [Stored] = []
     columns.reserveCapacity(count)
     var byteCount = 0
-    var arenaByteCount = 0
+    var scratchByteCount = 0
     for _ in 0..<count {
       let key = ColumnKey(try reader.varint(), try reader.varint())
       if let last = columns.last {
@@ -36,35 +39,35 @@ struct ColumnTable: ~Copyable {
         atMost: Limits.blockColumnsBytesMax - byteCount, "bytes of a block's columns")
       guard length > 0 else { throw MalformedError("an empty column") }
       byteCount += length
+      let bytes: UnsafeRawBufferPointer
       if isCompressed == 1 {
-        let bytes = try reader.lengthAndBytes()
+        bytes = try reader.lengthAndBytes()
         guard bytes.count < length, length <= bytes.count * Self.expansionMax else {
           throw MalformedError("a column of \(length) bytes compressed to \(bytes.count)")
         }
-        columns.append(Stored(key: key, bytes: bytes, place: arenaByteCount..<arenaByteCount + length))
-        arenaByteCount += length
+        scratchByteCount = max(scratchByteCount, length)
       } else {
-        columns.append(Stored(key: key, bytes: try reader.take(length), place: nil))
+        bytes = try reader.take(length)
       }
+      columns.append(Stored(key: key, bytes: bytes, byteCount: length, isCompressed: isCompressed == 1))
     }
     try reader.end()
     self.columns = columns
     taken = [Bool](repeating: false, count: columns.count)
-    arena = .allocate(byteCount: arenaByteCount, alignment: 8)
+    scratch = .allocate(byteCount: scratchByteCount, alignment: 8)
+    numbers = .allocate(capacity: 0)
   }
 
-  deinit { arena.deallocate() }
+  deinit {
+    scratch.deallocate()
+    numbers.deallocate()
+  }
 
-  /// The bytes of a column; nil where the block has none of that key.
-  mutating func take(_ key: ColumnKey) throws(MalformedError) -> ByteReader? {
-    let place = columns.partitionPoint { $0.key >= key }
-    guard place < columns.count, columns[place].key == key, !taken[place] else { return nil }
-    taken[place] = true
-    let column = columns[place]
-    guard let target = column.place else { return ByteReader(column.bytes) }
-    let output = UnsafeMutableRawBufferPointer(rebasing: arena[target])
-    try LZ4.decompress(column.bytes, into: output)
-    return ByteReader(UnsafeRawBufferPointer(output))
+  /// What the texts of the columns will about take.
+  var textByteCount: Int {
+    var count = 0
+    for column in columns where column.key.holdsTexts { count += column.byteCount }
+    return count
   }
 
   /// Throws where a column was never asked for: nothing in the block refers to it.
@@ -72,33 +75,99 @@ struct ColumnTable: ~Copyable {
     guard let place = taken.firstIndex(of: false) else { return }
     throw MalformedError("a column \(columns[place].key.id) that nothing refers to")
   }
-}
 
-// Columns by what they hold. Each has exactly as many values as the block's other columns say, and is absent
-// where that is none.
-extension ColumnTable {
-  mutating func ints(_ key: ColumnKey, count: Int) throws(MalformedError) -> [Int64] {
-    guard count > 0 else { return [] }
+  // MARK: - Columns of numbers
+
+  /// The numbers of a column, until the next call.
+  mutating func ints(
+    _ key: ColumnKey, count: Int
+  ) throws(MalformedError) -> UnsafeMutableBufferPointer<Int64> {
+    let numbers = room(for: count)
+    try ints(key, into: numbers)
+    return numbers
+  }
+
+  /// Reads as many numbers as `output` has room for; of no column where it has none.
+  mutating func ints(
+    _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>
+  ) throws(MalformedError) {
+    guard !output.isEmpty else { return }
     var reader = try need(key)
-    let values = try IntsColumn.decode(from: &reader, count: count)
+    try IntsColumn.decode(from: &reader, into: output)
+    try reader.end()
+  }
+
+  /// Whether all numbers of a column are 0 and the column says so in short: else it is still there to be read.
+  mutating func areZeros(_ key: ColumnKey, count: Int) throws(MalformedError) -> Bool {
+    guard count > 0 else { return true }
+    guard let place = place(of: key), !columns[place].isCompressed else { return false }
+    var reader = ByteReader(columns[place].bytes)
+    guard try IntsColumn.decodeConstant(from: &reader) == 0 else { return false }
+    try reader.end()
+    taken[place] = true
+    return true
+  }
+
+  mutating func doubles(
+    _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>
+  ) throws(MalformedError) {
+    guard !output.isEmpty else { return }
+    var reader = try need(key)
+    try DoublesColumn.decode(from: &reader, into: output)
+    try reader.end()
+  }
+
+  mutating func kinds(_ key: ColumnKey, count: Int) throws(MalformedError) -> [EventHead] {
+    guard count > 0 else { return [] }
+    let places = room(for: count)
+    var reader = try need(key)
+    let values = try KindsColumn.decode(from: &reader, places: places)
     try reader.end()
     return values
   }
 
-  mutating func doubles(_ key: ColumnKey, count: Int) throws(MalformedError) -> [Double] {
-    guard count > 0 else { return [] }
-    var reader = try need(key)
-    let values = try DoublesColumn.decode(from: &reader, count: count)
-    try reader.end()
-    return values
+  private mutating func room(for count: Int) -> UnsafeMutableBufferPointer<Int64> {
+    if numbers.count < count {
+      numbers.deallocate()
+      numbers = .allocate(capacity: count)
+    }
+    return UnsafeMutableBufferPointer(rebasing: numbers[..<count])
   }
 
-  mutating func strings(_ key: ColumnKey, count: Int) throws(MalformedError) -> [String] {
-    guard count > 0 else { return [] }
-    var reader = try need(key)
-    let values = try StringsColumn.decode(from: &reader, count: count)
+  // MARK: - Columns of texts
+
+  /// Reads as many texts as `output` has room for, as slices of `texts`.
+  mutating func texts(
+    _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
+  ) throws(MalformedError) -> TextTraits {
+    guard !output.isEmpty else { return TextTraits(isPrintable: true) }
+    let column = try needStored(key)
+    let encoding = column.isCompressed ? try LZ4.firstByte(of: column.bytes) : column.bytes[0]
+    try texts.reserve(
+      StringsColumn.roomNeeded(encoding: encoding, byteCount: column.byteCount, count: output.count))
+    // Texts that stand as they are stay where they are decompressed to.
+    var reader = try encoding == StringsColumn.plain ? read(column, into: &texts) : read(column)
+    let traits = try StringsColumn.decode(from: &reader, into: output, texts: &texts)
     try reader.end()
-    return values
+    return traits
+  }
+
+  /// Reads as many values of a length and bytes as `output` has room for, as slices of `texts`.
+  mutating func opaque(
+    _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
+  ) throws(MalformedError) -> TextTraits {
+    var traits = TextTraits(isPrintable: false)
+    guard !output.isEmpty else { return traits }
+    let column = try needStored(key)
+    try texts.reserve(column.byteCount)
+    var reader = try read(column, into: &texts)
+    for place in output.indices {
+      let bytes = try reader.lengthAndBytes()
+      output[place] = TextSlice(offset: texts.place(bytes), count: bytes.count).word
+      traits.note(bytes.count)
+    }
+    try reader.end()
+    return traits
   }
 
   /// A table of `count` texts, which repeats its count.
@@ -108,18 +177,17 @@ extension ColumnTable {
     guard try reader.varint() == UInt64(count) else {
       throw MalformedError("a table \(key.id) that has not \(count) texts")
     }
-    let values = try StringsColumn.decode(from: &reader, count: count)
+    var texts = TextBuilder(capacity: 0)
+    try texts.reserve(
+      StringsColumn.roomNeeded(
+        encoding: reader.rest.first ?? StringsColumn.plain, byteCount: reader.remaining, count: count))
+    let slices = room(for: count)
+    _ = try StringsColumn.decode(from: &reader, into: slices, texts: &texts)
     try reader.end()
-    return values
+    return slices.map { String(decoding: texts.bytes(TextSlice(word: $0)), as: UTF8.self) }
   }
 
-  mutating func kinds(_ key: ColumnKey, count: Int) throws(MalformedError) -> [EventHead] {
-    guard count > 0 else { return [] }
-    var reader = try need(key)
-    let values = try KindsColumn.decode(from: &reader, count: count)
-    try reader.end()
-    return values
-  }
+  // MARK: - Other columns
 
   /// `count` values, each read by `read`, which must take at least one byte.
   mutating func opaque<Value>(
@@ -135,8 +203,37 @@ extension ColumnTable {
     return values
   }
 
+  // MARK: - Bytes
+
+  private func place(of key: ColumnKey) -> Int? {
+    let place = columns.partitionPoint { $0.key >= key }
+    return place < columns.count && columns[place].key == key && !taken[place] ? place : nil
+  }
+
+  private mutating func needStored(_ key: ColumnKey) throws(MalformedError) -> Stored {
+    guard let place = place(of: key) else { throw MalformedError("a block without its column \(key.id)") }
+    taken[place] = true
+    return columns[place]
+  }
+
   private mutating func need(_ key: ColumnKey) throws(MalformedError) -> ByteReader {
-    guard let reader = try take(key) else { throw MalformedError("a block without its column \(key.id)") }
-    return reader
+    try read(try needStored(key))
+  }
+
+  /// The bytes of a column, until the next call.
+  private func read(_ column: Stored) throws(MalformedError) -> ByteReader {
+    guard column.isCompressed else { return ByteReader(column.bytes) }
+    let output = UnsafeMutableRawBufferPointer(rebasing: scratch[..<column.byteCount])
+    try LZ4.decompress(column.bytes, into: output)
+    return ByteReader(UnsafeRawBufferPointer(output))
+  }
+
+  /// The bytes of a column: of a compressed one, at the end of `texts`, which has room for them.
+  private func read(_ column: Stored, into texts: inout TextBuilder) throws(MalformedError) -> ByteReader {
+    guard column.isCompressed else { return ByteReader(column.bytes) }
+    try LZ4.decompress(
+      column.bytes, into: UnsafeMutableRawBufferPointer(rebasing: texts.room[..<column.byteCount]))
+    let offset = texts.take(column.byteCount)
+    return ByteReader(texts.bytes(TextSlice(offset: offset, count: column.byteCount)))
   }
 }

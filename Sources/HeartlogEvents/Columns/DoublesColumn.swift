@@ -23,30 +23,40 @@ enum DoublesColumn {
     for value in values { writer.u64(value.bitPattern) }
   }
 
-  static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [Double] {
-    var values: [Double] = []
+  /// Reads as many doubles as `output` has room for, as their bits.
+  static func decode(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>
+  ) throws(MalformedError) {
     switch try reader.u8() {
     case plain:
-      guard count <= reader.remaining / 8 else { throw .endOfBytes }
-      values.reserveCapacity(count)
-      for _ in 0..<count { values.append(Double(bitPattern: try reader.u64())) }
+      guard output.count <= reader.remaining / 8 else { throw .endOfBytes }
+      let bytes = try reader.take(8 * output.count)
+      for place in output.indices {
+        let bits = Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8 * place, as: Int64.self))
+        output.initializeElement(at: place, to: bits)
+      }
     case decimal:
       let exponent = Int(try reader.u8())
       guard (1..<powers.count).contains(exponent) else {
         throw MalformedError("decimal fractions of \(exponent) digits")
       }
-      let mantissas = try IntsColumn.decode(from: &reader, count: count)
-      values.reserveCapacity(count)
-      for mantissa in mantissas {
+      try IntsColumn.decode(from: &reader, into: output)
+      let power = powers[exponent]
+      for place in output.indices {
+        let mantissa = output[place]
         guard mantissa.magnitude <= UInt64(mantissaMax) else {
           throw MalformedError("a decimal fraction of more than 53 bits")
         }
-        values.append(Double(mantissa) / powers[exponent])
+        output[place] = Int64(bitPattern: (Double(mantissa) / power).bitPattern)
       }
     case let encoding: throw MalformedError("doubles in encoding \(encoding)")
     }
-    for value in values { try FieldValue.double(value).validate() }
-    return values
+    for bits in output {
+      let value = Double(bitPattern: UInt64(bitPattern: bits))
+      // Most are fractions far below 2^63: nothing else has to be looked at.
+      if value.magnitude < 0x1p62, Double(Int64(value)) != value { continue }
+      try FieldValue.double(value).validate()
+    }
   }
 
   /// The whole numbers that give the values again when divided by `power`; nil where one does not.

@@ -63,63 +63,6 @@ enum IntsColumn {
     writer.raw(bits.finish())
   }
 
-  /// Reads `count` numbers; the caller has bounded `count`, for a constant claims any number of them.
-  static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [Int64] {
-    let encoding = try reader.u8()
-    if encoding == varint {
-      guard count <= reader.remaining else { throw .endOfBytes }
-      var values: [Int64] = []
-      values.reserveCapacity(count)
-      for _ in 0..<count { values.append(try reader.zigzag()) }
-      return values
-    }
-    let smallest = try reader.zigzag()
-    if encoding == constant { return [Int64](repeating: smallest, count: count) }
-    let parameter = Int(try reader.u8())
-    // Each value takes at least one bit.
-    guard count <= 8 * reader.remaining else { throw .endOfBytes }
-    var bits = BitReader(reader)
-    var values: [Int64] = []
-    values.reserveCapacity(count)
-    var largestOffset: UInt64 = 0
-    switch encoding {
-    case packed:
-      guard (1...64).contains(parameter) else {
-        throw MalformedError("packed numbers \(parameter) bits wide")
-      }
-      for _ in 0..<count {
-        let offset = bits.read(parameter)
-        largestOffset = max(largestOffset, offset)
-        values.append(smallest &+ Int64(bitPattern: offset))
-      }
-    case rice:
-      guard parameter <= riceShiftMax else { throw MalformedError("Rice numbers shifted by \(parameter)") }
-      for _ in 0..<count {
-        let ones = bits.readOnes(atMost: riceEscape)
-        let offset =
-          ones < riceEscape ? UInt64(ones) << UInt64(parameter) | bits.read(parameter) : bits.read(64)
-        largestOffset = max(largestOffset, offset)
-        values.append(smallest &+ Int64(bitPattern: offset))
-      }
-    case sized:
-      guard (1...7).contains(parameter) else { throw MalformedError("lengths \(parameter) bits wide") }
-      for _ in 0..<count {
-        let length = Int(bits.read(parameter))
-        guard length <= 64 else { throw MalformedError("a number of \(length) bits") }
-        let offset = length == 0 ? 0 : bits.read(length - 1) | 1 << UInt64(length - 1)
-        largestOffset = max(largestOffset, offset)
-        values.append(smallest &+ Int64(bitPattern: offset))
-      }
-    default: throw MalformedError("numbers in encoding \(encoding)")
-    }
-    try bits.finish(&reader)
-    // The distance from `smallest` to the largest Int64 is right as an unsigned number, whatever the sign.
-    guard largestOffset <= UInt64(bitPattern: Int64.max &- smallest) else {
-      throw MalformedError("a number past 64 bits")
-    }
-    return values
-  }
-
   // MARK: - Sizes
 
   /// The number of significant bits, 0 for 0.

@@ -15,17 +15,23 @@ enum KindsColumn {
     IntsColumn.encode(heads.map { places[Int($0)] }, to: &writer)
   }
 
-  static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [EventHead] {
+  /// - Parameter places: room for a number an event, of which nothing is left afterwards.
+  static func decode(
+    from reader: inout ByteReader, places: UnsafeMutableBufferPointer<Int64>
+  ) throws(MalformedError) -> [EventHead] {
     let distinctCount = Int(try reader.u8())
     var distinct: [EventHead] = []
     for _ in 0..<distinctCount { distinct.append(try EventHead(checking: try reader.u8())) }
-    let places = try IntsColumn.decode(from: &reader, count: count)
-    var heads: [EventHead] = []
-    heads.reserveCapacity(count)
-    for place in places {
-      guard place >= 0, place < distinct.count else { throw MalformedError("an event of kind \(place)") }
-      heads.append(distinct[Int(place)])
+    try IntsColumn.decode(from: &reader, into: places)
+    var highest: UInt64 = 0
+    for place in places { highest = max(highest, UInt64(bitPattern: place)) }
+    guard highest < UInt64(distinctCount) else { throw MalformedError("an event of kind \(highest)") }
+    return [EventHead](unsafeUninitializedCapacity: places.count) { heads, count in
+      // Each place is one of `distinct`, as was just seen.
+      distinct.withUnsafeBufferPointer { distinct in
+        for place in places.indices { heads.initializeElement(at: place, to: distinct[Int(places[place])]) }
+      }
+      count = places.count
     }
-    return heads
   }
 }

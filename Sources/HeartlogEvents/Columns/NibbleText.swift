@@ -32,29 +32,80 @@ enum NibbleText {
     if let low { writer.u8(low) }
   }
 
-  static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [String] {
+  /// Room behind the texts of which nothing is left: characters are written sixteen at a time.
+  static let slack = 16
+
+  /// By byte: the two characters of its halves, the low one first. What stands for an end in them means nothing.
+  private static let pairs: [UInt16] = (0..<256).map { byte in
+    let characters = alphabet + [0]
+    return UInt16(characters[byte & 15]) | UInt16(characters[byte >> 4]) << 8
+  }
+
+  /// Reads as many texts as `output` has room for; `texts` has room for two characters a byte, and the slack.
+  static func decode(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
+  ) throws(MalformedError) -> TextTraits {
     // Each text has at least its end.
-    guard count <= 2 * reader.remaining else { throw .endOfBytes }
+    guard output.count <= 2 * reader.remaining else { throw .endOfBytes }
     let bytes = reader.rest
+    let room = texts.room
+    precondition(room.count >= 2 * bytes.count + slack, "two characters a byte, and the slack")
+    var traits = TextTraits(isPrintable: true)
     var nibble = 0
-    var texts: [String] = []
-    texts.reserveCapacity(count)
-    var text: [UInt8] = []
-    for _ in 0..<count {
-      text.removeAll(keepingCapacity: true)
-      while true {
-        guard nibble < 2 * bytes.count else { throw .endOfBytes }
-        let place = bytes[nibble / 2] >> (nibble % 2 == 0 ? 0 : 4) & 15
-        nibble += 1
-        if place == end { break }
-        text.append(alphabet[Int(place)])
+    var count = 0
+    let offset = texts.count
+    pairs.withUnsafeBufferPointer { pairs in
+      for place in output.indices {
+        let start = count
+        // Up to fifteen characters at a time; a half past the end of the bytes reads as an end.
+        while true {
+          let word = window(bytes, at: nibble)
+          let ends = (word & word >> 1 & word >> 2 & word >> 3) & 0x1111_1111_1111_1111
+          // No more characters come out than halves go in, and what is written beyond them is the slack.
+          write(word, pairs, to: room, at: count)
+          let length = ends.trailingZeroBitCount / 4
+          count += min(length, 15)
+          nibble += min(length + 1, 15)
+          if length < 15 || nibble > 2 * bytes.count { break }
+        }
+        output.initializeElement(at: place, to: TextSlice(offset: offset + start, count: count - start).word)
+        traits.note(count - start)
+        if nibble > 2 * bytes.count { break }
       }
-      texts.append(String(decoding: text, as: UTF8.self))
     }
+    guard nibble <= 2 * bytes.count else { throw .endOfBytes }
+    texts.take(count)
     let used = try reader.take((nibble + 1) / 2)
     if nibble % 2 == 1, let last = used.last, last >> 4 != 0 {
       throw MalformedError("bits after the last text")
     }
-    return texts
+    return traits
+  }
+
+  /// Fifteen halves from `nibble` on in the low bits, ends past the last byte; the sixteenth means nothing.
+  @inline(__always)
+  private static func window(_ bytes: UnsafeRawBufferPointer, at nibble: Int) -> UInt64 {
+    let byte = nibble / 2
+    let shift = UInt64(4 * (nibble & 1))
+    if byte <= bytes.count - 8 {
+      return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: byte, as: UInt64.self)) >> shift
+    }
+    var word: UInt64 = .max
+    for place in stride(from: bytes.count - 1, through: byte, by: -1) {
+      word = word << 8 | UInt64(bytes[place])
+    }
+    return word >> shift
+  }
+
+  @inline(__always)
+  private static func write(
+    _ word: UInt64, _ pairs: UnsafeBufferPointer<UInt16>, to room: UnsafeMutableRawBufferPointer,
+    at start: Int
+  ) {
+    func pair(_ byte: UInt64) -> UInt64 { UInt64(pairs[Int(truncatingIfNeeded: word >> (8 * byte) & 0xFF)]) }
+    let first = pair(0) | pair(1) << 16 | pair(2) << 32 | pair(3) << 48
+    let second = pair(4) | pair(5) << 16 | pair(6) << 32 | pair(7) << 48
+    room.storeBytes(of: first.littleEndian, toByteOffset: start, as: UInt64.self)
+    room.storeBytes(of: second.littleEndian, toByteOffset: start + 8, as: UInt64.self)
   }
 }

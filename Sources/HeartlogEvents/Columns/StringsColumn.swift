@@ -9,8 +9,8 @@ enum StringsColumn {
   static let repeated: UInt8 = 6
 
   /// So few values are not worth a table of the distinct ones.
-  private static let repeatedCountMin = 8
-  private static let repeatedShare = 4
+  static let repeatedCountMin = 8
+  static let repeatedShare = 4
 
   /// - Parameter texts: at least one.
   static func encode(_ texts: Texts, mayRepeat: Bool = true, to writer: inout ByteWriter) {
@@ -45,32 +45,6 @@ enum StringsColumn {
     }
   }
 
-  /// Reads `count` texts; the caller has bounded `count`.
-  static func decode(
-    from reader: inout ByteReader, count: Int, mayRepeat: Bool = true
-  ) throws(MalformedError) -> [String] {
-    switch try reader.u8() {
-    case plain: return try decodePlain(from: &reader, count: count)
-    case nibbles: return try NibbleText.decode(from: &reader, count: count)
-    case lowerUUIDs: return try decodeUUIDs(from: &reader, count: count, isUpper: false)
-    case upperUUIDs: return try decodeUUIDs(from: &reader, count: count, isUpper: true)
-    case seconds: return try decodeTimes(from: &reader, count: count, unit: 1_000)
-    case milliseconds: return try decodeTimes(from: &reader, count: count, unit: 1)
-    case repeated where mayRepeat && count >= repeatedCountMin:
-      let distinctCount = try reader.count(atMost: count / repeatedShare, "distinct texts")
-      let distinct = try decode(from: &reader, count: distinctCount, mayRepeat: false)
-      var texts: [String] = []
-      let places = try IntsColumn.decode(from: &reader, count: count)
-      texts.reserveCapacity(count)
-      for place in places {
-        guard place >= 0, place < distinct.count else { throw MalformedError("the distinct text \(place)") }
-        texts.append(distinct[Int(place)])
-      }
-      return texts
-    case let encoding: throw MalformedError("texts in encoding \(encoding)")
-    }
-  }
-
   // MARK: - What suits
 
   /// True for upper case, false for lower, nil where the texts are not all UUIDs of one case.
@@ -89,48 +63,5 @@ enum StringsColumn {
       return true
     }
     return suits ? times : nil
-  }
-
-  // MARK: - Decoding
-
-  private static func decodePlain(
-    from reader: inout ByteReader, count: Int
-  ) throws(MalformedError) -> [String] {
-    var lengthsReader = ByteReader(try reader.lengthAndBytes())
-    let lengths = try IntsColumn.decode(from: &lengthsReader, count: count)
-    try lengthsReader.end()
-    var texts: [String] = []
-    texts.reserveCapacity(count)
-    for length in lengths {
-      guard length >= 0, length <= Int64(reader.remaining) else { throw .endOfBytes }
-      texts.append(try String(wellFormed: try reader.take(Int(length))))
-    }
-    return texts
-  }
-
-  private static func decodeUUIDs(
-    from reader: inout ByteReader, count: Int, isUpper: Bool
-  ) throws(MalformedError) -> [String] {
-    guard count <= reader.remaining / 16 else { throw .endOfBytes }
-    var texts: [String] = []
-    texts.reserveCapacity(count)
-    for _ in 0..<count { texts.append(UUIDText.text(try reader.take(16), isUpper: isUpper)) }
-    return texts
-  }
-
-  private static func decodeTimes(
-    from reader: inout ByteReader, count: Int, unit: Int64
-  ) throws(MalformedError) -> [String] {
-    var texts: [String] = []
-    let times = try IntsColumn.decode(from: &reader, count: count)
-    texts.reserveCapacity(count)
-    for time in times {
-      let (milliseconds, overflow) = time.multipliedReportingOverflow(by: unit)
-      guard !overflow, let text = CivilTime.text(milliseconds: milliseconds, withFraction: unit == 1) else {
-        throw MalformedError("a time outside the years 0000 to 9999")
-      }
-      texts.append(text)
-    }
-    return texts
   }
 }

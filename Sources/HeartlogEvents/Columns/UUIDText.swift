@@ -31,20 +31,36 @@ enum UUIDText {
 
   /// - Parameter bytes: 16 of them.
   static func text(_ bytes: UnsafeRawBufferPointer, isUpper: Bool) -> String {
-    let letter = (isUpper ? UInt8(ascii: "A") : UInt8(ascii: "a")) - 10
-    return String(unsafeUninitializedCapacity: length) { buffer in
+    String(unsafeUninitializedCapacity: length) { buffer in
+      write(bytes, isUpper: isUpper, to: UnsafeMutableRawBufferPointer(buffer))
+      return length
+    }
+  }
+
+  /// By byte: its two digits, the high one first.
+  private static let lowerDigits = digits("0123456789abcdef")
+  private static let upperDigits = digits("0123456789ABCDEF")
+
+  private static func digits(_ alphabet: String) -> [UInt16] {
+    let digits = Array(alphabet.utf8)
+    return (0..<256).map { UInt16(digits[$0 >> 4]) | UInt16(digits[$0 & 15]) << 8 }
+  }
+
+  /// - Parameters:
+  ///   - bytes: 16 of them.
+  ///   - text: room for `length` bytes.
+  static func write(_ bytes: UnsafeRawBufferPointer, isUpper: Bool, to text: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count == 16 && text.count >= length, "16 bytes and their text")
+    (isUpper ? upperDigits : lowerDigits).withUnsafeBufferPointer { digits in
       var place = 0
-      for byte in bytes {
-        if dashes.contains(place) {
-          buffer[place] = UInt8(ascii: "-")
+      for (index, byte) in bytes.enumerated() {
+        if index == 4 || index == 6 || index == 8 || index == 10 {
+          text[place] = UInt8(ascii: "-")
           place += 1
         }
-        for digit in [byte >> 4, byte & 15] {
-          buffer[place] = digit + (digit < 10 ? UInt8(ascii: "0") : letter)
-          place += 1
-        }
+        text.storeBytes(of: digits[Int(byte)].littleEndian, toByteOffset: place, as: UInt16.self)
+        place += 2
       }
-      return place
     }
   }
 

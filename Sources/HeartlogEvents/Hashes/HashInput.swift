@@ -66,6 +66,11 @@ struct HashInput: ~Copyable {
   mutating func raw(_ bytes: [UInt8]) { bytes.withUnsafeBytes { raw($0) } }
   mutating func raw(_ digest: Digest) { digest.withUnsafeBytes { raw($0) } }
 
+  mutating func lengthAndBytes(_ bytes: UnsafeRawBufferPointer) {
+    varint(UInt64(bytes.count))
+    raw(bytes)
+  }
+
   mutating func lengthAndBytes(_ bytes: [UInt8]) {
     varint(UInt64(bytes.count))
     raw(bytes)

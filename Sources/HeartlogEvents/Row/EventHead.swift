@@ -1,5 +1,5 @@
 /// The first byte of an event in both encodings: its action, and which parts follow.
-package struct EventHead: RawRepresentable, Equatable, Sendable {
+package struct EventHead: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
   package let rawValue: UInt8
 
   static let withheld = EventHead(rawValue: 5)
@@ -52,6 +52,9 @@ package struct EventHead: RawRepresentable, Equatable, Sendable {
     default: nil
     }
   }
+
+  /// Of an event, the membership that it writes, as its action says; nil where it writes none.
+  package var membership: Bool? { rawValue & 7 < 4 ? rawValue & 1 == 0 : nil }
 
   package var isEvent: Bool { rawValue & 7 < 5 }
   package var hasFavoritedDate: Bool { rawValue & 8 != 0 }

@@ -63,15 +63,23 @@ struct Chain: Hashable, Sendable {
     guard block.replica == replica, block.firstCommit == next else {
       throw MalformedError("commit \(block.firstCommit) where \(next) should be")
     }
+    // Within the block stamps and sequence numbers rise as they must: it was checked when it was read.
     let commits = block.columns.commits
-    var sequence = block.firstSequence.rawValue
-    for place in block.places {
-      let eventCount = commits.eventCounts[place]
-      try extend(
-        stamp: commits.stamps[place], firstSequence: SequenceNumber(rawValue: sequence),
-        eventCount: eventCount, heads: commits.heads[place])
-      sequence += UInt64(eventCount)
+    guard block.firstSequence == nextSequence else {
+      throw MalformedError("a commit that starts at event \(block.firstSequence) instead of \(nextSequence)")
     }
+    guard commits.stamps[block.places.lowerBound] > lastStamp else {
+      throw MalformedError("a commit whose stamp does not rise")
+    }
+    let heads = commits.heads
+    for index in heads.firstPlace(
+      from: block.places.lowerBound)..<heads.firstPlace(from: block.places.upperBound)
+    {
+      try see(heads.values[index])
+    }
+    next = block.lastCommit.next
+    nextSequence = SequenceNumber(rawValue: nextSequence.rawValue &+ UInt64(block.eventCount))
+    lastStamp = block.lastStamp
   }
 
   private mutating func extend(

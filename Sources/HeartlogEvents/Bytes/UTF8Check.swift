@@ -1,0 +1,63 @@
+/// What bytes are as UTF-8.
+enum UTF8Check {
+  case ascii
+  /// Well-formed, and not all of it ASCII.
+  case wellFormed
+  case malformed
+
+  /// Looks at 32 bytes at a time where they are ASCII, as nearly all are.
+  ///
+  /// Source of the ranges: The Unicode Standard, table 3-7.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    var place = 0
+    var isASCII = true
+    while true {
+      Self.skipASCII(bytes, &place)
+      guard place < bytes.count else {
+        self = isASCII ? .ascii : .wellFormed
+        return
+      }
+      isASCII = false
+      let length = Self.sequenceLength(UnsafeRawBufferPointer(rebasing: bytes[place...]))
+      guard length > 0 else {
+        self = .malformed
+        return
+      }
+      place += length
+    }
+  }
+
+  /// Moves `place` to the first byte that is not ASCII, or to the end.
+  @inline(__always)
+  private static func skipASCII(_ bytes: UnsafeRawBufferPointer, _ place: inout Int) {
+    let high: UInt64 = 0x8080_8080_8080_8080
+    func word(_ offset: Int) -> UInt64 {
+      bytes.loadUnaligned(fromByteOffset: place + offset, as: UInt64.self)
+    }
+    while place + 32 <= bytes.count, (word(0) | word(8) | word(16) | word(24)) & high == 0 { place += 32 }
+    while place + 8 <= bytes.count, word(0) & high == 0 { place += 8 }
+    while place < bytes.count, bytes[place] < 0x80 { place += 1 }
+  }
+
+  /// The bytes of the sequence that begins here, which is not ASCII; 0 where it is not well-formed.
+  private static func sequenceLength(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let length: Int
+    var second: ClosedRange<UInt8> = 0x80...0xBF
+    switch bytes[0] {
+    case 0xC2...0xDF: length = 2
+    case 0xE0: (length, second) = (3, 0xA0...0xBF)
+    case 0xED: (length, second) = (3, 0x80...0x9F)
+    case 0xE1...0xEF: length = 3
+    case 0xF0: (length, second) = (4, 0x90...0xBF)
+    case 0xF1...0xF3: length = 4
+    case 0xF4: (length, second) = (4, 0x80...0x8F)
+    default: return 0
+    }
+    guard length <= bytes.count, second.contains(bytes[1]) else { return 0 }
+    for place in 2..<max(2, length) where !isContinuation(bytes[place]) { return 0 }
+    return length
+  }
+
+  /// Whether no sequence begins with this byte of well-formed text.
+  static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
+}
