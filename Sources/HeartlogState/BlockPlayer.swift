@@ -2,19 +2,26 @@ import HeartlogEvents
 
 /// Writes the events of a block into a state, one after the other, from the columns.
 ///
-/// A name is interned at its first use, and then is a small integer for the rest of the block: what is withheld or applied
-/// already leaves no name.
+/// A name is interned once, and then is a small integer for the rest of the block: what is withheld or applied already leaves
+/// no name.
 struct BlockPlayer {
+  private let block: ColumnBlock
   private let columns: BlockColumns
+  private let replica: ReplicaSlot
+  /// In front of the first event of a commit.
   private var cursor: BlockColumns.Cursor
   /// Slots by place in the block; -1 for what was not asked for yet.
   private var libraries: [Int32]
-  private var items: [Int32]
+  private var items: [Item]
   /// The members of all shapes, one shape after the other, and where each shape's begin and the last's end.
   private var members: [Member] = []
   private var shapeStarts: [Int] = [0]
-  /// Events by library that were not counted in the state yet.
-  private var eventCounts: [UInt64]
+
+  private struct Item {
+    /// The place in the block.
+    let library: Int32
+    var slot: Int32 = -1
+  }
 
   private struct Member {
     /// Of the field's name; -1 as long as it was not asked for.
@@ -28,13 +35,14 @@ struct BlockPlayer {
     let place: Int32
   }
 
-  /// In front of the block's first event.
-  init(_ block: ColumnBlock) {
+  /// In front of the block's first event, which `replica` wrote.
+  init(_ block: ColumnBlock, by replica: ReplicaSlot) {
+    self.block = block
+    self.replica = replica
     columns = block.columns
     cursor = block.start
     libraries = [Int32](repeating: -1, count: columns.libraries.count)
-    items = [Int32](repeating: -1, count: columns.items.count)
-    eventCounts = [UInt64](repeating: 0, count: columns.libraries.count)
+    items = columns.items.map { Item(library: $0.library) }
     for (shape, members) in columns.shapes.map(\.members).enumerated() {
       for (place, member) in members.enumerated() {
         self.members.append(
@@ -46,60 +54,52 @@ struct BlockPlayer {
     }
   }
 
-  /// Passes over events.
-  mutating func skip(_ count: Int) { columns.skip(count, &cursor) }
+  /// Writes the events of the commits at these places, which lie behind those that were played before.
+  mutating func play(_ places: Range<Int>, on state: inout FavoritesState) {
+    let columns = columns
+    let commits = columns.commits
+    let first = Int(commits.eventStarts[places.lowerBound])
+    columns.skip(first - cursor.event, &cursor)
+    internItems(upTo: Int(commits.eventStarts[places.upperBound]), &state)
 
-  /// Writes the next event, if it is one that writes anything.
-  @inline(__always)
-  mutating func playNext(at position: WritePosition, wallTime: Milliseconds, on state: inout FavoritesState) {
-    let kind = columns.kinds[cursor.event]
-    guard kind.isEvent else {
-      columns.skip(1, &cursor)
-      return
-    }
-    cursor.event += 1
-    if kind.hasMembers { cursor.passMembers() }
-    let (library, item) = nextItem(&state)
-    if let isFavorite = kind.membership {
-      var date = wallTime
-      if kind.hasFavoritedDate {
-        date = columns.favoritedDates[cursor.favoritedDate]
-        cursor.favoritedDate += 1
+    let kinds = columns.kinds.span
+    let itemPlaces = columns.itemPlaces.span
+    let stamps = commits.stamps.span
+    let wallTimes = commits.wallTimes.span
+    let eventStarts = commits.eventStarts.span
+    var sequence = block.sequence(at: places.lowerBound).rawValue
+    var item = cursor.item
+    for place in places {
+      let wallTime = wallTimes[place]
+      var position = WritePosition(stamp: stamps[place].rawValue, sequence: sequence, replica: replica)
+      for event in Int(eventStarts[place])..<Int(eventStarts[place + 1]) {
+        let kind = kinds[event]
+        if kind.isEvent {
+          let record = items[Int(itemPlaces[item])]
+          item += 1
+          let library = LibrarySlot(index: libraries[Int(record.library)])
+          let slot = ItemSlot(index: record.slot)
+          if let isFavorite = kind.membership {
+            let date = kind.hasFavoritedDate ? nextDate() : wallTime
+            state.writeMembership(
+              of: slot, in: library, isFavorite: isFavorite, favoritedDate: date, at: position)
+          }
+          if kind.hasFields { writeFields(of: slot, in: library, at: position, on: &state) }
+        }
+        position.sequence += 1
       }
-      state.writeMembership(
-        of: item, in: library, isFavorite: isFavorite, favoritedDate: date, at: position)
+      sequence = position.sequence
     }
-    if kind.hasFields { playFields(of: item, in: library, at: position, on: &state) }
+    cursor.item = item
+    cursor.event = Int(eventStarts[places.upperBound])
   }
 
-  /// Counts the events that were written.
-  mutating func countEvents(in state: inout FavoritesState) {
-    for (place, count) in eventCounts.enumerated() where count > 0 {
-      state.countEvents(count, in: LibrarySlot(index: libraries[place]))
-      eventCounts[place] = 0
-    }
+  private mutating func nextDate() -> Milliseconds {
+    cursor.favoritedDate += 1
+    return columns.favoritedDates[cursor.favoritedDate - 1]
   }
 
-  @inline(__always)
-  private mutating func nextItem(_ state: inout FavoritesState) -> (LibrarySlot, ItemSlot) {
-    let place = Int(columns.itemPlaces[cursor.item])
-    cursor.item += 1
-    let library = Int(columns.items[place].library)
-    if items[place] < 0 { intern(place, library, &state) }
-    eventCounts[library] += 1
-    return (LibrarySlot(index: libraries[library]), ItemSlot(index: items[place]))
-  }
-
-  @inline(never)
-  private mutating func intern(_ place: Int, _ library: Int, _ state: inout FavoritesState) {
-    if libraries[library] < 0 {
-      libraries[library] = columns.libraries[library].withBytes { state.intern(library: $0) }.index
-    }
-    let id = columns.texts.bytes(columns.items[place].id)
-    items[place] = state.intern(item: id, in: LibrarySlot(index: libraries[library])).index
-  }
-
-  private mutating func playFields(
+  private mutating func writeFields(
     of item: ItemSlot, in library: LibrarySlot, at position: WritePosition, on state: inout FavoritesState
   ) {
     let shape = Int(columns.shapePlaces[cursor.shape])
@@ -117,6 +117,35 @@ struct BlockPlayer {
         FieldNameSlot(index: member.name), of: item, in: library, value: columns.value(word, tag: member.tag),
         isQuiet: member.isQuiet, at: position)
     }
+  }
+
+  // MARK: - Names
+
+  /// Looks up the items of the events from the cursor up to `end`, and counts these events in their libraries.
+  private mutating func internItems(upTo end: Int, _ state: inout FavoritesState) {
+    let columns = columns
+    var eventCounts = [UInt64](repeating: 0, count: libraries.count)
+    let itemPlaces = columns.itemPlaces.span
+    let kinds = columns.kinds.span
+    var next = cursor.item
+    for event in cursor.event..<end where kinds[event].isEvent {
+      let place = Int(itemPlaces[next])
+      next += 1
+      if items[place].slot < 0 { intern(place, &state) }
+      eventCounts[Int(items[place].library)] += 1
+    }
+    for (library, count) in eventCounts.enumerated() where count > 0 {
+      state.countEvents(count, in: LibrarySlot(index: libraries[library]))
+    }
+  }
+
+  private mutating func intern(_ place: Int, _ state: inout FavoritesState) {
+    let library = Int(items[place].library)
+    if libraries[library] < 0 {
+      libraries[library] = columns.libraries[library].withBytes { state.intern(library: $0) }.index
+    }
+    let id = columns.texts.bytes(columns.items[place].id)
+    items[place].slot = state.intern(item: id, in: LibrarySlot(index: libraries[library])).index
   }
 
   private mutating func internName(of place: Int, _ state: inout FavoritesState) {

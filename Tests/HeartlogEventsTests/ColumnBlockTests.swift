@@ -46,6 +46,7 @@ struct ColumnBlockTests {
     #expect(read.lastStamp == block.commits.last?.stamp)
     let size = block.commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) }
     #expect(read.columns.rowByteCount(firstSequence: read.firstSequence) == size)
+    #expect(read.columns.rowByteCountBound >= size)
     try expectSameTree(read, block.commits, "seed \(seed)")
 
     for _ in 0..<4 {
@@ -72,6 +73,28 @@ struct ColumnBlockTests {
         commits: Array(commits[first...]))
       try expectSameTree(try columns(block), block.commits, "from \(first)")
     }
+  }
+
+  @Test("what some commits have is found at their places alone")
+  func partsOfSome() {
+    let parts = PartsOfSome(places: [2, 3, 7], values: ["a", "b", "c"])
+    #expect((0..<9).map { parts[$0] } == [nil, nil, "a", "b", nil, nil, nil, "c", nil])
+    #expect((0..<9).map { parts.firstPlace(from: $0) } == [0, 0, 0, 1, 2, 2, 2, 2, 3])
+    #expect((0..<4).map { parts.place(at: $0) } == [2, 3, 7, -1])
+    #expect(PartsOfSome<String>()[0] == nil)
+  }
+
+  @Test("the texts of a block outlive the bytes that it was read from")
+  func ownTexts() throws {
+    var generator = CommitGenerator(seed: 77)
+    let block = generator.block(30)
+    var bytes = try BlockEncoding.encode(block, compressed: false)
+    let read = try bytes.withUnsafeBytes {
+      try BlockEncoding.decodeColumns(
+        $0, replica: block.replica, firstCommit: block.firstCommit, commitCount: block.commits.count)
+    }
+    for place in bytes.indices { bytes[place] = 0xAA }
+    #expect(read.commits() == block.commits)
   }
 
   @Test("an event without a salt is refused")

@@ -11,8 +11,6 @@ extension BlockColumns {
     var unknown = 0
     /// By value column, a place in `words`.
     package var values: [Int]
-
-    package mutating func passMembers() { members += 1 }
   }
 
   /// In front of the first event.

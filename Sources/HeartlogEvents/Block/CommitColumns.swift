@@ -37,9 +37,10 @@ package struct CommitColumns: Sendable {
     (origins, originPlaces) = try Self.origins(&table, commitCount: commitCount)
     var placesOfHeads: [Int32] = []
     var placesOfMembers: [Int32] = []
-    if try !table.areZeros(.commitParts, count: commitCount) {
-      let parts = try table.ints(.commitParts, count: commitCount)
-      for (place, part) in parts.enumerated() {
+    let parts = try Values(&table, .commitParts, count: commitCount)
+    if parts.constant != 0 {
+      for place in 0..<commitCount {
+        let part = parts[place]
         guard (0...3).contains(part) else { throw MalformedError("a commit with parts \(part)") }
         if part & 1 != 0 { placesOfHeads.append(Int32(place)) }
         if part & 2 != 0 { placesOfMembers.append(Int32(place)) }
@@ -60,13 +61,34 @@ package struct CommitColumns: Sendable {
       })
   }
 
+  /// The numbers of a column, of which most are all the same here.
+  private struct Values {
+    /// What all of them are; nil where they differ.
+    let constant: Int64?
+    private let values: [Int64]
+
+    init(_ table: inout ColumnTable, _ key: ColumnKey, count: Int) throws(MalformedError) {
+      constant = try table.constant(key, count: count)
+      values =
+        constant != nil
+        ? []
+        : try Array(count: count) { (output) throws(MalformedError) in try table.ints(key, into: output) }
+    }
+
+    @inline(__always)
+    subscript(place: Int) -> Int64 { constant ?? values[place] }
+  }
+
   private static func eventStarts(
     _ table: inout ColumnTable, commitCount: Int, eventCount: Int
   ) throws(MalformedError) -> [Int32] {
-    let counts = try table.ints(.eventCounts, count: commitCount)
+    let counts = try Values(&table, .eventCounts, count: commitCount)
+    // Nearly every commit has one event.
+    if counts.constant == 0, commitCount == eventCount { return Array(0...Int32(commitCount)) }
     return try Array(count: commitCount + 1) { (starts) throws(MalformedError) in
       var start = 0
-      for (place, value) in counts.enumerated() {
+      for place in 0..<commitCount {
+        let value = counts[place]
         guard value >= 0, value < Int64(eventCount - start) else {
           throw MalformedError("a commit of \(value) events and one")
         }
@@ -84,21 +106,22 @@ package struct CommitColumns: Sendable {
     _ table: inout ColumnTable, first: HybridTimestamp, count: Int
   ) throws(MalformedError) -> [HybridTimestamp] {
     guard first <= .last else { throw MalformedError("a stamp after the year 2999") }
-    // Nearly always all counters are as expected.
-    let areExpected = try table.areZeros(.stampCounters, count: count - 1)
-    var counters: [Int64] = []
-    if !areExpected {
-      counters = try Array(count: count - 1) { (output) throws(MalformedError) in
-        try table.ints(.stampCounters, into: output)
-      }
-    }
+    let counters = try Values(&table, .stampCounters, count: count - 1)
     let deltas = try table.ints(.stampMilliseconds, count: count - 1)
     return try Array(count: count) { (stamps) throws(MalformedError) in
       stamps.initializeElement(at: 0, to: first)
       var milliseconds = first.milliseconds
+      if counters.constant == 0, risesEachMillisecond(deltas, from: milliseconds) {
+        for (place, delta) in deltas.enumerated() {
+          milliseconds &+= delta
+          stamps.initializeElement(
+            at: place + 1, to: HybridTimestamp(rawValue: UInt64(bitPattern: milliseconds) << 16))
+        }
+        return
+      }
       var counter = Int64(first.counter)
       for (place, delta) in deltas.enumerated() {
-        let counterDelta = areExpected ? 0 : counters[place]
+        let counterDelta = counters[place]
         // A counter that does not rise, and a carry that was not made, both leave the range of a counter.
         let expected = delta == 0 ? counter + 1 : 0
         guard delta >= 0, delta <= Limits.timeMillisecondsMax - milliseconds, counterDelta >= 0,
@@ -113,13 +136,30 @@ package struct CommitColumns: Sendable {
     }
   }
 
+  /// Whether no two stamps are of one millisecond, and none after the year 2999.
+  private static func risesEachMillisecond(
+    _ deltas: UnsafeMutableBufferPointer<Int64>, from first: Milliseconds
+  ) -> Bool {
+    var smallest = Int64.max
+    var largest: Int64 = 0
+    var last = first
+    for delta in deltas {
+      smallest = min(smallest, delta)
+      largest = max(largest, delta)
+      last &+= delta
+    }
+    // Of so many that none is longer than all time, the sum is true: 50,000 times 2^45.
+    return smallest > 0 && largest <= Limits.timeMillisecondsMax && last <= Limits.timeMillisecondsMax
+  }
+
   private static func wallTimes(
     _ table: inout ColumnTable, _ stamps: [HybridTimestamp]
   ) throws(MalformedError) -> [Milliseconds] {
-    let offsets = try table.ints(.wallTimes, count: stamps.count)
+    let offsets = try Values(&table, .wallTimes, count: stamps.count)
+    if offsets.constant == 0 { return stamps.map(\.milliseconds) }
     return try Array(count: stamps.count) { (wallTimes) throws(MalformedError) in
-      for (place, offset) in offsets.enumerated() {
-        let (wallTime, overflow) = stamps[place].milliseconds.addingReportingOverflow(offset)
+      for place in stamps.indices {
+        let (wallTime, overflow) = stamps[place].milliseconds.addingReportingOverflow(offsets[place])
         guard !overflow, wallTime >= 0, wallTime <= Limits.timeMillisecondsMax else {
           throw MalformedError("a wall time outside the years 1970 to 2999")
         }
@@ -131,19 +171,26 @@ package struct CommitColumns: Sendable {
   private static func origins(
     _ table: inout ColumnTable, commitCount: Int
   ) throws(MalformedError) -> (origins: [String], places: [Int32]) {
-    let places = try table.ints(.originPlaces, count: commitCount)
+    let values = try Values(&table, .originPlaces, count: commitCount)
     var count: Int64 = 0
-    let origins: [Int32] = try Array(count: commitCount) { (output) throws(MalformedError) in
-      for (index, place) in places.enumerated() {
-        guard place >= 0, place <= count + 1 else {
-          throw MalformedError("an origin at place \(place) of \(count)")
+    let places: [Int32]
+    if let constant = values.constant, constant == 0 || constant == 1 {
+      count = constant
+      places = [Int32](repeating: Int32(constant), count: commitCount)
+    } else {
+      places = try Array(count: commitCount) { (places) throws(MalformedError) in
+        for index in 0..<commitCount {
+          let place = values[index]
+          guard place >= 0, place <= count + 1 else {
+            throw MalformedError("an origin at place \(place) of \(count)")
+          }
+          count = max(count, place)
+          places.initializeElement(at: index, to: Int32(truncatingIfNeeded: place))
         }
-        count = max(count, place)
-        output.initializeElement(at: index, to: Int32(truncatingIfNeeded: place))
       }
     }
-    let names = try table.table(.origins, count: Int(count))
-    for name in names { try NameRules.checkOrigin(name) }
-    return (names, origins)
+    let origins = try table.table(.origins, count: Int(count))
+    for origin in origins { try NameRules.checkOrigin(origin) }
+    return (origins, places)
   }
 }

@@ -19,6 +19,9 @@ package struct PartsOfSome<Value: Sendable>: Sendable {
     return found < places.count && Int(places[found]) == place ? values[found] : nil
   }
 
+  /// The place at an index of `places`; -1 behind the last.
+  package func place(at index: Int) -> Int { index < places.count ? Int(places[index]) : -1 }
+
   /// Where in `places` those from a place of the block on begin. O(log n).
   package func firstPlace(from place: Int) -> Int { places.partitionPoint { Int($0) >= place } }
 }

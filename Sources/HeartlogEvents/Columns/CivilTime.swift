@@ -50,17 +50,16 @@ enum CivilTime {
     let days = floorDivide(seconds, by: 86_400)
     let time = UInt32(truncatingIfNeeded: seconds - days * 86_400)
     let date = date(days: days)
-    let year = UInt32(truncatingIfNeeded: date.year)
     func put(_ value: UInt32, at place: Int, _ separator: Unicode.Scalar) {
       // Two digits and what follows them.
       text[place] = UInt8(truncatingIfNeeded: value / 10) + UInt8(ascii: "0")
       text[place + 1] = UInt8(truncatingIfNeeded: value % 10) + UInt8(ascii: "0")
       text[place + 2] = UInt8(ascii: separator)
     }
-    put(year / 100, at: 0, "-")
-    put(year % 100, at: 2, "-")
-    put(UInt32(truncatingIfNeeded: date.month), at: 5, "-")
-    put(UInt32(truncatingIfNeeded: date.day), at: 8, "T")
+    put(date.year / 100, at: 0, "-")
+    put(date.year % 100, at: 2, "-")
+    put(date.month, at: 5, "-")
+    put(date.day, at: 8, "T")
     put(time / 3_600, at: 11, ":")
     put(time / 60 % 60, at: 14, ":")
     put(time % 60, at: 17, withFraction ? "." : "Z")
@@ -91,8 +90,8 @@ enum CivilTime {
   }
 
   // Days since 1970 in the proleptic Gregorian calendar, counted in eras of 400 years that begin in March.
-  // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
 
+  /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
   private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let marchYear = month <= 2 ? year - 1 : year
     let era = floorDivide(marchYear, by: 400)
@@ -102,16 +101,24 @@ enum CivilTime {
     return era * 146_097 + dayOfEra - 719_468
   }
 
-  private static func date(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let shifted = days + 719_468
-    let era = floorDivide(shifted, by: 146_097)
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let marchMonth = (5 * dayOfYear + 2) / 153
-    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+  /// The date of a day of the years 0000–9999, in few divisions of 32 bits.
+  ///
+  /// Source: Cassio Neri, Lorenz Schneider, "Euclidean affine functions and their application to calendar algorithms" (2022), section 6.
+  @inline(__always)
+  private static func date(days: Int64) -> (year: UInt32, month: UInt32, day: UInt32) {
+    // From an era before that of year 0, so that no day is negative.
+    let quarters = 4 &* UInt32(truncatingIfNeeded: days &+ 719_468 &+ 146_097) &+ 3
+    let century = quarters / 146_097
+    let quartersOfCentury = quarters % 146_097 | 3
+    let product = UInt64(quartersOfCentury) &* 2_939_745
+    let dayOfYear = UInt32(truncatingIfNeeded: product) / 2_939_745 / 4
+    let monthAndDay = 2_141 &* dayOfYear &+ 197_913
+    let month = monthAndDay >> 16
+    let isNextYear = dayOfYear >= 306
+    let marchYear = 100 &* century &+ UInt32(truncatingIfNeeded: product >> 32)
     return (
-      yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1
+      marchYear &- 400 &+ (isNextYear ? 1 : 0), isNextYear ? month &- 12 : month,
+      (monthAndDay & 0xFFFF) / 2_141 &+ 1
     )
   }
 

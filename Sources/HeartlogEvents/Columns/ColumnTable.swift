@@ -8,6 +8,11 @@ struct ColumnTable: ~Copyable {
     /// Before compression.
     let byteCount: Int
     let isCompressed: Bool
+
+    /// The first byte, which of most columns is the encoding.
+    func encoding() throws(MalformedError) -> UInt8 {
+      isCompressed ? try LZ4.firstByte(of: bytes) : bytes[0]
+    }
   }
 
   private let columns: [Stored]
@@ -63,11 +68,18 @@ struct ColumnTable: ~Copyable {
     numbers.deallocate()
   }
 
-  /// What the texts of the columns will about take.
-  var textByteCount: Int {
-    var count = 0
-    for column in columns where column.key.holdsTexts { count += column.byteCount }
-    return count
+  /// The most bytes that the texts of the columns take, or less: a short block may claim more than it has.
+  ///
+  /// - Parameter count: the most texts that a column has.
+  func textByteCountBound(count: Int) throws(MalformedError) -> Int {
+    var needed = 0
+    var byteCount = 0
+    for column in columns where column.key.holdsTexts {
+      let encoding = try column.encoding()
+      needed += StringsColumn.roomNeeded(encoding: encoding, byteCount: column.byteCount, count: count)
+      byteCount += column.byteCount
+    }
+    return min(needed, 4 * byteCount + CivilTime.millisecondsLength * count)
   }
 
   /// Throws where a column was never asked for: nothing in the block refers to it.
@@ -97,15 +109,15 @@ struct ColumnTable: ~Copyable {
     try reader.end()
   }
 
-  /// Whether all numbers of a column are 0 and the column says so in short: else it is still there to be read.
-  mutating func areZeros(_ key: ColumnKey, count: Int) throws(MalformedError) -> Bool {
-    guard count > 0 else { return true }
-    guard let place = place(of: key), !columns[place].isCompressed else { return false }
+  /// The number that all of a column's are; nil, and the column is still there, where it does not say so in short. 0 for no column.
+  mutating func constant(_ key: ColumnKey, count: Int) throws(MalformedError) -> Int64? {
+    guard count > 0 else { return 0 }
+    guard let place = place(of: key), !columns[place].isCompressed else { return nil }
     var reader = ByteReader(columns[place].bytes)
-    guard try IntsColumn.decodeConstant(from: &reader) == 0 else { return false }
+    guard let constant = try IntsColumn.decodeConstant(from: &reader) else { return nil }
     try reader.end()
     taken[place] = true
-    return true
+    return constant
   }
 
   mutating func doubles(
@@ -142,7 +154,7 @@ struct ColumnTable: ~Copyable {
   ) throws(MalformedError) -> TextTraits {
     guard !output.isEmpty else { return TextTraits(isPrintable: true) }
     let column = try needStored(key)
-    let encoding = column.isCompressed ? try LZ4.firstByte(of: column.bytes) : column.bytes[0]
+    let encoding = try column.encoding()
     try texts.reserve(
       StringsColumn.roomNeeded(encoding: encoding, byteCount: column.byteCount, count: output.count))
     // Texts that stand as they are stay where they are decompressed to.

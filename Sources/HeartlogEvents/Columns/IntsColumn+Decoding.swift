@@ -130,6 +130,7 @@ extension BitReader {
   fileprivate mutating func readRice(
     shift: Int, over smallest: Int64, into output: UnsafeMutableBufferPointer<Int64>
   ) -> UInt64 {
+    if shift == 0 { return readUnary(over: smallest, into: output) }
     let mask: UInt64 = ~(~0 << UInt64(shift))
     // With fewer ones than that, a value fits into a window.
     let onesMax = min(IntsColumn.riceEscape, 56 - shift)
@@ -138,7 +139,8 @@ extension BitReader {
     while place < output.count {
       if var window = BitWindow(self) {
         while place < output.count, window.refill() {
-          let ones = (~window.bits).trailingZeroBitCount
+          // With a highest bit that is no 1: the count of zeros of nothing would take longer.
+          let ones = (~window.bits | 1 << 63).trailingZeroBitCount
           guard ones < onesMax else { break }
           let offset = UInt64(ones) &<< UInt64(shift) | (window.bits &>> UInt64(ones + 1)) & mask
           window.skip(ones + 1 + shift)
@@ -151,6 +153,39 @@ extension BitReader {
       }
       let ones = readOnes(atMost: IntsColumn.riceEscape)
       let offset = ones < IntsColumn.riceEscape ? UInt64(ones) << UInt64(shift) | read(shift) : read(64)
+      largest = max(largest, offset)
+      output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
+      place += 1
+    }
+    return largest
+  }
+
+  /// Rice numbers of nothing but their 1 bits: each 0 bit ends one, and a word has many of these.
+  private mutating func readUnary(
+    over smallest: Int64, into output: UnsafeMutableBufferPointer<Int64>
+  ) -> UInt64 {
+    var largest: UInt64 = 0
+    var place = 0
+    while place < output.count {
+      if position >> 3 <= bytes.count - 8 {
+        // Of these bits, those above the lowest 57 may not be the stream's.
+        var ends = ~(word(at: position >> 3) &>> UInt64(position & 7)) & (1 << 57 - 1)
+        var start = 0
+        while ends != 0, place < output.count {
+          let end = ends.trailingZeroBitCount
+          let ones = UInt64(truncatingIfNeeded: end - start)
+          guard ones < UInt64(IntsColumn.riceEscape) else { break }
+          largest = max(largest, ones)
+          output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: ones))
+          place += 1
+          start = end + 1
+          ends &= ends &- 1
+        }
+        position += start
+        if start > 0 || place == output.count { continue }
+      }
+      let ones = readOnes(atMost: IntsColumn.riceEscape)
+      let offset = ones < IntsColumn.riceEscape ? UInt64(ones) : read(64)
       largest = max(largest, offset)
       output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
       place += 1
