@@ -10,11 +10,6 @@ public enum NameRules {
     try check(id) { problem($0, "an item id", most: Limits.itemBytesMax) }
   }
 
-  /// The same of an id as bytes.
-  static func checkItem(_ id: UnsafeRawBufferPointer) throws(MalformedError) {
-    if let problem = problem(id, "an item id", most: Limits.itemBytesMax) { throw MalformedError(problem) }
-  }
-
   /// Throws where a field cannot be called so: 1 to 256 bytes of UTF-8 without control characters can.
   public static func checkFieldName(_ name: String) throws(MalformedError) {
     try check(name) { problem($0, "a field name", most: Limits.fieldNameBytesMax) }

@@ -38,6 +38,9 @@ extension FavoritesState {
   private mutating func begin(_ block: ColumnBlock, of replica: ReplicaSlot) -> [Range<Int>] {
     let commits = block.columns.commits
     let stamps = commits.stamps.span
+    let eventStarts = commits.eventStarts.span
+    var number = block.firstCommit
+    var sequence = block.firstSequence.rawValue
     var runs: [Range<Int>] = []
     var firstNew = block.places.lowerBound
     var nextHeads = commits.heads.firstPlace(from: block.places.lowerBound)
@@ -49,9 +52,12 @@ extension FavoritesState {
         nextHeads += 1
         placeOfHeads = commits.heads.place(at: nextHeads)
       }
+      let eventCount = Int(eventStarts[place + 1] - eventStarts[place])
       let isNew = begin(
-        block.number(at: place), of: replica, stamp: stamps[place], firstSequence: block.sequence(at: place),
-        eventCount: commits.eventCount(at: place), heads: heads)
+        number, of: replica, stamp: stamps[place], firstSequence: SequenceNumber(rawValue: sequence),
+        eventCount: eventCount, heads: heads)
+      number = number.next
+      sequence += UInt64(eventCount)
       if !isNew {
         if firstNew < place { runs.append(firstNew..<place) }
         firstNew = place + 1

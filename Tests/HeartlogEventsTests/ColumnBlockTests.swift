@@ -75,6 +75,22 @@ struct ColumnBlockTests {
     }
   }
 
+  @Test("kinds are counted alike, eight at a time and one by one")
+  func kindCounts() {
+    let all = (0...255).compactMap { try? EventHead(checking: UInt8($0)) }
+    var random = SeededGenerator(seed: 8)
+    for count in [0, 1, 7, 8, 9, 500] {
+      let kinds = (0..<count).map { _ in all.randomElement(using: &random)! }
+      let counts = KindCounts(kinds)
+      #expect(counts.items == kinds.count { $0.isEvent })
+      #expect(counts.dates == kinds.count { $0.hasFavoritedDate })
+      #expect(counts.fields == kinds.count { $0.hasFields })
+      #expect(counts.members == kinds.count { $0.hasMembers })
+      #expect(counts.withheld == kinds.count { $0 == .withheld })
+    }
+    for kind in all { #expect(kind.membership == kind.action?.isFavorite) }
+  }
+
   @Test("what some commits have is found at their places alone")
   func partsOfSome() {
     let parts = PartsOfSome(places: [2, 3, 7], values: ["a", "b", "c"])

@@ -1,6 +1,6 @@
 /// The first byte of an event in both encodings: its action, and which parts follow.
 package struct EventHead: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
-  package let rawValue: UInt8
+  @usableFromInline package let rawValue: UInt8
 
   static let withheld = EventHead(rawValue: 5)
   static let unknown = EventHead(rawValue: 6)
@@ -53,11 +53,13 @@ package struct EventHead: RawRepresentable, Equatable, Sendable, BitwiseCopyable
     }
   }
 
-  /// Of an event, the membership that it writes, as its action says; nil where it writes none.
-  package var membership: Bool? { rawValue & 7 < 4 ? rawValue & 1 == 0 : nil }
+  // Whoever replays blocks asks these of every event, from another module: called, they take a tenth of the time.
 
-  package var isEvent: Bool { rawValue & 7 < 5 }
-  package var hasFavoritedDate: Bool { rawValue & 8 != 0 }
-  package var hasFields: Bool { rawValue & 16 != 0 }
-  package var hasMembers: Bool { rawValue & 32 != 0 }
+  /// Of an event, the membership that it writes, as its action says; nil where it writes none.
+  @inlinable package var membership: Bool? { rawValue & 7 < 4 ? rawValue & 1 == 0 : nil }
+
+  @inlinable package var isEvent: Bool { rawValue & 7 < 5 }
+  @inlinable package var hasFavoritedDate: Bool { rawValue & 8 != 0 }
+  @inlinable package var hasFields: Bool { rawValue & 16 != 0 }
+  @inlinable package var hasMembers: Bool { rawValue & 32 != 0 }
 }

@@ -48,7 +48,7 @@ struct EventSearch {
   private func search(_ id: EventID, _ block: ColumnBlock) -> ReplayBound? {
     var sequence = block.firstSequence.rawValue
     for place in block.places {
-      sequence += UInt64(block.columns.commits.eventCounts[place])
+      sequence += UInt64(block.columns.commits.eventCount(at: place))
       if id.sequence.rawValue < sequence {
         return ReplayBound(
           upTo: block.number(at: place), of: id.replica, at: block.columns.commits.stamps[place])

@@ -1,0 +1,40 @@
+/// How many events of a block have what.
+struct KindCounts {
+  private(set) var items = 0
+  private(set) var dates = 0
+  private(set) var fields = 0
+  private(set) var members = 0
+  private(set) var withheld = 0
+
+  init(_ kinds: [EventHead]) {
+    kinds.withUnsafeBytes { bytes in
+      var place = 0
+      while place + 8 <= bytes.count {
+        add(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self), count: 8)
+        place += 8
+      }
+      while place < bytes.count {
+        add(UInt64(bytes[place]), count: 1)
+        place += 1
+      }
+    }
+  }
+
+  /// Adds up to eight events, a byte each; zeros above them.
+  @inline(__always)
+  private mutating func add(_ heads: UInt64, count: Int) {
+    // Actions 5 and 6 are no events, and 5 is what is withheld: 7 was refused.
+    let others = heads >> 2 & (heads >> 1 | heads)
+    items &+= count &- Self.sum(others)
+    withheld &+= Self.sum(others & heads)
+    dates &+= Self.sum(heads >> 3)
+    fields &+= Self.sum(heads >> 4)
+    members &+= Self.sum(heads >> 5)
+  }
+
+  /// The number of bytes with the lowest bit: of the product, the highest byte is the sum of all bytes.
+  @inline(__always)
+  private static func sum(_ word: UInt64) -> Int {
+    Int(truncatingIfNeeded: ((word & 0x0101_0101_0101_0101) &* 0x0101_0101_0101_0101) >> 56)
+  }
+}
