@@ -62,18 +62,25 @@ struct BlockPlayer {
     columns.skip(first - cursor.event, &cursor)
     internItems(upTo: Int(commits.eventStarts[places.upperBound]), &state)
 
+    // All of this stays as it is while the events are written.
+    let (slots, librarySlots) = (items, libraries)
+    let items = slots.span
+    let libraries = librarySlots.span
     let kinds = columns.kinds.span
     let itemPlaces = columns.itemPlaces.span
     let stamps = commits.stamps.span
     let wallTimes = commits.wallTimes.span
     let eventStarts = commits.eventStarts.span
     var sequence = block.sequence(at: places.lowerBound).rawValue
+    var event = cursor.event
     var item = cursor.item
     for place in places {
       let wallTime = wallTimes[place]
+      let end = Int(eventStarts[place + 1])
       var position = WritePosition(stamp: stamps[place].rawValue, sequence: sequence, replica: replica)
-      for event in Int(eventStarts[place])..<Int(eventStarts[place + 1]) {
+      while event < end {
         let kind = kinds[event]
+        event += 1
         if kind.isEvent {
           let record = items[Int(itemPlaces[item])]
           item += 1
@@ -90,8 +97,8 @@ struct BlockPlayer {
       }
       sequence = position.sequence
     }
+    cursor.event = event
     cursor.item = item
-    cursor.event = Int(eventStarts[places.upperBound])
   }
 
   private mutating func nextDate() -> Milliseconds {
