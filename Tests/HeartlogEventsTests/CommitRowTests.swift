@@ -13,7 +13,7 @@ struct CommitRowTests {
       let fields = (0..<event.fieldCount).map { _ in
         let field = events.nextField()
         return Field(
-          name: String(decoding: field.name, as: UTF8.self), value: FieldValue(field.value),
+          name: String(decoding: field.name, as: UTF8.self), value: FieldValue(copying: field.value),
           isQuiet: field.isQuiet)
       }
       return .event(
