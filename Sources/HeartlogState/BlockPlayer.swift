@@ -61,6 +61,7 @@ struct BlockPlayer {
     let first = Int(commits.eventStarts[places.lowerBound])
     columns.skip(first - cursor.event, &cursor)
     internItems(upTo: Int(commits.eventStarts[places.upperBound]), &state)
+    for library in state.tables.indices { state.tables[library].makeOwnIfShared() }
 
     // All of this stays as it is while the events are written.
     let (slots, librarySlots) = (items, libraries)
@@ -88,8 +89,8 @@ struct BlockPlayer {
           let slot = ItemSlot(index: record.slot)
           if let isFavorite = kind.membership {
             let date = kind.hasFavoritedDate ? nextDate() : wallTime
-            state.writeMembership(
-              of: slot, in: library, isFavorite: isFavorite, favoritedDate: date, at: position)
+            state.tables[Int(library.index)].writeOwnMembership(
+              slot, isFavorite: isFavorite, favoritedDate: date, at: position, order: &state.replicas)
           }
           if kind.hasFields { writeFields(of: slot, in: library, at: position, on: &state) }
         }

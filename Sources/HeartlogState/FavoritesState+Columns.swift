@@ -45,7 +45,16 @@ extension FavoritesState {
     var firstNew = block.places.lowerBound
     var nextHeads = commits.heads.firstPlace(from: block.places.lowerBound)
     var placeOfHeads = commits.heads.place(at: nextHeads)
-    for place in block.places {
+    var place = block.places.lowerBound
+    while place < block.places.upperBound {
+      // Up to the next commit that has seen something new, all can be noted at once.
+      let quiet = place..<min(max(place, placeOfHeads ?? Int.max), block.places.upperBound)
+      if !quiet.isEmpty, beginRun(quiet, number, sequence, of: replica, commits) {
+        number = CommitNumber(rawValue: number.rawValue + UInt64(quiet.count))
+        sequence += UInt64(commits.eventCount(in: quiet))
+        place = quiet.upperBound
+        continue
+      }
       var heads: [Head] = []
       if place == placeOfHeads {
         heads = commits.heads.values[nextHeads]
@@ -62,8 +71,28 @@ extension FavoritesState {
         if firstNew < place { runs.append(firstNew..<place) }
         firstNew = place + 1
       }
+      place += 1
     }
     if firstNew < block.places.upperBound { runs.append(firstNew..<block.places.upperBound) }
     return runs
+  }
+
+  /// Takes note of commits that follow each other and have seen nothing new; false where they are not next.
+  private mutating func beginRun(
+    _ places: Range<Int>, _ number: CommitNumber, _ sequence: UInt64, of replica: ReplicaSlot,
+    _ commits: CommitColumns
+  ) -> Bool {
+    let lastStamp = commits.stamps[places.upperBound - 1]
+    let eventStarts = commits.eventStarts.span
+    let isNoted = replicas.note(
+      from: number, of: replica, lastStamp: lastStamp, firstSequence: SequenceNumber(rawValue: sequence),
+      count: places.count
+    ) { place in
+      Int(eventStarts[places.lowerBound + place + 1] - eventStarts[places.lowerBound + place])
+    }
+    if isNoted {
+      noteRun(commits: places.count, events: commits.eventCount(in: places), lastStamp: lastStamp)
+    }
+    return isNoted
   }
 }

@@ -24,7 +24,7 @@ extension FavoritesState {
   /// Whether an item is a favorite. One look-up.
   public func isFavorite(_ id: String, in library: String) -> Bool {
     guard let (table, slot) = find(id, in: library) else { return false }
-    return tables[table].ids.isMarked(Int32(slot))
+    return tables[table].items.read(slot).pointee.isFavorite
   }
 
   /// The ids of the favorites, in no order that means anything: one pass, and nothing is made but the ids.

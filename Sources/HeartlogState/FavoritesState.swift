@@ -117,6 +117,13 @@ extension FavoritesState {
     return true
   }
 
+  /// Counts commits that were noted together.
+  mutating func noteRun(commits: Int, events: Int, lastStamp: HybridTimestamp) {
+    commitCount += UInt64(commits)
+    eventCount += UInt64(events)
+    self.lastStamp = max(self.lastStamp, lastStamp)
+  }
+
   mutating func intern(library name: UnsafeRawBufferPointer) -> LibrarySlot {
     let number = libraryNames.intern(name)
     if Int(number) == tables.count {

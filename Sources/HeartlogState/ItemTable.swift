@@ -110,7 +110,6 @@ struct ItemTable: Sendable {
 
   // MARK: - Memberships
 
-  @inline(__always)
   mutating func writeMembership(
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
     order: inout ReplicaTable
@@ -127,14 +126,31 @@ struct ItemTable: Sendable {
     record.pointee.membership = position
     record.pointee.isFavorite = isFavorite
     record.pointee.favoritedDate = favoritedDate
-    if old.isFavorite != isFavorite {
-      favoriteCount += isFavorite ? 1 : -1
-      ids.mark(item.index, isFavorite)
-    }
+    if old.isFavorite != isFavorite { favoriteCount += isFavorite ? 1 : -1 }
     if let base, Int(item.index) < base.itemCount, !old.isMoved {
       record.pointee.isMoved = true
       moved.append(item.index)
     }
+  }
+
+  /// Sees to it that `writeOwnMembership` may be called, until the table is copied again.
+  mutating func makeOwnIfShared() { items.makeOwnIfShared() }
+
+  /// `writeMembership`, which most often follows a write of the same replica and has nothing else to see to.
+  @inline(__always)
+  mutating func writeOwnMembership(
+    _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
+    order: inout ReplicaTable
+  ) {
+    let record = items.writeOwn(Int(item.index))
+    guard record.pointee.isNext(position), counting == 0, base == nil else {
+      return writeMembership(
+        item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
+    }
+    favoriteCount += (isFavorite ? 1 : 0) - (record.pointee.isFavorite ? 1 : 0)
+    record.pointee.membership = position
+    record.pointee.isFavorite = isFavorite
+    record.pointee.favoritedDate = favoritedDate
   }
 
   /// Takes note of a write to a register that another replica wrote, or that has rivals.

@@ -11,8 +11,6 @@ struct KeyTable: Sendable {
     /// The key's bytes in their order, zeros after them; of a longer key, its name in `texts` and zeros.
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
     var count: UInt32
-    /// For the owner of the table: what is asked more often than anything else.
-    var isMarked = false
 
     @inline(__always) var isInline: Bool { count <= Self.inlineBytesMax }
 
@@ -112,12 +110,6 @@ struct KeyTable: Sendable {
 
   func find(_ key: String) -> Int32? { key.withBytes { find($0) } }
   mutating func intern(_ key: String) -> Int32 { key.withBytes { intern($0) } }
-
-  func isMarked(_ number: Int32) -> Bool { keys.read(Int(number)).pointee.isMarked }
-
-  mutating func mark(_ number: Int32, _ isMarked: Bool) {
-    keys.write(Int(number)).pointee.isMarked = isMarked
-  }
 
   /// The bytes of key `number`, for the length of the call.
   @inline(__always)

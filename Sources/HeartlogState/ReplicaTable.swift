@@ -85,6 +85,31 @@ struct ReplicaTable: Sendable {
     return true
   }
 
+  /// Takes note of commits that follow the last one of their stream, of which none has seen anything new.
+  ///
+  /// - Parameter eventCounts: how many events each has.
+  /// - Returns: false where they do not follow it, or others came before their turn: then nothing is noted.
+  mutating func note(
+    from first: CommitNumber, of slot: ReplicaSlot, lastStamp: HybridTimestamp, firstSequence: SequenceNumber,
+    count: Int, eventCounts: (Int) -> Int
+  ) -> Bool {
+    let index = Int(slot.index)
+    guard first.rawValue == replicas[index].head + 1, replicas[index].beyond.isEmpty else { return false }
+    var numbers = replicas[index].commitNumbers
+    replicas[index].commitNumbers = CommitNumbers()
+    var sequence = firstSequence.rawValue
+    for place in 0..<count {
+      let events = eventCounts(place)
+      numbers.append(first.rawValue + UInt64(place), firstSequence: sequence, eventCount: events)
+      sequence += UInt64(events)
+    }
+    replicas[index].commitNumbers = numbers
+    replicas[index].head += UInt64(count)
+    replicas[index].eventCount += sequence - firstSequence.rawValue
+    replicas[index].lastStamp = max(replicas[index].lastStamp, lastStamp)
+    return true
+  }
+
   /// Takes note of what a commit had seen of others.
   mutating func note(_ heads: [Head], seenBy number: CommitNumber, of slot: ReplicaSlot) {
     for head in heads {

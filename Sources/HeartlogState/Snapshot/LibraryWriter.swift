@@ -79,7 +79,6 @@ struct LibraryWriter {
   ) throws -> SnapshotWriter.Place {
     try writer.records(order.count) { place in
       var key = table.ids.keys[Int(order[place])]
-      key.isMarked = place < favoriteCount
       if !key.isInline {
         key.words.0 = TextTable.mappedName(textBytes)
         textBytes += Int(key.count)

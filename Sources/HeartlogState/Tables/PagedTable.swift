@@ -34,6 +34,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     private var room: UnsafeMutableRawPointer?
     private var roomBytes = 0
     private var slabPages = 1
+    private static var slabPagesMax: Int { 64 }
 
     init(capacity: Int, section: SnapshotSection? = nil) {
       self.capacity = capacity
@@ -82,7 +83,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
         let slab = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 64)
         slabs.append(slab)
         room = slab
-        slabPages = min(slabPages * 2, 32)
+        slabPages = min(slabPages * 2, Self.slabPagesMax)
       }
       guard let place = room else { preconditionFailure("a slab was made") }
       room = place + bytes
@@ -111,6 +112,8 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   /// Those of the storage; nil for a page that was not looked at yet.
   private var pages: UnsafeMutablePointer<Page?>
   private(set) var count: Int
+  /// Whether any page may lie in a snapshot.
+  private let isMapped: Bool
 
   init() { self.init(zeros: 0) }
 
@@ -120,6 +123,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     storage = Storage(capacity: max(1, pageCount))
     pages = storage.pages
     self.count = count
+    isMapped = false
     for page in 0..<pageCount { setOwned(page, storage.makePage()) }
   }
 
@@ -128,6 +132,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     storage = Storage(capacity: max(1, (section.count + Self.mask) >> Self.shift), section: section)
     pages = storage.pages
     count = section.count
+    isMapped = true
   }
 
   /// A record; one of zeros where there is none.
@@ -152,6 +157,17 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     let page = index >> Self.shift
     if !storage.isOwned[page] { takeOver(page) }
     // Owned pages are there.
+    return pages[page].unsafelyUnwrapped + (index & Self.mask)
+  }
+
+  /// Sees to it that this table alone has its pages: until it is copied again, `writeOwn` may be called.
+  mutating func makeOwnIfShared() { own() }
+
+  /// `write`, without a look at who else has the table.
+  @inline(__always)
+  mutating func writeOwn(_ index: Int) -> UnsafeMutablePointer<Record> {
+    let page = index >> Self.shift
+    if isMapped, !storage.isOwned[page] { takeOver(page) }
     return pages[page].unsafelyUnwrapped + (index & Self.mask)
   }
 

@@ -46,6 +46,13 @@ struct ItemRecord: BitwiseCopyable {
     set { firstRival = newValue + 1 }
   }
 
+  /// Whether a write at that position follows a membership of the same replica, and nothing disputes it.
+  @inline(__always)
+  func isNext(_ position: WritePosition) -> Bool {
+    position.replica.index + 1 == replica && firstRival == 0 && replica != 0
+      && (position.stamp, position.sequence) > (stamp, sequence)
+  }
+
   var isVisible: Bool { isFavorite || heldCount > 0 }
   var hasMembership: Bool { replica != 0 }
   /// Visible, or a tombstone: what was a favorite once stays in the list of everything.

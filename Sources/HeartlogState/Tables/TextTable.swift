@@ -17,8 +17,9 @@ struct TextTable: @unchecked Sendable {
   private static let gapBytesMin = 1 << 20
 
   private let mapped: MappedTexts?
-  /// Texts are added to the last one, by the only table that it belongs to.
-  private var chunks: [Chunk] = []
+  private var full: [Chunk] = []
+  /// Texts are added here, by the only table that it belongs to.
+  private var last: Chunk?
   private var used = 0
   private var byteCount = 0
   private var gapBytes = 0
@@ -36,17 +37,24 @@ struct TextTable: @unchecked Sendable {
 
   /// Stores a text and names it.
   mutating func append(_ text: UnsafeRawBufferPointer) -> UInt64 {
-    if chunks.isEmpty || used + text.count > chunks[chunks.count - 1].bytes.count
-      || !isKnownUniquelyReferenced(&chunks[chunks.count - 1])
-    {
-      let next = min(max(Self.chunkBytes.least, byteCount), Self.chunkBytes.most)
-      chunks.append(Chunk(max(next, text.count)))
-      used = 0
+    if !isKnownUniquelyReferenced(&last) || used + text.count > (last?.bytes.count ?? 0) {
+      makeRoom(text.count)
     }
-    UnsafeMutableRawBufferPointer(rebasing: chunks[chunks.count - 1].bytes[used...]).copyMemory(from: text)
+    guard let start = last?.bytes.baseAddress, let source = text.baseAddress else {
+      preconditionFailure("an empty text has no name")
+    }
+    (start + used).copyMemory(from: source, byteCount: text.count)
     defer { used += text.count }
     byteCount += text.count
-    return UInt64(chunks.count) << 32 | UInt64(used)
+    return UInt64(full.count + 1) << 32 | UInt64(used)
+  }
+
+  @inline(never)
+  private mutating func makeRoom(_ count: Int) {
+    if let last { full.append(last) }
+    let next = min(max(Self.chunkBytes.least, byteCount), Self.chunkBytes.most)
+    last = Chunk(max(next, count))
+    used = 0
   }
 
   /// Gives back a text of `count` bytes.
@@ -66,11 +74,12 @@ struct TextTable: @unchecked Sendable {
     }
     let chunk = Int(name >> 32) - 1
     let offset = Int(name & 0xFFFF_FFFF)
-    guard chunks.indices.contains(chunk), offset + count <= chunks[chunk].bytes.count else {
+    guard chunk >= 0, let found = chunk < full.count ? full[chunk] : last, offset + count <= found.bytes.count
+    else {
       mapped?.noteDamage()
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
-    return UnsafeRawBufferPointer(rebasing: chunks[chunk].bytes[offset..<offset + count])
+    return UnsafeRawBufferPointer(rebasing: found.bytes[offset..<offset + count])
   }
 
   /// Checks all texts of the snapshot, so that no later look can meet a damaged one.
