@@ -1,20 +1,25 @@
 #if defined(__linux__)
-#define _GNU_SOURCE  // statx
+#define _GNU_SOURCE  // statx, syscall
 #endif
 #include "CHeartlogPlatform.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__APPLE__)
+#include <os/os_sync_wait_on_address.h>
 #include <sys/mount.h>
 #include <sys/param.h>
 #include <TargetConditionals.h>
 #include <uuid/uuid.h>
 #elif defined(__linux__)
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #endif
 
@@ -124,3 +129,45 @@ size_t heartlog_host_identity(void *buffer, size_t count) {
   return 0;
 #endif
 }
+
+// 0 where it has to be asked. A fork's child has one thread when the handler runs in it.
+static int32_t process_id;
+static pthread_once_t process_id_once = PTHREAD_ONCE_INIT;
+static int forgets_at_fork;
+
+static void forget_process_id(void) { __atomic_store_n(&process_id, 0, __ATOMIC_RELAXED); }
+
+static void watch_forks(void) { forgets_at_fork = pthread_atfork(NULL, NULL, forget_process_id) == 0; }
+
+int32_t heartlog_process_id(void) {
+  int32_t known = __atomic_load_n(&process_id, __ATOMIC_RELAXED);
+  if (known != 0) return known;
+  pthread_once(&process_id_once, watch_forks);
+  int32_t asked = getpid();
+  if (forgets_at_fork) __atomic_store_n(&process_id, asked, __ATOMIC_RELAXED);
+  return asked;
+}
+
+void heartlog_wait_while(uint32_t *word, uint32_t value) {
+#if defined(__APPLE__)
+  os_sync_wait_on_address(word, value, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE);
+#else
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+#endif
+}
+
+void heartlog_wake(uint32_t *word, int is_all) {
+#if defined(__APPLE__)
+  if (is_all) {
+    os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+  } else {
+    os_sync_wake_by_address_any(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+  }
+#else
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, is_all ? INT_MAX : 1, NULL, NULL, 0);
+#endif
+}
+
+uint32_t heartlog_load_word(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+
+void heartlog_increment_word(uint32_t *word) { __atomic_fetch_add(word, 1, __ATOMIC_RELEASE); }

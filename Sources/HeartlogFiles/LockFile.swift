@@ -1,13 +1,18 @@
 /// A lock shared with other opens of the same file, in this process and in others, and 512 words of memory
 /// that all of them see. It unlocks and closes itself when the last reference goes.
 public protocol LockFile: AnyObject, Sendable {
-  /// Takes the lock unless another open holds it; true where this open holds it now. Whoever gives up trying calls
-  /// `unlock` all the same, which gives back what the tries needed.
+  /// Takes the lock unless another open holds it; true where this open holds it now.
   ///
   /// Throws `ESTALE` or `ENOENT` where the name stands for another file by now, or for none.
   func tryLock() throws(FileError) -> Bool
 
   func unlock()
+
+  /// Whether a descriptor is kept for the next `tryLock`.
+  var isOpen: Bool { get }
+
+  /// Gives back the descriptor, unless the lock is held; the next `tryLock` opens the file again.
+  func rest()
 
   /// Reads word `word`, with acquire order. - Precondition: 0 ≤ `word` < `lockPageWords`.
   func load(_ word: Int) -> UInt64
@@ -21,3 +26,9 @@ public let lockPageBytes = 4096
 
 /// The words of a lock page.
 public let lockPageWords = lockPageBytes / 8
+
+extension LockFile {
+  // Of a lock file that needs no descriptor.
+  public var isOpen: Bool { false }
+  public func rest() {}
+}

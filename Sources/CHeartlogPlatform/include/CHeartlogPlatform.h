@@ -38,6 +38,19 @@ int heartlog_is_on_network(const char *path);
 /// What identifies the host: on macOS 16 bytes, elsewhere 0; the number of bytes put into `buffer`.
 size_t heartlog_host_identity(void *buffer, size_t count);
 
+/// getpid(2), asked of the system once a process: a fork makes it be asked again.
+int32_t heartlog_process_id(void);
+
+/// Waits while `*word` is `value`, or for no reason: the caller looks again. Threads of this process alone.
+void heartlog_wait_while(uint32_t *word, uint32_t value);
+
+/// Wakes one thread that waits for `word`, or all of them.
+void heartlog_wake(uint32_t *word, int is_all);
+
+/// Acquire load of a word that threads wait for, and its increment with release.
+uint32_t heartlog_load_word(const uint32_t *word);
+void heartlog_increment_word(uint32_t *word);
+
 /// Acquire load and release store of a naturally aligned word that other processes may change.
 static inline uint64_t heartlog_load_acquire(const uint64_t *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);

@@ -112,7 +112,7 @@ public struct POSIXFileSystem: FileSystem {
     }
   }
 
-  public var processID: Int32 { getpid() }
+  public var processID: Int32 { heartlog_process_id() }
 
   public func isRunning(_ process: Int32) -> Bool {
     // 0 and below stand for groups of processes.

@@ -10,15 +10,19 @@ import CHeartlogPlatform
 
 /// `flock` belongs to the open file description: each lock here has its own, so that two stores in one
 /// process exclude each other as two processes do. A mapping needs no descriptor: there is one only from the first
-/// try to `unlock`, so that a store that nobody writes to holds none.
+/// try to `rest`, so that a store that nobody writes to holds none.
 ///
 /// Unchecked: the pointer is fixed for the object's life, and the words are only touched atomically.
 final class POSIXLockFile: LockFile, @unchecked Sendable {
   private let path: String
   /// What the page belongs to, whatever its name stands for by now.
   private let identity: Identity?
-  /// Nil where no lock is held or tried for.
-  private let descriptor = Guarded<Int32?>(nil)
+  private struct Opened {
+    /// Nil where no lock was held or tried for since the last rest.
+    var descriptor: Int32?
+    var isLocked = false
+  }
+  private let opened = Guarded(Opened())
   /// `lockPageBytes` of shared mapping; nil where there is no byte to map. The file is never shortened, which
   /// would make touching it a fault.
   private let page: UnsafeMutableRawPointer?
@@ -45,7 +49,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   deinit {
     if let page { munmap(page, lockPageBytes) }
     // Not unlocked: in a forked process that would take the lock from the parent.
-    descriptor.withLock { if let held = $0 { close(held) } }
+    opened.withLock { if let held = $0.descriptor { close(held) } }
   }
 
   static func open(_ path: String) throws(FileError) -> POSIXLockFile {
@@ -106,11 +110,19 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   func tryLock() throws(FileError) -> Bool {
     let call = SystemCall("lock", path)
     if refusal != 0 { throw call.error(refusal) }
-    return try descriptor.withLock { (descriptor) throws(FileError) in
-      let opened = if let descriptor { descriptor } else { try open(call) }
-      descriptor = opened
+    return try opened.withLock { (opened) throws(FileError) in
+      if opened.isLocked { return true }
+      let descriptor: Int32
+      if let kept = opened.descriptor {
+        try checkName(call)
+        descriptor = kept
+      } else {
+        descriptor = try open(call)
+        opened.descriptor = descriptor
+      }
       do throws(FileError) {
-        try call.run { flock(opened, LOCK_EX | LOCK_NB) }
+        try call.run { flock(descriptor, LOCK_EX | LOCK_NB) }
+        opened.isLocked = true
         return true
       } catch {
         if error.code == EWOULDBLOCK { return false }
@@ -119,7 +131,13 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     }
   }
 
-  /// Opens the file again, which must be the one whose page is mapped: a lock on another would exclude nobody.
+  /// The name must stand for the file whose page is mapped: a lock on another would exclude nobody.
+  private func checkName(_ call: SystemCall) throws(FileError) {
+    var status = stat()
+    try call.run(withPath: { stat($0, &status) })
+    guard Identity(status) == identity else { throw call.error(ESTALE) }
+  }
+
   private func open(_ call: SystemCall) throws(FileError) -> Int32 {
     let descriptor = try call.run { heartlog_open($0, O_RDWR, 0) }
     do throws(FileError) {
@@ -132,12 +150,21 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   }
 
   func unlock() {
-    descriptor.withLock { descriptor in
-      guard let held = descriptor else { return }
+    opened.withLock { opened in
+      guard opened.isLocked, let held = opened.descriptor else { return }
       // A process that was forked meanwhile has the descriptor too: closing it here alone would not unlock.
       _ = flock(held, LOCK_UN)
-      close(held)
-      descriptor = nil
+      opened.isLocked = false
+    }
+  }
+
+  var isOpen: Bool { opened.withLock { $0.descriptor != nil } }
+
+  func rest() {
+    opened.withLock { opened in
+      guard !opened.isLocked, let kept = opened.descriptor else { return }
+      close(kept)
+      opened.descriptor = nil
     }
   }
 
