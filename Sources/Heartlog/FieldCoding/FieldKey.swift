@@ -21,6 +21,11 @@ struct FieldKey: CodingKey {
   static let favoritedDate = "favoritedDate"
 
   static func isSupplied(_ name: String) -> Bool {
-    name == id || name == isFavorite || name == favoritedDate
+    switch name.utf8.count {
+    case 2: name == id
+    case 10: name == isFavorite
+    case 13: name == favoritedDate
+    default: false
+    }
   }
 }

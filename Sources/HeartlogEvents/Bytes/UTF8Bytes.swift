@@ -14,13 +14,13 @@ extension String {
   }
 
   /// Names, ids and values are equal where their bytes are; `==` would also take é for e and U+0301.
-  func hasSameBytes(as other: String) -> Bool {
+  package func hasSameBytes(as other: String) -> Bool {
     utf8.count == other.utf8.count
       && withUTF8Bytes { mine in other.withUTF8Bytes { mine.firstDifference(from: $0) == nil } }
   }
 
   /// The order of names in the format.
-  func bytesPrecede(_ other: String) -> Bool {
+  package func bytesPrecede(_ other: String) -> Bool {
     withUTF8Bytes { mine in
       other.withUTF8Bytes { mine.bytesPrecede($0) }
     }

@@ -1,0 +1,215 @@
+import HeartlogEvents
+
+/// Encodes an item straight into fields: no JSON is made of a scalar on the way. What is nested goes through `ValueEncoder`.
+final class ItemEncoder: Encoder {
+  let codingPath: [any CodingKey] = []
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+
+  private var fields: [Field] = []
+  /// Encoders handed out for fields, whose values are not known before the item has encoded all of itself.
+  private var children: [(place: Int, encoder: ValueEncoder)] = []
+  /// Of an item that encodes as something else than members of its own.
+  private var other: ValueEncoder?
+  /// The first rule that a field broke: told though the item's own coding may go on.
+  private var failure: FieldCodingError?
+
+  /// The fields in the order in which they were encoded, without those that the store supplies.
+  func encodedFields() throws(FieldCodingError) -> [Field] {
+    if let other, let value = other.value {
+      guard case .object(let members) = value else {
+        throw FieldCodingError(field: nil, reason: "the item encodes as \(value.kind), not as an object")
+      }
+      return try Self.fields(of: members)
+    }
+    for child in children { replace(child.place, by: child.encoder.value ?? .object([])) }
+    if let failure { throw failure }
+    return fields
+  }
+
+  private static func fields(of members: [JSONMember]) throws(FieldCodingError) -> [Field] {
+    let encoder = ItemEncoder()
+    for member in members { encoder.set(member.value, for: member.name) }
+    if let failure = encoder.failure { throw failure }
+    return encoder.fields
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    other = nil
+    return KeyedEncodingContainer(ItemContainer<Key>(self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { otherEncoder().unkeyedContainer() }
+  func singleValueContainer() -> any SingleValueEncodingContainer { otherEncoder().singleValueContainer() }
+
+  private func otherEncoder() -> ValueEncoder {
+    let other = other ?? ValueEncoder(codingPath: [])
+    self.other = other
+    return other
+  }
+
+  // MARK: For the container
+
+  func set(_ value: FieldValue, for name: String) {
+    guard !FieldKey.isSupplied(name) else { return }
+    if !Self.isSound(name) {
+      do throws(FieldCodingError) { try Self.check(name) } catch { failure = failure ?? error }
+    }
+    if fields.isEmpty { fields.reserveCapacity(8) }
+    fields.append(Field(name: name, value: value))
+  }
+
+  func set(_ value: String, for name: String) {
+    // A longer one is refused with the right words.
+    if value.utf8.count > Limits.valueBytesMax { return set(JSONValue.string(value), for: name) }
+    set(FieldValue.string(value), for: name)
+  }
+
+  func set(_ value: JSONValue, for name: String) {
+    set(Self.value(value, of: name, failure: &failure), for: name)
+  }
+
+  private func replace(_ place: Int, by value: JSONValue) {
+    let name = fields[place].name
+    fields[place] = Field(name: name, value: Self.value(value, of: name, failure: &failure))
+  }
+
+  private static func value(
+    _ value: JSONValue, of name: String, failure: inout FieldCodingError?
+  ) -> FieldValue {
+    if FieldKey.isSupplied(name) { return .null }
+    do { return try FieldValue(value) } catch {
+      failure = failure ?? FieldCodingError(field: name, reason: error.reason)
+      return .null
+    }
+  }
+
+  /// An encoder for a field's value.
+  func child(for key: some CodingKey) -> ValueEncoder {
+    let child = ValueEncoder(codingPath: [key])
+    let name = key.stringValue
+    guard !FieldKey.isSupplied(name) else { return child }
+    set(FieldValue.null, for: name)
+    children.append((fields.count - 1, child))
+    return child
+  }
+
+  /// Whether a name is one at first glance: short, and of printable ASCII.
+  private static func isSound(_ name: String) -> Bool {
+    let bytes = name.utf8
+    guard let first = bytes.first, first != UInt8(ascii: "@"), bytes.count <= Limits.fieldNameBytesMax else {
+      return false
+    }
+    return bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+  }
+
+  private static func check(_ name: String) throws(FieldCodingError) {
+    guard (1...Limits.fieldNameBytesMax).contains(name.utf8.count) else {
+      throw FieldCodingError(
+        field: name,
+        reason: "a name of \(name.utf8.count) bytes, which must be 1 to \(Limits.fieldNameBytesMax)")
+    }
+    guard name.utf8.first != UInt8(ascii: "@") else {
+      throw FieldCodingError(field: name, reason: "names that begin with @ are the store's own")
+    }
+    // All else that the rule asks is right already.
+    do { try NameRules.checkFieldName(name) } catch {
+      throw FieldCodingError(field: name, reason: "a control character in the name")
+    }
+  }
+}
+
+/// An item in the making.
+struct ItemContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  private let encoder: ItemEncoder
+
+  init(_ encoder: ItemEncoder) { self.encoder = encoder }
+
+  var codingPath: [any CodingKey] { [] }
+
+  func encodeNil(forKey key: Key) { encoder.set(FieldValue.null, for: key.stringValue) }
+  func encode(_ value: Bool, forKey key: Key) { encoder.set(FieldValue.bool(value), for: key.stringValue) }
+  func encode(_ value: String, forKey key: Key) { encoder.set(value, for: key.stringValue) }
+  func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
+
+  func encode(_ value: Double, forKey key: Key) throws {
+    encoder.set(try ValueEncoder.json(value, at: [key]), for: key.stringValue)
+  }
+
+  func encode(_ value: Int, forKey key: Key) { encode(Int64(value), forKey: key) }
+  func encode(_ value: Int8, forKey key: Key) { encode(Int64(value), forKey: key) }
+  func encode(_ value: Int16, forKey key: Key) { encode(Int64(value), forKey: key) }
+  func encode(_ value: Int32, forKey key: Key) { encode(Int64(value), forKey: key) }
+  func encode(_ value: Int64, forKey key: Key) { encoder.set(FieldValue.int64(value), for: key.stringValue) }
+  func encode(_ value: UInt, forKey key: Key) { encode(UInt64(value), forKey: key) }
+  func encode(_ value: UInt8, forKey key: Key) { encode(Int64(value), forKey: key) }
+  func encode(_ value: UInt16, forKey key: Key) { encode(Int64(value), forKey: key) }
+  func encode(_ value: UInt32, forKey key: Key) { encode(Int64(value), forKey: key) }
+  func encode(_ value: UInt64, forKey key: Key) {
+    encoder.set(ValueEncoder.json(value), for: key.stringValue)
+  }
+
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    encoder.set(try ValueEncoder.json(value, at: [key]), for: key.stringValue)
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    encoder.child(for: key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    encoder.child(for: key).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { encoder.child(for: FieldKey.super) }
+  func superEncoder(forKey key: Key) -> any Encoder { encoder.child(for: key) }
+
+  // An item's own nil is a null field, so that writing it clears the value that was held. The defaults of these
+  // would leave it out.
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: String?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) {
+    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+}
