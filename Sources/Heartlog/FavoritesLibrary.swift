@@ -23,7 +23,7 @@ public struct FavoritesLibrary: Sendable {
   /// Whether an item is a favorite. One look-up; inside of `write { }` with the closure's changes.
   public func contains(_ id: String) -> Bool {
     if let transaction = WriteTransaction.joined(by: store) {
-      return transaction.item(id, in: name)?.isFavorite ?? false
+      return transaction.isFavorite(id, in: name)
     }
     return store.read { $0.isFavorite(id, in: name) }
   }

@@ -68,11 +68,32 @@ extension FavoritesStore {
     if let transaction = WriteTransaction.joined(by: self) {
       return try transaction.perform(operation, on: id, in: library)
     }
-    return try heartlogErrors {
-      try writeCommit(origin: nil, durability: nil, time: nil) { transaction in
-        try transaction.perform(operation, on: id, in: library)
-      }.result
+    return try performAlone(operation, on: id, in: library)
+  }
+
+  /// Runs one operation as a commit of its own: no closure of anybody's runs that could write more.
+  private func performAlone(
+    _ operation: HeartlogState.Operation, on id: String, in library: String
+  ) throws(HeartlogError) -> WriteResult {
+    var outcome: WriteResult?
+    do {
+      _ = try log.writeTurn(options.durability) { () throws(HeartlogError) in
+        let wallTime = options.clock()
+        let drafted = try draft(operation, on: id, in: library, under: PendingState(), wallTime: wallTime)
+        outcome = drafted.result
+        guard let event = drafted.event else { return nil }
+        return CommitDraft(
+          wallTime: wallTime, origin: options.origin, records: [.event(event)], recordsAreChecked: true)
+      }
+    } catch let error as HeartlogError {
+      throw error
+    } catch let error as StorageError {
+      throw HeartlogError(error)
+    } catch {
+      throw HeartlogError(.inputOutput, "\(error)")
     }
+    guard let outcome else { preconditionFailure("the log calls the draft once") }
+    return outcome
   }
 
   private func writeCommit<R>(
@@ -95,10 +116,10 @@ extension FavoritesStore {
           Result { try body(transaction) }
         }
         outcome = result
-        guard case .success = result, !transaction.events.isEmpty else { return nil }
+        guard case .success = result, !transaction.records.isEmpty else { return nil }
         return CommitDraft(
-          wallTime: transaction.wallTime, origin: origin ?? options.origin,
-          records: transaction.events.map { .event($0) })
+          wallTime: transaction.wallTime, origin: origin ?? options.origin, records: transaction.records,
+          recordsAreChecked: true)
       }
       guard let outcome else { preconditionFailure("the log calls the draft once") }
       return (try outcome.get(), turn)

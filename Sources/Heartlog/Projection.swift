@@ -11,18 +11,25 @@ final class Projection: CommitSink {
     var coveredEvents: UInt64 = 0
     var snapshotDue = UInt64.max
     var snapshotDueAtClose = UInt64.max
+    /// Commits that are in line, and not yet in `state`.
+    var staged: [Commit] = []
+    /// What the first `pendingCount` of them change. Made when a draft asks: a lone writer's never does.
     var pending = PendingState()
-    /// Commits that are in `pending` and not yet in `state`.
-    var stagedCount = 0
+    var pendingCount = 0
     /// What takes the place of `state` once all has come again.
     var restarted: FavoritesState?
 
-    /// What stands in line, and over it what was drafted now, which is later.
-    func overlay(_ draft: PendingState) -> PendingState {
-      guard !pending.isEmpty else { return draft }
-      var both = pending
-      both.merge(draft)
-      return both
+    mutating func bringPendingUpToDate() {
+      while pendingCount < staged.count {
+        pending.apply(staged[pendingCount])
+        pendingCount += 1
+      }
+    }
+
+    mutating func forgetStaged() {
+      staged.removeAll(keepingCapacity: true)
+      pending.removeAll()
+      pendingCount = 0
     }
   }
 
@@ -75,20 +82,25 @@ final class Projection: CommitSink {
     }
   }
 
-  func stage(_ commit: Commit) {
-    content.withLock {
-      $0.pending.apply(commit)
-      $0.stagedCount += 1
-    }
-  }
+  func stage(_ commit: Commit) { content.withLock { $0.staged.append(commit) } }
 
-  func publish(_ commits: ArraySlice<Commit>) {
-    change {
-      for commit in commits { $0.state.apply(commit) }
-      $0.stagedCount -= commits.count
-      if $0.stagedCount == 0 { $0.pending.removeAll() }
+  func publish(_ count: Int) {
+    let told = change { content -> [Commit] in
+      // In place: a commit is many references to copy.
+      content.staged.withUnsafeBufferPointer { commits in
+        for place in 0..<count { content.state.apply(commits[place]) }
+      }
+      let told = hub.hasListeners ? Array(content.staged.prefix(count)) : []
+      if count == content.staged.count {
+        content.forgetStaged()
+      } else {
+        content.staged.removeFirst(count)
+        // The overlay knows more than it needs: a write that is published wins nothing over itself.
+        content.pendingCount = max(0, content.pendingCount - count)
+      }
+      return told
     }
-    for commit in commits { tell(commit) }
+    for commit in told { tell(commit) }
   }
 
   private func tell(_ commit: Commit) {
@@ -101,12 +113,7 @@ final class Projection: CommitSink {
     }
   }
 
-  func discard() {
-    content.withLock {
-      $0.pending.removeAll()
-      $0.stagedCount = 0
-    }
-  }
+  func discard() { content.withLock { $0.forgetStaged() } }
 
   /// Reads what is acknowledged. Where the snapshot turns out to be damaged, `body` is run again, over a state without it.
   func read<R>(_ body: (FavoritesState) -> R) -> R {
@@ -122,12 +129,12 @@ final class Projection: CommitSink {
   }
 
   /// Looks at all that there is, as `read` does.
-  private func look<R>(_ body: (Content) -> R) -> R {
+  private func look<R>(_ body: (inout Content) -> R) -> R {
     content.withLock { content in
-      let result = body(content)
+      let result = body(&content)
       guard content.state.isDamaged else { return result }
       rebuild(&content)
-      return body(content)
+      return body(&content)
     }
   }
 
@@ -182,15 +189,42 @@ final class Projection: CommitSink {
     }
   }
 
+  /// Decides what an operation writes when everything in line and in `draft` is written.
+  ///
+  /// - Returns: the plan, and whether the item is a favorite before it.
+  func plan(
+    _ operation: HeartlogState.Operation, on id: String, in library: String, under draft: PendingState,
+    wallTime: Milliseconds
+  ) -> (plan: WritePlan, wasFavorite: Bool) {
+    look {
+      $0.bringPendingUpToDate()
+      return $0.state.plan(
+        operation, on: id, in: library, under: $0.pending, and: draft, wallTime: wallTime)
+    }
+  }
+
   /// An item as it will be when everything in line and in `draft` is written.
   func item(_ id: String, in library: String, under draft: PendingState) -> ItemState? {
-    look { $0.overlay(draft).item(id, in: library, over: $0.state) }
+    look {
+      $0.bringPendingUpToDate()
+      return $0.pending.item(id, in: library, over: $0.state, under: draft)
+    }
+  }
+
+  /// Whether an item is a favorite then.
+  func isFavorite(_ id: String, in library: String, under draft: PendingState) -> Bool {
+    look {
+      $0.bringPendingUpToDate()
+      return $0.pending.isFavorite(id, in: library, over: $0.state, under: draft)
+    }
   }
 
   /// All items of a library that were ever written to, as they will be when everything in line and in `draft` is written.
   func items(in library: String, under draft: PendingState) -> [ItemState] {
     look { content in
-      let overlay = content.overlay(draft)
+      content.bringPendingUpToDate()
+      var overlay = content.pending
+      overlay.merge(draft)
       let changed = overlay.ids(in: library)
       let changedBytes = Set(changed.map { Array($0.utf8) })
       return content.state.items(in: library).filter { !changedBytes.contains(Array($0.id.utf8)) }

@@ -14,7 +14,7 @@ final class WriteTransaction: @unchecked Sendable {
   private var isOpen = true
 
   let wallTime: Milliseconds
-  private(set) var events: [Event] = []
+  private(set) var records: [EventRecord] = []
   private var changes = PendingState()
 
   @TaskLocal static var current: WriteTransaction?
@@ -36,9 +36,17 @@ final class WriteTransaction: @unchecked Sendable {
 
   func close() { isOpen = false }
 
+  /// What was written so far.
+  var events: [Event] { records.compactMap(\.event) }
+
   /// An item as this transaction sees it.
   func item(_ id: String, in library: String) -> ItemState? {
     store.projection.item(id, in: library, under: changes)
+  }
+
+  /// Whether an item is a favorite as this transaction sees it.
+  func isFavorite(_ id: String, in library: String) -> Bool {
+    store.projection.isFavorite(id, in: library, under: changes)
   }
 
   /// All items of a library as this transaction sees them.
@@ -48,28 +56,43 @@ final class WriteTransaction: @unchecked Sendable {
   func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError)
     -> WriteResult
   {
-    // What turns out to need no event is refused all the same where it breaks a rule.
-    try heartlogErrors {
-      try NameRules.checkItem(id)
-      for field in operation.fields { try NameRules.checkFieldName(field.name) }
-    }
-    let plan = operation.plan(item: id, in: library, current: item(id, in: library), wallTime: wallTime)
-    guard let event = plan.event else {
-      return WriteResult(plan, isFavorite: plan.reason == .alreadyFavorite)
-    }
-    guard events.count < Limits.commitEventsMax else {
+    let drafted = try store.draft(operation, on: id, in: library, under: changes, wallTime: wallTime)
+    guard let event = drafted.event else { return drafted.result }
+    guard records.count < Limits.commitEventsMax else {
       throw HeartlogError(
         .invalid, "a commit of more than \(Limits.commitEventsMax) events; write it in parts")
     }
-    // Checked here too, so that the error names the call that is wrong.
-    try heartlogErrors { try event.validate(wallTime: wallTime) }
     // Later than everything, and in the order of the closure.
     let position = EventPosition(
       stamp: HybridTimestamp(rawValue: .max), replica: ReplicaID(high: .max, low: .max),
-      sequence: SequenceNumber(rawValue: UInt64(events.count)))
+      sequence: SequenceNumber(rawValue: UInt64(records.count)))
     changes.apply(event, at: position, wallTime: wallTime)
-    events.append(event)
-    return WriteResult(plan, isFavorite: item(id, in: library)?.isFavorite ?? false)
+    records.append(.event(event))
+    return drafted.result
+  }
+}
+
+extension FavoritesStore {
+  /// Decides what an operation writes when everything in line and in `changes` is written, and holds it against the rules.
+  func draft(
+    _ operation: HeartlogState.Operation, on id: String, in library: String, under changes: PendingState,
+    wallTime: Milliseconds
+  ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
+    do throws(MalformedError) {
+      // What turns out to need no event is refused all the same where it breaks a rule.
+      try NameRules.checkItem(id)
+      for field in operation.fields { try NameRules.checkFieldName(field.name) }
+      let (plan, wasFavorite) = projection.plan(
+        operation, on: id, in: library, under: changes, wallTime: wallTime)
+      guard case .event(let event) = plan.outcome else {
+        return (nil, WriteResult(plan, isFavorite: wasFavorite))
+      }
+      // Here, so that the error names the call that is wrong.
+      try event.validateContent(wallTime: wallTime)
+      return (event, WriteResult(plan, isFavorite: event.action.isFavorite ?? wasFavorite))
+    } catch {
+      throw HeartlogError(.invalid, error.reason)
+    }
   }
 }
 
@@ -85,7 +108,7 @@ public struct WriteResult: Hashable, Sendable {
   public let ignoredFavoritedDate: Bool
 
   init(_ plan: WritePlan, isFavorite: Bool) {
-    isChange = plan.event != nil
+    isChange = plan.reason == nil
     self.isFavorite = isFavorite
     ignoredFields = plan.ignoredFields
     ignoredFavoritedDate = plan.ignoredFavoritedDate

@@ -5,9 +5,12 @@ extension Commit {
   public func validate() throws(MalformedError) {
     try validateHeader()
     for record in records { try record.validate(wallTime: wallTime) }
-    let size = RowEncoding.byteCount(of: self)
-    guard size <= Limits.commitBytesMax else {
-      throw MalformedError("a commit of \(size) bytes, the most is \(Limits.commitBytesMax)")
+    try Self.checkByteCount(RowEncoding.byteCount(of: self))
+  }
+
+  static func checkByteCount(_ count: Int) throws(MalformedError) {
+    guard count <= Limits.commitBytesMax else {
+      throw MalformedError("a commit of \(count) bytes, the most is \(Limits.commitBytesMax)")
     }
   }
 
@@ -80,6 +83,12 @@ extension Event {
   public func validate(wallTime: Milliseconds) throws(MalformedError) {
     try NameRules.checkLibrary(library)
     try NameRules.checkItem(item)
+    for field in fields { try NameRules.checkFieldName(field.name) }
+    try validateContent(wallTime: wallTime)
+  }
+
+  /// Checks all but the names, which the caller has looked at.
+  package func validateContent(wallTime: Milliseconds) throws(MalformedError) {
     if let favoritedDate {
       guard action.isFavorite == true else {
         throw MalformedError("a favorited date with an event that makes no favorite")
@@ -89,12 +98,11 @@ extension Event {
     if action == .changed, fields.isEmpty, unknownMembers.isEmpty {
       throw MalformedError("a change without fields")
     }
-    for (index, field) in fields.enumerated() {
-      try NameRules.checkFieldName(field.name)
-      guard index == 0 || fields[index - 1].name.bytesPrecede(field.name) else {
+    for index in fields.indices {
+      guard index == 0 || fields[index - 1].name.bytesPrecede(fields[index].name) else {
         throw MalformedError("fields that are not sorted by the bytes of their names")
       }
-      try field.value.validate()
+      try fields[index].value.validate()
     }
     try UnknownMember.validate(unknownMembers)
   }

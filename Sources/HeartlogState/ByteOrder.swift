@@ -36,6 +36,27 @@ extension UnsafeRawBufferPointer {
     return count < other.count
   }
 
+  /// Multiply and fold, as wyhash does (Wang Yi, 2019), over words of eight bytes; `hash` is a seed, or what came before.
+  func hashed(into hash: inout UInt64) {
+    hash ^= UInt64(truncatingIfNeeded: count)
+    var offset = 0
+    while offset + 8 <= count {
+      hash = Self.fold(hash ^ loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xa076_1d64_78bd_642f)
+      offset += 8
+    }
+    var tail: UInt64 = 0
+    while offset < count {
+      tail = tail << 8 | UInt64(self[offset])
+      offset += 1
+    }
+    hash = Self.fold(hash ^ tail, 0xe703_7ed1_a0b4_28db)
+  }
+
+  private static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let product = a.multipliedFullWidth(by: b)
+    return product.high ^ product.low
+  }
+
   /// The first eight bytes as a big-endian integer, filled up with zeros: buffers whose prefixes differ are
   /// ordered as the prefixes are.
   var prefix: UInt64 {

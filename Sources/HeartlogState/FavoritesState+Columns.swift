@@ -48,7 +48,8 @@ extension FavoritesState {
     var place = block.places.lowerBound
     while place < block.places.upperBound {
       // Up to the next commit that has seen something new, all can be noted at once.
-      let quiet = place..<min(max(place, placeOfHeads ?? Int.max), block.places.upperBound)
+      let quiet =
+        place..<(placeOfHeads < 0 ? block.places.upperBound : min(placeOfHeads, block.places.upperBound))
       if !quiet.isEmpty, beginRun(quiet, number, sequence, of: replica, commits) {
         number = CommitNumber(rawValue: number.rawValue + UInt64(quiet.count))
         sequence += UInt64(commits.eventCount(in: quiet))

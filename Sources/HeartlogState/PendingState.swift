@@ -6,15 +6,6 @@ import HeartlogEvents
 /// It holds only the registers that were written, each with its place in the total order, so that it reads
 /// right over a base that took in other replicas' commits meanwhile.
 public struct PendingState: Sendable {
-  private struct Key: Hashable, Sendable {
-    let library: String
-    let item: String
-
-    static func == (a: Key, b: Key) -> Bool {
-      a.library.utf8.elementsEqual(b.library.utf8) && a.item.utf8.elementsEqual(b.item.utf8)
-    }
-  }
-
   private struct Membership: Sendable {
     let isFavorite: Bool
     let favoritedDate: Milliseconds
@@ -27,6 +18,9 @@ public struct PendingState: Sendable {
   }
 
   private struct Item: Sendable {
+    let library: String
+    let id: String
+    let hash: Int
     var membership: Membership?
     /// Sorted by the bytes of their names.
     var fields: [PendingField] = []
@@ -37,16 +31,23 @@ public struct PendingState: Sendable {
     }
 
     mutating func write(_ new: PendingField) {
-      let place = fields.firstIndex { !$0.field.name.utf8.lexicographicallyPrecedes(new.field.name.utf8) }
-      guard let place, fields[place].field.name.utf8.elementsEqual(new.field.name.utf8) else {
+      let place = fields.firstIndex { !$0.field.name.bytesPrecede(new.field.name) }
+      guard let place, fields[place].field.name.hasSameBytes(as: new.field.name) else {
         fields.insert(new, at: place ?? fields.endIndex)
         return
       }
       if fields[place].position < new.position { fields[place] = new }
     }
+
+    mutating func merge(_ other: Item) {
+      if let membership = other.membership { write(membership) }
+      for field in other.fields { write(field) }
+    }
   }
 
-  private var items: [Key: Item] = [:]
+  private var items: [Item] = []
+  /// Open addressing over `items`: a power of two of places, at most half of them taken; -1 is free.
+  private var places: [Int32] = []
 
   /// An overlay that changes nothing.
   public init() {}
@@ -56,14 +57,18 @@ public struct PendingState: Sendable {
 
   /// Applies an event of a commit that is under way.
   public mutating func apply(_ event: Event, at position: EventPosition, wallTime: Milliseconds) {
-    let key = Key(library: event.library, item: event.item)
+    guard event.action.isFavorite != nil || !event.fields.isEmpty else { return }
+    let index = intern(event.item, in: event.library)
     if let isFavorite = event.action.isFavorite {
-      items[key, default: Item()].write(
+      items[index].write(
         Membership(
           isFavorite: isFavorite, favoritedDate: event.favoritedDate ?? wallTime, position: position))
     }
-    for field in event.fields {
-      items[key, default: Item()].write(PendingField(field: field, position: position))
+    if items[index].fields.isEmpty {
+      // They come sorted.
+      items[index].fields = event.fields.map { PendingField(field: $0, position: position) }
+    } else {
+      for field in event.fields { items[index].write(PendingField(field: field, position: position)) }
     }
   }
 
@@ -81,33 +86,41 @@ public struct PendingState: Sendable {
   /// Takes in another overlay; where both wrote a register, the later write stays.
   public mutating func merge(_ other: PendingState) {
     guard !isEmpty else {
-      items = other.items
+      self = other
       return
     }
-    for (key, item) in other.items {
-      if let membership = item.membership { items[key, default: Item()].write(membership) }
-      for field in item.fields { items[key, default: Item()].write(field) }
-    }
+    for item in other.items { items[intern(item.id, in: item.library)].merge(item) }
   }
 
   /// Forgets all, and keeps the memory.
-  public mutating func removeAll() { items.removeAll(keepingCapacity: true) }
+  public mutating func removeAll() {
+    guard !items.isEmpty else { return }
+    items.removeAll(keepingCapacity: true)
+    for place in places.indices { places[place] = -1 }
+  }
 
   /// The ids of a library's items that were written to, in no order that means anything.
   public func ids(in library: String) -> [String] {
-    items.keys.filter { $0.library.utf8.elementsEqual(library.utf8) }.map(\.item)
+    items.lazy.filter { $0.library.hasSameBytes(as: library) }.map(\.id)
   }
+
+  // MARK: - Reading through
 
   /// An item as it will be once what is pending is published; nil where it was never written to.
   public func item(_ id: String, in library: String, over base: FavoritesState) -> ItemState? {
+    item(id, in: library, over: base, under: PendingState())
+  }
+
+  /// As the other, with what `draft` writes on top.
+  public func item(
+    _ id: String, in library: String, over base: FavoritesState, under draft: PendingState
+  ) -> ItemState? {
     let below = base.item(id, in: library)
-    guard let pending = items[Key(library: library, item: id)] else { return below }
+    guard let pending = written(id, in: library, under: draft) else { return below }
 
     var isFavorite = below?.isFavorite ?? false
     var favoritedDate = below?.favoritedDate
-    if let write = pending.membership,
-      base.membershipPosition(of: id, in: library).map({ $0 < write.position }) ?? true
-    {
+    if let write = pending.membership, Self.wins(write, of: id, in: library, over: base) {
       isFavorite = write.isFavorite
       favoritedDate = write.favoritedDate
     }
@@ -115,16 +128,117 @@ public struct PendingState: Sendable {
     var held = (below?.fields ?? [])[...]
     for write in pending.fields {
       let name = write.field.name
-      while let field = held.first, field.name.utf8.lexicographicallyPrecedes(name.utf8) {
-        fields.append(held.removeFirst())
-      }
+      while let field = held.first, field.name.bytesPrecede(name) { fields.append(held.removeFirst()) }
       if let position = base.position(ofField: name, of: id, in: library), position > write.position {
         continue
       }
-      if let field = held.first, field.name.utf8.elementsEqual(name.utf8) { held.removeFirst() }
+      if let field = held.first, field.name.hasSameBytes(as: name) { held.removeFirst() }
       if !write.field.value.isNull { fields.append(Field(name: name, value: write.field.value)) }
     }
     fields += held
     return ItemState(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: fields)
+  }
+
+  /// Whether an item will be a favorite once what is pending and what `draft` writes is published.
+  public func isFavorite(
+    _ id: String, in library: String, over base: FavoritesState, under draft: PendingState
+  ) -> Bool {
+    guard !isEmpty || !draft.isEmpty, let write = written(id, in: library, under: draft)?.membership,
+      Self.wins(write, of: id, in: library, over: base)
+    else { return base.isFavorite(id, in: library) }
+    return write.isFavorite
+  }
+
+  private static func wins(
+    _ write: Membership, of id: String, in library: String, over base: FavoritesState
+  ) -> Bool {
+    base.membershipPosition(of: id, in: library).map { $0 < write.position } ?? true
+  }
+
+  /// Whether an item is written to.
+  func writes(to id: String, in library: String) -> Bool { find(id, in: library) != nil }
+
+  /// What is written to an item, here and by `draft`; nil where nothing is.
+  private func written(_ id: String, in library: String, under draft: PendingState) -> Item? {
+    let mine = find(id, in: library).map { items[$0] }
+    guard let other = draft.find(id, in: library).map({ draft.items[$0] }) else { return mine }
+    guard var both = mine else { return other }
+    both.merge(other)
+    return both
+  }
+
+  // MARK: - The table
+
+  /// Random, so that nobody who chooses ids can make them collide.
+  private static let seed = UInt64.random(in: .min ... .max)
+
+  private static func hash(_ id: String, in library: String) -> Int {
+    var hash = seed
+    library.withBytes { $0.hashed(into: &hash) }
+    id.withBytes { $0.hashed(into: &hash) }
+    return Int(truncatingIfNeeded: hash)
+  }
+
+  private func find(_ id: String, in library: String) -> Int? {
+    guard !items.isEmpty else { return nil }
+    let found = places[place(of: id, in: library, hash: Self.hash(id, in: library))]
+    return found < 0 ? nil : Int(found)
+  }
+
+  private mutating func intern(_ id: String, in library: String) -> Int {
+    if (items.count + 1) * 2 > places.count { grow() }
+    let hash = Self.hash(id, in: library)
+    let place = place(of: id, in: library, hash: hash)
+    if places[place] >= 0 { return Int(places[place]) }
+    places[place] = Int32(items.count)
+    items.append(Item(library: library, id: id, hash: hash))
+    return items.count - 1
+  }
+
+  /// Where the item is, or the free place where it would go.
+  private func place(of id: String, in library: String, hash: Int) -> Int {
+    let mask = places.count - 1
+    var place = hash & mask
+    while places[place] >= 0 {
+      let item = items[Int(places[place])]
+      if item.hash == hash, item.id.hasSameBytes(as: id), item.library.hasSameBytes(as: library) { break }
+      place = (place + 1) & mask
+    }
+    return place
+  }
+
+  private mutating func grow() {
+    let mask = max(16, places.count * 2) - 1
+    places = [Int32](repeating: -1, count: mask + 1)
+    for (index, item) in items.enumerated() {
+      var place = item.hash & mask
+      while places[place] >= 0 { place = (place + 1) & mask }
+      places[place] = Int32(index)
+    }
+  }
+}
+
+extension FavoritesState {
+  /// Decides what an operation writes, given this state, what stands in line over it, and a draft over both.
+  ///
+  /// - Parameter wallTime: the commit's; a favorited date equal to it is left out of the event.
+  /// - Returns: the plan, and whether the item is a favorite before it.
+  public func plan(
+    _ operation: Operation, on item: String, in library: String, under pending: PendingState,
+    and draft: PendingState, wallTime: Milliseconds
+  ) -> (plan: WritePlan, wasFavorite: Bool) {
+    let isPlain = !pending.writes(to: item, in: library) && !draft.writes(to: item, in: library)
+    let wasFavorite =
+      isPlain
+      ? isFavorite(item, in: library) : pending.isFavorite(item, in: library, over: self, under: draft)
+    var held: [Field] = []
+    if operation.takesFields(ofFavorite: wasFavorite), !operation.fields.isEmpty {
+      let state =
+        isPlain ? self.item(item, in: library) : pending.item(item, in: library, over: self, under: draft)
+      held = state?.fields ?? []
+    }
+    let plan = operation.plan(
+      item: item, in: library, isFavorite: wasFavorite, heldFields: held, wallTime: wallTime)
+    return (plan, wasFavorite)
   }
 }

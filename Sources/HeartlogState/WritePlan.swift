@@ -53,7 +53,26 @@ extension Operation {
   public func plan(
     item: String, in library: String, current: ItemState?, wallTime: Milliseconds
   ) -> WritePlan {
-    let isFavorite = current?.isFavorite ?? false
+    plan(
+      item: item, in: library, isFavorite: current?.isFavorite ?? false, heldFields: current?.fields ?? [],
+      wallTime: wallTime)
+  }
+
+  /// Whether what the item holds decides what of the operation's fields is written.
+  func takesFields(ofFavorite isFavorite: Bool) -> Bool {
+    switch self {
+    case .add, .toggle: !isFavorite
+    case .set: true
+    case .remove, .settleMembership, .settleField: false
+    }
+  }
+
+  /// As the other.
+  ///
+  /// - Parameter held: the fields that hold a value, sorted by the bytes of their names; looked at where `takesFields` says so.
+  func plan(
+    item: String, in library: String, isFavorite: Bool, heldFields held: [Field], wallTime: Milliseconds
+  ) -> WritePlan {
     func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> WritePlan {
       WritePlan(
         .event(
@@ -68,7 +87,7 @@ extension Operation {
         return WritePlan(
           .nothing(.alreadyFavorite), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
       }
-      return event(.added, Self.differing(fields, from: current), date)
+      return event(.added, Self.differing(fields, from: held), date)
 
     case .remove:
       return isFavorite ? event(.removed) : WritePlan(.nothing(.notFavorite))
@@ -79,10 +98,10 @@ extension Operation {
           event(.toggled(on: false)).outcome, ignoredFields: !fields.isEmpty,
           ignoredFavoritedDate: date != nil)
       }
-      return event(.toggled(on: true), Self.differing(fields, from: current), date)
+      return event(.toggled(on: true), Self.differing(fields, from: held), date)
 
     case .set(let fields):
-      let differing = Self.differing(fields, from: current)
+      let differing = Self.differing(fields, from: held)
       return differing.isEmpty ? WritePlan(.nothing(.nothingToChange)) : event(.changed, differing)
 
     case .settleMembership(let isFavorite, let date):
@@ -93,24 +112,32 @@ extension Operation {
     }
   }
 
-  /// Those of `fields` whose value is not the one that `current` holds, sorted by the bytes of their names.
+  /// Those of `fields` whose value is not the one that is held, sorted by the bytes of their names.
   /// A field that is not held is null.
-  private static func differing(_ fields: [Field], from current: ItemState?) -> [Field] {
-    // Sorting is stable, so the last of several with one name is the last that was given.
-    let sorted = fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-    let held = current?.fields ?? []
+  private static func differing(_ fields: [Field], from held: [Field]) -> [Field] {
+    if fields.isEmpty { return fields }
+    let sorted = sortedByName(fields)
+    if held.isEmpty {
+      return sorted.contains { $0.value.isNull } ? sorted.filter { !$0.value.isNull } : sorted
+    }
     var place = 0
     var differing: [Field] = []
-    for (index, field) in sorted.enumerated() {
-      let next = index + 1
-      if next < sorted.count, sorted[next].name.utf8.elementsEqual(field.name.utf8) { continue }
-      while place < held.count, held[place].name.utf8.lexicographicallyPrecedes(field.name.utf8) {
-        place += 1
-      }
-      let isHeld = place < held.count && held[place].name.utf8.elementsEqual(field.name.utf8)
+    for field in sorted {
+      while place < held.count, held[place].name.bytesPrecede(field.name) { place += 1 }
+      let isHeld = place < held.count && held[place].name.hasSameBytes(as: field.name)
       let value = isHeld ? held[place].value : .null
       if value != field.value { differing.append(field) }
     }
     return differing
+  }
+
+  /// Fields by the bytes of their names; of several with one name the last. Those of an encoded item come so.
+  private static func sortedByName(_ fields: [Field]) -> [Field] {
+    if zip(fields, fields.dropFirst()).allSatisfy({ $0.name.bytesPrecede($1.name) }) { return fields }
+    // Sorting is stable, so the last of several with one name is the last that was given.
+    let sorted = fields.sorted { $0.name.bytesPrecede($1.name) }
+    return sorted.indices.filter { index in
+      index + 1 == sorted.count || !sorted[index + 1].name.hasSameBytes(as: sorted[index].name)
+    }.map { sorted[$0] }
   }
 }

@@ -53,6 +53,25 @@ struct LockFileTests {
     #expect(lock.load(3) == 7)
   }
 
+  @Test("the file stays open between two locks, until it rests; a held lock does not rest")
+  func resting() throws {
+    let place = try TestPlace(.posix)
+    let lock = try place.files.openLock(place.path("lock"))
+    let other = try place.files.openLock(place.path("lock"))
+    #expect(!lock.isOpen)
+    #expect(try lock.tryLock())
+    lock.rest()
+    #expect(try lock.isOpen && !other.tryLock())
+    lock.unlock()
+    #expect(lock.isOpen)
+    lock.rest()
+    #expect(!lock.isOpen)
+    #expect(try other.tryLock())
+    #expect(try !lock.tryLock())
+    lock.rest()
+    #expect(!lock.isOpen, "a try that failed holds nothing")
+  }
+
   @Test("all opens see the same 512 words, which are in the file", arguments: FileSystemKind.allCases)
   func words(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

@@ -37,6 +37,66 @@ struct PendingStateTests {
     }
   }
 
+  @Test(
+    "a plan over two overlays is the plan over the state that they make",
+    arguments: 1...20 as ClosedRange<UInt64>)
+  func planning(seed: UInt64) {
+    print("planning: seed \(seed)")
+    var generator = SeededGenerator(seed: seed)
+    let history = History(seed: seed, commitCount: 60)
+    var base = FavoritesState()
+    var pending = PendingState()
+    var draft = PendingState()
+    for commit in history.commits {
+      switch Int.random(in: 0..<3, using: &generator) {
+      case 0: base.apply(commit)
+      case 1: pending.apply(commit)
+      default: draft.apply(commit)
+      }
+    }
+    var published = base
+    for commit in history.commits { published.apply(commit) }
+    let fields = [
+      Field(name: "year", value: .int64(Int64(seed % 3))), Field(name: "title", value: .string("one")),
+      Field(name: "title", value: .string("two")), Field(name: "gone", value: .null),
+    ]
+    let operations: [HeartlogState.Operation] = [
+      .add(fields: fields, favoritedDate: 7), .toggle(fields: fields), .remove, .set(fields: fields), .add(),
+      .set(fields: []),
+    ]
+    for library in History.libraries {
+      for item in History.items + ["never written to"] {
+        for operation in operations {
+          let current = published.item(item, in: library)
+          let found = base.plan(operation, on: item, in: library, under: pending, and: draft, wallTime: 1_000)
+          #expect(found.plan == operation.plan(item: item, in: library, current: current, wallTime: 1_000))
+          #expect(found.wasFavorite == (current?.isFavorite ?? false))
+        }
+      }
+    }
+  }
+
+  @Test("an overlay of ten thousand items finds each, and none after it forgot them")
+  func many() {
+    var pending = PendingState()
+    func event(_ index: Int) -> Event {
+      Event(library: "l\(index % 3)", item: "item-\(index)", action: index % 2 == 0 ? .added : .removed)
+    }
+    let position = EventPosition(
+      stamp: HybridTimestamp(milliseconds: 9), replica: ReplicaID(high: 0, low: 1),
+      sequence: SequenceNumber(rawValue: 1))
+    for index in 0..<10_000 { pending.apply(event(index), at: position, wallTime: 9) }
+    let base = FavoritesState()
+    for index in 0..<10_000 {
+      let item = pending.item("item-\(index)", in: "l\(index % 3)", over: base)
+      #expect(item?.isFavorite == (index % 2 == 0))
+      #expect(pending.item("item-\(index)", in: "l\((index + 1) % 3)", over: base) == nil)
+    }
+    #expect(pending.ids(in: "l0").count == 3_334)
+    pending.removeAll()
+    #expect(pending.isEmpty && pending.item("item-0", in: "l0", over: base) == nil)
+  }
+
   @Test("a later write of an overlay wins over an earlier one of the same commit")
   func ownWrites() {
     var pending = PendingState()

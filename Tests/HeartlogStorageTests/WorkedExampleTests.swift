@@ -49,13 +49,11 @@ struct WorkedExampleTests {
     let page = try FormatPage()
     let row = try page.bytes("row")
     let commit = try RowEncoding.decode(row, replica: Self.replica, number: CommitNumber(rawValue: 42))
-    let body = Frame.Body(row: row)
-    #expect(!body.isCompressed)
-    var bytes: [UInt8] = []
-    Frame.append(
-      kind: FrameHeader.Kind.commit, body: body, firstCommit: commit.number, commitCount: 1,
-      durableOffset: 4_096,
-      at: 4_096, of: Self.segment, to: &bytes)
+    var frames = CommitFrames()
+    let frameBytes = try frames.append(commit, recordsAreChecked: false)
+    frames.place(at: 4_096, of: Self.segment, durableOffset: 4_096)
+    let bytes = frames.bytes
+    #expect(bytes.count == frameBytes)
     let header = try page.bytes("frame-header")
     #expect(Array(bytes[..<40]) == header, "\(hex(bytes[..<40]))")
     #expect(Array(bytes[40..<40 + row.count]) == row && bytes.count % 8 == 0)

@@ -23,7 +23,8 @@ public enum FieldEncoder {
       throw FieldCodingError(error)
     }
     sort(&fields)
-    for place in fields.indices.dropFirst() where fields[place].name.hasSameBytes(as: fields[place - 1].name) {
+    for place in fields.indices.dropFirst() where fields[place].name.hasSameBytes(as: fields[place - 1].name)
+    {
       throw FieldCodingError(field: fields[place].name, reason: "it is encoded twice")
     }
     return fields

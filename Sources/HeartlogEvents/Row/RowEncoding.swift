@@ -7,13 +7,21 @@ public enum RowEncoding {
   private static let membersBit: UInt8 = 4
 
   /// Appends `commit`, checked.
-  public static func append(_ commit: Commit, to output: inout [UInt8]) throws(MalformedError) {
-    try commit.validate()
+  ///
+  /// - Parameter recordsAreChecked: each record was held against the rules already, with the commit's wall time.
+  /// - Throws: where a rule is broken; `output` is then as it was, or longer where the commit is too large.
+  public static func append(
+    _ commit: Commit, to output: inout [UInt8], recordsAreChecked: Bool = false
+  ) throws(MalformedError) {
+    try commit.validateHeader()
+    if !recordsAreChecked { for record in commit.records { try record.validate(wallTime: commit.wallTime) } }
+    let start = output.count
     var writer = ByteWriter()
     // The array is moved in and out, so that no copy of it is made.
     swap(&writer.bytes, &output)
     defer { swap(&writer.bytes, &output) }
     write(commit, to: &writer)
+    try Commit.checkByteCount(writer.count - start)
   }
 
   /// Reads one commit; nothing may follow it. The replica and the number stand outside the row.

@@ -13,11 +13,16 @@ public struct CommitDraft: Sendable {
   public var wallTime: Milliseconds
   public var origin: String?
   public var records: [EventRecord]
+  /// Each record was held against the rules already, with this wall time: it is not looked at again.
+  public var recordsAreChecked: Bool
 
-  public init(wallTime: Milliseconds, origin: String?, records: [EventRecord]) {
+  public init(
+    wallTime: Milliseconds, origin: String?, records: [EventRecord], recordsAreChecked: Bool = false
+  ) {
     self.wallTime = wallTime
     self.origin = origin
     self.records = records
+    self.recordsAreChecked = recordsAreChecked
   }
 }
 
@@ -34,8 +39,8 @@ public protocol CommitSink: AnyObject, Sendable {
   func receive(_ block: ColumnBlock) -> Int
   /// An own commit that is in line to be written: the next drafts build on it, readers do not see it yet.
   func stage(_ commit: Commit)
-  /// Staged commits that are acknowledged now, in order.
-  func publish(_ commits: ArraySlice<Commit>)
+  /// The first `count` of the commits that are staged and neither published nor discarded are acknowledged now.
+  func publish(_ count: Int)
   /// The staged commits that are not published failed: they never happened.
   func discard()
   /// Some of what was received is part of the log no more: all of it comes again, between this call and `endRestart`.

@@ -4,12 +4,25 @@ import HeartlogFiles
 extension CommitLog {
   /// Says how many files are open now, and makes other logs rest where that is too many. Called outside of the monitor.
   func noteFiles() {
-    options.budget.note(self, files: monitor.withLock { openFiles })
+    options.budget.note(
+      self,
+      files: monitor.withLock {
+        recountsFiles = true
+        return openFiles
+      })
   }
 
-  private var openFiles: Int {
-    // The lock's file is open while the lock is held.
-    var count = readers.values.count { $0.cursor?.file != nil } + (holdsLock ? 1 : 0)
+  /// How many files are open between two calls. In the monitor.
+  var openFiles: Int {
+    if recountsFiles {
+      countedFiles = countFiles()
+      recountsFiles = false
+    }
+    return countedFiles
+  }
+
+  private func countFiles() -> Int {
+    var count = readers.values.count { $0.cursor?.file != nil } + (lock.isOpen ? 1 : 0)
     if let writer, readers[identity.replica]?.cursor?.file !== writer.file { count += 1 }
     return count
   }
@@ -34,6 +47,8 @@ extension CommitLog {
   /// Nobody uses the log; in the monitor.
   func closeFiles() {
     writer = nil
+    lock.rest()
+    recountsFiles = true
     for reader in readers.values { reader.rest() }
     // What was open may be another file when it is opened again: all is looked at then.
     releasedGeneration = nil

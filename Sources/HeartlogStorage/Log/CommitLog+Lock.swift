@@ -47,6 +47,7 @@ extension CommitLog {
     isAcquiring = false
     failedAcquisition = if case .failure(let error) = result { (acquisitions, error) } else { nil }
     monitor.notifyAll()
+    recountsFiles = true
     try result.get()
     holdsLock = true
   }
@@ -54,7 +55,7 @@ extension CommitLog {
   private func catchUp() throws(StorageError) {
     if releasedGeneration == nil || lock.page().generation != releasedGeneration { try takeIn(nil) }
     try takeOver()
-    staged = ownReader.chain
+    resetStaged()
   }
 
   /// Lets go of the lock where nobody in this process needs it.
@@ -64,8 +65,9 @@ extension CommitLog {
     if lock.isWanted { isGivingWay = true }
     guard line.isEmpty else { return }
     if let unsyncedSince {
+      guard isGivingWay else { return monitor.notifyAll() }
       let heldNanoseconds = DispatchTime.now().uptimeNanoseconds - unsyncedSince.uptimeNanoseconds
-      guard isGivingWay, heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
+      guard heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
         isGivingWay = false
         monitor.notifyAll()
         return
@@ -127,19 +129,22 @@ extension CommitLog {
     unsyncedSince = nil
     if case .failure(let error) = result { failure = error }
     releaseWhenIdle()
-    monitor.notifyAll()
+    didBecomeIdle()
   }
 
   // MARK: - The log for one alone
 
   /// Runs `body` outside the monitor with the store's lock held, everything taken in, and nothing in line or
   /// unsynced.
-  func withQuietLog<R>(_ body: () throws -> R) throws -> R {
+  ///
+  /// - Parameter isFlushed: false where `body` does not care for what is acknowledged and not durable yet.
+  func withQuietLog<R>(isFlushed: Bool = true, _ body: () throws -> R) throws -> R {
     monitor.enter()
     defer { monitor.leave() }
     quietRequests += 1
     defer {
       quietRequests -= 1
+      recountsFiles = true
       monitor.notifyAll()
     }
     while true {
@@ -148,7 +153,7 @@ extension CommitLog {
         monitor.wait()
       } else if !line.isEmpty {
         flushLine()
-      } else if unsyncedSince != nil {
+      } else if isFlushed, unsyncedSince != nil {
         synchronizeLease()
       } else {
         break
@@ -159,7 +164,7 @@ extension CommitLog {
     isBusy = false
     if case .failure = result { looksAgain = true }
     releaseWhenIdle()
-    monitor.notifyAll()
+    didBecomeIdle()
     return try result.get()
   }
 }

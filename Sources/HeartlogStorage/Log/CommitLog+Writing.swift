@@ -10,8 +10,25 @@ extension CommitLog {
   ///
   /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
   public func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
-    guard let turn = try stage(durability, draft) else { return nil }
-    return try finish(turn)
+    try writeTurn(durability, draft)?.commit
+  }
+
+  /// As `write`.
+  ///
+  /// - Returns: the turn that the commit had, which is over.
+  public func writeTurn(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
+    monitor.enter()
+    let turn: Turn?
+    do { turn = try stageInside(durability, draft) } catch {
+      leaveNotingFiles()
+      throw error
+    }
+    guard let turn else {
+      leaveNotingFiles()
+      return nil
+    }
+    try finishInside(turn)
+    return turn
   }
 
   /// Puts a commit in line. One thread may put several there before it finishes the first: they are written together.
@@ -20,9 +37,22 @@ extension CommitLog {
   ///   called with the store's lock held, once, and must not call the log.
   /// - Returns: what `finish` must be called with, soon: until then others may have to wait. Nil where nothing is to be written.
   public func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
-    defer { noteFiles() }
     monitor.enter()
-    defer { monitor.leave() }
+    defer { leaveNotingFiles() }
+    return try stageInside(durability, draft)
+  }
+
+  /// Waits until a commit in line is acknowledged; writes the line where nobody else does.
+  public func finish(_ turn: Turn) throws(StorageError) -> Commit {
+    if !turn.isOver {
+      monitor.enter()
+      try finishInside(turn)
+    }
+    try turn.checkOutcome()
+    return turn.commit
+  }
+
+  private func stageInside(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
     try takeLock()
     do {
       if let draft = try draft() { return try stage(draft, durability) }
@@ -34,18 +64,28 @@ extension CommitLog {
     return nil
   }
 
-  /// Waits until a commit in line is acknowledged; writes the line where nobody else does.
-  public func finish(_ turn: Turn) throws(StorageError) -> Commit {
-    defer { noteFiles() }
-    return try monitor.withLock { () throws(StorageError) in
-      while true {
-        if let result = turn.result {
-          try result.get()
-          return turn.entry.commit
-        }
-        if isBusy { monitor.wait() } else { flushLine() }
+  /// Leaves the monitor. While another thread writes, it waits outside for the bell of its batch, and mostly need not come back.
+  private func finishInside(_ turn: Turn) throws(StorageError) {
+    while !turn.isOver {
+      if isBusy {
+        let bell = bells[turn.batch & 1]
+        let rung = bell.expect()
+        monitor.leave()
+        bell.wait(since: rung)
+        if turn.isOver { return try turn.checkOutcome() }
+        monitor.enter()
+      } else {
+        flushLine()
       }
     }
+    leaveNotingFiles()
+    try turn.checkOutcome()
+  }
+
+  private func leaveNotingFiles() {
+    let files = openFiles
+    monitor.leave()
+    options.budget.note(self, files: files)
   }
 
   private func stage(_ draft: CommitDraft, _ durability: Durability) throws -> Turn {
@@ -57,58 +97,101 @@ extension CommitLog {
     guard let stamp = advanced.next(wallTime: draft.wallTime) else {
       throw StorageError(.malformed, "a stamp past the year 2999")
     }
+    let commit = Commit(
+      replica: identity.replica, number: staged.next, firstSequence: staged.nextSequence, stamp: stamp,
+      wallTime: draft.wallTime, origin: draft.origin, heads: looksForHeads ? newHeads() : [],
+      records: draft.records)
+    let turn: Turn
+    do throws(MalformedError) {
+      turn = try line.append(
+        commit, durability, recordsAreChecked: draft.recordsAreChecked, batch: nextBatch)
+    } catch {
+      throw StorageError(error)
+    }
+    do throws(MalformedError) { try staged.extend(by: commit) } catch {
+      line.removeLast()
+      throw StorageError(error)
+    }
+    looksForHeads = false
+    clock = advanced
+    sink.stage(commit)
+    return turn
+  }
+
+  /// The heads of other replicas that the own stream has not named yet.
+  private func newHeads() -> [Head] {
     let heads = readers.values.compactMap { reader -> Head? in
       guard reader.replica != identity.replica, let head = reader.chain.head,
         head.rawValue > staged.seen[reader.replica]?.rawValue ?? 0
       else { return nil }
       return Head(replica: reader.replica, commit: head)
     }
-    let commit = Commit(
-      replica: identity.replica, number: staged.next, firstSequence: staged.nextSequence, stamp: stamp,
-      wallTime: draft.wallTime, origin: draft.origin, heads: heads.sorted { $0.replica < $1.replica },
-      records: draft.records)
-    let turn: Turn
-    do {
-      var row: [UInt8] = []
-      try RowEncoding.append(commit, to: &row)
-      turn = Turn(SegmentWriter.Entry(commit: commit, body: Frame.Body(row: row)), durability)
-      try staged.extend(by: commit)
-    } catch {
-      throw StorageError(error)
-    }
-    clock = advanced
-    line.append(turn)
-    sink.stage(commit)
-    return turn
+    return heads.sorted { $0.replica < $1.replica }
+  }
+
+  /// What comes next is drafted upon what was written, and upon nothing that stood in line.
+  func resetStaged() {
+    staged = ownReader.chain
+    looksForHeads = true
   }
 
   /// Writes what stands in line, or a first part of it.
   func flushLine() {
     isBusy = true
-    if line.contains(where: { $0.durability == .durable }) { waitForTheLine() }
-    let batch = takeBatch()
-    let isDurable = batch.contains { $0.durability == .durable }
+    if line.durableCount > 0 { waitForTheLine() }
+    takeBatch()
+    let number = nextBatch - 1
+    let isDurable = batch.durableCount > 0
     let result = monitor.outside {
-      Result { () throws(StorageError) in try write(batch.map(\.entry), isDurable: isDurable) }
+      Result { () throws(StorageError) in try writeBatch(isDurable: isDurable) }
     }
     isBusy = false
+    var dropped = CommitLine()
     switch result {
     case .success:
-      didWrite(batch.map(\.entry.commit)[...])
-      for turn in batch { turn.result = .success(()) }
+      didWrite()
+      for turn in batch.turns { turn.end() }
       if isDurable { unsyncedSince = nil } else { startLease() }
     case .failure(let error):
       // What stands behind the batch was drafted upon it.
-      for turn in batch + line { turn.result = .failure(error) }
-      line.removeAll()
+      swap(&dropped, &line)
       sink.discard()
-      staged = ownReader.chain
+      resetStaged()
       clock = HybridClock(last: readers.values.map(\.chain.lastStamp).max() ?? clock.last)
       if error.code == .outcomeUnknown { failure = error }
       looksAgain = true
+      recountsFiles = true
+      for turn in batch.turns { turn.end(error) }
+      for turn in dropped.turns { turn.end(error) }
     }
+    batch.removeAll()
+    // First: who comes back at once joins the line, and the lock stays where it is.
+    ring(after: number, isLast: !dropped.isEmpty)
     releaseWhenIdle()
+    didBecomeIdle()
+  }
+
+  /// Wakes those whose commits were in a batch.
+  ///
+  /// - Parameter isLast: what stood in line behind the batch is over as well.
+  private func ring(after batch: Int, isLast: Bool) {
+    let bell = bells[batch & 1]
+    let wakes = bell.ringForAll()
+    let next = bells[(batch + 1) & 1]
+    let wakesNext = isLast && next.ringForAll()
+    guard wakes || wakesNext else { return }
+    monitor.outside {
+      if wakes { bell.wakeAll() }
+      if wakesNext { next.wakeAll() }
+    }
+  }
+
+  /// Somebody must write what stands in line, and others wait for the log.
+  func didBecomeIdle() {
     monitor.notifyAll()
+    guard !isBusy, !line.isEmpty else { return }
+    let bell = bells[nextBatch & 1]
+    if bell.ring() { monitor.outside { bell.wakeOne() } }
   }
 
   /// Lets threads that are about to write join: until the line stops growing, not for a time.
@@ -120,40 +203,36 @@ extension CommitLog {
     }
   }
 
-  private func takeBatch() -> [Turn] {
-    var bytes = 0
-    let rest = line.dropFirst().firstIndex { turn in
-      bytes += turn.entry.body.bytes.count
-      return bytes > Self.batchBytesMax
-    }
-    let batch = Array(line[..<(rest ?? line.count)])
-    line.removeFirst(batch.count)
-    return batch
+  private func takeBatch() {
+    swap(&line, &batch)
+    nextBatch += 1
+    let rest = batch.split(at: Self.batchBytesMax, batch: nextBatch)
+    if !rest.isEmpty { line = rest }
   }
 
   /// Runs outside the monitor, by the one thread that is busy.
-  private func write(_ entries: [SegmentWriter.Entry], isDurable: Bool) throws(StorageError) {
+  private func writeBatch(isDurable: Bool) throws(StorageError) {
     // Should this process die in the middle, the next holder sees that it must look at the files.
-    lock.update { _ in }
-    let target = try segmentForWriting(entries)
-    do { try target.append(entries) } catch {
+    lock.touch()
+    let target = try segmentForWriting()
+    do { try batch.write(to: target) } catch {
       guard error.code == .outcomeUnknown else { throw error }
       throw suspend(target, because: error.reason)
     }
-    let written = target.offset
-    lock.update { $0.writtenBytes = written }
+    lock.raise(writtenBytes: target.offset)
     if isDurable { try synchronize(target) }
   }
 
   /// The open segment, or a new one where it is full.
-  private func segmentForWriting(_ entries: [SegmentWriter.Entry]) throws(StorageError) -> SegmentWriter {
+  private func segmentForWriting() throws(StorageError) -> SegmentWriter {
     if let writer {
       guard writer.offset >= options.segmentBytesMax else { return writer }
       if writer.durableOffset < writer.offset { try synchronize(writer) }
     }
     let isRotation = writer != nil
-    let created = try createSegment(before: entries[0].commit)
+    let created = try createSegment(before: batch.turns[0].commit)
     writer = created
+    recountsFiles = true
     if isRotation { didRotate() }
     return created
   }
@@ -161,8 +240,7 @@ extension CommitLog {
   /// One fdatasync. After a failure nobody appends to the segment again.
   func synchronize(_ target: SegmentWriter) throws(StorageError) {
     do { try target.synchronize() } catch { throw suspend(target, because: error.description) }
-    let durable = target.durableOffset
-    lock.update { $0.durableBytes = durable }
+    lock.raise(durableBytes: target.durableOffset)
   }
 
   /// Keeps the line from being written while `body` runs outside the monitor: so a test makes one batch.
@@ -173,19 +251,23 @@ extension CommitLog {
     isBusy = true
     defer {
       isBusy = false
-      monitor.notifyAll()
+      didBecomeIdle()
     }
     return try monitor.outside { Result { try body() } }.get()
   }
 
-  private func didWrite(_ commits: ArraySlice<Commit>) {
+  private func didWrite() {
     guard let writer else { preconditionFailure("a batch was written to a segment") }
     let own = ownReader
-    for commit in commits {
-      // Each was checked when it was staged.
-      do { try own.didAppend(commit) } catch { preconditionFailure(error.reason) }
+    if line.isEmpty {
+      own.didAppend(upTo: staged)
+    } else {
+      for turn in batch.turns {
+        // Each was checked when it was staged.
+        do { try own.didAppend(turn.commit) } catch { preconditionFailure(error.reason) }
+      }
     }
     own.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
-    sink.publish(commits)
+    sink.publish(batch.count)
   }
 }

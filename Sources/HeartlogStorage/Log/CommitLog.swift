@@ -19,8 +19,10 @@ public final class CommitLog: @unchecked Sendable {
   let processID: Int32
   private let isReadOnlyBecause: String?
 
-  var identity: StoreIdentity
-  var readers: [ReplicaID: StreamReader] = [:]
+  var identity: StoreIdentity { didSet { knownOwnReader = nil } }
+  var readers: [ReplicaID: StreamReader] = [:] { didSet { knownOwnReader = nil } }
+  /// That of the own stream, once it was looked up.
+  private var knownOwnReader: StreamReader?
   var ends: [ReplicaID: Finding] = [:]
   var writer: SegmentWriter?
   /// What the store's recovery did since it was opened.
@@ -29,7 +31,15 @@ public final class CommitLog: @unchecked Sendable {
 
   // The line.
   var staged: Chain
-  var line: [Turn] = []
+  var line = CommitLine()
+  /// What is written now, or memory for the next batch: the busy thread's.
+  var batch = CommitLine()
+  /// The number of the batch that the line will be: tells which bell is rung for it.
+  var nextBatch = 0
+  /// What writers in line wait for, by batches of even and of odd numbers.
+  let bells = [Bell(), Bell()]
+  /// Other streams may have grown since heads were last written.
+  var looksForHeads = true
   /// A thread is changing the log's files.
   var isBusy = false
 
@@ -54,6 +64,9 @@ public final class CommitLog: @unchecked Sendable {
   var looksAgain = false
 
   private var seenPage: StoreLock.Page?
+  /// Files may have been opened or closed since they were last counted.
+  var recountsFiles = true
+  var countedFiles = 0
   var failure: StorageError?
   private(set) var isClosed = false
 
@@ -65,19 +78,6 @@ public final class CommitLog: @unchecked Sendable {
   /// Somebody seals, in the background or not.
   var isSealing = false
   var backgroundSealingFailure: StorageError?
-
-  /// One commit on its way.
-  public final class Turn: @unchecked Sendable {
-    // The result is touched by whoever is in the monitor alone.
-    let entry: SegmentWriter.Entry
-    let durability: Durability
-    var result: Result<Void, StorageError>?
-
-    init(_ entry: SegmentWriter.Entry, _ durability: Durability) {
-      self.entry = entry
-      self.durability = durability
-    }
-  }
 
   /// Opens a store that is there, and reads its log into `sink`: all of it, or what follows positions in it.
   ///
@@ -162,6 +162,7 @@ public final class CommitLog: @unchecked Sendable {
   ///
   /// - Parameter anew: reads all that there is once more, into a sink that was told so.
   func takeIn(_ progress: LogProgress?, anew: Bool = false) throws(StorageError) {
+    looksForHeads = true
     let page = lock.page()
     if !anew, seenPage?.structure != page.structure || page.structure == 0 {
       for reader in readers.values where try reader.wasEndedMeanwhile() { return try restart() }
@@ -232,9 +233,10 @@ public final class CommitLog: @unchecked Sendable {
 
   /// The reader of the own stream, which may be empty yet.
   var ownReader: StreamReader {
-    if let reader = readers[identity.replica] { return reader }
-    let reader = StreamReader(directory, replica: identity.replica)
-    readers[identity.replica] = reader
+    if let knownOwnReader { return knownOwnReader }
+    let reader = readers[identity.replica] ?? StreamReader(directory, replica: identity.replica)
+    if readers[identity.replica] == nil { readers[identity.replica] = reader }
+    knownOwnReader = reader
     return reader
   }
 

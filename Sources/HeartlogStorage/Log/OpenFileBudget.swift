@@ -2,7 +2,7 @@ import HeartlogFiles
 
 /// Bounds the files that logs keep open while nobody uses them, however many logs there are: those that were not used for longest rest.
 ///
-/// Files that a call needs while it runs come on top: the lock, a folder, a segment or two, one for each replica's stream.
+/// Files that a call needs while it runs come on top: the lock of a log at rest, a folder, a segment or two, one for each replica's stream.
 final class OpenFileBudget: Sendable {
   /// A quarter of what the process may open, at least 16 and at most 1,024: the rest is the app's.
   static let process = OpenFileBudget { min(max(16, POSIXFileSystem.openFilesMax / 4), 1_024) }
@@ -18,6 +18,8 @@ final class OpenFileBudget: Sendable {
     var uses: [ObjectIdentifier: Use] = [:]
     var files = 0
     var turn: UInt64 = 0
+    /// What was noted last: said again, it changes nothing.
+    var last: (log: ObjectIdentifier, files: Int)?
 
     /// - Returns: whether there are more than before.
     mutating func set(_ count: Int, for log: CommitLog) -> Bool {
@@ -25,6 +27,7 @@ final class OpenFileBudget: Sendable {
       let before = uses[key]?.files ?? 0
       files += count - before
       uses[key] = count == 0 ? nil : Use(log: log, files: count, turn: turn)
+      last = (key, count)
       return count > before
     }
   }
@@ -41,6 +44,7 @@ final class OpenFileBudget: Sendable {
   /// Notes that a log was used and keeps so many files open; makes others rest where that is too many in all.
   func note(_ log: CommitLog, files: Int) {
     let isMore = state.withLock { state in
+      if let last = state.last, last.log == ObjectIdentifier(log), last.files == files { return false }
       state.turn += 1
       return state.set(files, for: log)
     }
@@ -63,6 +67,8 @@ final class OpenFileBudget: Sendable {
     let key = ObjectIdentifier(log)
     state.withLock { state in
       if let use = state.uses.removeValue(forKey: key) { state.files -= use.files }
+      // Another log may be made in its place.
+      if state.last?.log == key { state.last = nil }
     }
   }
 

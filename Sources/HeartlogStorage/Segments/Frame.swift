@@ -67,29 +67,53 @@ enum Frame {
     kind: UInt8, body: Body, firstCommit: CommitNumber, commitCount: UInt32, durableOffset: UInt32,
     at offset: UInt64, of segment: SegmentID, to buffer: inout [UInt8]
   ) {
-    precondition(offset % 8 == 0 && body.bytes.count <= Int(FrameHeader.bodyBytesMax))
-    let bodyOffset = offset + UInt64(FrameHeader.byteCount)
-    let bodyChecksum = body.bytes.withUnsafeBytes {
-      Checksum.of($0, seed: segment.seedBase &+ bodyOffset)
-    }
-    withUnsafeTemporaryAllocation(byteCount: FrameHeader.byteCount, alignment: 8) { header in
-      header.storeBytes(of: kind, toByteOffset: 0, as: UInt8.self)
-      header.storeBytes(of: body.isCompressed ? 1 : 0, toByteOffset: 1, as: UInt8.self)
-      header.storeBytes(of: 0, toByteOffset: 2, as: UInt16.self)
-      header.storeBytes(of: UInt32(body.bytes.count).littleEndian, toByteOffset: 4, as: UInt32.self)
-      header.storeBytes(of: firstCommit.rawValue.littleEndian, toByteOffset: 8, as: UInt64.self)
-      header.storeBytes(of: commitCount.littleEndian, toByteOffset: 16, as: UInt32.self)
-      header.storeBytes(of: durableOffset.littleEndian, toByteOffset: 20, as: UInt32.self)
-      header.storeBytes(of: bodyChecksum.littleEndian, toByteOffset: 24, as: UInt64.self)
-      let checksum = Checksum.of(
-        UnsafeRawBufferPointer(rebasing: header[..<32]), seed: segment.seedBase &+ offset)
-      header.storeBytes(of: checksum.littleEndian, toByteOffset: 32, as: UInt64.self)
-      buffer.append(contentsOf: header)
-    }
+    let start = buffer.count
+    buffer.append(contentsOf: repeatElement(0, count: FrameHeader.byteCount))
     buffer.append(contentsOf: body.bytes)
-    let padding =
-      Int(FrameHeader.frameBytes(body: body.bytes.count)) - FrameHeader.byteCount - body.bytes.count
-    for _ in 0..<padding { buffer.append(0) }
+    let frameBytes = Int(FrameHeader.frameBytes(body: body.bytes.count))
+    buffer.append(contentsOf: repeatElement(0, count: start + frameBytes - buffer.count))
+    buffer.withUnsafeMutableBytes { bytes in
+      // The frame was just made that long.
+      let frame = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
+      begin(
+        frame, kind: kind, isCompressed: body.isCompressed, bodyBytes: body.bytes.count,
+        firstCommit: firstCommit, commitCount: commitCount)
+      _ = end(frame, durableOffset: durableOffset, at: offset, of: segment)
+    }
+  }
+
+  /// Fills in what is known of a frame before its place: `frame` begins with 40 bytes for the header and its body.
+  static func begin(
+    _ frame: UnsafeMutableRawBufferPointer, kind: UInt8, isCompressed: Bool, bodyBytes: Int,
+    firstCommit: CommitNumber, commitCount: UInt32
+  ) {
+    precondition(
+      bodyBytes <= Int(FrameHeader.bodyBytesMax) && frame.count >= FrameHeader.byteCount + bodyBytes)
+    frame.storeBytes(of: kind, toByteOffset: 0, as: UInt8.self)
+    frame.storeBytes(of: isCompressed ? 1 : 0, toByteOffset: 1, as: UInt8.self)
+    frame.storeBytes(of: 0, toByteOffset: 2, as: UInt16.self)
+    frame.storeBytes(of: UInt32(bodyBytes).littleEndian, toByteOffset: 4, as: UInt32.self)
+    frame.storeBytes(of: firstCommit.rawValue.littleEndian, toByteOffset: 8, as: UInt64.self)
+    frame.storeBytes(of: commitCount.littleEndian, toByteOffset: 16, as: UInt32.self)
+  }
+
+  /// Fills in the rest of a frame that was begun, whose first byte will stand at `offset` of `segment`.
+  ///
+  /// - Returns: how many bytes the frame takes.
+  static func end(
+    _ frame: UnsafeMutableRawBufferPointer, durableOffset: UInt32, at offset: UInt64, of segment: SegmentID
+  ) -> Int {
+    precondition(offset % 8 == 0 && frame.count >= FrameHeader.byteCount)
+    let bytes = UnsafeRawBufferPointer(frame)
+    let bodyBytes = Int(bytes.littleEndian(4, as: UInt32.self))
+    frame.storeBytes(of: durableOffset.littleEndian, toByteOffset: 20, as: UInt32.self)
+    let bodyChecksum = Checksum.of(
+      bytes.part(FrameHeader.byteCount, bodyBytes),
+      seed: segment.seedBase &+ offset &+ UInt64(FrameHeader.byteCount))
+    frame.storeBytes(of: bodyChecksum.littleEndian, toByteOffset: 24, as: UInt64.self)
+    let checksum = Checksum.of(bytes.part(0, 32), seed: segment.seedBase &+ offset)
+    frame.storeBytes(of: checksum.littleEndian, toByteOffset: 32, as: UInt64.self)
+    return Int(FrameHeader.frameBytes(body: bodyBytes))
   }
 
   /// A body as it is stored.
@@ -100,20 +124,6 @@ enum Frame {
     init(stored bytes: [UInt8], isCompressed: Bool = false) {
       self.bytes = bytes
       self.isCompressed = isCompressed
-    }
-
-    /// A commit's row, compressed where that makes it smaller.
-    init(row: [UInt8]) {
-      // Measured: a row below this never shrinks, since LZ4 finds no match of four bytes worth its token.
-      if row.count >= 96, let compressed = row.withUnsafeBytes({ LZ4.compress($0) }),
-        compressed.count + 4 < row.count
-      {
-        var bytes = [UInt8](repeating: 0, count: 4)
-        bytes.put(UInt32(row.count), at: 0)
-        self.init(stored: bytes + compressed, isCompressed: true)
-      } else {
-        self.init(stored: row)
-      }
     }
   }
 

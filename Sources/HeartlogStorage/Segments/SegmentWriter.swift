@@ -12,7 +12,6 @@ final class SegmentWriter {
   private(set) var durableOffset: UInt64
   /// The size of the file: zeros are written ahead up to here.
   private var fileBytes: UInt64
-  private var buffer: [UInt8] = []
 
   /// Zeros are written ahead so that fdatasync has no new file size to write. Measured: 1.4 times faster
   /// than growing the file on ext4 without a journal, 3.5 times with one.
@@ -61,52 +60,41 @@ final class SegmentWriter {
     }
   }
 
-  /// A commit ready to be framed.
-  struct Entry {
-    let commit: Commit
-    let body: Frame.Body
-  }
-
-  /// Writes one frame for each entry, in one write.
+  /// Writes the frames of commits, in one write.
   ///
   /// - Throws: `diskFull` or `inputOutput` after the file was cut back, durably, to what it was: commits that
   ///   were reported as not written must not come back. Where even that failed, `outcomeUnknown`.
-  func append(_ entries: [Entry]) throws(StorageError) {
-    buffer.removeAll(keepingCapacity: true)
-    for entry in entries {
-      Frame.append(
-        kind: FrameHeader.Kind.commit, body: entry.body, firstCommit: entry.commit.number, commitCount: 1,
-        durableOffset: UInt32(durableOffset), at: offset + UInt64(buffer.count), of: header.id, to: &buffer)
+  func append(_ frames: inout CommitFrames) throws(StorageError) {
+    frames.place(at: offset, of: header.id, durableOffset: UInt32(durableOffset))
+    let end = offset + UInt64(frames.bytes.count)
+    if end > fileBytes {
+      frames.appendZeros(Int((end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes - end))
     }
-    try writeBuffer(isWrittenAhead: true)
+    try write(frames.bytes, upTo: end)
   }
 
   /// Writes a run of another replica's commits as one frame, and nothing ahead of it.
   ///
   /// - Throws: as the other one.
   func append(block body: Frame.Body, firstCommit: CommitNumber, commitCount: UInt32) throws(StorageError) {
-    buffer.removeAll(keepingCapacity: true)
+    var bytes: [UInt8] = []
     Frame.append(
       kind: FrameHeader.Kind.block, body: body, firstCommit: firstCommit, commitCount: commitCount,
-      durableOffset: UInt32(durableOffset), at: offset, of: header.id, to: &buffer)
-    try writeBuffer(isWrittenAhead: false)
+      durableOffset: UInt32(durableOffset), at: offset, of: header.id, to: &bytes)
+    try write(bytes, upTo: offset + UInt64(bytes.count))
   }
 
-  private func writeBuffer(isWrittenAhead: Bool) throws(StorageError) {
-    let end = offset + UInt64(buffer.count)
+  /// - Parameter end: where the last frame ends; zeros follow.
+  private func write(_ bytes: [UInt8], upTo end: UInt64) throws(StorageError) {
     guard end <= UInt64(UInt32.max) else {
       throw StorageError(.malformed, "a segment cannot grow beyond 4 GiB", file: path)
     }
-    if isWrittenAhead, end > fileBytes {
-      let target = (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes
-      buffer.append(contentsOf: [UInt8](repeating: 0, count: Int(target - end)))
-    }
     do {
-      try file.write(buffer, at: offset)
+      try file.write(bytes, at: offset)
     } catch {
       try cutBack(after: error)
     }
-    fileBytes = max(fileBytes, offset + UInt64(buffer.count))
+    fileBytes = max(fileBytes, offset + UInt64(bytes.count))
     offset = end
   }
 

@@ -79,7 +79,7 @@ extension CommitLog {
     writer = nil
     looksAgain = true
     try takeIn(nil, anew: true)
-    staged = ownReader.chain
+    resetStaged()
   }
 }
 

@@ -58,6 +58,7 @@ extension CommitLog {
       reader.didAppend(upTo: chain)
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
       readers[run.replica] = reader
+      looksForHeads = true
       receivedTails[run.replica] = writer
       ledger.didAppend(upTo: chain, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
       ledger.mark()

@@ -39,13 +39,6 @@ final class StoreLock: Sendable {
   /// Waiting is a series of tries, each of which sets the page's "wanted" word: a waiter that is killed
   /// leaves nothing behind that the next holder does not clear. A count of waiters would stay wrong for ever.
   func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
-    do throws(StorageError) { try tryLock(waitingAtMost: milliseconds) } catch {
-      file.unlock()
-      throw error
-    }
-  }
-
-  private func tryLock(waitingAtMost milliseconds: Int) throws(StorageError) {
     let pauseMicroseconds = 200
     var waited = 0
     while true {
@@ -64,6 +57,12 @@ final class StoreLock: Sendable {
   }
 
   func release() { file.unlock() }
+
+  /// Whether the lock's file is open.
+  var isOpen: Bool { file.isOpen }
+
+  /// Closes the lock's file, unless the lock is held.
+  func rest() { file.rest() }
 
   /// Whether another process waits for the lock.
   var isWanted: Bool { file.load(Word.isWanted) != 0 }
@@ -102,7 +101,25 @@ final class StoreLock: Sendable {
     }
   }
 
-  /// Changes the page. Only the holder of the lock may.
+  /// Says that something changes. Only the holder of the lock may, here and below.
+  func touch() { change {} }
+
+  /// Raises the written length.
+  func raise(writtenBytes: UInt64) { change { file.store(writtenBytes, Word.writtenBytes) } }
+
+  /// Raises the durable length.
+  func raise(durableBytes: UInt64) { change { file.store(durableBytes, Word.durableBytes) } }
+
+  /// As `update`, of the words alone that `stores` changes.
+  private func change(_ stores: () -> Void) {
+    let sequence = file.load(Word.sequence) | 1
+    file.store(sequence, Word.sequence)
+    file.store(file.load(Word.generation) &+ 1, Word.generation)
+    stores()
+    file.store(sequence &+ 1, Word.sequence)
+  }
+
+  /// Changes the page.
   func update(_ change: (inout Page) -> Void) {
     var page = page()
     change(&page)

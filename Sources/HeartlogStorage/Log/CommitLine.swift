@@ -1,0 +1,95 @@
+import HeartlogEvents
+import Synchronization
+
+/// Commits that stand in line to be written, with their frames.
+struct CommitLine {
+  private(set) var turns: [CommitLog.Turn] = []
+  private(set) var frames = CommitFrames()
+  private(set) var durableCount = 0
+
+  var isEmpty: Bool { turns.isEmpty }
+  var count: Int { turns.count }
+
+  /// Puts a commit at the end.
+  ///
+  /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
+  mutating func append(
+    _ commit: Commit, _ durability: Durability, recordsAreChecked: Bool, batch: Int
+  ) throws(MalformedError) -> CommitLog.Turn {
+    let byteCount = try frames.append(commit, recordsAreChecked: recordsAreChecked)
+    let turn = CommitLog.Turn(commit, durability, frameBytes: byteCount, batch: batch)
+    turns.append(turn)
+    if durability == .durable { durableCount += 1 }
+    return turn
+  }
+
+  /// Takes the last one out again.
+  mutating func removeLast() {
+    let turn = turns.removeLast()
+    frames.removeLast(turn.frameBytes)
+    if turn.durability == .durable { durableCount -= 1 }
+  }
+
+  /// Takes the last ones out that do not fit into `bytesMax`; the first one fits always.
+  mutating func split(at bytesMax: Int, batch: Int) -> CommitLine {
+    var rest = CommitLine()
+    guard frames.bytes.count > bytesMax else { return rest }
+    var bytes = 0
+    let place = turns.dropFirst().firstIndex { turn in
+      bytes += turn.frameBytes
+      return bytes > bytesMax
+    }
+    guard let place else { return rest }
+    rest.turns = Array(turns[place...])
+    rest.durableCount = rest.turns.count { $0.durability == .durable }
+    for turn in rest.turns { turn.batch = batch }
+    rest.frames = frames.split(at: frames.bytes.count - rest.turns.reduce(0) { $0 + $1.frameBytes })
+    turns.removeLast(rest.turns.count)
+    durableCount -= rest.durableCount
+    return rest
+  }
+
+  /// Writes the frames to a segment.
+  mutating func write(to segment: SegmentWriter) throws(StorageError) { try segment.append(&frames) }
+
+  /// Forgets all, and keeps the memory, unless it is much.
+  mutating func removeAll() {
+    turns.removeAll(keepingCapacity: true)
+    frames.removeAll()
+    durableCount = 0
+  }
+}
+
+extension CommitLog {
+  /// One commit on its way.
+  public final class Turn: Sendable {
+    public let commit: Commit
+    let durability: Durability
+    let frameBytes: Int
+    /// The batch that it will be part of: tells which bell is rung for it. Touched in the monitor alone.
+    nonisolated(unsafe) var batch: Int
+    // Written before `isOver`, and read after it.
+    private nonisolated(unsafe) var failure: StorageError?
+    private let over = Atomic(false)
+
+    init(_ commit: Commit, _ durability: Durability, frameBytes: Int, batch: Int) {
+      self.commit = commit
+      self.durability = durability
+      self.frameBytes = frameBytes
+      self.batch = batch
+    }
+
+    /// It was written, or will not be.
+    var isOver: Bool { over.load(ordering: .acquiring) }
+
+    func end(_ failure: StorageError? = nil) {
+      self.failure = failure
+      over.store(true, ordering: .releasing)
+    }
+
+    /// Throws where it was not written.
+    func checkOutcome() throws(StorageError) {
+      if let failure { throw failure }
+    }
+  }
+}
