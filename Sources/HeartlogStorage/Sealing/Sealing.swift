@@ -63,7 +63,9 @@ extension CommitLog {
     defer { endSealing() }
     var outcome: StorageError?
     do {
-      while let run = try withQuietLog({ try sealableStreams() }).lazy.compactMap(SealingPlan.next).first {
+      while let run = try withQuietLog(isFlushed: false, { try sealableStreams() }).lazy
+        .compactMap(SealingPlan.next).first
+      {
         var report = SealReport()
         try seal(run, &report)
         // Another process is at it.
@@ -119,7 +121,18 @@ extension CommitLog {
     guard let sealed = try SealedFile(of: run, in: directory, replicaName: name, options: options) else {
       return
     }
-    try withQuietLog { try replace(run, by: sealed, &report) }
+    // Other writers wait for the rename alone, not for the file.
+    let path = path(of: run)
+    let temporary = try directory.prepareFile(path, with: sealed.bytes, suffix: options.random())
+    let before = report.sealedFiles
+    var isUsed = false
+    defer { if !isUsed { try? directory.fileSystem.remove(temporary) } }
+    try withQuietLog(isFlushed: false) {
+      // Another process that took over the tail has removed what was unfinished: this file, too.
+      let isThere = try directory.fileSystem.info(temporary) != nil
+      try replace(run, by: sealed, preparedAs: isThere ? temporary : nil, &report)
+      isUsed = isThere && report.sealedFiles > before
+    }
   }
 
   /// Seals a run that a tail may be part of. The log is quiet.
@@ -148,8 +161,19 @@ extension CommitLog {
     return last.header.replicaName
   }
 
+  /// Where the file of a sealed run goes.
+  private func path(of run: [SealableSegment]) -> String {
+    directory.path(
+      of: SegmentFile(firstCommit: run[0].file.firstCommit, state: .sealed), in: run[0].header.replica)
+  }
+
   /// Puts a sealed file in the place of its run. The log is quiet.
-  private func replace(_ run: [SealableSegment], by sealed: SealedFile, _ report: inout SealReport) throws {
+  ///
+  /// - Parameter temporary: where the file is already, durable; nil where it has to be written.
+  private func replace(
+    _ run: [SealableSegment], by sealed: SealedFile, preparedAs temporary: String? = nil,
+    _ report: inout SealReport
+  ) throws {
     guard let first = run.first else { return }
     let replica = first.header.replica
     let folder = directory.streamPath(replica)
@@ -159,10 +183,14 @@ extension CommitLog {
       guard info?.inode == segment.inode else { return }
     }
     let target = SegmentFile(firstCommit: first.file.firstCommit, state: .sealed)
+    let path = path(of: run)
     // Before the new name is there: a process that holds one of the run as its tail must look before it appends.
     lock.update { $0.structure &+= 1 }
-    try directory.replaceFile(
-      directory.path(of: target, in: replica), with: sealed.bytes, in: folder, suffix: options.random())
+    if let temporary {
+      try directory.giveName(path, to: temporary, in: folder)
+    } else {
+      try directory.replaceFile(path, with: sealed.bytes, in: folder, suffix: options.random())
+    }
     for segment in run where segment.file != target {
       try directory.fileSystem.remove(directory.path(of: segment.file, in: replica))
     }

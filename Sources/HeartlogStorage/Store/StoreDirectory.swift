@@ -129,12 +129,32 @@ struct StoreDirectory: Sendable {
   func replaceFile(_ path: String, with bytes: [UInt8], in folder: String, suffix: UInt64)
     throws(StorageError)
   {
+    let temporary = try prepareFile(path, with: bytes, suffix: suffix)
+    try giveName(path, to: temporary, in: folder)
+  }
+
+  /// Writes a whole new file, durable, under a temporary name.
+  ///
+  /// - Returns: that name's path. Whoever writes next may remove it: see `removeLeftovers`.
+  func prepareFile(_ path: String, with bytes: [UInt8], suffix: UInt64) throws(StorageError) -> String {
+    let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
     try onFiles { () throws(FileError) in
-      let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
       do throws(FileError) {
         let file = try fileSystem.open(temporary, .createNew)
         try file.write(bytes, at: 0)
         try file.synchronize()
+      } catch {
+        try? fileSystem.remove(temporary)
+        throw error
+      }
+    }
+    return temporary
+  }
+
+  /// Gives a prepared file its own name, durably.
+  func giveName(_ path: String, to temporary: String, in folder: String) throws(StorageError) {
+    try onFiles { () throws(FileError) in
+      do throws(FileError) {
         try fileSystem.rename(temporary, to: path)
       } catch {
         try? fileSystem.remove(temporary)
