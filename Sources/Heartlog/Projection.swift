@@ -12,7 +12,7 @@ final class Projection: CommitSink {
     var snapshotDue = UInt64.max
     var snapshotDueAtClose = UInt64.max
     /// Commits that are in line, and not yet in `state`.
-    var staged: [Commit] = []
+    var staged: [CommitLog.Turn] = []
     /// What the first `pendingCount` of them change. Made when a draft asks: a lone writer's never does.
     var pending = PendingState()
     var pendingCount = 0
@@ -21,7 +21,7 @@ final class Projection: CommitSink {
 
     mutating func bringPendingUpToDate() {
       while pendingCount < staged.count {
-        pending.apply(staged[pendingCount])
+        pending.apply(staged[pendingCount].commit)
         pendingCount += 1
       }
     }
@@ -82,14 +82,11 @@ final class Projection: CommitSink {
     }
   }
 
-  func stage(_ commit: Commit) { content.withLock { $0.staged.append(commit) } }
+  func stage(_ turn: CommitLog.Turn) { content.withLock { $0.staged.append(turn) } }
 
   func publish(_ count: Int) {
-    let told = change { content -> [Commit] in
-      // In place: a commit is many references to copy.
-      content.staged.withUnsafeBufferPointer { commits in
-        for place in 0..<count { content.state.apply(commits[place]) }
-      }
+    let told = change { content -> [CommitLog.Turn] in
+      for place in 0..<count { content.state.apply(content.staged[place].commit) }
       let told = hub.hasListeners ? Array(content.staged.prefix(count)) : []
       if count == content.staged.count {
         content.forgetStaged()
@@ -100,7 +97,7 @@ final class Projection: CommitSink {
       }
       return told
     }
-    for commit in told { tell(commit) }
+    for turn in told { tell(turn.commit) }
   }
 
   private func tell(_ commit: Commit) {

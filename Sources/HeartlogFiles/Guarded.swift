@@ -15,10 +15,11 @@
 package final class Guarded<Value>: @unchecked Sendable {
   // It stays where it is for as long as a thread may use it.
   @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  @usableFromInline var value: Value
+  // Not a property of its own: that two accesses never meet is what the mutex is for, and need not be looked up at each.
+  @usableFromInline let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
 
   package init(_ value: sending Value) {
-    self.value = value
+    self.value.initialize(to: value)
     mutex.initialize(to: pthread_mutex_t())
     let made = pthread_mutex_init(mutex, nil) == 0
     precondition(made, "out of memory")
@@ -27,13 +28,15 @@ package final class Guarded<Value>: @unchecked Sendable {
   deinit {
     pthread_mutex_destroy(mutex)
     mutex.deallocate()
+    value.deinitialize(count: 1)
+    value.deallocate()
   }
 
-  @inlinable package func withLock<R, E: Error>(
+  @inlinable @inline(__always) package func withLock<R, E: Error>(
     _ body: (inout sending Value) throws(E) -> sending R
   ) throws(E) -> sending R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    return try body(&value)
+    return try body(&value.pointee)
   }
 }

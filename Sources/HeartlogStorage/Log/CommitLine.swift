@@ -14,9 +14,10 @@ struct CommitLine {
   ///
   /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
   mutating func append(
-    _ commit: Commit, _ durability: Durability, recordsAreChecked: Bool, batch: Int
+    _ commit: consuming Commit, _ durability: Durability, recordsAreChecked: Bool, batch: Int
   ) throws(MalformedError) -> CommitLog.Turn {
     let byteCount = try frames.append(commit, recordsAreChecked: recordsAreChecked)
+    // From here on the commit is passed on by its turn: a commit is many references to copy.
     let turn = CommitLog.Turn(commit, durability, frameBytes: byteCount, batch: batch)
     turns.append(turn)
     if durability == .durable { durableCount += 1 }
@@ -72,7 +73,7 @@ extension CommitLog {
     private nonisolated(unsafe) var failure: StorageError?
     private let over = Atomic(false)
 
-    init(_ commit: Commit, _ durability: Durability, frameBytes: Int, batch: Int) {
+    init(_ commit: consuming Commit, _ durability: Durability, frameBytes: Int, batch: Int) {
       self.commit = commit
       self.durability = durability
       self.frameBytes = frameBytes

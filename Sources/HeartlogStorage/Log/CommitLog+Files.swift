@@ -13,8 +13,10 @@ extension CommitLog {
   }
 
   /// How many files are open between two calls. In the monitor.
+  ///
+  /// While a thread is busy with them, as many as there were before: it counts when it is done.
   var openFiles: Int {
-    if recountsFiles {
+    if recountsFiles, !isBusy {
       countedFiles = countFiles()
       recountsFiles = false
     }

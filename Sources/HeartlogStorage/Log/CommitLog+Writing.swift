@@ -108,13 +108,13 @@ extension CommitLog {
     } catch {
       throw StorageError(error)
     }
-    do throws(MalformedError) { try staged.extend(by: commit) } catch {
+    do throws(MalformedError) { try staged.extend(by: turn.commit) } catch {
       line.removeLast()
       throw StorageError(error)
     }
     looksForHeads = false
     clock = advanced
-    sink.stage(commit)
+    sink.stage(turn)
     return turn
   }
 
@@ -142,10 +142,12 @@ extension CommitLog {
     takeBatch()
     let number = nextBatch - 1
     let isDurable = batch.durableCount > 0
+    let segment = writer
     let result = monitor.outside {
       Result { () throws(StorageError) in try writeBatch(isDurable: isDurable) }
     }
     isBusy = false
+    if writer !== segment { recountsFiles = true }
     var dropped = CommitLine()
     switch result {
     case .success:
@@ -232,7 +234,6 @@ extension CommitLog {
     let isRotation = writer != nil
     let created = try createSegment(before: batch.turns[0].commit)
     writer = created
-    recountsFiles = true
     if isRotation { didRotate() }
     return created
   }
@@ -267,7 +268,9 @@ extension CommitLog {
         do { try own.didAppend(turn.commit) } catch { preconditionFailure(error.reason) }
       }
     }
-    own.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
+    if !own.didGrow(writer.file, to: writer.offset) {
+      own.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
+    }
     sink.publish(batch.count)
   }
 }

@@ -176,6 +176,16 @@ final class StreamReader {
     }
   }
 
+  /// Notes the same of the segment that the reader stands in already.
+  ///
+  /// - Returns: false where it stands elsewhere.
+  func didGrow(_ file: any OpenFile, to offset: UInt64) -> Bool {
+    guard let cursor, cursor.file === file, segment?.state == .open else { return false }
+    cursor.move(to: offset)
+    cursor.forget()
+    return true
+  }
+
   /// Looks at the segment anew at the next reading, from its start: the writer has changed it.
   func leaveSegment() {
     cursor = nil

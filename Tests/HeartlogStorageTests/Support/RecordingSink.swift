@@ -38,7 +38,7 @@ final class RecordingSink: CommitSink {
     return 0
   }
 
-  func stage(_ commit: Commit) { record.withLock { $0.staged.append(commit) } }
+  func stage(_ turn: CommitLog.Turn) { record.withLock { $0.staged.append(turn.commit) } }
 
   func publish(_ count: Int) {
     record.withLock {
