@@ -2,6 +2,7 @@
 import PackageDescription
 
 let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+let heartlog: Target.Dependency = .product(name: "Heartlog", package: "heartlog")
 
 /// What is measured, apart from the package that apps import: `Scripts/bench` runs it.
 let package = Package(
@@ -9,15 +10,20 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "heartlog", path: "..")],
   targets: [
+    // Other people's stores and the raw limits, in C.
+    .target(
+      name: "CPeers", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: ["sqlite3", "lmdb", "leveldb", "lz4", "xxhash"].map { .linkedLibrary($0) }),
+    // The papers, books and chances of every trace.
+    .target(name: "Traces", swiftSettings: settings),
     .executableTarget(
-      name: "merge-bench", dependencies: [.product(name: "Heartlog", package: "heartlog")],
-      swiftSettings: settings),
+      name: "heartlog-bench", dependencies: [heartlog, "CPeers", "Traces"], swiftSettings: settings),
+    // What starting a Swift program takes.
+    .executableTarget(name: "empty-bench", swiftSettings: settings),
+    .executableTarget(name: "merge-bench", dependencies: [heartlog, "Traces"], swiftSettings: settings),
     .executableTarget(
       name: "cities-bench",
-      dependencies: [
-        .product(name: "Heartlog", package: "heartlog"),
-        .product(name: "HeartlogLibraries", package: "heartlog"),
-      ],
+      dependencies: [heartlog, .product(name: "HeartlogLibraries", package: "heartlog")],
       swiftSettings: settings),
   ]
 )

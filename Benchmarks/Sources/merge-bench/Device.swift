@@ -1,4 +1,5 @@
 import Heartlog
+import Traces
 
 /// A store that plays a trace, one commit a step.
 struct Device {

@@ -1,4 +1,5 @@
 import Heartlog
+import Traces
 
 /// What somebody does who collects papers and listens to books on two devices: 18 % adds, the first of each paper with 130 bytes of
 /// metadata, 66 % toggles, 6 % removals, 10 % positions in a book; items by Zipf's law, minutes between taps.
@@ -53,45 +54,5 @@ struct Trace {
     }
     present.remove(item)
     return Step(deed: .remove, item: item, time: time)
-  }
-}
-
-/// SplitMix64, so that a run is the same twice.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
-
-/// Numbers of which the k-th most frequent comes 1/k as often as the first; which is which is shuffled.
-struct Zipf {
-  private var sums: [Double] = []
-  private let order: [Int]
-
-  init(_ count: Int) {
-    var sum = 0.0
-    for place in 1...count {
-      sum += 1 / Double(place)
-      sums.append(sum)
-    }
-    var random = SplitMix(state: UInt64(count))
-    order = (0..<count).shuffled(using: &random)
-  }
-
-  func draw(_ random: inout SplitMix) -> Int {
-    let place = Double.random(in: 0..<sums[sums.count - 1], using: &random)
-    var low = 0
-    var high = sums.count - 1
-    while low < high {
-      let middle = (low + high) / 2
-      if sums[middle] > place { high = middle } else { low = middle + 1 }
-    }
-    return order[low]
   }
 }

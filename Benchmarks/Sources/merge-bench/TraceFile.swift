@@ -1,4 +1,5 @@
 import Heartlog
+import Traces
 
 #if canImport(Darwin)
   import Darwin

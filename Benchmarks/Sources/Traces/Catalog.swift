@@ -1,7 +1,5 @@
-import Heartlog
-
-/// The papers and books of the trace, made from their numbers.
-enum Catalog {
+/// The papers and books of the traces, made from their numbers.
+public enum Catalog {
   private static let syllables = [
     "ba", "co", "du", "fe", "gi", "hon", "lu", "mar", "ne", "pi", "qua", "ro", "ste", "tri", "vo",
   ]
@@ -9,7 +7,7 @@ enum Catalog {
     "cs.LG", "cs.DC", "cs.DB", "cs.CL", "stat.ML", "math.OC", "quant-ph", "hep-th",
   ]
 
-  static func paper(_ number: Int) -> String {
+  public static func paper(_ number: Int) -> String {
     var random = SplitMix(state: UInt64(31 * number + 5))
     let year = Int.random(in: 15...24, using: &random)
     let month = Int.random(in: 1...12, using: &random)
@@ -18,7 +16,7 @@ enum Catalog {
   }
 
   /// Sorted by name; 130 bytes of values or a little more.
-  static func metadata(_ number: Int) -> [(name: String, value: String)] {
+  public static func metadata(_ number: Int) -> [(name: String, value: String)] {
     var random = SplitMix(state: UInt64(1_000_003 * number + 17))
     let date =
       "20\(Int.random(in: 15...24, using: &random))-\(padded(.random(in: 1...12, using: &random), 2))"
@@ -31,7 +29,7 @@ enum Catalog {
     ]
   }
 
-  static func book(_ number: Int) -> String {
+  public static func book(_ number: Int) -> String {
     var random = SplitMix(state: UInt64(77 * number + 3))
     let digits = Array(
       padded(String(random.next(), radix: 16), 16) + padded(String(random.next(), radix: 16), 16))

@@ -1,0 +1,23 @@
+#include <string.h>
+
+#include "CPeers.h"
+
+extern const bench_peer bench_raw, bench_group_log, bench_sqlite, bench_sqlite_each, bench_sqlite_batched, bench_lmdb,
+    bench_leveldb;
+
+const bench_peer *bench_peer_named(const char *name) {
+  static const struct {
+    const char *name;
+    const bench_peer *peer;
+  } peers[] = {{"raw", &bench_raw},
+               {"group-log", &bench_group_log},
+               {"sqlite", &bench_sqlite},
+               {"sqlite-each", &bench_sqlite_each},
+               {"sqlite-batched", &bench_sqlite_batched},
+               {"lmdb", &bench_lmdb},
+               {"leveldb", &bench_leveldb}};
+  for (size_t index = 0; index < sizeof peers / sizeof *peers; index++) {
+    if (strcmp(peers[index].name, name) == 0) return peers[index].peer;
+  }
+  return NULL;
+}

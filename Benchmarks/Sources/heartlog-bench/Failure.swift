@@ -1,0 +1,6 @@
+/// Why nothing was measured.
+struct Failure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,37 @@
+import CPeers
+import Glibc
+
+/// Opening a store of favorites in a new process, looking one up, and reading the first page.
+struct Opening {
+  static let pageLength = 50
+
+  static func run(_ peer: String, _ arguments: Arguments) throws {
+    let measure = arguments.command
+    let folder = try arguments.text("folder")
+    let name = try arguments.text("name")
+    let trace = try Trace(try arguments.text("trace"), limit: 1)
+    func report(_ what: String, _ unit: String, _ value: Double) {
+      Sample(measure: measure, peer: peer, name: name + what, unit: unit, value: value).report()
+    }
+    let residentBefore = bench_resident_bytes()
+    report("", "ms", try open(peer, folder, trace))
+    let resident = Double(bench_resident_bytes()) - Double(residentBefore)
+    report(", memory", "MB", resident / 1e6)
+    report(", again in the process", "ms", try open(peer, folder, trace))
+    bench_vanish()
+  }
+
+  /// Milliseconds. The store stays open until the process ends: closing is not measured.
+  private static func open(_ peer: String, _ folder: String, _ trace: Trace) throws -> Double {
+    let started = bench_now()
+    let store = try heartlog_bench.open(peer, folder, trace, .durable)
+    let isFavorite = store.isFavorite(0)
+    let count = store.page(pageLength)
+    let nanoseconds = bench_now() - started
+    guard isFavorite, count == pageLength else { throw Failure("the page has \(count) favorites") }
+    opened.append(store)
+    return Double(nanoseconds) / 1e6
+  }
+
+  nonisolated(unsafe) private static var opened: [any Peer] = []
+}
