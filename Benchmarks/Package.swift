@@ -8,12 +8,17 @@ let heartlog: Target.Dependency = .product(name: "Heartlog", package: "heartlog"
 let package = Package(
   name: "heartlog-benchmarks",
   platforms: [.macOS(.v15)],
+  products: [
+    // To be loaded before a program, which then counts its allocations.
+    .library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"])
+  ],
   dependencies: [.package(name: "heartlog", path: "..")],
   targets: [
     // Other people's stores and the raw limits, in C.
     .target(
       name: "CPeers", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: ["sqlite3", "lmdb", "leveldb", "lz4", "xxhash"].map { .linkedLibrary($0) }),
+    .target(name: "AllocationCounter", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // The papers, books and chances of every trace.
     .target(name: "Traces", swiftSettings: settings),
     .executableTarget(

@@ -1,0 +1,133 @@
+"""The bars that Heartlog is held against, and what became of them."""
+
+from .names import label
+from .results import figure
+
+
+class Condition:
+    """One figure, and what it must not exceed, or must reach. `value` is None where something was not measured."""
+
+    def __init__(self, text, value, unit, *, most=None, least=None):
+        self.text, self.value, self.unit, self.most, self.least = text, value, unit, most, least
+
+    @property
+    def is_met(self):
+        if self.value is None:
+            return None
+        return self.value <= self.most if self.most is not None else self.value >= self.least
+
+    @property
+    def bar(self):
+        sign, limit = ("≤", self.most) if self.most is not None else ("≥", self.least)
+        return f"{sign} {limit:,g}{self.unit}{self.text}"
+
+    @property
+    def measured(self):
+        return "" if self.value is None else f"{figure(self.value)}{self.unit}"
+
+
+class Bar:
+    def __init__(self, what, conditions, peers=()):
+        self.what, self.conditions, self.beside = what, conditions, peers
+
+    @property
+    def bar(self):
+        return "; ".join(c.bar for c in self.conditions)
+
+    @property
+    def measured(self):
+        return "; ".join(c.measured or "?" for c in self.conditions)
+
+    @property
+    def peers(self):
+        return "; ".join(f"{label(peer)} {figure(value)}" for peer, value in self.beside if value is not None)
+
+    @property
+    def met(self):
+        states = [c.is_met for c in self.conditions]
+        if None in states:
+            return "not measured"
+        return "yes" if all(states) else "no" if not any(states) else f"{states.count(True)} of {len(states)}"
+
+
+def judge(results):
+    """Every bar of which something was measured. All of them where a full run was made."""
+    median = results.median
+
+    def over(measure, name, peer, *, inverse=False, own="heartlog"):
+        """Heartlog's figure over a peer's; the other way round for times that are to be shorter."""
+        a, b = median(measure, own, name), median(measure, peer, name)
+        return None if a is None or b is None else b / a if inverse else a / b
+
+    def beside(measure, name, *peers):
+        return [(peer, median(measure, peer, name)) for peer in peers]
+
+    def at_most(text, value, limit, unit=" ×"):
+        return Condition(text, value, unit, most=limit)
+
+    def at_least(text, value, limit, unit=" ×"):
+        return Condition(text, value, unit, least=limit)
+
+    def own(measure, name):
+        return median(measure, "heartlog", name)
+
+    def quotient(a, b):
+        return None if a is None or not b else a / b
+
+    many, whole = "64 writers", "whole"
+    grown = [own("growth", f"{events:,}") for events in (10_000, 1_000_000)]
+    waits = own("beside", "longest"), own("beside", "usual p99")
+    all_bars = [
+        Bar("one durable commit, one writer", [
+            at_most(" pwrite + fdatasync", over("durable", "p50", "raw"), 1.15),
+            at_most(" SQLite FULL", over("durable", "p50", "sqlite"), 1),
+        ], beside("durable", "p50", "heartlog", "raw", "sqlite", "lmdb", "leveldb")),
+        Bar("64 durable writers", [
+            at_least(" a group-commit log in C", over("writers", many, "group-log"), 0.7),
+            at_least(" LevelDB", over("writers", many, "leveldb"), 1.2),
+            at_least(" SQLite batched", over("writers", many, "sqlite-batched"), 2),
+            at_least(" SQLite, a connection each", over("writers", many, "sqlite-each"), 15),
+        ], beside("writers", many, "heartlog", "group-log", "leveldb", "sqlite-batched", "sqlite-each", "lmdb")),
+        Bar("1,000,000 events in durable commits of 1,000", [
+            at_least(" events/s", own("batches", "rate"), 400_000, ""),
+            at_least(" SQLite", over("batches", "rate", "sqlite"), 8),
+        ], beside("batches", "rate", "sqlite", "lmdb", "leveldb")),
+        Bar("buffered appends, one event each", [
+            at_least(" events/s", own("buffered", "rate"), 600_000, ""),
+            at_least(" raw pwrite", over("buffered", "rate", "raw"), 0.6),
+            at_least(" SQLite NORMAL", over("buffered", "rate", "sqlite"), 15),
+        ], beside("buffered", "rate", "raw", "sqlite", "lmdb", "leveldb")),
+        Bar("size of 100,000 events", [
+            at_most(" bytes an event", own("size", "sealed"), 12.5, ""),
+            at_most(" before `seal`", own("size", "before seal"), 28, ""),
+        ], beside("size", "compacted", "loro", "yrs", "automerge", "sqlite", "lmdb", "leveldb")),
+        Bar("full replay of 1,000,000 events", [
+            at_most(" ns an event", own("replay", "mixed"), 80, ""),
+            at_most(" where each adds an item", own("replay", "adds"), 500, ""),
+        ], beside("replay", "mixed", "loro", "yrs", "lz4", "memory")),
+        Bar("open 1,000,000 favorites, a lookup, a page of 50", [
+            at_most(" ms", own("open", "1,000,000"), 0.4, ""),
+            at_most(" the same of 10,000", quotient(own("open", "1,000,000"), own("open", "10,000")), 1.5),
+            at_most(" SQLite", over("open", "1,000,000", "sqlite"), 1),
+        ], beside("open", "1,000,000", "sqlite", "lmdb", "leveldb")),
+        Bar("memory after that", [at_most(" MB", own("open", "1,000,000, memory"), 20, "")],
+            beside("open", "1,000,000, memory", "sqlite", "lmdb", "leveldb")),
+        Bar("isFavorite by id, 1,000,000 favorites", [
+            at_most(" ns, `contains`", own("lookup", "contains"), 150, ""),
+            at_most(" ns, a whole item", own("lookup", "item"), 250, ""),
+            at_least(" faster than SQLite", over("lookup", "contains", "sqlite", inverse=True), 15),
+        ], beside("lookup", "contains", "sqlite", "lmdb", "leveldb")),
+        Bar("state at half of 100,000 events", [at_most(" ms", own("travel", "half"), 5, "")],
+            beside("travel", "half", "automerge", "loro", "yrs")),
+        Bar("a tail of 10,000 commits after the snapshot", [at_most(" ms", own("tail", "10,000 commits"), 2, "")],
+            [("without the tail", own("tail", "no tail"))]),
+        Bar("`heartlog list papers --limit 50`", [at_most(" ms", own("list", whole), 8, "")],
+            beside("list", whole, "empty")),
+        Bar("a snapshot of 1,000,000 favorites beside a writer", [
+            at_most(" its usual p99, the longest wait", quotient(*waits), 3)],
+            [("µs, the longest", waits[0]), ("µs, the usual p99", waits[1])]),
+        Bar("a commit at 1,000,000 events", [
+            at_most(" the instructions at 10,000", quotient(grown[1], grown[0]), 1.1)],
+            [("at 10,000", grown[0]), ("at 1,000,000", grown[1])]),
+    ]
+    return [bar for bar in all_bars if any(c.value is not None for c in bar.conditions)]

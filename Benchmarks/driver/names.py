@@ -1,0 +1,45 @@
+"""How peers are called where people read."""
+
+LABELS = {
+    "heartlog": "Heartlog",
+    "heartlog-awaited": "Heartlog, tasks that await",
+    "raw": "pwrite, raw",
+    "group-log": "group-commit log in C",
+    "sqlite": "SQLite",
+    "sqlite-batched": "SQLite, batched by the application",
+    "sqlite-each": "SQLite, a connection each",
+    "lmdb": "LMDB",
+    "leveldb": "LevelDB",
+    "loro": "Loro",
+    "yrs": "Yrs",
+    "automerge": "Automerge",
+    "lz4": "LZ4 decoding, raw",
+    "memory": "reading memory, raw",
+    "text": "the trace as text",
+    "empty": "an empty Swift program",
+    "durable": "a durable toggle",
+    "buffered": "a buffered toggle",
+    "lookup": "a lookup",
+    "replay": "replay of an event",
+}
+
+TITLES = {
+    "durable": "One durable commit, one writer",
+    "writers": "Many durable writers at once",
+    "batches": "Durable commits of 1,000 events",
+    "buffered": "Buffered appends, one event each",
+    "size": "Size on disk",
+    "replay": "Full replay to a state that can be asked",
+    "open": "Opening, a first lookup, a first page of 50",
+    "lookup": "Looking up one of 1,000,000 favorites",
+    "travel": "The state at half of 100,000 events",
+    "tail": "Opening with a tail behind the snapshot",
+    "list": "`heartlog list papers --limit 50`, a whole process",
+    "beside": "Durable commits beside a snapshot being written",
+    "growth": "Instructions of a durable commit as the store grows",
+    "counts": "Counts that do not wander, an operation",
+}
+
+
+def label(peer):
+    return LABELS.get(peer, peer)

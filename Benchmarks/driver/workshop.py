@@ -1,0 +1,137 @@
+"""What measures are made with: programs, traces, and stores that are written once a run."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / ".build" / "bench"
+# Traces stay from run to run: their names say of which generator they are.
+GENERATION = 1
+
+
+class Failure(Exception):
+    pass
+
+
+class Workshop:
+    def __init__(self, quick, rounds):
+        self.quick, self.rounds = quick, rounds
+        self.folder = BUILD / "work"
+        self.bin = BUILD / "release"
+        self.python = os.environ["BENCH_PYTHON"]
+        self.heartlog = os.environ["BENCH_HEARTLOG"]
+        self.counter = self.bin / "libAllocationCounter.so"
+        self.number = 0
+        self.stores = {}
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def size(self, full, quick):
+        """How many: a quick run takes fewer."""
+        return quick if self.quick else full
+
+    def run(self, *words, under=(), **environment):
+        """Runs a program; returns the samples that it prints."""
+        done = subprocess.run(
+            [*under, *map(str, words)], capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment})
+        if done.returncode != 0:
+            raise Failure(f"{' '.join(map(str, words))}\nended with {done.returncode}\n{done.stderr[-2000:]}")
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+    def bench(self, command, peer, under=(), environment=None, **options):
+        """Runs one measure of one peer in a process of its own."""
+        words = [f"{name}={value}" for name, value in options.items()]
+        return self.run(
+            self.bin / "heartlog-bench", command, f"peer={peer}", *words, under=under, **(environment or {}))
+
+    def fresh(self, command, peer, **options):
+        """The same in a new folder, which is removed afterwards."""
+        folder = self.new_folder()
+        try:
+            return self.bench(command, peer, folder=folder, **options)
+        finally:
+            shutil.rmtree(folder)
+
+    def new_folder(self):
+        self.number += 1
+        folder = self.folder / str(self.number)
+        folder.mkdir()
+        return folder
+
+    def trace(self, events, items):
+        """The file of a trace; every event adds a new item where there are no more events than items."""
+        place = BUILD / "traces" / f"{GENERATION}-{events}-{items}.tsv"
+        if not place.exists():
+            place.parent.mkdir(exist_ok=True)
+            unfinished = place.with_suffix(".unfinished")
+            self.run(self.bin / "heartlog-bench", "trace", f"events={events}", f"items={items}", f"to={unfinished}")
+            unfinished.rename(place)
+        return place
+
+    def adds(self, count):
+        """A trace that adds so many items, with a few lines more for what a store shall not know."""
+        return self.trace(count + count // 20, count + count // 20)
+
+    def store(self, peer, trace, count, tail=0):
+        """The folder of a store that holds the first operations of a trace, and was closed: made once a run.
+
+        With a tail, as many commits follow, and nobody closed it.
+        """
+        key = peer, trace, count, tail
+        if key not in self.stores:
+            folder = self.new_folder()
+            self.bench("prepare", peer, folder=folder, trace=trace, count=count)
+            if tail:
+                self.bench("prepare-tail", peer, folder=folder, trace=trace, count=tail)
+            self.stores[key] = folder
+        return self.stores[key]
+
+    def crdt(self, measure, peer, trace):
+        """A measure of one of the libraries in Python; what it builds is kept beside the traces."""
+        return self.run(self.python, "-m", "crdts", measure, peer, trace, BUILD / "crdts")
+
+    def system_calls(self, *words, **options):
+        """How many system calls a process makes, on all its threads."""
+        output = self.folder / "strace.txt"
+        self.bench(*words, under=("strace", "-f", "-c", "-o", str(output)), **options)
+        total = [line.split() for line in output.read_text().splitlines() if line.endswith("total")]
+        # Without errors the column of them is empty: calls come after "usecs/call" either way.
+        return int(total[0][3])
+
+    def instructions(self, *words, **options):
+        """How many instructions the counted part of a process takes, on all its threads, and what it reports."""
+        output = self.folder / "callgrind.out"
+        for old in self.folder.glob("callgrind.out*"):
+            old.unlink()
+        samples = self.bench(
+            *words, under=(
+                "valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}"),
+            **options)
+        dumps = [path.read_text() for path in self.folder.glob("callgrind.out*")]
+        totals = [int(found) for dump in dumps for found in re.findall(r"^(?:totals|summary): (\d+)", dump, re.M)]
+        return max(totals, default=0), samples
+
+
+def machine():
+    """Where it was measured, in a few words."""
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    system = re.search(r'PRETTY_NAME="([^"]*)"', Path("/etc/os-release").read_text())
+    swift = subprocess.run(["swift", "--version"], capture_output=True, text=True).stdout
+    version = re.search(r"Swift version ([\d.]+)", swift)
+    kind = subprocess.run(["stat", "-f", "-c", "%T", str(BUILD)], capture_output=True, text=True).stdout.strip()
+    return ", ".join([
+        f"{os.cpu_count()} cores" + (f" ({model[1].strip()})" if model else ""),
+        system[1].split(" (")[0] if system else "Linux",
+        f"Swift {version[1]}" if version else "Swift", kind])
+
+
+def today():
+    return time.strftime("%Y-%m-%d", time.gmtime())
