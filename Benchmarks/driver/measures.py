@@ -96,8 +96,8 @@ def tail(shop):
 def listing(shop):
     items = shop.size(1_000_000, 200_000)
     store = shop.store("heartlog", shop.adds(items), items)
-    return [partial(shop.bench, "list", "heartlog", program=shop.heartlog, folder=store),
-            partial(shop.bench, "list", "empty", program=shop.bin / "empty-bench")]
+    return [partial(shop.bench, "list", "heartlog", command_line=shop.heartlog, folder=store),
+            partial(shop.bench, "list", "empty", command_line=shop.bin / "empty-bench")]
 
 
 def beside(shop):

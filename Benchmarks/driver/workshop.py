@@ -24,7 +24,7 @@ class Workshop:
         self.folder = BUILD / "work"
         self.bin = BUILD / "release"
         self.python = os.environ["BENCH_PYTHON"]
-        self.heartlog = os.environ["BENCH_HEARTLOG"]
+        self.heartlog = self.bin / "heartlog"
         self.counter = self.bin / "libAllocationCounter.so"
         self.number = 0
         self.stores = {}
@@ -46,11 +46,10 @@ class Workshop:
             raise Failure(f"{' '.join(map(str, words))}\nended with {done.returncode}\n{done.stderr[-2000:]}")
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
-    def bench(self, command, peer, under=(), environment=None, **options):
+    def bench(self, command, peer, under=(), program="heartlog-bench", environment=None, **options):
         """Runs one measure of one peer in a process of its own."""
         words = [f"{name}={value}" for name, value in options.items()]
-        return self.run(
-            self.bin / "heartlog-bench", command, f"peer={peer}", *words, under=under, **(environment or {}))
+        return self.run(self.bin / program, command, f"peer={peer}", *words, under=under, **(environment or {}))
 
     def fresh(self, command, peer, **options):
         """The same in a new folder, which is removed afterwards."""
@@ -111,8 +110,12 @@ class Workshop:
         output = self.folder / "callgrind.out"
         for old in self.folder.glob("callgrind.out*"):
             old.unlink()
+        # Valgrind does not understand what Swift tells debuggers.
+        bare = self.folder / "heartlog-bench"
+        if not bare.exists():
+            subprocess.run(["strip", "-o", bare, self.bin / "heartlog-bench"], check=True)
         samples = self.bench(
-            *words, under=(
+            *words, program=bare, under=(
                 "valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}"),
             **options)
         dumps = [path.read_text() for path in self.folder.glob("callgrind.out*")]

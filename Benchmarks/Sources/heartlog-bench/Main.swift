@@ -3,9 +3,9 @@ import Glibc
 /// One measure of one peer, in a process of its own: `Scripts/bench` runs these turn by turn, and knows what they need.
 @main
 struct Main {
-  static func main() async {
+  static func main() {
     do {
-      try await run(try Arguments(CommandLine.arguments.dropFirst()))
+      try run(try Arguments(CommandLine.arguments.dropFirst()))
     } catch {
       let line = "heartlog-bench: \(error)\n"
       _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
@@ -13,7 +13,7 @@ struct Main {
     }
   }
 
-  private static func run(_ arguments: Arguments) async throws {
+  private static func run(_ arguments: Arguments) throws {
     if arguments.command == "trace" {
       return try TraceFile.write(
         events: try arguments.number("events"), items: try arguments.number("items"),
@@ -24,7 +24,7 @@ struct Main {
     case "prepare": try Preparing.prepare(peer, arguments)
     case "prepare-tail": try Preparing.tail(peer, arguments)
     case "durable": try Durable.run(peer, arguments)
-    case "writers": try await Writers.run(peer, arguments)
+    case "writers": try Writers.run(peer, arguments)
     case "batches": try Appends.batches(peer, arguments)
     case "buffered": try Appends.buffered(peer, arguments)
     case "size": try Size.run(peer, arguments)

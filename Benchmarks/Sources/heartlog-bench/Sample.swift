@@ -22,7 +22,7 @@ struct Times {
   init(_ times: [UInt64]) { sorted = times.sorted() }
 
   var median: Double { quantile(0.5) }
-  var max: Double { sorted.last.map(Double.init) ?? 0 }
+  var max: Double { sorted.last.map { Double($0) } ?? 0 }
 
   func quantile(_ share: Double) -> Double {
     guard !sorted.isEmpty else { return 0 }

@@ -9,12 +9,12 @@ struct Preparing {
     let store = try open(peer, try arguments.text("folder"), trace, .buffered)
     if let heartlog = store as? HeartlogPeer {
       try heartlog.commitAtTheirTimes(0..<trace.count)
-      try heartlog.store.seal()
-      try Snapshots.take(of: heartlog.store)
     } else {
       try store.commit(0..<trace.count, by: 1_000)
     }
     try store.check(trace.favoriteCount)
+    try store.compact()
+    if let heartlog = store as? HeartlogPeer { try Snapshots.take(of: heartlog.store) }
     try store.close()
   }
 

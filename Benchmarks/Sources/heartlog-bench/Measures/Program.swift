@@ -4,7 +4,7 @@ import Glibc
 /// A program from its start to its end.
 struct Program {
   static func run(_ peer: String, _ arguments: Arguments) throws {
-    let program = try arguments.text("program")
+    let program = try arguments.text("command_line")
     let words =
       peer == "heartlog"
       ? [

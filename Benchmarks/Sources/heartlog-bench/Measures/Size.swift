@@ -17,6 +17,7 @@ struct Size {
     let store = try open(peer, folder, trace, .buffered)
     guard let heartlog = store as? HeartlogPeer else {
       try store.commit(0..<trace.count, by: 1)
+      try store.compact()
       try store.close()
       return report("compacted", try bytes(in: folder))
     }
@@ -24,7 +25,7 @@ struct Size {
     try heartlog.check(trace.favoriteCount)
     try heartlog.flush()
     report("before seal", try heartlog.store.status().bytes)
-    try heartlog.store.seal()
+    try heartlog.compact()
     report("sealed", try heartlog.store.status().bytes)
     try heartlog.close()
     report("the whole folder", try bytes(in: folder))

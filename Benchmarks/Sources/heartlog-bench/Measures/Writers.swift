@@ -1,9 +1,10 @@
 import CPeers
+import Dispatch
 import Synchronization
 
 /// Many writers at once, each with items of its own, one event a commit, each waited for.
 struct Writers {
-  static func run(_ peer: String, _ arguments: Arguments) async throws {
+  static func run(_ peer: String, _ arguments: Arguments) throws {
     let before = try arguments.number("before")
     let writers = try arguments.number("writers")
     let trace = try Trace(try arguments.text("trace"), limit: try arguments.number("count"))
@@ -15,7 +16,7 @@ struct Writers {
     let started = bench_now()
     let all =
       peer == "heartlog-awaited"
-      ? try await awaited(store, parts, until: started + duration)
+      ? try awaited(store, parts, until: started + duration)
       : try waiting(store, parts, until: started + duration)
     let seconds = Double(bench_now() - started) / 1e9
     let sorted = Times(all)
@@ -56,8 +57,25 @@ struct Writers {
     }
   }
 
-  /// Tasks that await them.
-  private static func awaited(_ store: any Peer, _ parts: [[Int]], until deadline: UInt64) async throws
+  /// Tasks that await them, on the threads that tasks have.
+  private static func awaited(_ store: any Peer, _ parts: [[Int]], until deadline: UInt64) throws -> [UInt64]
+  {
+    let outcome = Mutex<Result<[UInt64], any Error>>(.success([]))
+    let done = DispatchSemaphore(value: 0)
+    Task {
+      do {
+        let times = try await times(store, parts, until: deadline)
+        outcome.withLock { $0 = .success(times) }
+      } catch {
+        outcome.withLock { $0 = .failure(error) }
+      }
+      done.signal()
+    }
+    done.wait()
+    return try outcome.withLock { $0 }.get()
+  }
+
+  private static func times(_ store: any Peer, _ parts: [[Int]], until deadline: UInt64) async throws
     -> [UInt64]
   {
     try await withThrowingTaskGroup(of: [UInt64].self) { group in

@@ -53,8 +53,6 @@ final class CPeer: Peer, @unchecked Sendable {
   func favoriteCount() -> Int? { calls.favorites.map { $0(handle) } }
   func flush() {}
 
-  func close() {
-    calls.compact?(handle)
-    calls.close(handle)
-  }
+  func compact() { calls.compact?(handle) }
+  func close() { calls.close(handle) }
 }

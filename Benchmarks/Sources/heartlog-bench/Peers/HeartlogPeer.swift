@@ -64,5 +64,6 @@ final class HeartlogPeer: Peer {
 
   func favoriteCount() -> Int? { papers.counts.favorites }
   func flush() throws { try store.flush() }
+  func compact() throws { try store.seal() }
   func close() throws { try store.close() }
 }

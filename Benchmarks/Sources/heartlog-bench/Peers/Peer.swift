@@ -17,6 +17,8 @@ protocol Peer: AnyObject, Sendable {
   func favoriteCount() -> Int?
   /// Makes everything durable.
   func flush() throws
+  /// Makes the store as small as it gets.
+  func compact() throws
   func close() throws
 }
 
