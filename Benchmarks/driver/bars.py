@@ -99,6 +99,7 @@ def judge(results):
         ], beside("buffered", "rate", "raw", "sqlite", "lmdb", "leveldb")),
         Bar("size of 100,000 events", [
             at_most(" bytes an event", own("size", "sealed"), 12.5, ""),
+            at_most(" of `make-trace.py`", median("size", "make-trace", "sealed"), 12.5, ""),
             at_most(" before `seal`", own("size", "before seal"), 28, ""),
         ], beside("size", "compacted", "loro", "yrs", "automerge", "sqlite", "lmdb", "leveldb")),
         Bar("full replay of 1,000,000 events", [

@@ -48,7 +48,13 @@ def buffered(shop):
 def size(shop):
     trace = mixed(shop, shop.size(100_000, 20_000))
     turns = [partial(shop.fresh, "size", peer, trace=trace) for peer in ("heartlog", "text", *STORES)]
-    return turns + [partial(shop.crdt, "size", peer, trace) for peer in CRDTS]
+
+    def all_libraries():
+        before, sealed = shop.size_by_command_line(shop.size(100_000, 20_000))
+        return [sample("size", "make-trace", "before seal", "bytes/event", before),
+                sample("size", "make-trace", "sealed", "bytes/event", sealed)]
+
+    return turns + [all_libraries, *(partial(shop.crdt, "size", peer, trace) for peer in CRDTS)]
 
 
 def replay(shop):

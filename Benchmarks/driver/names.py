@@ -16,6 +16,7 @@ LABELS = {
     "lz4": "LZ4 decoding, raw",
     "memory": "reading memory, raw",
     "text": "the trace as text",
+    "make-trace": "Heartlog, Scripts/make-trace.py",
     "empty": "an empty Swift program",
     "durable": "a durable toggle",
     "buffered": "a buffered toggle",

@@ -1,1 +1,26 @@
-def update(results, path): pass
+"""docs/benchmarks.md: what stands between its marks is made anew, and all else is left as it is.
+
+A mark is a comment: `<!-- figures: NAME -->`, up to `<!-- end -->`.
+"""
+
+import re
+
+from . import bars, tables
+
+def update(results, path):
+    text = path.read_text()
+
+    def anew(found):
+        return f"{found[1]}\n{content(results, found[2])}\n{found[3]}"
+
+    path.write_text(re.sub(r"(<!-- figures: (\S+) -->)\n.*?(<!-- end -->)", anew, text, flags=re.S))
+
+
+def content(results, name):
+    if name == "bars":
+        return tables.bars(bars.judge(results))
+    if name not in results.runs:
+        return "Not measured yet."
+    run = results.runs[name]
+    rounds = "one round" if run["rounds"] == 1 else f"medians of {run['rounds']} rounds, the least and the most beside them"
+    return f"`{run['command']}`, {run['date']}, {run['machine']}; {rounds}.\n\n{tables.figures(results, name)}"

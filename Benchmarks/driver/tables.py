@@ -19,16 +19,21 @@ def table(header, rows):
 
 
 def measure(results, name):
+    """The table of a measure with its title."""
+    return f"{TITLES[name]}\n\n{figures(results, name)}"
+
+
+def figures(results, name):
     """A row a peer, a column a figure: the median, and the least and the most where there are several rounds."""
     figures = results.of(name)
     if not figures:
-        return f"{TITLES[name]}: nothing was measured."
+        return "Nothing was measured."
     columns = list(dict.fromkeys((f.name, f.unit) for f in figures))
     peers = list(dict.fromkeys(f.peer for f in figures))
     held = {(f.peer, f.name): f for f in figures}
     rows = [[label(peer), *(cell(held.get((peer, column))) for column, _ in columns)] for peer in peers]
     header = ["", *(f"{column}, {unit}" if unit else column for column, unit in columns)]
-    return f"{TITLES[name]}\n\n" + table(header, rows)
+    return table(header, rows)
 
 
 def cell(found):

@@ -97,6 +97,24 @@ class Workshop:
         """A measure of one of the libraries in Python; what it builds is kept beside the traces."""
         return self.run(self.python, "-m", "crdts", measure, peer, trace, BUILD / "crdts")
 
+    def size_by_command_line(self, events):
+        """Bytes an event of the trace of all libraries, as the programs that people use write it: before `seal` and after."""
+        store = self.new_folder() / "favorites.heartlog"
+        lines = subprocess.run(
+            [self.python, ROOT / "Scripts" / "make-trace.py", str(events)], capture_output=True, check=True).stdout
+
+        def heartlog(*words, lines=None):
+            done = subprocess.run(
+                [self.heartlog, "--store", store, *words], input=lines, capture_output=True, check=True)
+            return done.stdout
+
+        heartlog("init")
+        heartlog("apply", lines=lines)
+        sizes = [json.loads(heartlog("status", "--json"))]
+        heartlog("seal")
+        sizes.append(json.loads(heartlog("status", "--json")))
+        return [status["bytes"] / status["events"] for status in sizes]
+
     def system_calls(self, *words, **options):
         """How many system calls a process makes, on all its threads."""
         output = self.folder / "strace.txt"
@@ -119,7 +137,7 @@ class Workshop:
                 "valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}"),
             **options)
         dumps = [path.read_text() for path in self.folder.glob("callgrind.out*")]
-        totals = [int(found) for dump in dumps for found in re.findall(r"^(?:totals|summary): (\d+)", dump, re.M)]
+        totals = [int(found) for dump in dumps for found in re.findall(r"^totals: (\d+)", dump, re.M)]
         return max(totals, default=0), samples
 
 
