@@ -121,14 +121,14 @@ def judge(results):
         Bar("state at half of 100,000 events", [at_most(" ms", own("travel", "half"), 5, "")],
             beside("travel", "half", "automerge", "loro", "yrs")),
         Bar("a tail of 10,000 commits after the snapshot", [at_most(" ms", own("tail", "10,000 commits"), 2, "")],
-            [("without the tail", own("tail", "no tail"))]),
+            [("without the tail,", own("tail", "no tail"))]),
         Bar("`heartlog list papers --limit 50`", [at_most(" ms", own("list", whole), 8, "")],
             beside("list", whole, "empty")),
         Bar("a snapshot of 1,000,000 favorites beside a writer", [
             at_most(" its usual p99, the longest wait", quotient(*waits), 3)],
-            [("µs, the longest", waits[0]), ("µs, the usual p99", waits[1])]),
+            [("the longest, µs", waits[0]), ("the usual p99, µs", waits[1])]),
         Bar("a commit at 1,000,000 events", [
             at_most(" the instructions at 10,000", quotient(grown[1], grown[0]), 1.1)],
-            [("at 10,000", grown[0]), ("at 1,000,000", grown[1])]),
+            [("at 10,000:", grown[0]), ("at 1,000,000:", grown[1])]),
     ]
     return [bar for bar in all_bars if any(c.value is not None for c in bar.conditions)]

@@ -72,7 +72,7 @@ def opening(shop):
         trace = shop.adds(count)
         for peer in ("heartlog", *STORES):
             store = shop.store(peer, trace, count)
-            turns.append(partial(shop.bench, "open", peer, folder=store, trace=trace, name=f"{count:,}"))
+            turns.append(partial(shop.repeated, "open", peer, folder=store, trace=trace, name=f"{count:,}"))
     return turns
 
 
@@ -96,7 +96,7 @@ def tail(shop):
     trace = shop.adds(items)
     stores = ("no tail", shop.store("heartlog", trace, items)), (
         f"{commits:,} commits", shop.store("heartlog", trace, items, tail=commits))
-    return [partial(shop.bench, "tail", "heartlog", folder=store, trace=trace, name=name) for name, store in stores]
+    return [partial(shop.repeated, "tail", "heartlog", folder=store, trace=trace, name=name) for name, store in stores]
 
 
 def listing(shop):

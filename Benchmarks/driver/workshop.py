@@ -51,6 +51,15 @@ class Workshop:
         words = [f"{name}={value}" for name, value in options.items()]
         return self.run(self.bin / program, command, f"peer={peer}", *words, under=under, **(environment or {}))
 
+    def repeated(self, command, peer, **options):
+        """The same several times, where it is over soon: the first moments of a process wander."""
+        started, samples = time.monotonic(), []
+        for _ in range(5):
+            samples += self.bench(command, peer, **options)
+            if time.monotonic() - started > 1:
+                break
+        return samples
+
     def fresh(self, command, peer, **options):
         """The same in a new folder, which is removed afterwards."""
         folder = self.new_folder()
@@ -131,7 +140,7 @@ class Workshop:
         # Valgrind does not understand what Swift tells debuggers.
         bare = self.folder / "heartlog-bench"
         if not bare.exists():
-            subprocess.run(["strip", "-o", bare, self.bin / "heartlog-bench"], check=True)
+            subprocess.run(["strip", "--strip-debug", "-o", bare, self.bin / "heartlog-bench"], check=True)
         samples = self.bench(
             *words, program=bare, under=(
                 "valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}"),
