@@ -18,31 +18,45 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.names == ["page"]:
+        return publish(Results.read(KEPT))
     unknown = set(options.names) - set(measures.ALL)
     if unknown:
         parser.error(f"there is no measure {', '.join(sorted(unknown))}; there are {', '.join(measures.ALL)}")
     # In their order: some write to stores that others have opened before.
     names = [name for name in measures.ALL if name in options.names or not options.names]
-    rounds = int(os.environ.get("ROUNDS", "2" if options.quick else "5"))
-    shop = Workshop(options.quick, rounds)
+
     results = Results.read(KEPT) if options.write else Results()
-    failures = []
-    try:
-        for name in names:
-            try:
-                run(name, shop, results, options.quick)
-            except Failure as failure:
-                failures.append(name)
-                print(f"{name}: {failure}", file=sys.stderr)
-    finally:
-        shop.close()
+    failed = measure(names, results, options.quick)
+    if options.quick:
+        print("A quick run has fewer events than the bars ask for.\n")
     print(tables.bars(bars.judge(results)))
     if options.write:
         results.write(KEPT)
-        charts.write(results, ROOT / "docs" / "charts")
-        page.update(results, ROOT / "docs" / "benchmarks.md")
-    if failures:
-        sys.exit(f"not measured: {', '.join(failures)}")
+        publish(results)
+    if failed:
+        sys.exit(f"not measured: {', '.join(failed)}")
+
+
+def publish(results):
+    charts.write(results, ROOT / "docs" / "charts")
+    page.update(results, ROOT / "docs" / "benchmarks.md")
+
+
+def measure(names, results, quick):
+    """Runs measures; returns the names of those that failed."""
+    shop = Workshop(quick, int(os.environ.get("ROUNDS", "2" if quick else "5")))
+    failed = []
+    try:
+        for name in names:
+            try:
+                run(name, shop, results, quick)
+            except Failure as failure:
+                failed.append(name)
+                print(f"{name}: {failure}", file=sys.stderr)
+    finally:
+        shop.close()
+    return failed
 
 
 def run(name, shop, results, quick):
@@ -57,7 +71,7 @@ def run(name, shop, results, quick):
                 results.add(sample)
     command = f"Scripts/bench {name}" + (" --quick" if quick else "")
     results.took(name, {"date": today(), "machine": machine(), "rounds": rounds, "command": command})
-    print(tables.measure(results, name), end="\n\n")
+    print(tables.measure(results, name), end="\n\n", flush=True)
     print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
 
 

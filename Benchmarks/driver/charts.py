@@ -2,7 +2,7 @@
 
 import math
 
-from .names import label
+from .names import short_label
 from .results import figure
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760, 230, 110, 56, 48
@@ -79,7 +79,7 @@ class Scale:
 
 
 def bars(measures, title, axis, by_tens=False):
-    """A bar each, the shortest first; a thin line is the range of the rounds."""
+    """A bar each, the least first; a thin line is the range of the rounds."""
     measures = sorted(measures, key=lambda m: m.median)
     drawing = Drawing(title, TOP + ROW * len(measures) + BOTTOM)
     low, high = min(m.spread[0] for m in measures), max(m.spread[1] for m in measures)
@@ -91,13 +91,17 @@ def bars(measures, title, axis, by_tens=False):
     drawing.text((LEFT + WIDTH - RIGHT) / 2, bottom + 36, axis, "quiet", "middle")
     for place, measure in enumerate(measures):
         y, color = TOP + ROW * place, COLORS.get(measure.peer, "raw")
-        drawing.text(LEFT - 10, y + 16, label(measure.peer), "", "end")
-        drawing.parts.append(
-            f'<rect class="{color}" x="{LEFT}" y="{y + 3}" width="{max(1, scale(measure.median) - LEFT):.1f}" height="17"/>')
+        drawing.text(LEFT - 10, y + 16, short_label(measure.peer), "", "end")
+        middle = scale(measure.median)
+        # A length says nothing where places go by tens: a mark does.
+        if by_tens:
+            drawing.parts.append(f'<circle class="{color}" cx="{middle:.1f}" cy="{y + 11}" r="6"/>')
+        else:
+            drawing.parts.append(f'<rect class="{color}" x="{LEFT}" y="{y + 3}" width="{middle - LEFT:.1f}" height="17"/>')
         few, many = (scale(value) for value in measure.spread)
         if many - few > 1:
             drawing.line(few, y + 22, many, y + 22, f"{color} line")
-        drawing.text(max(scale(measure.median), many) + 6, y + 16, figure(measure.median))
+        drawing.text(max(middle, many) + (12 if by_tens else 6), y + 16, figure(measure.median))
     return str(drawing)
 
 
@@ -129,7 +133,7 @@ def lines(series, title, x_axis, y_axis):
         drawing.parts.append(f'<polyline class="{color} line" style="fill:none" points="{path}"/>')
         drawing.parts += [f'<circle class="{color}" cx="{across(x):.1f}" cy="{up(y):.1f}" r="3.5"/>' for x, y in points]
         x, y = max(points)
-        ends.append([up(y), f"{label(peer)}, {figure(y)}", color])
+        ends.append([up(y), f"{short_label(peer)}, {figure(y)}", color])
     # Names that would lie on each other make room, from the top down.
     last = -math.inf
     for end in sorted(ends):

@@ -16,8 +16,8 @@ def mixed(shop, events):
 
 
 def durable(shop):
-    trace, count = mixed(shop, 200_000), shop.size(2_000, 300)
-    return [partial(shop.fresh, "durable", peer, trace=trace, before=20_000, count=count)
+    trace, count, under = mixed(shop, 200_000), shop.size(2_000, 300), shop.at_once
+    return [partial(shop.fresh, "durable", peer, under=under, trace=trace, before=20_000, count=count)
             for peer in ("raw", "heartlog", *STORES)]
 
 
@@ -137,7 +137,7 @@ def counts(shop):
             "counts", "heartlog", count=count, environment={"LD_PRELOAD": str(shop.counter)}, **options)
         allocations = next(s["value"] for s in allocating if s["name"] == "allocations")
         if operation == "replay":
-            # The program itself, without a replay, makes those of a lookup in an empty process.
+            # What the process makes to start and end is little beside so many events.
             calls = shop.system_calls("counts", "heartlog", count=count, **options) / done
         else:
             few, many = (shop.system_calls("counts", "heartlog", count=number, **options) for number in (1_000, 3_000))

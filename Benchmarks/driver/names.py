@@ -3,7 +3,7 @@
 LABELS = {
     "heartlog": "Heartlog",
     "heartlog-awaited": "Heartlog, tasks that await",
-    "raw": "pwrite, raw",
+    "raw": "raw pwrite",
     "group-log": "group-commit log in C",
     "sqlite": "SQLite",
     "sqlite-batched": "SQLite, batched by the application",
@@ -13,8 +13,8 @@ LABELS = {
     "loro": "Loro",
     "yrs": "Yrs",
     "automerge": "Automerge",
-    "lz4": "LZ4 decoding, raw",
-    "memory": "reading memory, raw",
+    "lz4": "raw LZ4 decoding",
+    "memory": "raw reading of memory",
     "text": "the trace as text",
     "make-trace": "Heartlog, Scripts/make-trace.py",
     "empty": "an empty Swift program",
@@ -44,3 +44,8 @@ TITLES = {
 
 def label(peer):
     return LABELS.get(peer, peer)
+
+
+def short_label(peer):
+    """For charts, which have little room."""
+    return label(peer).replace(" by the application", "")

@@ -18,9 +18,13 @@ def update(results, path):
 
 def content(results, name):
     if name == "bars":
-        return tables.bars(bars.judge(results))
+        table = tables.bars(bars.judge(results), padded=False)
+        if any("--quick" in run["command"] for run in results.runs.values()):
+            table += "\n\nSome of these are of quick runs, which have fewer events than the bars ask for."
+        return table
     if name not in results.runs:
         return "Not measured yet."
     run = results.runs[name]
-    rounds = "one round" if run["rounds"] == 1 else f"medians of {run['rounds']} rounds, the least and the most beside them"
-    return f"`{run['command']}`, {run['date']}, {run['machine']}; {rounds}.\n\n{tables.figures(results, name)}"
+    rounds = "one round" if run["rounds"] == 1 else f"medians of {run['rounds']} rounds, with the least and the most"
+    how = f"`{run['command']}`, {run['date']}, {run['machine']}; {rounds}."
+    return f"{how}\n\n{tables.figures(results, name, padded=False)}"

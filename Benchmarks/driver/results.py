@@ -43,7 +43,9 @@ class Results:
         return results
 
     def write(self, path):
-        rows = sorted([*m.key, m.unit, [float(f"{v:.5g}") for v in m.values]] for m in self.measures.values())
+        # Within a measure in the order in which it was measured: that is the order of the page.
+        kept = sorted(self.measures.values(), key=lambda m: m.measure)
+        rows = [[*m.key, m.unit, [float(f"{v:.5g}") for v in m.values]] for m in kept]
         lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         runs = json.dumps(self.runs, ensure_ascii=False, indent=1, sort_keys=True)
         path.write_text(f'{{"runs": {runs},\n"figures": [\n{lines}\n]}}\n')

@@ -60,6 +60,15 @@ class Workshop:
                 break
         return samples
 
+    @property
+    def at_once(self):
+        """Runs a program before all others of the machine, where that is allowed.
+
+        What waits for a disk would else wait for others' turns on a core too, whole milliseconds each.
+        """
+        words = "chrt", "--fifo", "1"
+        return words if subprocess.run([*words, "true"], capture_output=True).returncode == 0 else ()
+
     def fresh(self, command, peer, **options):
         """The same in a new folder, which is removed afterwards."""
         folder = self.new_folder()
@@ -156,10 +165,10 @@ def machine():
     system = re.search(r'PRETTY_NAME="([^"]*)"', Path("/etc/os-release").read_text())
     swift = subprocess.run(["swift", "--version"], capture_output=True, text=True).stdout
     version = re.search(r"Swift version ([\d.]+)", swift)
-    kind = subprocess.run(["stat", "-f", "-c", "%T", str(BUILD)], capture_output=True, text=True).stdout.strip()
+    kind = subprocess.run(["df", "--output=fstype", BUILD], capture_output=True, text=True).stdout.split()[-1]
     return ", ".join([
         f"{os.cpu_count()} cores" + (f" ({model[1].strip()})" if model else ""),
-        system[1].split(" (")[0] if system else "Linux",
+        system[1].split(" (")[0].replace(" GNU/Linux", "") if system else "Linux",
         f"Swift {version[1]}" if version else "Swift", kind])
 
 
