@@ -22,7 +22,7 @@ STYLE = """
     .c3 { fill: #d29922; stroke: #d29922 } .c4 { fill: #ab7df8; stroke: #ab7df8 } .raw { fill: #9198a1; stroke: #9198a1 }
   }"""
 COLORS = {
-    "heartlog": "own", "heartlog-awaited": "own", "raw": "raw", "group-log": "raw", "lz4": "raw", "memory": "raw",
+    "heartlog": "own", "heartlog-awaited": "own", "make-trace": "own", "raw": "raw", "group-log": "raw", "lz4": "raw", "memory": "raw",
     "text": "raw", "sqlite": "c1", "sqlite-batched": "c1", "sqlite-each": "c1", "lmdb": "c2", "leveldb": "c3",
     "loro": "c4", "yrs": "c2", "automerge": "c3",
 }
