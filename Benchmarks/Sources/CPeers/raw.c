@@ -81,11 +81,12 @@ static void *group_open(const char *folder, bench_durability durability) {
 
 static void group_commit(void *opened, const bench_operation *operations, size_t count) {
   store *store = opened;
-  for (size_t index = 0; index < count; index++) {
-    unsigned char frame[FRAME_BYTES_MAX];
-    size_t length = encode(frame, &operations[index]);
-    bench_group_commit(&store->group, frame, length);
-  }
+  unsigned char one[FRAME_BYTES_MAX];
+  unsigned char *frames = count == 1 ? one : bench_allocate(count * FRAME_BYTES_MAX);
+  size_t length = 0;
+  for (size_t index = 0; index < count; index++) length += encode(frames + length, &operations[index]);
+  bench_group_commit(&store->group, frames, length);
+  if (frames != one) free(frames);
 }
 
 static void group_close(void *opened) {
