@@ -7,7 +7,7 @@ import time
 
 from . import bars, charts, measures, page, tables
 from .results import Results
-from .workshop import ROOT, Failure, Workshop, machine, today
+from .workshop import ROOT, Failure, Workshop, busy_share, machine, today
 
 KEPT = ROOT / "Benchmarks" / "results.json"
 
@@ -62,7 +62,7 @@ def measure(names, results, quick):
 def run(name, shop, results, quick):
     make, rounds_max = measures.ALL[name]
     rounds = min(shop.rounds, rounds_max)
-    started = time.monotonic()
+    started, others = time.monotonic(), busy_share()
     results.forget(name)
     turns = make(shop)
     for _ in range(rounds):
@@ -70,7 +70,8 @@ def run(name, shop, results, quick):
             for sample in turn():
                 results.add(sample)
     command = f"Scripts/bench {name}" + (" --quick" if quick else "")
-    results.took(name, {"date": today(), "machine": machine(), "rounds": rounds, "command": command})
+    results.took(
+        name, {"date": today(), "machine": machine(), "rounds": rounds, "command": command, "others": others})
     print(tables.measure(results, name), end="\n\n", flush=True)
     print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
 

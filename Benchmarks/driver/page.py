@@ -26,5 +26,6 @@ def content(results, name):
         return "Not measured yet."
     run = results.runs[name]
     rounds = "one round" if run["rounds"] == 1 else f"medians of {run['rounds']} rounds, with the least and the most"
-    how = f"`{run['command']}`, {run['date']}, {run['machine']}; {rounds}."
+    others = f", with other programs on {run['others']:.0%} of the cores" if run["others"] > 0.1 else ""
+    how = f"`{run['command']}`, {run['date']}, {run['machine']}{others}; {rounds}."
     return f"{how}\n\n{tables.figures(results, name, padded=False)}"

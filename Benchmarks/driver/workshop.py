@@ -159,6 +159,18 @@ class Workshop:
         return max(totals, default=0), samples
 
 
+def busy_share():
+    """How much of the cores other programs use: to be asked while no benchmark runs."""
+    def times():
+        columns = [int(column) for column in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        return sum(columns), sum(columns[3:5])
+
+    (all_before, idle_before) = times()
+    time.sleep(1)
+    (all_after, idle_after) = times()
+    return round(1 - (idle_after - idle_before) / max(1, all_after - all_before), 2)
+
+
 def machine():
     """Where it was measured, in a few words."""
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
