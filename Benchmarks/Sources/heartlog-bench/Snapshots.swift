@@ -5,7 +5,7 @@ import Heartlog
 enum Snapshots {
   /// Returns when all that was written until now is where the next opening finds it quickest.
   static func take(of store: FavoritesStore) throws {
-    try store.flush()
+    try store.snapshot()
   }
 
   /// Removes what other runs left, so that an opening reads the log from its beginning.
