@@ -69,6 +69,7 @@ extension UnsafeRawBufferPointer {
 
 extension String {
   /// The string's UTF-8, for the length of the call.
+  @inline(__always)
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     var copy = self
     return try copy.withUTF8 { try body(UnsafeRawBufferPointer($0)) }

@@ -34,6 +34,26 @@ struct CommitNumbers: Sendable {
     next = (commit + 1, firstSequence &+ count)
   }
 
+  /// Takes the stream's next commits.
+  ///
+  /// - Parameter eventStarts: where the events of each begin, counted from any place, and where those of the last one end.
+  mutating func append(from commit: UInt64, firstSequence: UInt64, eventStarts: Span<Int32>) {
+    var place = 0
+    let end = eventStarts.count - 1
+    while place < end {
+      let eventCount = eventStarts[place + 1] - eventStarts[place]
+      var next = place + 1
+      while next < end, eventStarts[next + 1] - eventStarts[next] == eventCount { next += 1 }
+      append(
+        commit + UInt64(place), firstSequence: firstSequence + UInt64(eventStarts[place] - eventStarts[0]),
+        eventCount: Int(eventCount))
+      self.next = (
+        commit + UInt64(next), firstSequence + UInt64(eventStarts[next] - eventStarts[0])
+      )
+      place = next
+    }
+  }
+
   /// The commit of an event that was appended.
   func commit(of sequence: UInt64) -> UInt64 {
     var low = 0

@@ -84,13 +84,9 @@ extension FavoritesState {
     _ commits: CommitColumns
   ) -> Bool {
     let lastStamp = commits.stamps[places.upperBound - 1]
-    let eventStarts = commits.eventStarts.span
     let isNoted = replicas.note(
       from: number, of: replica, lastStamp: lastStamp, firstSequence: SequenceNumber(rawValue: sequence),
-      count: places.count
-    ) { place in
-      Int(eventStarts[places.lowerBound + place + 1] - eventStarts[places.lowerBound + place])
-    }
+      eventStarts: commits.eventStarts.span.extracting(places.lowerBound..<places.upperBound + 1))
     if isNoted {
       noteRun(commits: places.count, events: commits.eventCount(in: places), lastStamp: lastStamp)
     }

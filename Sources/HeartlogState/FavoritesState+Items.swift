@@ -17,14 +17,17 @@ extension FavoritesState {
 
   /// An item, a tombstone too; nil where it was never written to.
   public func item(_ id: String, in library: String) -> ItemState? {
-    guard let (table, slot) = find(id, in: library), tables[table].items[slot].wasWritten else { return nil }
-    return tables[table].state(of: ItemSlot(index: Int32(slot)), names: fieldNames)
+    guard let (table, slot) = find(id, in: library), tables[table].items.reader.read(slot).pointee.wasWritten
+    else {
+      return nil
+    }
+    return tables[table].state(of: ItemSlot(index: Int32(slot)), id: id, names: fieldNames)
   }
 
   /// Whether an item is a favorite. One look-up.
   public func isFavorite(_ id: String, in library: String) -> Bool {
     guard let (table, slot) = find(id, in: library) else { return false }
-    return tables[table].items.read(slot).pointee.isFavorite
+    return tables[table].items.reader.read(slot).pointee.isFavorite
   }
 
   /// The ids of the favorites, in no order that means anything: one pass, and nothing is made but the ids.
@@ -114,11 +117,14 @@ extension FavoritesState {
   }
 
   /// Where an item is, without a copy of its table, which would cost more than the look-up.
+  @inline(__always)
   private func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
-    guard let number = libraryNames.find(library), let slot = tables[Int(number)].ids.find(id) else {
-      return nil
+    guard let number = library.withBytes({ libraryNames.find($0) }) else { return nil }
+    let slot = id.withBytes { bytes in
+      bytes.count <= KeyTable.Key.inlineBytesMax
+        ? tables[Int(number)].ids.finder.find(bytes) : tables[Int(number)].ids.find(bytes)
     }
-    return (Int(number), Int(slot))
+    return slot.map { (Int(number), Int($0)) }
   }
 
   func table(of library: String) -> ItemTable? {

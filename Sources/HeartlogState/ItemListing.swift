@@ -23,7 +23,9 @@ struct ItemListing {
     func isListed(_ slot: Int, _ record: ItemRecord) -> Bool {
       (order == .byID || record.isFavorite) && isIncluded(slot, record)
     }
-    let others = ranking.first(limit, of: Self.unordered(table, order), where: isListed)
+    let others =
+      Self.hasUnordered(table, order)
+      ? ranking.first(limit, where: isListed) : []
     guard let base = table.base else {
       slots = others.map { ItemSlot(index: $0.slot) }
       return
@@ -45,11 +47,8 @@ struct ItemListing {
     }
   }
 
-  /// The items whose place must be found: those that are newer than the snapshot, and where dates order them those whose date may be.
-  private static func unordered(_ table: ItemTable, _ order: ListOrder) -> some Sequence<Int32> {
-    let new = Int32(table.base?.itemCount ?? 0)..<Int32(table.items.count)
-    let moved = order == .byID ? [] : table.moved
-    return [AnySequence(moved), AnySequence(new)].joined()
+  private static func hasUnordered(_ table: ItemTable, _ order: ListOrder) -> Bool {
+    table.items.count > table.base?.itemCount ?? 0 || (order != .byID && !table.moved.isEmpty)
   }
 
   /// Visits the items of the snapshot in order, among them those that have moved.
@@ -109,26 +108,30 @@ struct ItemListing {
       a.rank != b.rank ? a.rank < b.rank : table.ids.precedes(a.slot, b.slot)
     }
 
-    /// The first `limit` of some items, sorted.
-    func first(_ limit: Int, of slots: some Sequence<Int32>, where isIncluded: (Int, ItemRecord) -> Bool)
-      -> [Key]
-    {
+    /// The first `limit`, sorted, of the items whose place must be found: those that are newer than the snapshot, and where dates order them
+    /// those whose date may be.
+    func first(_ limit: Int, where isIncluded: (Int, ItemRecord) -> Bool) -> [Key] {
       var keys: [Key] = []
       // The last that can still be among the first `limit`, once as many were seen.
       var bound: Key?
-      for slot in slots where isIncluded(Int(slot), table.items[Int(slot)]) {
+      func consider(_ slot: Int32) {
+        guard isIncluded(Int(slot), table.items.read(Int(slot)).pointee) else { return }
         let key = key(slot)
-        if let bound, !precedes(key, bound) { continue }
+        if let bound, key.rank > bound.rank || !precedes(key, bound) { return }
         keys.append(key)
-        // Cutting at twice the limit keeps the cost at a few comparisons an item.
-        if limit < keys.count / 2 {
+        // Cutting at a multiple of the limit keeps the cost at a few comparisons an item.
+        if keys.count > Self.roomMin, limit < keys.count / 4 {
           keys.sort(by: precedes)
           keys.removeSubrange(limit...)
           bound = keys.last
         }
       }
+      if order != .byID { for slot in table.moved { consider(slot) } }
+      for slot in Int32(table.base?.itemCount ?? 0)..<Int32(table.items.count) { consider(slot) }
       keys.sort(by: precedes)
       return Array(keys.prefix(limit))
     }
+
+    private static let roomMin = 256
   }
 }

@@ -317,6 +317,17 @@ struct ItemTable: Sendable {
     return held
   }
 
+  /// Of an item all of whose fields came with the snapshot, where those are that hold a value, by the bytes of their names.
+  @inline(__always)
+  private func heldBaseFields(of record: ItemRecord) -> [Int] {
+    guard record.heldCount > 0 else { return [] }
+    let first = max(0, Int(record.baseFields))
+    let last = min(first + Int(record.baseFieldCount), fields.count)
+    guard first < last else { return [] }
+    if Int(record.heldCount) == last - first { return Array(first..<last) }
+    return (first..<last).filter { !fields.read($0).pointee.value.isNull }
+  }
+
   /// Writes the texts that are still needed to a new table.
   private mutating func compactTexts() {
     var new = texts.emptied
@@ -337,11 +348,14 @@ struct ItemTable: Sendable {
 
   func value(ofField place: Int) -> FieldValue { fields.read(place).pointee.value.value(in: texts) }
 
-  func state(of item: ItemSlot, names: FieldNames) -> ItemState {
+  /// - Parameter id: the item's, where it is at hand.
+  func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)
-    let held = heldFieldIndices(of: item, names: names)
+    let held =
+      record.addedFieldCount == 0 ? heldBaseFields(of: record) : heldFieldIndices(of: item, names: names)
     return ItemState(
-      id: ids.string(of: item.index), isFavorite: record.isFavorite, favoritedDate: record.favoritedDate,
+      id: id ?? ids.string(of: item.index), isFavorite: record.isFavorite,
+      favoritedDate: record.favoritedDate,
       fields: held.map {
         Field(name: names.string(of: fields.read($0).pointee.name), value: value(ofField: $0))
       })

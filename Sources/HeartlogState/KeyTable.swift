@@ -81,17 +81,50 @@ struct KeyTable: Sendable {
   /// The number of a key; nil where it is not there.
   @inline(__always)
   func find(_ key: UnsafeRawBufferPointer) -> Int32? {
+    if key.count <= Key.inlineBytesMax { return finder.find(key) }
     guard entries.count > 0 else { return nil }
     let wanted = Key(key)
-    let entry = entries[place(of: key, as: wanted, hash: hash(of: key, as: wanted))]
+    let entry = entries[place(of: key, as: wanted, hash: Self.hash(of: key, as: wanted, seed))]
     return entry == 0 ? nil : Int32(truncatingIfNeeded: entry) - 1
   }
+
+  /// Finds keys that are short enough to lie in place, for as long as the table lives and is not written to. It counts no references.
+  struct Finder {
+    fileprivate let entries: PagedReader<UInt64>
+    fileprivate let keys: PagedReader<Key>
+    fileprivate let seed: UInt64
+
+    @inline(__always)
+    func find(_ bytes: UnsafeRawBufferPointer) -> Int32? {
+      let key = Key(bytes)
+      let hash = KeyTable.hash(of: bytes, as: key, seed)
+      let mask = entries.count - 1
+      var place = Int(hash) & mask
+      var steps = entries.count
+      // As many steps as there are places: none may be free in a snapshot that lies.
+      while steps > 0 {
+        let entry = entries.read(place).pointee
+        if entry == 0 { return nil }
+        if UInt32(truncatingIfNeeded: entry >> 32) == hash {
+          let number = Int32(truncatingIfNeeded: entry) - 1
+          let other = keys.read(Int(number))
+          if other.pointee.count == key.count, other.pointee.words == key.words { return number }
+        }
+        place = (place + 1) & mask
+        steps -= 1
+      }
+      return nil
+    }
+  }
+
+  @inline(__always)
+  var finder: Finder { Finder(entries: entries.reader, keys: keys.reader, seed: seed) }
 
   /// The number of a key, which is added where it is not there.
   mutating func intern(_ key: UnsafeRawBufferPointer) -> Int32 {
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
     var new = Key(key)
-    let hash = hash(of: key, as: new)
+    let hash = Self.hash(of: key, as: new, seed)
     var place = place(of: key, as: new, hash: hash)
     if place < 0 {
       rebuildEntries()
@@ -108,6 +141,7 @@ struct KeyTable: Sendable {
 
   static func entry(_ hash: UInt32, _ number: Int32) -> UInt64 { UInt64(hash) << 32 | UInt64(number + 1) }
 
+  @inline(__always)
   func find(_ key: String) -> Int32? { key.withBytes { find($0) } }
   mutating func intern(_ key: String) -> Int32 { key.withBytes { intern($0) } }
 
@@ -131,7 +165,9 @@ struct KeyTable: Sendable {
   }
 
   /// The hash of key `number`.
-  func hash(of number: Int32) -> UInt32 { withBytes(of: number) { hash(of: $0, as: keys[Int(number)]) } }
+  func hash(of number: Int32) -> UInt32 {
+    withBytes(of: number) { Self.hash(of: $0, as: keys[Int(number)], seed) }
+  }
 
   /// Checks all of it that lies in a snapshot.
   func loadAll() {
@@ -191,7 +227,7 @@ struct KeyTable: Sendable {
 
   /// Multiply and fold, as wyhash does (Wang Yi, 2019), over words of eight bytes.
   @inline(__always)
-  private func hash(of bytes: UnsafeRawBufferPointer, as key: Key) -> UInt32 {
+  private static func hash(of bytes: UnsafeRawBufferPointer, as key: Key, _ seed: UInt64) -> UInt32 {
     var hash = seed ^ UInt64(key.count)
     if key.isInline {
       hash = Self.fold(hash ^ key.words.0, 0xa076_1d64_78bd_642f)

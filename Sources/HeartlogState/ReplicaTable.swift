@@ -87,25 +87,18 @@ struct ReplicaTable: Sendable {
 
   /// Takes note of commits that follow the last one of their stream, of which none has seen anything new.
   ///
-  /// - Parameter eventCounts: how many events each has.
+  /// - Parameter eventStarts: where the events of each begin, and where those of the last one end.
   /// - Returns: false where they do not follow it, or others came before their turn: then nothing is noted.
   mutating func note(
     from first: CommitNumber, of slot: ReplicaSlot, lastStamp: HybridTimestamp, firstSequence: SequenceNumber,
-    count: Int, eventCounts: (Int) -> Int
+    eventStarts: Span<Int32>
   ) -> Bool {
     let index = Int(slot.index)
     guard first.rawValue == replicas[index].head + 1, replicas[index].beyond.isEmpty else { return false }
-    var numbers = replicas[index].commitNumbers
-    replicas[index].commitNumbers = CommitNumbers()
-    var sequence = firstSequence.rawValue
-    for place in 0..<count {
-      let events = eventCounts(place)
-      numbers.append(first.rawValue + UInt64(place), firstSequence: sequence, eventCount: events)
-      sequence += UInt64(events)
-    }
-    replicas[index].commitNumbers = numbers
-    replicas[index].head += UInt64(count)
-    replicas[index].eventCount += sequence - firstSequence.rawValue
+    replicas[index].commitNumbers.append(
+      from: first.rawValue, firstSequence: firstSequence.rawValue, eventStarts: eventStarts)
+    replicas[index].head += UInt64(eventStarts.count - 1)
+    replicas[index].eventCount += UInt64(eventStarts[eventStarts.count - 1] - eventStarts[0])
     replicas[index].lastStamp = max(replicas[index].lastStamp, lastStamp)
     return true
   }

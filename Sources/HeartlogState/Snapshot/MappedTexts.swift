@@ -1,40 +1,24 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// The texts of a snapshot: one run of bytes, and the checksums of its pages.
-struct MappedTexts: @unchecked Sendable {
-  /// Which pages were found to be as they were written.
-  private final class Checked {
-    let pages: UnsafeMutableBufferPointer<UInt8>
-
-    init(_ count: Int) {
-      // Zeros, which cost nothing until they are looked at where there are many.
-      let memory = calloc(max(1, count), 1)
-      pages = UnsafeMutableBufferPointer(
-        start: memory?.bindMemory(to: UInt8.self, capacity: count), count: count)
-    }
-
-    deinit { free(pages.baseAddress) }
-  }
-
+final class MappedTexts: @unchecked Sendable {
   static let pageBytes = 4_096
 
   private let source: SnapshotSource
   private let offset: Int
   private let byteCount: Int
   private let checksums: PagedTable<UInt64>
-  private let checked: Checked
+  /// Which pages were found to be as they were written.
+  private let checked: UnsafeMutableBufferPointer<Bool>
 
   init(_ source: SnapshotSource, offset: Int, byteCount: Int, checksums: PagedTable<UInt64>) {
     self.source = source
     self.offset = offset
     self.byteCount = byteCount
     self.checksums = checksums
-    checked = Checked((byteCount + Self.pageBytes - 1) / Self.pageBytes)
+    checked = .allocate(capacity: (byteCount + Self.pageBytes - 1) / Self.pageBytes)
+    checked.initialize(repeating: false)
   }
+
+  deinit { checked.deallocate() }
 
   /// A text whose pages are as they were written; none where they are not.
   func bytes(_ start: Int, count: Int) -> UnsafeRawBufferPointer {
@@ -42,7 +26,7 @@ struct MappedTexts: @unchecked Sendable {
       if count != 0 { source.noteDamage() }
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
-    for page in start / Self.pageBytes...(start + count - 1) / Self.pageBytes where checked.pages[page] == 0 {
+    for page in start / Self.pageBytes...(start + count - 1) / Self.pageBytes where !checked[page] {
       guard check(page) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     }
     return UnsafeRawBufferPointer(rebasing: source.bytes[offset + start..<offset + start + count])
@@ -55,7 +39,7 @@ struct MappedTexts: @unchecked Sendable {
       source.noteDamage()
       return false
     }
-    checked.pages[page] = 1
+    checked[page] = true
     return true
   }
 
@@ -63,6 +47,6 @@ struct MappedTexts: @unchecked Sendable {
 
   func loadAll() {
     checksums.loadAll()
-    for page in checked.pages.indices where checked.pages[page] == 0 { _ = check(page) }
+    for page in checked.indices where !checked[page] { _ = check(page) }
   }
 }

@@ -33,6 +33,32 @@ struct Trace: @unchecked Sendable {
     steps = try operations.map(Self.step)
   }
 
+  /// The operations at these places, in a row, and their ids too.
+  func picking(_ places: [Int]) -> Trace {
+    let picked = UnsafeMutableBufferPointer<bench_operation>.allocate(capacity: places.count)
+    let ids = UnsafeMutableBufferPointer<CChar>.allocate(
+      capacity: places.reduce(0) { $0 + operations[$1].id.length })
+    var used = 0
+    for (index, place) in places.enumerated() {
+      var operation = operations[place]
+      let id = UnsafeBufferPointer(start: operation.id.bytes, count: operation.id.length)
+      let copy = UnsafeMutableBufferPointer(rebasing: ids[used..<used + id.count])
+      _ = copy.initialize(from: id)
+      operation.id.bytes = UnsafePointer(copy.baseAddress)
+      used += id.count
+      picked.initializeElement(at: index, to: operation)
+    }
+    return Trace(UnsafeBufferPointer(picked), places.map { steps[$0] }, text)
+  }
+
+  private init(
+    _ operations: UnsafeBufferPointer<bench_operation>, _ steps: [Step], _ text: UnsafeBufferPointer<CChar>
+  ) {
+    self.operations = operations
+    self.steps = steps
+    self.text = text
+  }
+
   private static func step(_ operation: bench_operation) throws -> Step {
     let deed: Step.Deed
     switch UInt8(bitPattern: operation.kind) {
