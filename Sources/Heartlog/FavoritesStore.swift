@@ -87,6 +87,7 @@ public final class FavoritesStore: Sendable {
         at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
         progress: progress)
       projection.noteSnapshot(covering: found?.state.eventCount ?? 0)
+      if let found, log.hasMovedPositions, options.access == .readWrite { snapshots.notePlaces(of: found) }
       return (projection, log)
     }
     while let found = snapshots.newest() {
@@ -167,6 +168,7 @@ public final class FavoritesStore: Sendable {
     try flush()
     log.close()
     projection.snapshotAtClose()
+    snapshots.finish()
     projection.hub.finish()
   }
 

@@ -135,6 +135,38 @@ struct SnapshotStoreTests {
     #expect(try store.state().digest == store.digest)
   }
 
+  @Test("where sealing moved what a snapshot stands behind, it is looked for once")
+  func moved() throws {
+    var store = try test.open()
+    try fill(store, 0..<120)
+    try store.snapshot()
+    try fill(store, 120..<130)
+    // As in the background, where nobody tells the snapshot.
+    _ = try store.log.seal(progress: nil)
+    let digest = store.digest
+    try store.close()
+    for isMoved in [true, false, false] {
+      store = try test.open()
+      #expect(store.log.hasMovedPositions == isMoved)
+      #expect(store.digest == digest)
+      #expect(store.droppedSnapshots.isEmpty)
+      try store.close()
+    }
+    let note = try #require(try snapshotNames().first { $0.hasSuffix(".places") })
+    for bytes in [[], [1, 2, 3], Array(repeating: 0xFF, count: 300)] as [[UInt8]] {
+      try test.files.replaceContents(of: "\(folder)/\(note)", with: bytes)
+      store = try test.open()
+      #expect(store.log.hasMovedPositions)
+      #expect(store.digest == digest)
+      try store.close()
+    }
+    store = try test.open()
+    try fill(store, 130..<140)
+    try store.snapshot()
+    #expect(store.droppedSnapshots.isEmpty)
+    #expect(try store.state().digest == store.digest)
+  }
+
   @Test("the snapshot of another store is dropped")
   func foreign() throws {
     let other = TestStore()

@@ -45,7 +45,7 @@ final class SnapshotKeeper: Sendable {
       do {
         guard let mapping = try folder.map(file) else { continue }
         let (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
-        let positions = try log.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
+        let positions = places(of: file, try Self.positions(log))
         guard isWanted(positions) else { continue }
         return Found(file: file, state: state, positions: positions, byteCount: mapping.bytes.count)
       } catch let error as MalformedError {
@@ -57,6 +57,35 @@ final class SnapshotKeeper: Sendable {
     }
     return nil
   }
+
+  private static func positions(_ bytes: [UInt8]) throws -> [StreamPosition] {
+    try bytes.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
+  }
+
+  /// The positions of a snapshot, with where they were found last: sealing may have moved them since.
+  private func places(of file: SnapshotFile, _ positions: [StreamPosition]) -> [StreamPosition] {
+    // What is noted only saves time: it is compared with the log as everything else.
+    guard let note = try? folder.note(of: file), let found = try? Self.positions(note),
+      found.count == positions.count, zip(found, positions).allSatisfy({ $0.isSame(as: $1) })
+    else { return positions }
+    return found
+  }
+
+  /// Notes where the positions of a snapshot are now, in the background: the next opening finds them there.
+  func notePlaces(of found: Found) {
+    Workers.shared.run {
+      self.making.withLock { _ in
+        guard let places = try? StreamPosition.found(found.positions, at: self.path, on: self.fileSystem) else {
+          return
+        }
+        // Without the note the next opening takes longer, and tries again.
+        try? self.folder.note(StreamPosition.encode(places), of: found.file)
+      }
+    }
+  }
+
+  /// Waits for what is being written in the background.
+  func finish() { making.withLock { _ in } }
 
   /// Notes that a snapshot is of no use, and removes it where the store may be written.
   func drop(_ file: SnapshotFile, because reason: String, removes: Bool = true) {

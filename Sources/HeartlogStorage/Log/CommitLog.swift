@@ -76,6 +76,9 @@ public final class CommitLog: @unchecked Sendable {
   /// What is known of the streams for shipping. Its monitor is entered last.
   let ledgers = Ledgers()
 
+  /// Some position that the log was opened at lies elsewhere now, in a segment that was sealed since: comparing its tree took time.
+  public private(set) var hasMovedPositions = false
+
   /// Somebody seals, in the background or not.
   var isSealing = false
   var backgroundSealingFailure: StorageError?
@@ -111,7 +114,9 @@ public final class CommitLog: @unchecked Sendable {
       let page = lock.page()
       let start = StreamStart(directory: directory)
       for position in positions {
-        readers[position.replica] = try start.reader(at: position)
+        let (reader, isMoved) = try start.reader(at: position)
+        readers[position.replica] = reader
+        hasMovedPositions = hasMovedPositions || isMoved
         ledgers.positions[position.replica] = position
         clock.receive(position.lastStamp)
       }

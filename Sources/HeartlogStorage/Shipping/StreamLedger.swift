@@ -148,7 +148,11 @@ final class StreamLedger {
   static func position(
     behind commit: UInt64, of replica: ReplicaID, in directory: StoreDirectory, from start: StreamPosition?
   ) throws -> StreamPosition {
-    if let start, start.commit.rawValue == commit { return start }
+    if let start, start.commit.rawValue == commit,
+      try StreamStart(directory: directory).readerInSegment(at: start) != nil
+    {
+      return start
+    }
     for start in [start, nil] {
       let ledger = try StreamLedger(
         directory, replica: replica, before: CommitNumber(rawValue: commit), from: start)

@@ -69,6 +69,7 @@ extension SnapshotFolder {
       if let info { sizes.append((file, info.size)) }
     }
     for file in SnapshotRetention.superfluous(of: sizes, written: file) { try removeFile(path(of: file)) }
+    try removeNotes()
   }
 }
 

@@ -36,11 +36,36 @@ public struct SnapshotFolder: Sendable {
     }
   }
 
+  /// What was noted beside a snapshot: see `note`. Nil where nothing was.
+  public func note(of file: SnapshotFile) throws(StorageError) -> [UInt8]? {
+    do throws(FileError) {
+      let note = try fileSystem.open(notePath(of: file), .read)
+      return try note.bytes(Int(clamping: min(note.size(), Self.noteBytesMax)), at: 0)
+    } catch {
+      if error.isNotFound { return nil }
+      throw StorageError(error)
+    }
+  }
+
+  /// Notes something beside a snapshot, in place of what was noted before. It goes with the snapshot.
+  public func note(_ bytes: [UInt8], of file: SnapshotFile) throws(StorageError) {
+    guard try isWritable() else { return }
+    let directory = StoreDirectory(fileSystem: fileSystem, path: store)
+    try directory.replaceFile(notePath(of: file), with: bytes, in: path, suffix: options.random())
+  }
+
+  /// A few hundred bytes a stream.
+  private static let noteBytesMax: UInt64 = 16 << 20
+  static let noteEnding = ".places"
+
+  private func notePath(of file: SnapshotFile) -> String { path(of: file) + Self.noteEnding }
+
   /// Removes a snapshot, which a damaged one is for; whoever has it mapped keeps it. Nothing happens where it is gone, or where the store
   /// is not to be written.
   public func remove(_ file: SnapshotFile) throws(StorageError) {
     guard try isWritable() else { return }
     try removeFile(path(of: file))
+    try removeNotes()
   }
 
   /// Whether snapshots may be written: not on a network, and not where the store was opened for reading only.
@@ -53,6 +78,19 @@ public struct SnapshotFolder: Sendable {
     do throws(FileError) { return try fileSystem.entries(of: path) } catch {
       if error.isNotFound { return [] }
       throw StorageError(error)
+    }
+  }
+
+  /// Removes the notes of snapshots that are gone, and unfinished ones.
+  func removeNotes() throws(StorageError) {
+    let names = Set(try names())
+    for name in names {
+      if name.hasSuffix(Self.noteEnding) {
+        let snapshot = String(name.dropLast(Self.noteEnding.utf8.count))
+        if !names.contains(snapshot) { try removeFile("\(path)/\(name)") }
+      } else if name.contains(Self.noteEnding + ".tmp-") {
+        try removeFile("\(path)/\(name)")
+      }
     }
   }
 

@@ -97,7 +97,7 @@ public final class LogReplay {
     let start = StreamStart(directory: directory)
     var streams = try positions.map { position in
       ReplayedStream(
-        try start.reader(at: position), from: position, upTo: bound?.lastStamp(of: position.replica))
+        try start.reader(at: position).reader, from: position, upTo: bound?.lastStamp(of: position.replica))
     }
     // The own stream may be gone altogether, which only the lock's page can tell.
     let others = Set(try directory.replicas()).union([identity.replica]).subtracting(positions.map(\.replica))

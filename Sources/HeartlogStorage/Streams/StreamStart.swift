@@ -8,9 +8,10 @@ import HeartlogFiles
 struct StreamStart {
   let directory: StoreDirectory
 
-  /// - Returns: the reader, which stands behind the position's commit.
+  /// - Returns: the reader, which stands behind the position's commit; and whether its place is another one now, so that all of its tree had
+  ///   to be compared.
   /// - Throws: `otherLog` where the position does not stand in the stream.
-  func reader(at position: StreamPosition) throws(StorageError) -> StreamReader {
+  func reader(at position: StreamPosition) throws(StorageError) -> (reader: StreamReader, isMoved: Bool) {
     do { return try storageErrors { try checkedReader(at: position) } } catch {
       // Reading from the start finds what is damaged, and says it.
       guard error.code == .corrupt || error.code == .malformed else { throw error }
@@ -33,7 +34,7 @@ struct StreamStart {
     }
   }
 
-  private func checkedReader(at position: StreamPosition) throws -> StreamReader {
+  private func checkedReader(at position: StreamPosition) throws -> (reader: StreamReader, isMoved: Bool) {
     let listing = try directory.listing(of: position.replica)
     guard !listing.segments.isEmpty else { throw refusal(of: position, "its stream is not there") }
     let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
@@ -42,7 +43,9 @@ struct StreamStart {
     }
     let place = try place(of: position, in: listing)
     if place == nil { try checkTree(of: position) }
-    return StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end)
+    return (
+      StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end), place == nil
+    )
   }
 
   /// The segment of a position, in front of what follows it; nil where another one took its place.
