@@ -68,11 +68,16 @@ def replay(shop):
 
 def opening(shop):
     turns = []
-    for count in (10_000, 100_000, shop.size(1_000_000, 200_000)):
+    most = shop.size(1_000_000, 200_000)
+    for count in (10_000, 100_000, most):
         trace = shop.adds(count)
+        # Each peer has opened another store before, so that its code is there.
         for peer in ("heartlog", *STORES):
-            store = shop.store(peer, trace, count)
-            turns.append(partial(shop.repeated, "open", peer, folder=store, trace=trace, name=f"{count:,}"))
+            options = {"folder": shop.store(peer, trace, count), "trace": trace}
+            after = shop.store(peer, trace, 5_000)
+            turns.append(partial(shop.repeated, "open", peer, name=f"{count:,}", after=after, **options))
+            if count == most:
+                turns.append(partial(shop.repeated, "open", peer, name=f"{count:,}, the first of a process", **options))
     return turns
 
 

@@ -317,17 +317,6 @@ struct ItemTable: Sendable {
     return held
   }
 
-  /// Of an item all of whose fields came with the snapshot, where those are that hold a value, by the bytes of their names.
-  @inline(__always)
-  private func heldBaseFields(of record: ItemRecord) -> [Int] {
-    guard record.heldCount > 0 else { return [] }
-    let first = max(0, Int(record.baseFields))
-    let last = min(first + Int(record.baseFieldCount), fields.count)
-    guard first < last else { return [] }
-    if Int(record.heldCount) == last - first { return Array(first..<last) }
-    return (first..<last).filter { !fields.read($0).pointee.value.isNull }
-  }
-
   /// Writes the texts that are still needed to a new table.
   private mutating func compactTexts() {
     var new = texts.emptied
@@ -351,13 +340,24 @@ struct ItemTable: Sendable {
   /// - Parameter id: the item's, where it is at hand.
   func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)
-    let held =
-      record.addedFieldCount == 0 ? heldBaseFields(of: record) : heldFieldIndices(of: item, names: names)
+    var held: [Field] = []
+    held.reserveCapacity(Int(max(0, record.heldCount)))
+    func append(_ place: Int) {
+      let field = fields.read(place)
+      let value = field.pointee.value
+      guard !value.isNull else { return }
+      held.append(Field(name: names.string(of: field.pointee.name), value: value.value(in: texts)))
+    }
+    if record.addedFieldCount == 0 {
+      // All of them came with the snapshot, by the bytes of their names.
+      let first = max(0, Int(record.baseFields))
+      for place in first..<max(first, min(first + Int(record.baseFieldCount), fields.count)) { append(place) }
+    } else {
+      for place in heldFieldIndices(of: item, names: names) { append(place) }
+    }
     return ItemState(
       id: id ?? ids.string(of: item.index), isFavorite: record.isFavorite,
       favoritedDate: record.favoritedDate,
-      fields: held.map {
-        Field(name: names.string(of: fields.read($0).pointee.name), value: value(ofField: $0))
-      })
+      fields: held)
   }
 }

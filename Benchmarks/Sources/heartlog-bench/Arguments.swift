@@ -20,6 +20,8 @@ struct Arguments {
     return value
   }
 
+  func textIfGiven(_ name: String) -> String? { values[name] }
+
   func number(_ name: String) throws -> Int {
     guard let number = Int(try text(name)) else { throw Failure("\(name) is no number") }
     return number
