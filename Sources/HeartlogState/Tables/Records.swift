@@ -3,13 +3,50 @@ import HeartlogEvents
 // What the tables of a library hold, a record each. Zeros are an item that was never written, a field that was never written, and so
 // on: numbers that may be missing are kept one higher, and 0 is none.
 
+/// A record of a write.
+protocol WrittenRecord {
+  var stamp: UInt64 { get set }
+  var sequence: UInt64 { get set }
+  /// Its slot, one higher.
+  var replica: Int32 { get set }
+}
+
+extension WrittenRecord {
+  @inline(__always) var position: WritePosition {
+    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
+    set {
+      stamp = newValue.stamp
+      sequence = newValue.sequence
+      replica = newValue.replica.index + 1
+    }
+  }
+}
+
+/// A record of a field's value: see `StoredValue`.
+protocol ValueRecord {
+  var word: UInt64 { get set }
+  var length: UInt32 { get set }
+  var tag: UInt8 { get set }
+}
+
+extension ValueRecord {
+  @inline(__always) var value: StoredValue {
+    get { StoredValue(word: word, length: length, tag: tag) }
+    set {
+      word = newValue.word
+      length = newValue.length
+      tag = newValue.tag
+    }
+  }
+}
+
 /// An item's membership register, and where its fields are.
-struct ItemRecord: BitwiseCopyable {
-  private var stamp: UInt64 = 0
-  private var sequence: UInt64 = 0
+struct ItemRecord: BitwiseCopyable, WrittenRecord {
+  var stamp: UInt64 = 0
+  var sequence: UInt64 = 0
   /// Means nothing while it is no favorite.
   var favoritedDate: Milliseconds = 0
-  private var replica: Int32 = 0
+  var replica: Int32 = 0
   /// The first of the fields that came with a snapshot; the others follow it, by name.
   var baseFields: Int32 = 0
   var baseFieldCount: Int32 = 0
@@ -26,12 +63,8 @@ struct ItemRecord: BitwiseCopyable {
   var isMoved = false
 
   var membership: WritePosition {
-    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
-    set {
-      stamp = newValue.stamp
-      sequence = newValue.sequence
-      replica = newValue.replica.index + 1
-    }
+    get { position }
+    set { position = newValue }
   }
 
   /// -1 for none.
@@ -61,16 +94,16 @@ struct ItemRecord: BitwiseCopyable {
 }
 
 /// A field register. It stays where it is, since a register is never taken away: null is a value.
-struct FieldRecord: BitwiseCopyable {
-  private var stamp: UInt64
-  private var sequence: UInt64
-  private var word: UInt64
-  private var length: UInt32
-  private var replica: Int32
+struct FieldRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
+  var stamp: UInt64
+  var sequence: UInt64
+  var word: UInt64
+  var length: UInt32
+  var replica: Int32
   let name: FieldNameSlot
   private var nextField: Int32
   private var firstRival: Int32 = 0
-  private var tag: UInt8
+  var tag: UInt8
   var isQuiet: Bool
 
   init(name: FieldNameSlot, next: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
@@ -85,30 +118,6 @@ struct FieldRecord: BitwiseCopyable {
     self.isQuiet = isQuiet
   }
 
-  var position: WritePosition {
-    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
-    set {
-      stamp = newValue.stamp
-      sequence = newValue.sequence
-      replica = newValue.replica.index + 1
-    }
-  }
-
-  var value: StoredValue {
-    get {
-      var value = StoredValue()
-      value.word = word
-      value.length = length
-      value.tag = tag
-      return value
-    }
-    set {
-      word = newValue.word
-      length = newValue.length
-      tag = newValue.tag
-    }
-  }
-
   /// The field of the item that was added before this one; -1 for none.
   var next: Int32 { nextField - 1 }
 
@@ -120,17 +129,17 @@ struct FieldRecord: BitwiseCopyable {
 }
 
 /// A write that lost to a concurrent one, of a membership or of a field.
-struct RivalRecord: BitwiseCopyable {
-  private var stamp: UInt64 = 0
-  private var sequence: UInt64 = 0
+struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
+  var stamp: UInt64 = 0
+  var sequence: UInt64 = 0
   /// The favorited date of a membership; of a field as in `StoredValue`.
-  private var word: UInt64 = 0
-  private var length: UInt32 = 0
-  private var replica: Int32 = 0
+  var word: UInt64 = 0
+  var length: UInt32 = 0
+  var replica: Int32 = 0
   let item: ItemSlot
   private var fieldPlace: Int32
   private var nextRival: Int32 = 0
-  private var tag: UInt8 = 0
+  var tag: UInt8 = 0
   /// Of a membership: whether it made a favorite. Of a field: whether it was quiet.
   private var flag: Bool
 
@@ -154,15 +163,6 @@ struct RivalRecord: BitwiseCopyable {
     self.position = position
   }
 
-  var position: WritePosition {
-    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
-    set {
-      stamp = newValue.stamp
-      sequence = newValue.sequence
-      replica = newValue.replica.index + 1
-    }
-  }
-
   /// -1 for the membership.
   var field: Int32 {
     get { fieldPlace - 1 }
@@ -172,22 +172,6 @@ struct RivalRecord: BitwiseCopyable {
   var isFavorite: Bool { field < 0 && flag }
   var isQuiet: Bool { field >= 0 && flag }
   var favoritedDate: Milliseconds { Milliseconds(bitPattern: word) }
-  /// Of a field.
-  var value: StoredValue {
-    get {
-      var value = StoredValue()
-      value.word = word
-      value.length = length
-      value.tag = tag
-      return value
-    }
-    set {
-      word = newValue.word
-      length = newValue.length
-      tag = newValue.tag
-    }
-  }
-
   /// The next rival of the register; -1 for none.
   var next: Int32 {
     get { nextRival - 1 }

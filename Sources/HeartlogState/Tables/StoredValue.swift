@@ -20,6 +20,12 @@ struct StoredValue: BitwiseCopyable {
   /// A value that takes no text.
   init() {}
 
+  init(word: UInt64, length: UInt32, tag: UInt8) {
+    self.word = word
+    self.length = length
+    self.tag = tag
+  }
+
   init(_ value: BorrowedValue, in texts: inout TextTable) {
     switch value {
     case .null: break
