@@ -187,6 +187,38 @@ struct SnapshotStoreTests {
     #expect(try snapshotNames().isEmpty)
   }
 
+  @Test("who only reads leaves what is of no use, and looks at it once")
+  func readOnly() throws {
+    let other = TestStore()
+    var store = try other.open()
+    try store.library("papers").add("foreign")
+    try store.snapshot()
+    let foreign = try #require(try other.files.entries(of: folder).first)
+    let content = try other.files.contents(of: "\(folder)/\(foreign)")
+
+    store = try test.open()
+    try fill(store, 0..<350)
+    try store.snapshot()
+    let digest = store.digest
+    try store.close()
+    try damage { $0 / 2 }
+    try test.files.open("\(folder)/\(foreign)", .createNew).write(content, at: 0)
+    let names = try snapshotNames()
+    #expect(names.count == 2)
+    for _ in 0..<2 {
+      let reader = try test.open { $0.access = .readOnly }
+      #expect(reader.digest == digest)
+      #expect(try reader.state(at: .milliseconds(test.clock.now)).digest == digest)
+      #expect(try reader.state(at: .milliseconds(test.clock.now)).digest == digest)
+      #expect(reader.droppedSnapshots.map(\.name).sorted() == names)
+      #expect(try snapshotNames() == names)
+    }
+    store = try test.open()
+    #expect(store.digest == digest)
+    #expect(try store.state(at: .milliseconds(test.clock.now)).digest == digest)
+    #expect(try snapshotNames().isEmpty)
+  }
+
   @Test("without their snapshots, stores are as they were")
   func removed() throws {
     var store = try test.open()

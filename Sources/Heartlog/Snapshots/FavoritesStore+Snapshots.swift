@@ -10,7 +10,7 @@ public struct SnapshotReport: Hashable, Sendable {
   public let isNew: Bool
 }
 
-/// A snapshot that could not be used. It is gone, and the log was replayed in its place.
+/// A snapshot that could not be used: the log was replayed in its place. It is gone, where the store may be written.
 public struct DroppedSnapshot: Hashable, Sendable, CustomStringConvertible {
   /// The name of its file, in the store's folder `snapshots`.
   public let name: String

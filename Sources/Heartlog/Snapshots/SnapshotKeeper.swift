@@ -38,10 +38,12 @@ final class SnapshotKeeper: Sendable {
 
   // MARK: - Finding
 
-  /// The newest snapshot whose positions are wanted; nil where there is none. Those that cannot be read are dropped.
+  /// The newest snapshot whose positions are wanted; nil where there is none. Those that cannot be read are dropped, and what was dropped
+  /// is not looked at again: who only reads cannot remove it.
   func newest(where isWanted: ([StreamPosition]) -> Bool = { _ in true }) -> Found? {
+    let dropped = Set(dropped.map(\.name))
     // A folder that cannot be listed is one without snapshots.
-    for file in (try? folder.files()) ?? [] {
+    for file in (try? folder.files()) ?? [] where !dropped.contains(file.name) {
       do {
         guard let mapping = try folder.map(file) else { continue }
         let (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)

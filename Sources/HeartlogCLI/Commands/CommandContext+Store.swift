@@ -17,10 +17,16 @@ extension CommandContext {
     let store = try withByteProgress("reading the log") { progress in
       try FavoritesStore.open(at: try storeDirectory(), options: options, progress: progress)
     }
-    for dropped in store.droppedSnapshots {
+    opened.add(store)
+    tellDroppedSnapshots()
+    return store
+  }
+
+  /// Says which snapshots turned out to be of no use since it was last asked: some damage is met only when it is looked at.
+  func tellDroppedSnapshots() {
+    for dropped in opened.takeDroppedSnapshots() {
       output.errorLine("\(errorStyle(.failure, "heartlog:")) \(dropped).")
     }
-    return store
   }
 
   /// Runs work that only reads: what it is not permitted to do is to read, not to write.

@@ -60,6 +60,7 @@ enum PeerAddress: Hashable, Sendable {
         throw CommandError.usage("a store has nothing to take from itself")
       }
       let (peer, isReadOnly) = try Self.open(path)
+      context.opened.add(peer)
       return StoreCarrier(peer, description: path, isReadOnly: isReadOnly)
     }
   }
