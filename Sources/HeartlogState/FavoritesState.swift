@@ -111,16 +111,16 @@ extension FavoritesState {
       number, of: replica, stamp: stamp, firstSequence: firstSequence, eventCount: count)
     guard isNew else { return false }
     if !heads.isEmpty { replicas.note(heads, seenBy: number, of: replica) }
-    commitCount += 1
-    eventCount += UInt64(count)
+    commitCount &+= 1
+    eventCount &+= UInt64(count)
     lastStamp = max(lastStamp, stamp)
     return true
   }
 
   /// Counts commits that were noted together.
   mutating func noteRun(commits: Int, events: Int, lastStamp: HybridTimestamp) {
-    commitCount += UInt64(commits)
-    eventCount += UInt64(events)
+    commitCount &+= UInt64(commits)
+    eventCount &+= UInt64(events)
     self.lastStamp = max(self.lastStamp, lastStamp)
   }
 
@@ -143,7 +143,7 @@ extension FavoritesState {
 
   /// Counts events that name a library, once each.
   mutating func countEvents(_ count: UInt64, in library: LibrarySlot) {
-    tables[Int(library.index)].eventCount += count
+    tables[Int(library.index)].eventCount &+= count
   }
 
   /// Writes a membership register, unless a later write is there.

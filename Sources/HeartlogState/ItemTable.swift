@@ -224,7 +224,7 @@ struct ItemTable: Sendable {
     let record = items.write(Int(item.index))
     noteChange(record)
     let wasListed = record.pointee.isListed
-    record.pointee.heldCount += difference
+    record.pointee.heldCount &+= difference
     if record.pointee.isListed != wasListed { listedCount += wasListed ? -1 : 1 }
   }
 
@@ -272,13 +272,13 @@ struct ItemTable: Sendable {
       FieldRecord(
         name: name, next: record.pointee.newestField, position: position, value: value, isQuiet: isQuiet))
     record.pointee.newestField = new
-    record.pointee.addedFieldCount += 1
+    record.pointee.addedFieldCount &+= 1
     let count = record.pointee.addedFieldCount
     if count > Self.chainedFieldsMax + 1 {
       wideFields[FieldKey(item: item, name: name)] = new
     } else if count == Self.chainedFieldsMax + 1 {
       var field = new
-      for _ in 0..<count {
+      for _ in 0..<count where field >= 0 && Int(field) < fields.count {
         wideFields[FieldKey(item: item, name: fields[Int(field)].name)] = field
         field = fields[Int(field)].next
       }
@@ -289,13 +289,15 @@ struct ItemTable: Sendable {
   func fieldIndices(of item: ItemSlot) -> [Int] {
     let record = self.item(item)
     var found: [Int] = []
-    found.reserveCapacity(Int(max(0, record.baseFieldCount)) + Int(record.addedFieldCount))
+    // What a snapshot claims is held against what it has.
+    let addedCount = min(max(0, Int(record.addedFieldCount)), fields.count)
+    found.reserveCapacity(min(max(0, Int(record.baseFieldCount)), fields.count) + addedCount)
     let first = Int(record.baseFields)
     let last = min(first + Int(record.baseFieldCount), fields.count)
     if first >= 0, first < last { found.append(contentsOf: first..<last) }
     let added = found.count
     var index = record.newestField
-    for _ in 0..<max(0, record.addedFieldCount) where index >= 0 {
+    for _ in 0..<addedCount where index >= 0 {
       found.append(Int(index))
       index = fields[Int(index)].next
     }
@@ -324,7 +326,10 @@ struct ItemTable: Sendable {
     func moved(_ value: StoredValue) -> StoredValue {
       guard !TextTable.isMapped(value.word) else { return value }
       var value = value
-      value.word = new.append(old.bytes(value.word, count: Int(value.length)))
+      let text = old.bytes(value.word, count: Int(value.length))
+      // Only a snapshot that lies names a text that is not there.
+      guard !text.isEmpty else { return StoredValue() }
+      value.word = new.append(text)
       return value
     }
     for place in 0..<fields.count {

@@ -233,7 +233,8 @@ struct KeyTable: Sendable {
       hash = Self.fold(hash ^ key.words.0, 0xa076_1d64_78bd_642f)
       if key.count > 8 { hash = Self.fold(hash ^ key.words.1, 0xe703_7ed1_a0b4_28db) }
       if key.count > 16 { hash = Self.fold(hash ^ key.words.2, 0x8ebc_6af0_9c88_c6e3) }
-    } else {
+    } else if bytes.count >= 8 {
+      // It has its bytes, but for one of a snapshot that lies.
       var offset = 0
       while offset + 8 <= bytes.count {
         hash = Self.fold(

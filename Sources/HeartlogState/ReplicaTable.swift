@@ -80,7 +80,7 @@ struct ReplicaTable: Sendable {
       guard replicas[index].beyond[number] == nil else { return false }
       replicas[index].beyond[number] = (firstSequence.rawValue, eventCount)
     }
-    replicas[index].eventCount += UInt64(eventCount)
+    replicas[index].eventCount &+= UInt64(eventCount)
     replicas[index].lastStamp = max(replicas[index].lastStamp, stamp)
     return true
   }
@@ -94,11 +94,11 @@ struct ReplicaTable: Sendable {
     eventStarts: Span<Int32>
   ) -> Bool {
     let index = Int(slot.index)
-    guard first.rawValue == replicas[index].head + 1, replicas[index].beyond.isEmpty else { return false }
+    guard first.rawValue == replicas[index].head &+ 1, replicas[index].beyond.isEmpty else { return false }
     replicas[index].commitNumbers.append(
       from: first.rawValue, firstSequence: firstSequence.rawValue, eventStarts: eventStarts)
     replicas[index].head += UInt64(eventStarts.count - 1)
-    replicas[index].eventCount += UInt64(eventStarts[eventStarts.count - 1] - eventStarts[0])
+    replicas[index].eventCount &+= UInt64(eventStarts[eventStarts.count - 1] - eventStarts[0])
     replicas[index].lastStamp = max(replicas[index].lastStamp, lastStamp)
     return true
   }

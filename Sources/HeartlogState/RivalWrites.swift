@@ -98,8 +98,8 @@ struct RivalWrites: Sendable {
   private func places(in chain: Int32) -> [Int32] {
     var places: [Int32] = []
     var place = chain
-    // No chain is longer than the table, whatever a snapshot says.
-    while place >= 0, places.count < records.count {
+    // No chain is longer than the table or leaves it, whatever a snapshot says.
+    while place >= 0, Int(place) < records.count, places.count < records.count {
       places.append(place)
       place = records[Int(place)].next
     }

@@ -42,7 +42,7 @@ extension FavoritesState {
       table.ids.withBytes(of: slot.index) { bytes.appendCounted($0) }
       bytes.append(item.isFavorite ? 1 : 0)
       if item.isFavorite { bytes.appendInteger(UInt64(bitPattern: item.favoritedDate)) }
-      bytes.appendInteger(UInt32(item.heldCount))
+      bytes.appendInteger(UInt32(truncatingIfNeeded: item.heldCount))
       for index in table.heldFieldIndices(of: slot, names: fieldNames) {
         let field = table.fields[index]
         fieldNames.withBytes(of: field.name) { bytes.appendCounted($0) }

@@ -61,11 +61,13 @@ struct LibraryWriter {
     // Some room for new items, so that the first of them does not move all.
     let capacity = KeyTable.capacity(for: table.items.count + table.items.count / 8 + 1)
     var entries = [UInt64](repeating: 0, count: capacity)
-    for index in 0..<table.ids.entries.count {
+    var left = table.items.count
+    for index in 0..<table.ids.entries.count where left > 0 {
       let entry = table.ids.entries[index]
       let slot = Int(Int32(truncatingIfNeeded: entry)) - 1
       // A snapshot that lies is found out when this one is compared with the log.
       guard slot >= 0, slot < places.count else { continue }
+      left -= 1
       let hash = UInt32(truncatingIfNeeded: entry >> 32)
       var place = Int(hash) & (capacity - 1)
       while entries[place] != 0 { place = (place + 1) & (capacity - 1) }
@@ -92,10 +94,10 @@ struct LibraryWriter {
     return try writer.records(order.count) { place in
       var item = table.items[Int(order[place])]
       item.baseFields = fieldCount
-      item.baseFieldCount += item.addedFieldCount
+      item.baseFieldCount &+= item.addedFieldCount
       item.addedFieldCount = 0
       item.newestField = -1
-      fieldCount += item.baseFieldCount
+      fieldCount &+= item.baseFieldCount
       item.rivals = newRival(item.rivals)
       item.counted = 0
       item.isMoved = false

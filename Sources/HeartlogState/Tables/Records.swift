@@ -1,7 +1,8 @@
 import HeartlogEvents
 
 // What the tables of a library hold, a record each. Zeros are an item that was never written, a field that was never written, and so
-// on: numbers that may be missing are kept one higher, and 0 is none.
+// on: numbers that may be missing are kept one higher, and 0 is none. A snapshot that lies may have any number there: one that is out of
+// range wraps, and points nowhere.
 
 /// A record of a write.
 protocol WrittenRecord {
@@ -13,11 +14,11 @@ protocol WrittenRecord {
 
 extension WrittenRecord {
   @inline(__always) var position: WritePosition {
-    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica - 1)) }
+    get { WritePosition(stamp: stamp, sequence: sequence, replica: ReplicaSlot(index: replica &- 1)) }
     set {
       stamp = newValue.stamp
       sequence = newValue.sequence
-      replica = newValue.replica.index + 1
+      replica = newValue.replica.index &+ 1
     }
   }
 }
@@ -69,20 +70,20 @@ struct ItemRecord: BitwiseCopyable, WrittenRecord {
 
   /// -1 for none.
   var newestField: Int32 {
-    get { lastField - 1 }
-    set { lastField = newValue + 1 }
+    get { lastField &- 1 }
+    set { lastField = newValue &+ 1 }
   }
 
   /// Writes of its membership that lost to a concurrent one.
   var rivals: Int32 {
-    get { firstRival - 1 }
-    set { firstRival = newValue + 1 }
+    get { firstRival &- 1 }
+    set { firstRival = newValue &+ 1 }
   }
 
   /// Whether a write at that position follows a membership of the same replica, and nothing disputes it.
   @inline(__always)
   func isNext(_ position: WritePosition) -> Bool {
-    position.replica.index + 1 == replica && firstRival == 0 && replica != 0
+    position.replica.index &+ 1 == replica && firstRival == 0 && replica != 0
       && (position.stamp, position.sequence) > (stamp, sequence)
   }
 
@@ -90,7 +91,7 @@ struct ItemRecord: BitwiseCopyable, WrittenRecord {
   var hasMembership: Bool { replica != 0 }
   /// Visible, or a tombstone: what was a favorite once stays in the list of everything.
   var isListed: Bool { isVisible || hasMembership }
-  var wasWritten: Bool { hasMembership || baseFieldCount + addedFieldCount > 0 }
+  var wasWritten: Bool { hasMembership || baseFieldCount > 0 || addedFieldCount > 0 }
 }
 
 /// A field register. It stays where it is, since a register is never taken away: null is a value.
@@ -108,10 +109,10 @@ struct FieldRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
 
   init(name: FieldNameSlot, next: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
     self.name = name
-    nextField = next + 1
+    nextField = next &+ 1
     stamp = position.stamp
     sequence = position.sequence
-    replica = position.replica.index + 1
+    replica = position.replica.index &+ 1
     word = value.word
     length = value.length
     tag = value.tag
@@ -119,12 +120,12 @@ struct FieldRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   }
 
   /// The field of the item that was added before this one; -1 for none.
-  var next: Int32 { nextField - 1 }
+  var next: Int32 { nextField &- 1 }
 
   /// Writes of the field that lost to a concurrent one.
   var rivals: Int32 {
-    get { firstRival - 1 }
-    set { firstRival = newValue + 1 }
+    get { firstRival &- 1 }
+    set { firstRival = newValue &+ 1 }
   }
 }
 
@@ -155,7 +156,7 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   /// A field, at `field` of its table.
   init(item: ItemSlot, field: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
     self.item = item
-    fieldPlace = field + 1
+    fieldPlace = field &+ 1
     flag = isQuiet
     word = value.word
     length = value.length
@@ -165,8 +166,8 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
 
   /// -1 for the membership.
   var field: Int32 {
-    get { fieldPlace - 1 }
-    set { fieldPlace = newValue + 1 }
+    get { fieldPlace &- 1 }
+    set { fieldPlace = newValue &+ 1 }
   }
 
   var isFavorite: Bool { field < 0 && flag }
@@ -174,8 +175,8 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   var favoritedDate: Milliseconds { Milliseconds(bitPattern: word) }
   /// The next rival of the register; -1 for none.
   var next: Int32 {
-    get { nextRival - 1 }
-    set { nextRival = newValue + 1 }
+    get { nextRival &- 1 }
+    set { nextRival = newValue &+ 1 }
   }
 
   /// Whether it stands for no write: its place is free.
