@@ -66,7 +66,8 @@ extension SnapshotFolder {
     var sizes: [(file: SnapshotFile, bytes: UInt64)] = []
     for file in try files() {
       let info = try onFiles { () throws(FileError) in try fileSystem.info(path(of: file)) }
-      if let info { sizes.append((file, info.size)) }
+      // What is no file is somebody else's, whatever its name.
+      if let info, info.kind == .file { sizes.append((file, info.size)) }
     }
     for file in SnapshotRetention.superfluous(of: sizes, written: file) { try removeFile(path(of: file)) }
     try removeNotes()
