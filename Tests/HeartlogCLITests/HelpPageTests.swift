@@ -92,6 +92,7 @@ struct HelpPageTests {
         replay       rebuild every projection from the log alone
         verify       check every byte of the log
         seal         compress the log's open end into sealed segments
+        snapshot     write a snapshot, from which the store opens at once
 
       Help
         help         tell about heartlog, or about a command
