@@ -1,0 +1,518 @@
+"""Snapshots make a store open sooner, and change nothing else, whatever happens to them."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from heartlog import Store, TestCase, lines, seed, trace
+
+MANY = int(os.environ.get("OPERATIONS") or 30_000)
+KILLS = int(os.environ.get("KILLS") or 40)
+OFFSETS = int(os.environ.get("OFFSETS") or 60)
+NAME = re.compile(r"\d{16}-[0-9a-f]{8}\.snapshot")
+
+
+def operations(count, start=0):
+    """Operations on items of their own and on some that are written again and again, one second after the other."""
+    for number in range(start, start + count):
+        operation = {"op": "add", "library": "papers", "id": f"paper-{number}",
+                     "fields": {"title": f"the title of {number}, which is longer than a number", "line": number}}
+        if number % 4 == 0:
+            operation = {"op": "toggle", "library": "cities", "id": f"a city whose id is longer than a key is wide: {number % 40}"}
+        yield operation | {"time": "2026-03-01T%02d:%02d:%02dZ" % (number // 3600 % 24, number // 60 % 60, number % 60)}
+
+
+class SnapshotTestCase(TestCase):
+    def filled(self, count=1500, name="device"):
+        store = self.store(name)
+        self.expect(0, store.apply(lines(operations(count))))
+        return store
+
+    def folder_of(self, store):
+        return pathlib.Path(store.path) / "snapshots"
+
+    def snapshots(self, store):
+        folder = self.folder_of(store)
+        return sorted(folder.iterdir()) if folder.is_dir() else []
+
+    def snapshot(self, store):
+        """Makes one, and returns its file."""
+        before = set(self.snapshots(store))
+        self.expect(0, store("snapshot"))
+        (new,) = set(self.snapshots(store)) - before
+        return new
+
+    def status(self, store):
+        answer = self.expect(0, store("status", "--json"))
+        status = answer.object
+        del status["store"]
+        return status, answer.err
+
+    def expected(self, store):
+        """What a store shows that has no snapshots at all."""
+        folder = self.folder_of(store)
+        kept = folder.rename(folder.with_name("kept.tmp-")) if folder.exists() else None
+        status, note = self.status(store)
+        self.assertEqual(note, "")
+        shown = self.listings(store)
+        if kept:
+            kept.rename(folder)
+        return status, shown
+
+    def listings(self, store):
+        return [self.expect(0, store(*words, "--json")).out_bytes
+                for words in (("list", "papers", "--all"), ("list", "cities", "--order", "oldest"), ("conflicts",))]
+
+    def check(self, store, expected, dropped=None):
+        """A store shows what it should, and says which snapshots it could not use, if any."""
+        status, note = self.status(store)
+        self.assertEqual(status, expected[0])
+        self.check_note(note, dropped)
+        self.assertEqual(self.listings(store), expected[1])
+
+    def check_note(self, note, dropped):
+        if dropped is None:
+            return
+        names = []
+        for line in note.splitlines():
+            self.assertRegex(line, r"^heartlog: the snapshot \S+ was dropped, and the log replayed: .+\.$")
+            names.append(line.split()[3])
+        self.assertEqual(names, [file.name for file in dropped], note)
+
+    def write(self, store, name="a new one"):
+        answer = self.expect(0, store("add", "books", name))
+        return answer.err
+
+
+class MakingTests(SnapshotTestCase):
+    def test_a_snapshot_is_made_when_it_is_asked_for(self):
+        store = self.filled(300)
+        self.assertEqual(self.snapshots(store), [])
+        report = self.expect(0, store("snapshot", "--json")).object
+        (file,) = self.snapshots(store)
+        self.assertEqual(report, {"events": 300, "bytes": file.stat().st_size, "new": True})
+        self.assertEqual(file.name[:17], "%016d-" % 300)
+        self.assertEqual(self.expect(0, store("snapshot", "--json")).object, report | {"new": False})
+        self.assertEqual(self.snapshots(store), [file])
+        self.assertRegex(self.expect(0, store("snapshot")).out, r"^the last snapshot has everything: 300 events, \d+ KiB\n$")
+        self.write(store)
+        self.assertRegex(self.expect(0, store("snapshot")).out, r"^snapshot written: 301 events, \d+ KiB\n$")
+
+    def test_there_is_none_of_a_store_that_is_not_there(self):
+        self.expect(66, Store(self.folder / "nothing")("snapshot"))
+
+    def test_there_is_none_of_a_store_that_cannot_be_written(self):
+        store = self.filled(20)
+        # The machine's user may write anywhere; a damaged log is what nobody writes to.
+        (segment,) = store.segments(".open")
+        data = bytearray(segment.read_bytes())
+        data[4096 + 50] ^= 1
+        segment.write_bytes(data)
+        self.expect(65, store("snapshot"), "damaged")
+        self.assertEqual(self.snapshots(store), [])
+
+    def test_many_operations_bring_one_by_themselves(self):
+        store = self.store()
+        operations = trace(MANY)
+        applied = self.expect(0, store.apply(operations, "--json")).object
+        self.assertTrue(self.snapshots(store))
+        covered = int(self.snapshots(store)[-1].name[:16])
+        self.assertEqual(covered, applied["events"])
+        status, note = self.status(store)
+        self.assertEqual((status["digest"], note), (applied["digest"], ""))
+        expected = self.expected(store)
+        self.check(store, expected, [])
+        self.expect(0, store("replay", "--json"))
+        # What comes after it lies over it.
+        for _ in range(2):
+            self.expect(0, store.apply([{"op": "toggle", "library": "papers", "id": "new"}, {"op": "add", "library": "papers", "id": "newer"}]))
+            self.check(store, self.expected(store), [])
+
+    def test_a_sealed_log_is_the_same_log(self):
+        store = self.filled()
+        expected = self.expected(store)
+        self.snapshot(store)
+        self.expect(0, store("seal"))
+        for round_ in range(2):
+            status, note = self.status(store)
+            self.assertEqual((status | {"bytes": 0}, note), (expected[0] | {"bytes": 0}, ""))
+            self.assertEqual(self.write(store, f"book {round_}"), "")
+            expected = self.expected(store)
+        self.assertTrue(self.snapshots(store))
+
+    def test_the_past_is_the_same(self):
+        store = self.filled(400)
+        for start in (400, 900, 1500):
+            self.snapshot(store)
+            self.expect(0, store.apply(lines(operations(300, start))))
+        self.assertGreater(len(self.snapshots(store)), 1)
+        moments = ["2026-03-01T00:00:10Z", "2026-03-01T00:05:00Z", "2026-03-01T00:06:39Z", "2026-03-01T00:17:00Z", "2026-03-01T00:29:00Z", "2026-03-02"]
+        replica = self.status(store)[0]["replica"]
+        moments += [f"{replica}:{sequence}" for sequence in (1, 399, 400, 401, 850, 1300)]
+        with_them = [self.expect(0, store("replay", "--json", "--at", moment)) for moment in moments]
+        self.assertEqual({answer.err for answer in with_them}, {""})
+        shutil.rmtree(self.folder_of(store))
+        without = [self.expect(0, store("replay", "--json", "--at", moment)) for moment in moments]
+        self.assertEqual([answer.object for answer in with_them], [answer.object for answer in without])
+        # Two of the times are those of two of the events.
+        self.assertEqual(len({answer.object["events"] for answer in without}), len(moments) - 2)
+
+
+class UselessTests(SnapshotTestCase):
+    """What is damaged, missing or not this log's costs time, and is told."""
+
+    def test_a_snapshot_with_a_changed_byte(self):
+        chance = random.Random(seed())
+        store = self.filled()
+        file = self.snapshot(store)
+        expected = self.expected(store)
+        whole = file.read_bytes()
+        size = len(whole)
+        offsets = {0, 8, 16, 56, 63, 64, size - 64, size - 40, size - 1} | {chance.randrange(size) for _ in range(OFFSETS)}
+        told = 0
+        for offset in sorted(offsets):
+            with self.subTest(offset=offset):
+                changed = bytearray(whole)
+                changed[offset] ^= 1 << chance.randrange(8)
+                file.write_bytes(changed)
+                # Who only reads leaves it. What nobody looks at may be anything.
+                status, note = self.status(store)
+                self.assertEqual(status, expected[0])
+                self.check_note(note, [file] if note else [])
+                self.assertTrue(file.exists())
+                self.assertEqual(self.listings(store), expected[1])
+                self.expect(0, store("replay", "--json"))
+                past = self.expect(0, store("replay", "--at", "2026-03-02", "--json"))
+                self.assertEqual(past.object["digest"], expected[0]["digest"])
+                # That looks at all of it, but for the zeros between its parts.
+                self.check_note(past.err, [file] if past.err else [])
+                told += bool(past.err)
+                self.assertTrue(past.err or not note)
+                # Who writes removes what he finds to be of no use. Nothing is changed by a removal of what is not there.
+                answer = store("apply", input=lines([{"op": "set", "library": "papers", "id": "paper-1", "fields": {"line": 1}}]))
+                self.expect(0, answer)
+                self.check_note(answer.err, [file] if answer.err else [])
+                self.assertEqual(file.exists(), not answer.err)
+                self.check(store, expected, [] if answer.err else None)
+        self.assertGreater(told, len(offsets) // 2)
+
+    def test_other_things_by_its_name(self):
+        store = self.filled(600)
+        file = self.snapshot(store)
+        expected = self.expected(store)
+        whole = file.read_bytes()
+        for name, content in {"empty": b"", "cut": whole[:len(whole) // 2 // 64 * 64], "a byte short": whole[:-1], "longer": whole + b"\0" * 64,
+                              "zeros": bytes(len(whole)), "short": whole[:70]}.items():
+            with self.subTest(name):
+                file.write_bytes(content)
+                self.check(store, expected, [file])
+                self.assertTrue(file.exists())
+                answer = self.expect(1, store("remove", "papers", "nothing"))
+                self.check_note(answer.err.partition("\n")[0], [file])
+                self.assertFalse(file.exists())
+                self.check(store, expected, [])
+
+    def test_folders_and_links_in_its_place(self):
+        store = self.filled(600)
+        file = self.snapshot(store)
+        expected = self.expected(store)
+        kept = file.read_bytes()
+        file.unlink()
+        file.mkdir()
+        (file / "a file").write_text("of somebody else")
+        for name in ("one", "two"):
+            self.check(store, expected, [file])
+            self.check_note(self.write(store, name), [file])
+            expected = self.expected(store)
+        # Old snapshots go when a new one is written; these are none.
+        other = self.folder_of(store) / "0000000000000599-00000000.snapshot"
+        other.mkdir()
+        self.expect(0, store("snapshot"))
+        self.assertTrue((file / "a file").exists() and other.exists())
+        self.check(store, expected, [])
+        shutil.rmtree(file)
+        other.rmdir()
+        # A link that leads nowhere is a snapshot that is gone.
+        file.symlink_to("nowhere")
+        self.check(store, expected)
+        file.unlink()
+        file.write_bytes(kept)
+        self.check(store, expected, [])
+
+    def test_a_file_in_the_place_of_the_folder(self):
+        store = self.filled(600)
+        expected = self.expected(store)
+        self.folder_of(store).write_text("no folder")
+        self.check(store, expected, [])
+        self.write(store)
+        self.expect(0, store("list", "books"))
+        answer = store("snapshot")
+        self.assertIn(answer.code, (73, 74), answer.err)
+        self.assertEqual(self.folder_of(store).read_text(), "no folder")
+
+    def test_a_snapshot_that_cannot_be_read(self):
+        store = self.filled(600)
+        file = self.snapshot(store)
+        expected = self.expected(store)
+        prefix = self.inject("openat:error=EACCES:when=1+", "-P", str(file))
+        answer = self.expect(0, store("status", "--json", prefix=prefix))
+        self.check_note(answer.err, [file])
+        self.assertEqual(answer.object["digest"], expected[0]["digest"])
+        self.check_note(self.expect(0, store("add", "books", "one", prefix=prefix)).err, [file])
+        # It may be somebody's again tomorrow.
+        self.assertTrue(file.exists())
+        self.check(store, self.expected(store), [])
+
+    def test_names_of_others_are_left_alone(self):
+        store = self.filled(300)
+        self.snapshot(store)
+        folder = self.folder_of(store)
+        foreign = [folder / name for name in ("notes.txt", "300-1.snapshot", "0000000000000300-0000000G.snapshot", "x.snapshot.tmp-1", ".hidden")]
+        for path in foreign:
+            path.write_text("somebody's")
+        self.check(store, self.expected(store), [])
+        self.write(store)
+        self.snapshot(store)
+        self.assertTrue(all(path.read_text() == "somebody's" for path in foreign))
+
+    def test_the_snapshot_of_another_store(self):
+        store, other = self.filled(600), self.filled(700, "another")
+        expected = self.expected(store)
+        foreign = self.snapshot(other)
+        file = self.folder_of(store) / foreign.name
+        file.parent.mkdir()
+        shutil.copy(foreign, file)
+        for _ in range(2):
+            self.check(store, expected, [file])
+            self.assertEqual(self.expect(0, store("replay", "--at", "2026-03-02", "--json")).object["digest"], expected[0]["digest"])
+            self.assertTrue(file.exists())
+        self.check_note(self.write(store), [file])
+        self.assertEqual(self.snapshots(store), [])
+        self.check(store, self.expected(store), [])
+
+    def test_an_older_log_with_newer_snapshots(self):
+        store = self.filled(600)
+        self.snapshot(store)
+        folder = pathlib.Path(store.path)
+        kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "lock" and "snapshots" not in path.parts}
+        self.expect(0, store.apply(lines(operations(300, 600))))
+        self.snapshot(store)
+        names = self.snapshots(store)
+        # The log as it was before, in place: only its snapshots know of what came later.
+        (folder / "lock").write_bytes(b"")
+        for path in folder.glob("replicas/*/*"):
+            path.unlink()
+        for path, data in kept.items():
+            path.write_bytes(data)
+        expected = self.expected(store)
+        self.assertEqual(expected[0]["events"], 600)
+        self.check(store, expected, names[-1:])
+        self.check_note(self.write(store), names[-1:])
+        self.assertEqual(self.snapshots(store), names[:-1])
+        self.check(store, self.expected(store), [])
+        # And it goes on otherwise than it did.
+        self.expect(0, store.apply(lines(operations(300, 7_000))))
+        self.snapshot(store)
+        self.check(store, self.expected(store), [])
+
+    def test_older_snapshots_of_a_newer_log(self):
+        store = self.filled(600)
+        old = self.snapshot(store)
+        content = old.read_bytes()
+        for round_ in range(3):
+            self.expect(0, store.apply(lines(operations(300, 600 + 300 * round_))))
+            self.expect(0, store("seal" if round_ == 1 else "snapshot"))
+            for path in self.snapshots(store):
+                path.unlink()
+            old.write_bytes(content)
+            self.check(store, self.expected(store), [])
+            self.expect(0, store("replay", "--json"))
+
+    def test_a_copy_of_the_folder_has_its_snapshots(self):
+        store = self.filled(600)
+        self.snapshot(store)
+        copy = store.copy(pathlib.Path(self.folder) / "copy")
+        self.check(copy, self.expected(store), [])
+        self.expect(0, copy.apply(lines(operations(50, 900))))
+        self.expect(0, copy("snapshot"))
+        self.check(copy, self.expected(copy), [])
+        self.assertEqual(len(self.status(copy)[0]["replicas"]), 2)
+        self.expect(0, store.apply(lines(operations(70, 2000))))
+        self.expect(0, store("sync", copy.path))
+        self.assertEqual(self.status(store)[0]["digest"], self.status(copy)[0]["digest"])
+
+    def inject(self, fault, *options):
+        if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("strace cannot trace here")
+        return ["strace", "-f", "-o", "/dev/null", *options, "-e", f"inject={fault}", "--"]
+
+    def test_a_full_disk(self):
+        store = self.filled(600)
+        expected = self.expected(store)
+        for call in ("pwrite64", "fsync", "rename,renameat,renameat2"):
+            for error in ("ENOSPC", "EIO"):
+                with self.subTest(call=call, error=error):
+                    self.expect(74, store("snapshot", prefix=self.inject(f"{call}:error={error}:when=1+")))
+                    self.assertEqual(self.snapshots(store), [])
+                    self.check(store, expected, [])
+        self.snapshot(store)
+        self.check(store, expected, [])
+
+    def test_a_disk_that_is_full_when_the_store_is_closed(self):
+        store = self.filled(6_000)
+        shutil.rmtree(self.folder_of(store))
+        # One is due, and what was to be written is safe without it.
+        answer = self.expect(0, store("apply", input='{"op":"add","library":"books","id":"one"}',
+                                      prefix=self.inject("mkdir,mkdirat:error=ENOSPC:when=1+")))
+        self.assertEqual((answer.err, self.snapshots(store)), ("", []))
+        self.check(store, self.expected(store), [])
+        self.expect(0, store("apply", input='{"op":"add","library":"books","id":"two"}'))
+        self.assertEqual(len(self.snapshots(store)), 1)
+        self.check(store, self.expected(store), [])
+
+
+class ManyAtOnceTests(SnapshotTestCase):
+    def test_the_folder_is_removed_while_it_is_in_use(self):
+        store = self.filled()
+        self.snapshot(store)
+        process = store.start("apply", "--ack", stdin=subprocess.PIPE)
+        with self.ended(process):
+            for start in range(1500, 1800, 100):
+                process.stdin.write(lines(operations(100, start)).encode())
+                process.stdin.flush()
+                acknowledged = [process.stdout.readline() for _ in range(100)]
+                self.assertTrue(all(acknowledged))
+                shutil.rmtree(self.folder_of(store), ignore_errors=True)
+            process.stdin.close()
+            self.assertEqual(process.wait(), 0)
+            self.assertEqual(process.stderr.read(), b"")
+        self.check(store, self.expected(store), [])
+        self.assertEqual(self.status(store)[0]["events"], len(store.log()))
+
+    def test_several_processes_make_them_at_once(self):
+        store = self.filled()
+        for round_ in range(5):
+            self.expect(0, store.apply([{"op": "add", "library": "books", "id": str(round_)}]))
+            makers = [store.start("snapshot", "--json") for _ in range(4)]
+            for maker in makers:
+                with self.ended(maker):
+                    out, err = maker.communicate()
+                    self.assertEqual((maker.returncode, err), (0, b""))
+                    self.assertEqual(json.loads(out)["events"], self.status(store)[0]["events"])
+            self.assertFalse([path for path in self.snapshots(store) if not NAME.fullmatch(path.name)])
+            self.check(store, self.expected(store), [])
+
+    def test_writers_and_makers_at_once(self):
+        store = self.filled(200)
+        writer = store.start("apply", stdin=subprocess.PIPE)
+        with self.ended(writer):
+            def feed():
+                for start in range(200, 2200, 50):
+                    writer.stdin.write(lines(operations(50, start)).encode())
+                    writer.stdin.flush()
+                writer.stdin.close()
+            feeder = threading.Thread(target=feed)
+            feeder.start()
+            rounds = 0
+            while writer.poll() is None or rounds < 2:
+                self.expect(0, store("snapshot"))
+                rounds += 1
+            feeder.join()
+            self.assertEqual(writer.wait(), 0)
+            self.assertEqual(writer.stderr.read(), b"")
+        self.check(store, self.expected(store), [])
+        self.expect(0, store("replay", "--json"))
+
+    def kill(self, process, seconds):
+        with self.ended(process):
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+            return process.wait() != 0
+
+    def check_no_leftovers(self, store):
+        self.expect(0, store("add", "books", f"book {time.monotonic_ns()}"))
+        self.expect(0, store("snapshot"))
+        self.assertFalse([path.name for path in self.snapshots(store) if not NAME.fullmatch(path.name)])
+
+    def test_kills_while_a_snapshot_is_made(self):
+        chance = random.Random(seed())
+        store = self.filled()
+        started = time.monotonic()
+        self.snapshot(store)
+        lasts = time.monotonic() - started
+        killed = 0
+        for round_ in range(KILLS):
+            self.expect(0, store.apply([{"op": "add", "library": "books", "id": str(round_)}]))
+            expected = self.expected(store) if round_ % 5 == 0 else None
+            killed += self.kill(store.start("snapshot", stdout=subprocess.DEVNULL), chance.uniform(0, lasts / 2))
+            if expected:
+                self.check(store, expected, [])
+                self.check_no_leftovers(store)
+        self.assertGreater(killed, KILLS // 8)
+        self.check_no_leftovers(store)
+        self.check(store, self.expected(store), [])
+        self.expect(0, store("verify"))
+
+    def test_kills_while_operations_bring_snapshots(self):
+        chance = random.Random(seed())
+        file = self.folder / "operations"
+        file.write_text(lines(operations(MANY)))
+        started = time.monotonic()
+        self.expect(0, self.store()("apply", str(file)))
+        lasts = time.monotonic() - started
+        store, killed = self.store(), 0
+        for round_ in range(max(2, KILLS // 10)):
+            file.write_text(lines(operations(MANY, round_ * MANY)))
+            killed += self.kill(store.start("apply", str(file), stdout=subprocess.DEVNULL), chance.uniform(lasts / 2, lasts))
+            expected = self.expected(store)
+            self.check(store, expected, [])
+            self.check_no_leftovers(store)
+            print(f"{expected[0]['events']} events, {len(self.snapshots(store))} snapshots", file=sys.stderr)
+        self.assertGreater(killed, 0)
+        self.expect(0, store("verify"))
+        self.expect(0, store("replay", "--json"))
+
+
+class SyncTests(SnapshotTestCase):
+    def test_stores_that_open_from_snapshots_meet(self):
+        chance = random.Random(seed())
+        stores = [self.store(name) for name in ("phone", "laptop", "tablet")]
+        for round_ in range(4):
+            for number, store in enumerate(stores):
+                found = []
+                for step in range(120):
+                    found.append({"op": chance.choice(("add", "toggle", "remove", "set")), "library": "papers", "id": str(chance.randrange(60))})
+                    if found[-1]["op"] == "set":
+                        found[-1]["fields"] = {"title": f"what {number} wrote in round {round_}, at step {step}"}
+                self.expect(0, store.apply(lines(found)))
+                if chance.random() < 0.7:
+                    self.expect(0, store("snapshot"))
+                if chance.random() < 0.3:
+                    self.expect(0, store("seal"))
+            for one, other in ((0, 1), (1, 2), (0, 2), (0, 1)):
+                self.expect(0, stores[one]("sync", stores[other].path))
+                if chance.random() < 0.4:
+                    self.expect(0, stores[chance.randrange(3)]("snapshot"))
+            found = [self.status(store) for store in stores]
+            self.assertEqual({note for _, note in found}, {""})
+            self.assertEqual(len({status["digest"] for status, _ in found}), 1)
+            self.assertEqual(len({tuple(self.listings(store)) for store in stores}), 1)
+            for store in stores:
+                self.check(store, self.expected(store), [])
+                self.expect(0, store("replay", "--json"))
+        self.assertGreater(found[0][0].get("conflicts", 0), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
