@@ -2,12 +2,19 @@
 ///
 /// Its bytes are valid as long as what they were borrowed from; it must not be kept.
 public struct CommitRow {
+  /// Who wrote it.
   public let replica: ReplicaID
+  /// Its number in the replica's stream.
   public let number: CommitNumber
+  /// The sequence number of its first event.
   public let firstSequence: SequenceNumber
+  /// Its place in the total order.
   public let stamp: HybridTimestamp
+  /// The wall time of the replica when it wrote, in milliseconds since 1970.
   public let wallTime: Milliseconds
+  /// What the replica had newly seen of others, by replica.
   public let heads: [Head]
+  /// How many events it has, at least 1.
   public let eventCount: Int
   private let bytes: UnsafeRawBufferPointer
   private let eventsOffset: Int
