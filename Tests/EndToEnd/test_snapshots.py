@@ -13,7 +13,11 @@ import threading
 import time
 import unittest
 
-from heartlog import Store, TestCase, lines, seed, trace
+import format_reader
+import format_state
+from format_decoder import HAS_DATE
+from format_snapshot import Directory, Snapshot, Write
+from heartlog import FORTNIGHT, Store, TestCase, lines, seed, trace
 
 MANY = int(os.environ.get("OPERATIONS") or 30_000)
 KILLS = int(os.environ.get("KILLS") or 40)
@@ -165,6 +169,119 @@ class MakingTests(SnapshotTestCase):
         self.assertEqual([answer.object for answer in with_them], [answer.object for answer in without])
         # Two of the times are those of two of the events.
         self.assertEqual(len({answer.object["events"] for answer in without}), len(moments) - 2)
+
+
+class FormatTests(SnapshotTestCase):
+    """docs/format.md is enough to read a snapshot, and what it says is what the log says."""
+
+    def read(self, store):
+        snapshot = Snapshot(self.snapshot(store).read_bytes())
+        for library in snapshot.libraries:
+            library.check()
+        log = format_reader.Store(store.path)
+        self.assertEqual(format_state.digest(snapshot.state()), log.summary["digest"])
+        self.check_registers(snapshot, log)
+        self.check_streams(snapshot, log)
+        return snapshot
+
+    def check_registers(self, snapshot, log):
+        """Each register, null ones and those of tombstones too, with the write that it shows."""
+        expected = {}
+        for commit in sorted(log.commits, key=format_state.total_order):
+            for sequence, event in enumerate(commit.events, commit.sequence):
+                if not event.has_item:
+                    continue
+                write = Write(commit.stamp, sequence, commit.replica)
+                if event.action < 4:
+                    date = (event.date if event.head & HAS_DATE else commit.wall) if event.action in (0, 2) else None
+                    expected[event.library, event.item, ""] = write, date
+                for name, byte, value in event.fields:
+                    expected[event.library, event.item, name] = write, byte & 63, value if byte & 63 > 2 else None, byte >> 7
+        found = {}
+        for library in snapshot.libraries:
+            for number, record in enumerate(library.items):
+                key = library.name, library.ids[number].decode()
+                item = library.item(number)
+                if write := library.write(record, 24):
+                    found[*key, ""] = write, item.date if item.is_favorite else None
+                for name, field in library.fields_of(number).items():
+                    found[*key, name.decode()] = library.write(field, 28), *library.value(field), field[45]
+        self.assertEqual(found, expected)
+
+    def check_streams(self, snapshot, log):
+        positions = Directory(snapshot.positions)
+        streams = {bytes.fromhex(stream.replica): stream.commits for stream in log.streams if stream.commits}
+        self.assertEqual(positions.varint(), len(streams))
+        for replica, commits in sorted(streams.items()):
+            last = commits[-1]
+            events = sum(len(commit.events) for commit in commits)
+            self.assertEqual((positions.take(16), positions.u64(), positions.u64(), positions.u64()), (replica, last.number, events, last.stamp))
+            positions.take(16 + 4 * 8 + 32 * last.number.bit_count())
+            heads = {}
+            for commit in commits:
+                heads |= dict(commit.heads)
+            self.assertEqual(positions.list(lambda: (positions.take(16), positions.varint())), sorted(heads.items()))
+        self.assertEqual(positions.at, len(snapshot.positions))
+        self.assertEqual((snapshot.events, snapshot.commits, snapshot.last_stamp),
+                         (sum(len(commit.events) for commit in log.commits), len(log.commits), max(commit.stamp for commit in log.commits)))
+        self.assertEqual({replica["id"] for replica in snapshot.replicas if replica["head"]}, set(streams))
+        ids = [replica["id"] for replica in snapshot.replicas]
+        for replica in snapshot.replicas:
+            commits = streams.get(replica["id"], [])
+            self.assertEqual((replica["head"], replica["beyond"]), (len(commits), []))
+            runs = replica["runs"] + [(*replica["next"], 0)]
+            numbers = [(number, first + (number - start) * each, each) for (start, first, each), (end, _, _) in zip(runs, runs[1:])
+                       for number in range(start, end)]
+            self.assertEqual(numbers, [(commit.number, commit.sequence, len(commit.events)) for commit in commits])
+            seen = sorted((commit.number, other, head) for commit in commits for other, head in commit.heads)
+            self.assertEqual(sorted((commit, ids[other], head) for other, entries in replica["seen"].items() for commit, head in entries), seen)
+
+    def test_a_fortnight(self):
+        store = self.store()
+        self.expect(0, store.apply((FORTNIGHT / "phone.jsonl").read_bytes()))
+        self.assertEqual(len(self.read(store).libraries), 7)
+
+    def test_a_long_life_before_and_after_sealing(self):
+        store = self.store()
+        self.expect(0, store.apply(trace(4_000)))
+        self.read(store)
+        self.expect(0, store.apply(lines(operations(1_200))))
+        self.expect(0, store("seal"))
+        shutil.rmtree(self.folder_of(store))
+        snapshot = self.read(store)
+        self.assertTrue(any(len(ident) > 24 for library in snapshot.libraries for ident in library.ids))
+        self.assertTrue(any(len(library.texts) > 8_192 for library in snapshot.libraries))
+
+    def test_a_snapshot_of_what_lies_over_a_snapshot(self):
+        store = self.filled(700)
+        self.snapshot(store)
+        chance = random.Random(seed())
+        for round_ in range(3):
+            found = []
+            for step in range(150):
+                found.append({"op": chance.choice(("add", "toggle", "remove", "set")), "library": chance.choice(("papers", "cities")),
+                              "id": f"paper-{chance.randrange(900)}"})
+                if found[-1]["op"] == "set":
+                    value = chance.choice((None, True, 1, -1.5, "", "12345678", "123456789", "long " * 2_000, {"a": [1]}, []))
+                    found[-1]["fields"] = {chance.choice(("title", "line", "a", "ß", f"f{step}")): value}
+            self.expect(0, store.apply(lines(found)))
+            self.read(store)
+
+    def test_conflicts_of_several_devices(self):
+        stores = [self.store(name) for name in ("phone", "laptop", "tablet")]
+        for round_ in range(3):
+            for number, store in enumerate(stores):
+                self.expect(0, store.apply(lines(
+                    {"op": ("add", "remove", "toggle")[(step + number + round_) % 3], "library": "papers", "id": str(step)} if step % 2 else
+                    {"op": "set", "library": "papers", "id": str(step), "fields": {"note": f"what {number} notes of {step} in round {round_}"}}
+                    for step in range(20))))
+            if round_ < 2:
+                self.expect(0, stores[round_]("sync", stores[round_ + 1].path))
+        for one, other in ((0, 1), (1, 2), (0, 2), (0, 1)):
+            self.expect(0, stores[one]("sync", stores[other].path))
+        snapshots = [self.read(store) for store in stores]
+        self.assertGreater(self.status(stores[0])[0]["conflicts"], 0)
+        self.assertTrue(all(library.rivals for snapshot in snapshots for library in snapshot.libraries))
 
 
 class UselessTests(SnapshotTestCase):

@@ -1,0 +1,264 @@
+"""A snapshot, read as docs/format.md says, and as nothing else says: every byte of it that says anything, and every checksum."""
+
+import struct
+from dataclasses import dataclass
+
+from format_decoder import require
+from format_segments import xxh3
+from format_state import Item
+
+MASK = (1 << 64) - 1
+ENTRY, KEY, ITEM, FIELD, RIVAL, BY_ID, RUN, SEEN, SUM = 8, 32, 64, 48, 48, 4, 24, 16, 8
+TEXT_PAGE = 4_096
+A, B, C = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3
+
+
+def fold(a, b):
+    product = a * b
+    return product >> 64 ^ product & MASK
+
+
+def hash_of(ident, seed):
+    count = len(ident)
+    h = seed ^ count
+    if count <= 24:
+        words = struct.unpack("<QQQ", ident.ljust(24, b"\0"))
+        h = fold(h ^ words[0], A)
+        if count > 8:
+            h = fold(h ^ words[1], B)
+        if count > 16:
+            h = fold(h ^ words[2], C)
+    else:
+        for start in range(0, count - 7, 8):
+            h = fold(h ^ int.from_bytes(ident[start:start + 8], "little"), A)
+        h = fold(h ^ int.from_bytes(ident[-8:], "little"), B)
+    return (h ^ h >> 32) & 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Write:
+    """Which write a register shows, or a rival is."""
+    stamp: int
+    sequence: int
+    replica: bytes
+
+
+class Directory:
+    """Numbers one after the other."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, count):
+        require(self.at + count <= len(self.data), "a directory that ends early")
+        self.at += count
+        return self.data[self.at - count:self.at]
+
+    def u64(self):
+        return struct.unpack("<Q", self.take(8))[0]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def bytes(self):
+        return self.take(self.varint())
+
+    def place(self):
+        return self.varint(), self.varint()
+
+    def list(self, read):
+        return [read() for _ in range(self.varint())]
+
+
+class Library:
+    def __init__(self, snapshot, directory):
+        self.snapshot = snapshot
+        self.name = directory.bytes().decode()
+        self.events = directory.u64()
+        self.item_count, self.favorite_count, self.listed_count = (directory.varint() for _ in range(3))
+        self.seed = directory.u64()
+        entries, keys, items, fields, rivals, by_id, texts, sums = (directory.place() for _ in range(8))
+        self.entries = [struct.unpack("<Q", record)[0] for record in snapshot.records(entries, ENTRY)]
+        self.keys, self.items = snapshot.records(keys, KEY), snapshot.records(items, ITEM)
+        self.fields, self.rivals = snapshot.records(fields, FIELD), snapshot.records(rivals, RIVAL)
+        self.by_id = [struct.unpack("<I", record)[0] for record in snapshot.records(by_id, BY_ID)]
+        self.texts = snapshot.texts(texts, snapshot.records(sums, SUM))
+        self.ids = [self.id(key) for key in self.keys]
+
+    def text(self, name, count):
+        require(name >> 63 == 1, "a text that is not named")
+        offset = name & MASK >> 1
+        require(offset + count <= len(self.texts), "a text that is not there")
+        return self.texts[offset:offset + count]
+
+    def id(self, key):
+        (count,) = struct.unpack_from("<I", key, 24)
+        if count > 24:
+            require(key[8:24] == bytes(16), "a key with more than a name")
+            return self.text(struct.unpack_from("<Q", key)[0], count)
+        require(key[count:24] == bytes(24 - count), "a key that goes on behind its end")
+        return key[:count]
+
+    def write(self, record, replica_at):
+        stamp, sequence = struct.unpack_from("<QQ", record)
+        (replica,) = struct.unpack_from("<I", record, replica_at)
+        return Write(stamp, sequence, self.snapshot.replicas[replica - 1]["id"]) if replica else None
+
+    def value(self, record):
+        (length,), tag = struct.unpack_from("<I", record, 24), record[44]
+        if tag < 5:
+            require(length == 0, "a number with a length")
+            kind = {3: "<q", 4: "<d"}.get(tag)
+            return tag, struct.unpack_from(kind, record, 16)[0] if kind else None
+        if length > 8:
+            data = self.text(struct.unpack_from("<Q", record, 16)[0], length)
+        else:
+            data = record[16:16 + length]
+            require(record[16 + length:24] == bytes(8 - length), "a text that goes on behind its end")
+        return tag, data.decode() if tag < 7 else data
+
+    def fields_of(self, number):
+        first, count, zero, other_zero, held = struct.unpack_from("<IIIII", self.items[number], 28)
+        require((zero, other_zero) == (0, 0), "an item with fields that were added")
+        found = [(struct.unpack_from("<I", record, 32)[0], record) for record in self.fields[first:first + count]]
+        require(len(found) == count and [name for name, _ in found] == sorted({name for name, _ in found}), "fields out of order")
+        require(held == sum(self.value(record)[0] != 0 for _, record in found), "fields that are counted wrong")
+        return {self.snapshot.names[name]: record for name, record in found}
+
+    def item(self, number):
+        record = self.items[number]
+        (date,) = struct.unpack_from("<q", record, 16)
+        require(record[52:56] + record[57:58] == bytes(5) and record[56] < 2, "an item with more than it should have")
+        fields = {name.decode(): self.value(field) for name, field in self.fields_of(number).items()}
+        return Item(bool(record[56]), date if record[56] else 0, fields)
+
+    def chain(self, first):
+        found = []
+        while first:
+            record = self.rivals[first - 1]
+            found.append(record)
+            require(len(found) <= len(self.rivals), "rivals in a ring")
+            (first,) = struct.unpack_from("<I", record, 40)
+        return found
+
+    def find(self, ident):
+        h = hash_of(ident, self.seed)
+        place = h % len(self.entries)
+        for _ in self.entries:
+            entry = self.entries[place]
+            if entry == 0:
+                return None
+            if entry >> 32 == h and self.ids[(entry & 0xFFFFFFFF) - 1] == ident:
+                return (entry & 0xFFFFFFFF) - 1
+            place = (place + 1) % len(self.entries)
+        return None
+
+    def check(self):
+        """All that the page promises of a library."""
+        count = self.item_count
+        require(count == len(self.keys) == len(self.items) == len(self.by_id) == len(set(self.ids)), "parts that do not fit")
+        require(len(self.entries) > count and len(self.entries) & len(self.entries) - 1 == 0, "entries of a wrong number")
+        require(sum(entry != 0 for entry in self.entries) == count, "entries of no item")
+        require([self.find(ident) for ident in self.ids] == list(range(count)), "an id that is not found")
+        require(self.find(b"nobody has this id") is None, "an id that is found")
+        require([self.ids[number] for number in self.by_id] == sorted(self.ids), "ids out of order")
+        items = [self.item(number) for number in range(count)]
+        favorites = [(-item.date, ident) for item, ident in zip(items, self.ids) if item.is_favorite]
+        require(len(favorites) == self.favorite_count and all(item.is_favorite for item in items[:len(favorites)]), "favorites out of place")
+        require(favorites == sorted(favorites) and self.ids[len(favorites):] == sorted(self.ids[len(favorites):]), "items out of order")
+        listed = sum(bool(item.is_favorite or item.values or self.write(record, 24)) for item, record in zip(items, self.items))
+        require(listed == self.listed_count, "items that are counted wrong")
+        require(sum(struct.unpack_from("<I", record, 32)[0] for record in self.items) == len(self.fields), "fields of no item")
+        seen = 0
+        for number, record in enumerate(self.items):
+            (first_field,) = struct.unpack_from("<I", record, 28)
+            registers = [(0, struct.unpack_from("<I", record, 48)[0])]
+            registers += [(place + 1, struct.unpack_from("<I", self.fields[place], 40)[0])
+                          for place in range(first_field, first_field + struct.unpack_from("<I", record, 32)[0])]
+            for register, first in registers:
+                for rival in self.chain(first):
+                    require(struct.unpack_from("<II", rival, 32) == (number, register) and self.write(rival, 28), "a rival of another register")
+                    seen += 1
+        require(seen == len(self.rivals), "rivals of no register")
+
+
+class Snapshot:
+    def __init__(self, data):
+        self.data = data
+        require(len(data) % 64 == 0 and len(data) >= 128, "a snapshot of a wrong size")
+        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 1, "no snapshot")
+        require(struct.unpack_from("<Q", data, 56)[0] == xxh3(data[:56], 0), "a damaged header")
+        low, high = struct.unpack_from("<QQ", data, 16)
+        self.seed = low ^ high
+        end = len(data) - 64
+        self.start, length, checksum, size = struct.unpack_from("<QQQQ", data, end)
+        require(struct.unpack_from("<Q", data, end + 56)[0] == self.sum(end, 56), "a damaged trailer")
+        require(size == len(data) and self.start % 64 == 0 and self.start + length <= end, "a trailer of another file")
+        require(checksum == self.sum(self.start, length), "a damaged directory")
+        self.covered = [(0, 64), (self.start, self.start + length), (end, len(data))]
+        directory = Directory(data[self.start:self.start + length])
+        self.positions = directory.bytes()
+        self.events, self.commits, self.last_stamp = (directory.u64() for _ in range(3))
+        self.replicas = directory.list(lambda: self.replica(directory))
+        self.names = directory.list(directory.bytes)
+        require(self.names == sorted(set(self.names)), "names out of order")
+        self.libraries = directory.list(lambda: Library(self, directory))
+        require(directory.at == length, "a directory that goes on")
+        self.check_rest()
+
+    def sum(self, offset, count):
+        return xxh3(self.data[offset:offset + count], self.seed + offset)
+
+    def records(self, place, size):
+        offset, count = place
+        each = 1 << (2_048 // size).bit_length() - 1
+        found = []
+        require(offset % 64 == 0, "a part that is out of line")
+        while len(found) < count:
+            page = self.data[offset:offset + each * size]
+            end = offset + len(page) + 64
+            require(end <= self.start, "a part that is not in the file")
+            require(struct.unpack_from("<Q", self.data, end - 64)[0] == self.sum(offset, len(page)), "a damaged page")
+            require(self.data[end - 56:end] == bytes(56), "a page with more than a checksum")
+            self.covered.append((offset, end))
+            used = min(each, count - len(found))
+            require(page[used * size:] == bytes(len(page) - used * size), "a page that is not zeros to its end")
+            found += [page[place * size:(place + 1) * size] for place in range(used)]
+            offset = end
+        return found
+
+    def texts(self, place, sums):
+        offset, count = place
+        require(len(sums) == -(-count // TEXT_PAGE) and offset % 64 == 0, "texts without checksums")
+        for number, checksum in enumerate(sums):
+            start = offset + number * TEXT_PAGE
+            require(struct.unpack("<Q", checksum)[0] == self.sum(start, min(TEXT_PAGE, offset + count - start)), "damaged texts")
+        self.covered.append((offset, offset + count))
+        return self.data[offset:offset + count]
+
+    def replica(self, directory):
+        found = {"id": directory.take(16), "head": directory.u64(), "events": directory.u64(), "stamp": directory.u64()}
+        found["beyond"] = directory.list(lambda: (directory.u64(), directory.u64(), directory.varint()))
+        found["runs"] = [struct.unpack("<QQQ", record) for record in self.records(directory.place(), RUN)]
+        found["next"] = directory.u64(), directory.u64()
+        found["seen"] = {number: [struct.unpack("<QQ", record) for record in self.records(place, SEEN)]
+                         for number, place in directory.list(lambda: (directory.varint(), directory.place()))}
+        return found
+
+    def check_rest(self):
+        """What nothing leads to is zeros, and less than a line of them."""
+        at = 0
+        for start, end in sorted(self.covered):
+            require(0 <= start - at < 64 and self.data[at:start] == bytes(start - at), f"bytes of nobody at {at}")
+            at = max(at, end)
+
+    def state(self):
+        """The items by (library, id), as the log's commits make them."""
+        return {(library.name, ident.decode()): library.item(number)
+                for library in self.libraries for number, ident in enumerate(library.ids)}
