@@ -9,7 +9,10 @@ struct SnapshotCommand: Command {
         + "store; all of them may be removed at any time, for the log has everything."
     ],
     examples: [.init("heartlog snapshot", "Make the next start instant.")],
-    endings: [.init(.cannotCreate, "The store is damaged, or on a network: it has no snapshots.")])
+    endings: [
+      .init(.badInput, "The store is damaged, and none is made of it."),
+      .init(.cannotCreate, "The store is on a network: it has no snapshots."),
+    ])
 
   init(_ arguments: Arguments) throws(CommandError) {}
 
