@@ -10,6 +10,7 @@ from format_encoder import (
     encoded_block, encoded_doubles, encoded_event, encoded_ints, encoded_kinds, encoded_row, encoded_strings)
 from format_hashes import Tree, leaf, leaf_hash, run_salt, run_secret, salt, sha256
 from format_segments import read_header
+from format_snapshot import Snapshot
 from format_writer import compressed, frame, header
 
 EXAMPLE = re.compile(r"^```hex (\S+)\n(.*?)^```$", re.M | re.S)
@@ -110,6 +111,13 @@ def root():
     return tree.root
 
 
+def check_snapshot(lines):
+    snapshot = Snapshot(joined(lines))
+    assert (snapshot.data[16:32], snapshot.positions, snapshot.start) == (SEGMENT, b"\0", 64)
+    assert (snapshot.events, snapshot.commits, snapshot.last_stamp) == (0, 0, 0)
+    assert (snapshot.replicas, snapshot.names, snapshot.libraries) == ([], [], [])
+
+
 CHECKS = {
     "segment-header": equals(lambda: segment_header()[:128]),
     "segment-header-checksums": equals(lambda: segment_header()[2040:2048] + segment_header()[4088:]),
@@ -127,6 +135,7 @@ CHECKS = {
     "leaf-hash": equals(lambda: leaf_hash(ROW, [Secret(1, SECRET)])),
     "leaf-hashes": equals(lambda: b"".join(leaf_hashes())),
     "root": equals(root),
+    "snapshot": check_snapshot,
 }
 
 
