@@ -189,8 +189,15 @@ public final class FavoritesStore: Sendable {
     return report
   }
 
-  /// What is not as it was written, and what recovery did.
-  public var findings: [Finding] { log.findings }
+  /// What is not as it was written, and what recovery did. What lies in front of the snapshot from which the store was opened was not
+  /// looked at: see `verify(progress:)`.
+  public var findings: [Finding] {
+    let found = log.findings
+    let more = snapshots.findings.filter { finding in
+      !found.contains { $0.error.file == finding.error.file && $0.error.offset == finding.error.offset }
+    }
+    return found + more
+  }
 
   /// Why sealing in the background did not succeed the last time. Nothing is lost by that but space.
   public var sealingFailure: HeartlogError? { log.sealingFailure.map(HeartlogError.init) }

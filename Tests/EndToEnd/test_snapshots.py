@@ -441,6 +441,37 @@ class UselessTests(SnapshotTestCase):
         self.snapshot(store)
         self.check(store, self.expected(store), [])
 
+    def test_a_log_that_is_damaged_in_front_of_its_snapshot(self):
+        store = self.filled(600)
+        self.expect(0, store("seal"))
+        file = self.snapshot(store)
+        whole, (segment,) = file.read_bytes(), store.segments(".sealed")
+        expected = self.expected(store)
+        data = bytearray(segment.read_bytes())
+        data[len(data) // 2] ^= 1
+        segment.write_bytes(data)
+        # The state is what it was; who reads the log says what is wrong with it.
+        self.check(store, expected, [])
+        for command in ("verify", "log", "replay"):
+            self.expect(65, store(command), "damaged")
+        # Without the snapshot, wherever that is found out, nothing is left but the log, and it is said that it is damaged.
+        chance = random.Random(seed())
+        found = 0
+        for offset in sorted({40} | {chance.randrange(len(whole)) for _ in range(20)}):
+            with self.subTest(offset=offset):
+                changed = bytearray(whole)
+                changed[offset] ^= 1
+                file.write_bytes(changed)
+                answer = store("status", "--json")
+                if answer.code == 0:
+                    self.assertEqual((answer.object["digest"], answer.err), (expected[0]["digest"], ""))
+                    continue
+                found += 1
+                self.expect(65, answer, "damaged", file.name)
+                self.assertTrue(answer.object["partial"])
+                self.assertLess(answer.object["events"], 600)
+        self.assertGreater(found, 5)
+
     def test_older_snapshots_of_a_newer_log(self):
         store = self.filled(600)
         old = self.snapshot(store)

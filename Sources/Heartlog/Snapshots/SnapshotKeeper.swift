@@ -16,6 +16,7 @@ final class SnapshotKeeper: Sendable {
   private struct Content {
     var dropped: [DroppedSnapshot] = []
     var failure: HeartlogError?
+    var findings: [Finding] = []
   }
 
   private let path: String
@@ -35,6 +36,8 @@ final class SnapshotKeeper: Sendable {
 
   var dropped: [DroppedSnapshot] { content.withLock { $0.dropped } }
   var failure: HeartlogError? { content.withLock { $0.failure } }
+  /// What is damaged in the log, where it had to be read in the place of a damaged snapshot.
+  var findings: [Finding] { content.withLock { $0.findings } }
 
   // MARK: - Finding
 
@@ -129,7 +132,7 @@ final class SnapshotKeeper: Sendable {
     var state = FavoritesState()
     let last = Dictionary(uniqueKeysWithValues: heads.map { ($0.replica, $0.commit) })
     do {
-      _ = try LogReplay(at: path, on: fileSystem).run { piece in
+      let outcome = try LogReplay(at: path, on: fileSystem).run { piece in
         switch piece {
         case .commit(let commit):
           if let last = last[commit.replica], commit.number <= last { state.apply(commit) }
@@ -140,6 +143,7 @@ final class SnapshotKeeper: Sendable {
           state.apply(block.cut(to: block.firstCommit...last))
         }
       }
+      content.withLock { $0.findings = outcome.findings.damage }
     } catch {
       content.withLock { $0.failure = HeartlogError(wrapping: error) }
     }
