@@ -7,14 +7,15 @@ public struct SnapshotPolicy: Hashable, Sendable {
   public var eventsMin: UInt64
   /// The same when the store is closed.
   public var eventsMinAtClose: UInt64
-  /// It waits for a fourth of the events that the last one covers, too: a 32nd at close.
-  static let share: (open: UInt64, close: UInt64) = (4, 32)
+  /// It waits for as many events as the last one covers, too: so all that are written while a store grows cost as much as two of its
+  /// size, and a process that dies without closing leaves no more to replay than it found. At close, a 32nd is enough.
+  static let share: (open: UInt64, close: UInt64) = (1, 32)
 
   /// A policy of one's own.
   ///
   /// - Parameters:
-  ///   - eventsMin: events since the last snapshot after which the next one is written, in the background; a fourth of those that it covers
-  ///     must have come, too.
+  ///   - eventsMin: events since the last snapshot after which the next one is written, in the background; as many as it covers must have
+  ///     come, too.
   ///   - eventsMinAtClose: the same when the store is closed, with a 32nd.
   public init(eventsMin: UInt64, eventsMinAtClose: UInt64) {
     self.eventsMin = eventsMin
