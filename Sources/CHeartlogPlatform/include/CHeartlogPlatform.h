@@ -41,6 +41,9 @@ size_t heartlog_host_identity(void *buffer, size_t count);
 /// getpid(2), asked of the system once a process: a fork makes it be asked again.
 int32_t heartlog_process_id(void);
 
+/// Makes the calling thread give way to others of this process and of others; for good.
+void heartlog_lower_priority(void);
+
 /// Waits while `*word` is `value`, or for no reason: the caller looks again. Threads of this process alone.
 void heartlog_wait_while(uint32_t *word, uint32_t value);
 

@@ -189,7 +189,7 @@ final class SnapshotKeeper: Sendable {
   ///
   /// - Parameter done: is told how many events are covered; nil where none was made.
   func makeInBackground(_ done: @escaping @Sendable (UInt64?) -> Void) {
-    Workers.shared.run { done(self.makeIfPossible()?.events) }
+    Workers.unhurried.run { done(self.makeIfPossible()?.events) }
   }
 
   /// Makes one; where that fails, the store is as good as before, and the reason is kept.

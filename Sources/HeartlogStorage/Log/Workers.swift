@@ -1,3 +1,5 @@
+import HeartlogFiles
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -10,15 +12,21 @@
 /// There are few of them, whatever the number of stores; they are made when there is work, and stay.
 package final class Workers: @unchecked Sendable {
   package static let shared = Workers(threadsMax: 16)
+  /// For long work that nobody waits for, as sealing and snapshots: where cores are wanted, it leaves most of them to others.
+  package static let unhurried = Workers(threadsMax: 4, isUnhurried: true)
 
   // All below is touched in the monitor alone.
   private let monitor = Monitor()
   private let threadsMax: Int
+  private let isUnhurried: Bool
   private var jobs: [@Sendable () -> Void] = []
   private var threads = 0
   private var idleThreads = 0
 
-  init(threadsMax: Int) { self.threadsMax = threadsMax }
+  init(threadsMax: Int, isUnhurried: Bool = false) {
+    self.threadsMax = threadsMax
+    self.isUnhurried = isUnhurried
+  }
 
   /// Runs `job` on one of the threads; jobs begin in the order in which they came.
   package func run(_ job: @escaping @Sendable () -> Void) {
@@ -60,6 +68,8 @@ package final class Workers: @unchecked Sendable {
 
   private static func work(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     let workers = Unmanaged<Workers>.fromOpaque(argument).takeRetainedValue()
+    // A third of the time on a core that a writer wants, not next to nothing: for moments the work has the log to itself.
+    if workers.isUnhurried { ThreadPriority.lower() }
     while true { workers.next()() }
   }
 

@@ -50,7 +50,7 @@ extension CommitLog {
   /// A segment has just become full. Called outside the monitor.
   func didRotate() {
     guard options.sealsInBackground else { return }
-    Workers.shared.run { [weak self] in self?.sealInBackground() }
+    Workers.unhurried.run { [weak self] in self?.sealInBackground() }
   }
 
   private func sealInBackground() {

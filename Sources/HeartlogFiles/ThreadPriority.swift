@@ -1,0 +1,7 @@
+import CHeartlogPlatform
+
+/// How urgent a thread's work is, as the system sees it.
+package enum ThreadPriority {
+  /// Gives the calling thread about a third of the time on a core that another one wants too; all of it where none does. For good.
+  package static func lower() { heartlog_lower_priority() }
+}
