@@ -217,28 +217,3 @@ public struct PendingState: Sendable {
     }
   }
 }
-
-extension FavoritesState {
-  /// Decides what an operation writes, given this state, what stands in line over it, and a draft over both.
-  ///
-  /// - Parameter wallTime: the commit's; a favorited date equal to it is left out of the event.
-  /// - Returns: the plan, and whether the item is a favorite before it.
-  public func plan(
-    _ operation: Operation, on item: String, in library: String, under pending: PendingState,
-    and draft: PendingState, wallTime: Milliseconds
-  ) -> (plan: WritePlan, wasFavorite: Bool) {
-    let isPlain = !pending.writes(to: item, in: library) && !draft.writes(to: item, in: library)
-    let wasFavorite =
-      isPlain
-      ? isFavorite(item, in: library) : pending.isFavorite(item, in: library, over: self, under: draft)
-    var held: [Field] = []
-    if operation.takesFields(ofFavorite: wasFavorite), !operation.fields.isEmpty {
-      let state =
-        isPlain ? self.item(item, in: library) : pending.item(item, in: library, over: self, under: draft)
-      held = state?.fields ?? []
-    }
-    let plan = operation.plan(
-      item: item, in: library, isFavorite: wasFavorite, heldFields: held, wallTime: wallTime)
-    return (plan, wasFavorite)
-  }
-}

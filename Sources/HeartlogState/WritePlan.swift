@@ -53,26 +53,20 @@ extension Operation {
   public func plan(
     item: String, in library: String, current: ItemState?, wallTime: Milliseconds
   ) -> WritePlan {
-    plan(
-      item: item, in: library, isFavorite: current?.isFavorite ?? false, heldFields: current?.fields ?? [],
-      wallTime: wallTime)
-  }
-
-  /// Whether what the item holds decides what of the operation's fields is written.
-  func takesFields(ofFavorite isFavorite: Bool) -> Bool {
-    switch self {
-    case .add, .toggle: !isFavorite
-    case .set: true
-    case .remove, .settleMembership, .settleField: false
+    plan(item: item, in: library, isFavorite: current?.isFavorite ?? false, wallTime: wallTime) {
+      Self.differing($0, from: current?.fields ?? [])
     }
   }
 
   /// As the other.
   ///
-  /// - Parameter held: the fields that hold a value, sorted by the bytes of their names; looked at where `takesFields` says so.
+  /// - Parameter differing: those of the fields whose value is not the one that is held, sorted by the bytes of their names. Called where
+  ///   what the item holds decides what is written, and fields were given.
   func plan(
-    item: String, in library: String, isFavorite: Bool, heldFields held: [Field], wallTime: Milliseconds
+    item: String, in library: String, isFavorite: Bool, wallTime: Milliseconds,
+    differing: ([Field]) -> [Field]
   ) -> WritePlan {
+    func differingOf(_ fields: [Field]) -> [Field] { fields.isEmpty ? fields : differing(fields) }
     func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> WritePlan {
       WritePlan(
         .event(
@@ -87,7 +81,7 @@ extension Operation {
         return WritePlan(
           .nothing(.alreadyFavorite), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
       }
-      return event(.added, Self.differing(fields, from: held), date)
+      return event(.added, differingOf(fields), date)
 
     case .remove:
       return isFavorite ? event(.removed) : WritePlan(.nothing(.notFavorite))
@@ -98,11 +92,11 @@ extension Operation {
           event(.toggled(on: false)).outcome, ignoredFields: !fields.isEmpty,
           ignoredFavoritedDate: date != nil)
       }
-      return event(.toggled(on: true), Self.differing(fields, from: held), date)
+      return event(.toggled(on: true), differingOf(fields), date)
 
     case .set(let fields):
-      let differing = Self.differing(fields, from: held)
-      return differing.isEmpty ? WritePlan(.nothing(.nothingToChange)) : event(.changed, differing)
+      let changed = differingOf(fields)
+      return changed.isEmpty ? WritePlan(.nothing(.nothingToChange)) : event(.changed, changed)
 
     case .settleMembership(let isFavorite, let date):
       return isFavorite ? event(.added, [], date) : event(.removed)
@@ -114,7 +108,7 @@ extension Operation {
 
   /// Those of `fields` whose value is not the one that is held, sorted by the bytes of their names.
   /// A field that is not held is null.
-  private static func differing(_ fields: [Field], from held: [Field]) -> [Field] {
+  static func differing(_ fields: [Field], from held: [Field]) -> [Field] {
     if fields.isEmpty { return fields }
     let sorted = sortedByName(fields)
     if held.isEmpty {
@@ -132,7 +126,7 @@ extension Operation {
   }
 
   /// Fields by the bytes of their names; of several with one name the last. Those of an encoded item come so.
-  private static func sortedByName(_ fields: [Field]) -> [Field] {
+  static func sortedByName(_ fields: [Field]) -> [Field] {
     if zip(fields, fields.dropFirst()).allSatisfy({ $0.name.bytesPrecede($1.name) }) { return fields }
     // Sorting is stable, so the last of several with one name is the last that was given.
     let sorted = fields.sorted { $0.name.bytesPrecede($1.name) }

@@ -113,4 +113,32 @@ struct WritePlanTests {
     let renamed = Field(name: "cafe\u{301}", value: .int64(1))
     #expect(plan(.set(fields: [renamed]), held).event?.fields.count == 1)
   }
+
+  @Test(
+    "a plan over the tables is the plan over the item that is made of them",
+    arguments: 1...20 as ClosedRange<UInt64>)
+  func overTables(seed: UInt64) {
+    print("plans over tables: seed \(seed)")
+    var generator = SeededGenerator(seed: seed)
+    var state = FavoritesState()
+    for commit in History(seed: seed, commitCount: 60).commits { state.apply(commit) }
+    let nothing = PendingState()
+    for library in History.libraries + ["unknown"] {
+      for item in History.items + ["never written to"] {
+        let current = state.item(item, in: library)
+        // Some as they are held, some not, some that nobody has a name for.
+        var fields = (current?.fields ?? []).filter { _ in Bool.random(using: &generator) }
+        fields += History.fieldNames.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }
+          .map { Field(name: $0, value: Bool.random(using: &generator) ? .null : .int64(1)) }
+        fields.append(Field(name: "new", value: .bool(true)))
+        fields.shuffle(using: &generator)
+        for operation in [.add(fields: fields), .toggle(fields: fields), .set(fields: fields)] as [Operation]
+        {
+          let found = state.plan(operation, on: item, in: library, under: nothing, and: nothing, wallTime: 9)
+          #expect(found.plan == operation.plan(item: item, in: library, current: current, wallTime: 9))
+          #expect(found.wasFavorite == (current?.isFavorite ?? false))
+        }
+      }
+    }
+  }
 }
