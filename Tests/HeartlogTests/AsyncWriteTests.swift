@@ -170,6 +170,51 @@ struct AsyncWriteTests {
     #expect(await failure { try await store.async.flush() }?.code == .outcomeUnknown)
   }
 
+  @Test(
+    "while the flush of a lease is under way, buffered commits are acknowledged, and durable ones wait for it",
+    .timeLimit(.minutes(1)))
+  func flushBeside() async throws {
+    let store = try open { $0.durability = .buffered }
+    let records = try store.records
+    try records.add(Record(id: -1, title: "first"))
+    files.shut()
+    try records.add(Record(id: -2, title: "second"))
+    await until { files.held == 1 }
+    let before = files.synchronizations
+    for id in 0..<100 { try records.add(Record(id: id, title: "t")) }
+    #expect(records.count == 102)
+    let durable = Task {
+      try await store.async.write(durability: .durable) { try records.add(Record(id: 200, title: "t")) }
+    }
+    let flush = Task { try await store.async.flush() }
+    for _ in 0..<1_000 { await Task.yield() }
+    // However far both have come: one fdatasync is under way, and no second.
+    #expect(files.held == 1 && files.synchronizations == before)
+    files.open()
+    #expect(try await durable.value)
+    try await flush.value
+    #expect(records.count == 103)
+    #expect(try store.allCommits().count == 103)
+  }
+
+  @Test("a flush beside writers that fails is said at the next write", .timeLimit(.minutes(1)))
+  func failedFlushBeside() async throws {
+    let store = try open { $0.durability = .buffered }
+    let records = try store.records
+    try records.add(Record(id: -1, title: "first"))
+    try store.flush()
+    files.shut()
+    files.failNext(.synchronizeData, code: EIO)
+    try records.add(Record(id: -2, title: "second"))
+    await until { files.held == 1 }
+    try records.add(Record(id: -3, title: "third"))
+    files.open()
+    #expect(await failure { try await store.async.flush() }?.code == .outcomeUnknown)
+    #expect(await failure { try records.add(Record(id: -4, title: "fourth")) }?.code == .outcomeUnknown)
+    #expect(records.count == 3)
+    #expect(await failure { try store.close() }?.code == .outcomeUnknown)
+  }
+
   @Test("a task that is cancelled before its commit stands in line writes nothing, and need not wait")
   func cancelledBefore() async throws {
     let store = try open()

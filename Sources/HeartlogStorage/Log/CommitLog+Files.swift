@@ -44,11 +44,14 @@ extension CommitLog {
     options.budget.didRest(self)
   }
 
-  private var isIdle: Bool { !isBusy && !isAcquiring && !isSealing && quietRequests == 0 && line.isEmpty }
+  private var isIdle: Bool {
+    !isBusy && !isFlushing && !isAcquiring && !isSealing && quietRequests == 0 && line.isEmpty
+  }
 
   /// Nobody uses the log; in the monitor.
   func closeFiles() {
     writer = nil
+    acknowledged = nil
     lock.rest()
     recountsFiles = true
     for reader in readers.values { reader.rest() }

@@ -8,6 +8,8 @@ extension CommitLog {
   private static let leaseMillisecondsMax = 100
   /// Others may have the lock earlier, but not before some work was done under it.
   private static let leaseMillisecondsMin: UInt64 = 25
+  /// Less than this is made durable in a moment when the segment is full.
+  private static let flushedAheadBytesMin: UInt64 = 256 << 10
 
   /// Takes the store's lock for this process, and everything that others wrote.
   func takeLock(quietly: Bool = false) throws(StorageError) {
@@ -60,7 +62,7 @@ extension CommitLog {
 
   /// Lets go of the lock where nobody in this process needs it.
   func releaseWhenIdle() {
-    guard holdsLock, !isBusy else { return }
+    guard holdsLock, !isBusy, !isFlushing else { return }
     // Whoever stands in line has his turn; nobody else joins.
     if lock.isWanted { isGivingWay = true }
     guard line.isEmpty else { return }
@@ -96,7 +98,7 @@ extension CommitLog {
     defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()
-      while isBusy { monitor.wait() }
+      while isBusy || isFlushing { monitor.wait() }
       if unsyncedSince != nil { synchronizeLease() }
       if let failure { throw failure }
     }
@@ -112,12 +114,62 @@ extension CommitLog {
     }
   }
 
+  /// Begins to make a segment durable that is about to be full, so that little is left to do when the next one is made.
+  func flushAhead(of segment: SegmentWriter) {
+    guard !segment.isFlushedAhead, segment.offset - segment.durableOffset >= Self.flushedAheadBytesMin,
+      segment.offset >= options.segmentBytesMax / 4 * 3
+    else { return }
+    segment.isFlushedAhead = true
+    runLeaseEnd()
+  }
+
+  private func runLeaseEnd() { Workers.shared.run { [weak self] in self?.endLease() } }
+
   private func endLease() {
     monitor.withLock {
-      while isBusy { monitor.wait() }
-      if unsyncedSince != nil { synchronizeLease() }
+      while isBusy, !isAppending, !isFlushing { monitor.wait() }
+      // Whoever waited here would be woken by every commit.
+      if isFlushing { return flushesAgain = true }
+      if let acknowledged, unsyncedSince != nil { flush(acknowledged.segment, upTo: acknowledged.bytes) }
     }
     noteFiles()
+  }
+
+  /// Makes durable what is acknowledged, while writers go on: what they write meanwhile begins a lease of its own. The lock stays until
+  /// it is done.
+  private func flush(_ segment: SegmentWriter, upTo bytes: UInt64) {
+    isFlushing = true
+    acknowledged = nil
+    unsyncedSince = nil
+    let result = monitor.outside {
+      Result { () throws(FileError) in try segment.file.synchronizeData() }
+    }
+    flushOutcome = FlushOutcome(segment: segment, bytes: bytes, result: result)
+    if !isBusy {
+      takeFlushOutcome()
+      releaseWhenIdle()
+    }
+    didBecomeIdle()
+  }
+
+  /// Notes what a flush beside writers came to. What is known of the segment is the busy thread's: there is none now.
+  func takeFlushOutcome() {
+    guard let outcome = flushOutcome else { return }
+    flushOutcome = nil
+    isFlushing = false
+    if flushesAgain {
+      flushesAgain = false
+      runLeaseEnd()
+    }
+    // Where a write could not be taken back meanwhile, the segment is given up already.
+    guard writer === outcome.segment else { return }
+    switch outcome.result {
+    case .success:
+      outcome.segment.didSynchronize(upTo: outcome.bytes)
+      lock.raise(durableBytes: outcome.segment.durableOffset)
+    case .failure(let error):
+      failure = suspend(outcome.segment, because: error.description)
+    }
   }
 
   func synchronizeLease() {
@@ -126,6 +178,7 @@ extension CommitLog {
       Result { () throws(StorageError) in if let writer { try synchronize(writer) } }
     }
     isBusy = false
+    acknowledged = nil
     unsyncedSince = nil
     if case .failure(let error) = result { failure = error }
     releaseWhenIdle()
@@ -149,7 +202,7 @@ extension CommitLog {
     }
     while true {
       try takeLock(quietly: true)
-      if isBusy {
+      if isBusy || (isFlushed && isFlushing) {
         monitor.wait()
       } else if !line.isEmpty {
         flushLine()
@@ -162,9 +215,18 @@ extension CommitLog {
     isBusy = true
     let result = monitor.outside { Result { try body() } }
     isBusy = false
+    takeFlushOutcome()
     if case .failure = result { looksAgain = true }
     releaseWhenIdle()
     didBecomeIdle()
     return try result.get()
   }
+}
+
+/// What became of making a segment durable beside its writers.
+struct FlushOutcome {
+  let segment: SegmentWriter
+  /// Up to where it was acknowledged when the flush began.
+  let bytes: UInt64
+  let result: Result<Void, FileError>
 }

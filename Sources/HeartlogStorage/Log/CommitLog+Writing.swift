@@ -135,25 +135,42 @@ extension CommitLog {
     looksForHeads = true
   }
 
-  /// Writes what stands in line, or a first part of it.
+  /// Writes what stands in line, or a first part of it; or waits a while, where it must be made durable and somebody else flushes: all who
+  /// call this look again.
   func flushLine() {
+    isAppending = line.durableCount == 0 && writer.map { $0.offset < options.segmentBytesMax } ?? false
+    if isFlushing, !isAppending { return monitor.wait() }
     isBusy = true
     if line.durableCount > 0 { waitForTheLine() }
     takeBatch()
     let number = nextBatch - 1
     let isDurable = batch.durableCount > 0
     let segment = writer
-    let result = monitor.outside {
-      Result { () throws(StorageError) in try writeBatch(isDurable: isDurable) }
-    }
+    let result =
+      if let failure {
+        // A flush failed since the batch was drafted.
+        Result<Void, StorageError>.failure(failure)
+      } else {
+        monitor.outside { Result { () throws(StorageError) in try writeBatch(isDurable: isDurable) } }
+      }
     isBusy = false
+    isAppending = false
     if writer !== segment { recountsFiles = true }
     var dropped = CommitLine()
     switch result {
     case .success:
       didWrite()
       for turn in batch.turns { turn.end() }
-      if isDurable { unsyncedSince = nil } else { startLease() }
+      if isDurable {
+        acknowledged = nil
+        unsyncedSince = nil
+      } else {
+        startLease()
+        if let writer {
+          acknowledged = (writer, writer.offset)
+          flushAhead(of: writer)
+        }
+      }
     case .failure(let error):
       // What stands behind the batch was drafted upon it.
       swap(&dropped, &line)
@@ -167,6 +184,7 @@ extension CommitLog {
       for turn in dropped.turns { turn.end(error) }
     }
     batch.removeAll()
+    takeFlushOutcome()
     // First: who comes back at once joins the line, and the lock stays where it is.
     ring(after: number, isLast: !dropped.isEmpty)
     releaseWhenIdle()

@@ -43,6 +43,17 @@ public final class CommitLog: @unchecked Sendable {
   @exclusivity(unchecked) var looksForHeads = true
   /// A thread is changing the log's files.
   @exclusivity(unchecked) var isBusy = false
+  /// A thread makes durable what was acknowledged before, while others go on writing. Until it has, nobody else makes the segment
+  /// durable: the system reports an error once, and whoever asked second would not hear of it.
+  @exclusivity(unchecked) var isFlushing = false
+  /// Another lease ended meanwhile.
+  @exclusivity(unchecked) var flushesAgain = false
+  /// The busy thread does nothing but append behind what is acknowledged: a flush may begin meanwhile.
+  @exclusivity(unchecked) var isAppending = false
+  /// The segment that is written to, and up to where its commits are acknowledged.
+  @exclusivity(unchecked) var acknowledged: (segment: SegmentWriter, bytes: UInt64)?
+  /// What a flush came to: taken when no thread is busy.
+  @exclusivity(unchecked) var flushOutcome: FlushOutcome?
 
   // The store's lock.
   var isAcquiring = false
@@ -262,8 +273,8 @@ public final class CommitLog: @unchecked Sendable {
         isClosed = true
         return
       }
-      while isBusy || isSealing || !line.isEmpty {
-        if isBusy || isSealing { monitor.wait() } else { flushLine() }
+      while isBusy || isFlushing || isSealing || !line.isEmpty {
+        if isBusy || isFlushing || isSealing { monitor.wait() } else { flushLine() }
       }
       if unsyncedSince != nil { synchronizeLease() }
       isClosed = true
