@@ -18,6 +18,8 @@ final class Projection: CommitSink {
     var pendingCount = 0
     /// What takes the place of `state` once all has come again.
     var restarted: FavoritesState?
+    /// False where the state had to be made anew, and the log did not give all of it.
+    var isWhole = true
 
     mutating func bringPendingUpToDate() {
       while pendingCount < staged.count {
@@ -154,6 +156,7 @@ final class Projection: CommitSink {
   private func rebuild(_ content: inout Content) {
     if let file { snapshots.drop(file, because: SnapshotKeeper.damage) }
     content.state = snapshots.replayed(upTo: content.state.heads)
+    content.isWhole = snapshots.rebuildFailure == nil
   }
 
   private func makeSnapshot() {
@@ -188,12 +191,14 @@ final class Projection: CommitSink {
 
   /// Decides what an operation writes when everything in line and in `draft` is written.
   ///
-  /// - Returns: the plan, and whether the item is a favorite before it.
+  /// - Returns: the plan, and whether the item is a favorite before it; nil where the state is not whole, as `rebuildFailure` of the
+  ///   snapshots says.
   func plan(
     _ operation: HeartlogState.Operation, on id: String, in library: String, under draft: PendingState,
     wallTime: Milliseconds
-  ) -> (plan: WritePlan, wasFavorite: Bool) {
+  ) -> (plan: WritePlan, wasFavorite: Bool)? {
     look {
+      guard $0.isWhole else { return nil }
       $0.bringPendingUpToDate()
       return $0.state.plan(
         operation, on: id, in: library, under: $0.pending, and: draft, wallTime: wallTime)

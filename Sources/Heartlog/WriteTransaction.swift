@@ -78,12 +78,19 @@ extension FavoritesStore {
     _ operation: HeartlogState.Operation, on id: String, in library: String, under changes: PendingState,
     wallTime: Milliseconds
   ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
+    var planned: (plan: WritePlan, wasFavorite: Bool)?
     do throws(MalformedError) {
       // What turns out to need no event is refused all the same where it breaks a rule.
       try NameRules.checkItem(id)
       for field in operation.fields { try NameRules.checkFieldName(field.name) }
-      let (plan, wasFavorite) = projection.plan(
-        operation, on: id, in: library, under: changes, wallTime: wallTime)
+      planned = projection.plan(operation, on: id, in: library, under: changes, wallTime: wallTime)
+    } catch {
+      throw HeartlogError(.invalid, error.reason)
+    }
+    guard let (plan, wasFavorite) = planned else {
+      throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be made anew")
+    }
+    do throws(MalformedError) {
       guard case .event(let event) = plan.outcome else {
         return (nil, WriteResult(plan, isFavorite: wasFavorite))
       }

@@ -346,7 +346,8 @@ struct ItemTable: Sendable {
   func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)
     var held: [Field] = []
-    held.reserveCapacity(Int(max(0, record.heldCount)))
+    // What a snapshot claims is not believed before it is found.
+    held.reserveCapacity(min(Int(max(0, record.heldCount)), 64))
     func append(_ place: Int) {
       let field = fields.read(place)
       let value = field.pointee.value

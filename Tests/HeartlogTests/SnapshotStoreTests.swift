@@ -167,6 +167,35 @@ struct SnapshotStoreTests {
     #expect(try store.state().digest == store.digest)
   }
 
+  @Test("where the log is damaged as well, what is sound is shown, and nothing is written")
+  func damagedLog() throws {
+    var store = try test.open()
+    try fill(store, 0..<350)
+    try store.seal()
+    try store.snapshot()
+    let replica = "\(TestStore.path)/replicas/\(store.replica)"
+    try store.close()
+    let segment = try #require(try test.files.entries(of: replica).first { $0.hasSuffix(".sealed") })
+    var bytes = try test.files.contents(of: "\(replica)/\(segment)")
+    bytes[bytes.count - 100] ^= 1
+    try test.files.replaceContents(of: "\(replica)/\(segment)", with: bytes)
+    let name = try #require(try snapshotNames().last)
+    var snapshot = try test.files.contents(of: "\(folder)/\(name)")
+    // Every page, and not the directory, which is read on opening.
+    for offset in stride(from: 64, to: snapshot.count - 2_048, by: 64) { snapshot[offset] ^= 1 }
+    try test.files.replaceContents(of: "\(folder)/\(name)", with: snapshot)
+
+    store = try test.open()
+    #expect(store.findings.isEmpty && store.droppedSnapshots.isEmpty)
+    let library = try store.library("papers")
+    let failure = #expect(throws: HeartlogError.self) { try library.toggle("paper-1") }
+    #expect(failure?.code == .corrupt)
+    #expect(throws: HeartlogError.self) { try store.write { try library.toggle("paper-2") } }
+    #expect(store.findings.map(\.verdict) == [.corrupt])
+    #expect(store.droppedSnapshots.map(\.name) == [name])
+    #expect(store.read { $0.eventCount } == 0)
+  }
+
   @Test("the snapshot of another store is dropped")
   func foreign() throws {
     let other = TestStore()

@@ -17,6 +17,7 @@ final class SnapshotKeeper: Sendable {
     var dropped: [DroppedSnapshot] = []
     var failure: HeartlogError?
     var findings: [Finding] = []
+    var rebuildFailure: HeartlogError?
   }
 
   private let path: String
@@ -38,6 +39,8 @@ final class SnapshotKeeper: Sendable {
   var failure: HeartlogError? { content.withLock { $0.failure } }
   /// What is damaged in the log, where it had to be read in the place of a damaged snapshot.
   var findings: [Finding] { content.withLock { $0.findings } }
+  /// Why `replayed(upTo:)` did not come to the heads.
+  var rebuildFailure: HeartlogError? { content.withLock { $0.rebuildFailure } }
 
   // MARK: - Finding
 
@@ -143,9 +146,12 @@ final class SnapshotKeeper: Sendable {
           state.apply(block.cut(to: block.firstCommit...last))
         }
       }
-      content.withLock { $0.findings = outcome.findings.damage }
+      content.withLock {
+        $0.findings = outcome.findings.damage
+        $0.rebuildFailure = $0.findings.first.map { HeartlogError($0.error) }
+      }
     } catch {
-      content.withLock { $0.failure = HeartlogError(wrapping: error) }
+      content.withLock { $0.rebuildFailure = HeartlogError(wrapping: error) }
     }
     return state
   }
