@@ -139,8 +139,7 @@ extension CommitLog {
   /// it is done.
   private func flush(_ segment: SegmentWriter, upTo bytes: UInt64) {
     isFlushing = true
-    acknowledged = nil
-    unsyncedSince = nil
+    forgetLease()
     let result = monitor.outside {
       Result { () throws(FileError) in try segment.file.synchronizeData() }
     }
@@ -169,7 +168,14 @@ extension CommitLog {
       lock.raise(durableBytes: outcome.segment.durableOffset)
     case .failure(let error):
       failure = suspend(outcome.segment, because: error.description)
+      forgetLease()
     }
+  }
+
+  /// Nothing is to be flushed: it is durable, or its segment was given up, which is never tried again.
+  func forgetLease() {
+    acknowledged = nil
+    unsyncedSince = nil
   }
 
   func synchronizeLease() {
@@ -178,8 +184,7 @@ extension CommitLog {
       Result { () throws(StorageError) in if let writer { try synchronize(writer) } }
     }
     isBusy = false
-    acknowledged = nil
-    unsyncedSince = nil
+    forgetLease()
     if case .failure(let error) = result { failure = error }
     releaseWhenIdle()
     didBecomeIdle()

@@ -162,8 +162,7 @@ extension CommitLog {
       didWrite()
       for turn in batch.turns { turn.end() }
       if isDurable {
-        acknowledged = nil
-        unsyncedSince = nil
+        forgetLease()
       } else {
         startLease()
         if let writer {
@@ -177,7 +176,10 @@ extension CommitLog {
       sink.discard()
       resetStaged()
       clock = HybridClock(last: readers.values.map(\.chain.lastStamp).max() ?? clock.last)
-      if error.code == .outcomeUnknown { failure = error }
+      if error.code == .outcomeUnknown {
+        failure = error
+        forgetLease()
+      }
       looksAgain = true
       recountsFiles = true
       for turn in batch.turns { turn.end(error) }
@@ -270,6 +272,7 @@ extension CommitLog {
     isBusy = true
     defer {
       isBusy = false
+      takeFlushOutcome()
       didBecomeIdle()
     }
     return try monitor.outside { Result { try body() } }.get()
