@@ -83,7 +83,8 @@ final class SnapshotKeeper: Sendable {
   func notePlaces(of found: Found) {
     Workers.shared.run {
       self.making.withLock { _ in
-        guard let places = try? StreamPosition.found(found.positions, at: self.path, on: self.fileSystem) else {
+        guard let places = try? StreamPosition.found(found.positions, at: self.path, on: self.fileSystem)
+        else {
           return
         }
         // Without the note the next opening takes longer, and tries again.

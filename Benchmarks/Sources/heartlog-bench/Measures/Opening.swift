@@ -22,7 +22,9 @@ struct Opening {
     report("", "ms", milliseconds)
     withExtendedLifetime(store) {
       let resident = Double(bench_resident_bytes()) - Double(residentBefore)
-      if arguments.textIfGiven("after") != nil || measure != "open" { report(", memory", "MB", resident / 1e6) }
+      if arguments.textIfGiven("after") != nil || measure != "open" {
+        report(", memory", "MB", resident / 1e6)
+      }
       // Closing a store with a tail may write a snapshot: nothing would be left to measure.
       bench_vanish()
     }
