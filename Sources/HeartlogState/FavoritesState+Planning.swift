@@ -19,28 +19,28 @@ extension FavoritesState {
       }
       return (plan, wasFavorite)
     }
-    guard let number = library.withBytes({ libraryNames.find($0) }) else {
+    guard let number = libraryNames.find(library) else {
       return (operation.plan(item: item, in: library, current: nil, wallTime: wallTime), false)
     }
-    return tables.withUnsafeBufferPointer { tables in
-      // Where it lies: a copy of a table costs more than the look-up.
-      let table = tables.baseAddress.unsafelyUnwrapped + Int(number)
-      let slot = item.withBytes { table.pointee.find($0) }
-      let wasFavorite = slot.map { table.pointee.items.read(Int($0.index)).pointee.isFavorite } ?? false
-      let plan = operation.plan(item: item, in: library, isFavorite: wasFavorite, wallTime: wallTime) {
-        fields in
-        guard let slot else { return Operation.differing(fields, from: []) }
-        return Operation.sortedByName(fields).filter { !holds($0, of: slot, in: table) }
-      }
-      return (plan, wasFavorite)
+    // Looked up where they lie, each time: a copy of a table costs more than the look-up.
+    let table = Int(number)
+    guard let index = tables[table].ids.find(item) else {
+      return (operation.plan(item: item, in: library, current: nil, wallTime: wallTime), false)
     }
+    let wasFavorite = tables[table].items.read(Int(index)).pointee.isFavorite
+    let plan = operation.plan(item: item, in: library, isFavorite: wasFavorite, wallTime: wallTime) {
+      Operation.sortedByName($0).filter { !holds($0, of: ItemSlot(index: index), in: tables[table]) }
+    }
+    return (plan, wasFavorite)
   }
 
   /// Whether an item holds that value in that field, or none where it is null.
-  private func holds(_ field: Field, of item: ItemSlot, in table: UnsafePointer<ItemTable>) -> Bool {
-    let place = fieldNames.find(field.name).map { table.pointee.fieldIndex(of: item, name: $0) } ?? -1
+  private func holds(_ field: Field, of item: ItemSlot, in table: ItemTable) -> Bool {
+    guard let name = fieldNames.find(field.name) else { return field.value.isNull }
+    let place = table.fieldIndex(of: item, name: name)
     guard place >= 0 else { return field.value.isNull }
-    let stored = table.pointee.fields.read(place).pointee.value
-    return field.value.withBorrowed { stored.equals($0, in: table.pointee.texts) }
+    let stored = table.fields.read(place).pointee.value
+    let texts = table.texts
+    return field.value.withBorrowed { stored.equals($0, in: texts) }
   }
 }
