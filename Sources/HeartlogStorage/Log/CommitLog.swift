@@ -273,10 +273,18 @@ public final class CommitLog: @unchecked Sendable {
         isClosed = true
         return
       }
-      while isBusy || isFlushing || isSealing || !line.isEmpty {
-        if isBusy || isFlushing || isSealing { monitor.wait() } else { flushLine() }
+      // Each of these leaves the monitor, and others may come in meanwhile.
+      while true {
+        if isBusy || isFlushing || isSealing {
+          monitor.wait()
+        } else if !line.isEmpty {
+          flushLine()
+        } else if unsyncedSince != nil {
+          synchronizeLease()
+        } else {
+          break
+        }
       }
-      if unsyncedSince != nil { synchronizeLease() }
       isClosed = true
       if holdsLock {
         holdsLock = false
