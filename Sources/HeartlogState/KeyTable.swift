@@ -106,7 +106,7 @@ struct KeyTable: Sendable {
         let entry = entries.read(place).pointee
         if entry == 0 { return nil }
         if UInt32(truncatingIfNeeded: entry >> 32) == hash {
-          let number = Int32(truncatingIfNeeded: entry) - 1
+          let number = Int32(truncatingIfNeeded: entry) &- 1
           let other = keys.read(Int(number))
           if other.pointee.count == key.count, other.pointee.words == key.words { return number }
         }
