@@ -34,6 +34,8 @@ enum SnapshotRetention {
       kept.append(candidate)
     }
     let keptFiles = Set(kept.suffix(filesMax - 1).map(\.file))
-    return files[(index + 1)...].map(\.file).filter { !keptFiles.contains($0) }
+    // One of as many events says the same, and knows less of where it stands.
+    let same = files[..<index].map(\.file).filter { $0.eventCount == written.eventCount }
+    return same + files[(index + 1)...].map(\.file).filter { !keptFiles.contains($0) }
   }
 }
