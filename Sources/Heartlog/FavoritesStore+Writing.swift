@@ -76,7 +76,7 @@ extension FavoritesStore {
     _ operation: HeartlogState.Operation, on id: String, in library: String
   ) throws(HeartlogError) -> WriteResult {
     var outcome: WriteResult?
-    do {
+    try heartlogErrors {
       _ = try log.writeTurn(options.durability) { () throws(HeartlogError) in
         let wallTime = options.clock()
         let drafted = try draft(operation, on: id, in: library, under: PendingState(), wallTime: wallTime)
@@ -85,12 +85,6 @@ extension FavoritesStore {
         return CommitDraft(
           wallTime: wallTime, origin: options.origin, records: [.event(event)], recordsAreChecked: true)
       }
-    } catch let error as HeartlogError {
-      throw error
-    } catch let error as StorageError {
-      throw HeartlogError(error)
-    } catch {
-      throw HeartlogError(.inputOutput, "\(error)")
     }
     guard let outcome else { preconditionFailure("the log calls the draft once") }
     return outcome
