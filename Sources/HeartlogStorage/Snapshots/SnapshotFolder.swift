@@ -9,7 +9,7 @@ public struct SnapshotFolder: Sendable {
   let store: String
   let options: StorageOptions
   /// As much is written before it is made durable.
-  var pieceBytes = 1 << 20
+  var pieceBytes = 1 << 17
 
   /// The folder of the store at `path`; nothing is looked at yet.
   public init(at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions()) {
