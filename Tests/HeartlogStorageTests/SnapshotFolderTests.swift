@@ -163,12 +163,12 @@ struct SnapshotFolderTests {
     #expect(!POSIXFileSystem().isRunning(0) && !POSIXFileSystem().isRunning(-1))
   }
 
-  @Test("it is written in pieces of at most 1 MiB, each durable before the next, and renamed when all are")
+  @Test("it is written in pieces of at most 128 KiB, each durable before the next, and renamed when all are")
   func pieces() throws {
     let files = MemoryFileSystem(root: "/store")
     try files.createDirectory("/store")
     let folder = SnapshotFolder(at: "/store", on: files, options: options())
-    try write(1, bytes(2_500_000), to: folder)
+    try write(1, bytes(312_500), to: folder)
     let steps = files.trace.map { operation in
       operation.description.split(separator: " ").filter { !$0.hasPrefix("snapshots/") }.joined(
         separator: " ")
@@ -176,8 +176,8 @@ struct SnapshotFolderTests {
     #expect(
       steps == [
         "createDirectory .", "createDirectory snapshots", "synchronizeDirectory .", "createFile",
-        "write 0+1048576", "synchronizeData", "write 1048576+1048576", "synchronizeData",
-        "write 2097152+402848", "synchronize", "rename", "synchronizeDirectory snapshots",
+        "write 0+131072", "synchronizeData", "write 131072+131072", "synchronizeData",
+        "write 262144+50356", "synchronize", "rename", "synchronizeDirectory snapshots",
       ])
   }
 
