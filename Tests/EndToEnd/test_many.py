@@ -65,13 +65,19 @@ class ManyTests(TestCase):
             process = store.start("apply", *["--ack"] * acknowledges, stdin=-1)
             with self.ended(process):
                 texts = "".join(json.dumps(operation) + "\n" for operation in remaining).encode()
+                # One that is to be killed gets its last line after that, or it may come to its end first.
+                last = texts.rindex(b"\n", 0, -1) + 1 if limit is not None else len(texts)
+                may_end = threading.Event()
 
                 def feed():
                     try:
                         portion = chance.choice((200, 3_000, 100_000))
-                        for place in range(0, len(texts), portion):
-                            process.stdin.write(texts[place:place + portion])
+                        for place in range(0, last, portion):
+                            process.stdin.write(texts[place:min(place + portion, last)])
                             process.stdin.flush()
+                        if last != len(texts):
+                            may_end.wait()
+                            process.stdin.write(texts[last:])
                         process.stdin.close()
                     except (BrokenPipeError, ValueError):
                         pass
@@ -83,7 +89,8 @@ class ManyTests(TestCase):
                     acks += line.startswith(b'{"ack"')
                 if acks == limit:
                     process.kill()
-                    acks += sum(1 for line in process.stdout.read().split(b"\n")[:-1])
+                may_end.set()
+                acks += sum(1 for line in process.stdout.read().split(b"\n")[:-1])
                 feeder.join()
                 code, errors = process.wait(), process.stderr.read().decode()
                 results.setdefault(writer, []).append((code, errors))
