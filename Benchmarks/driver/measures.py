@@ -114,8 +114,10 @@ def listing(shop):
 def beside(shop):
     items = shop.size(1_000_000, 200_000)
     trace = shop.adds(items)
+    count = shop.size(20_000, 2_000)
     return [partial(shop.bench, "beside", "heartlog", folder=shop.store("heartlog", trace, items), trace=trace,
-                    count=shop.size(3_000, 500))]
+                    count=count),
+            partial(shop.fresh, "beside", "raw", trace=trace, count=count)]
 
 
 def growth(shop):

@@ -7,6 +7,24 @@ struct Beside {
   static func run(_ peer: String, _ arguments: Arguments) throws {
     let count = try arguments.number("count")
     let trace = try Trace(try arguments.text("trace"))
+    func report(_ name: String, _ unit: String, _ value: Double) {
+      Sample(measure: "beside", peer: peer, name: name, unit: unit, value: value).report()
+    }
+    func reportUsual(_ usual: Times) {
+      report("usual p99", "µs", usual.quantile(0.99) / 1_000)
+      report("usual longest", "µs", usual.max / 1_000)
+    }
+    guard peer == "heartlog" else {
+      // The disk alone: how long its longest wait is without anything beside it.
+      let store = try open(peer, try arguments.text("folder"), trace, .durable)
+      return reportUsual(
+        Times(
+          try (0..<count).map { place in
+            let started = bench_now()
+            try store.commit(place..<place + 1)
+            return bench_now() - started
+          }))
+    }
     let store = try HeartlogPeer(try arguments.text("folder"), trace, .durable)
     var place = 0
     func toggle() throws -> UInt64 {
@@ -15,7 +33,7 @@ struct Beside {
       try store.papers.toggle(trace.steps[place % trace.count].id)
       return bench_now() - started
     }
-    let usual = Times(try (0..<count).map { _ in try toggle() })
+    reportUsual(Times(try (0..<count).map { _ in try toggle() }))
 
     let outcome = Mutex<Result<UInt64, any Error>?>(nil)
     let isWriting = Atomic(true)
@@ -39,11 +57,9 @@ struct Beside {
     writer.join()
     if let failure { throw failure }
     guard let snapshot = try outcome.withLock({ $0 })?.get() else { throw Failure("no snapshot was taken") }
-    func report(_ name: String, _ unit: String, _ value: Double) {
-      Sample(measure: "beside", peer: peer, name: name, unit: unit, value: value).report()
-    }
-    report("usual p99", "µs", usual.quantile(0.99) / 1_000)
-    report("longest", "µs", Times(beside).max / 1_000)
+    let waits = Times(beside)
+    report("p99 beside", "µs", waits.quantile(0.99) / 1_000)
+    report("longest", "µs", waits.max / 1_000)
     report("the snapshot", "ms", Double(snapshot) / 1e6)
     bench_vanish()
   }
