@@ -182,12 +182,35 @@ struct SnapshotFolderTests {
   }
 
   @Test(
+    "as long as nobody waits for it the pieces are smaller; as soon as somebody does, the rest comes in large ones"
+  )
+  func hurry() throws {
+    let files = MemoryFileSystem(root: "/store")
+    try files.createDirectory("/store")
+    let folder = SnapshotFolder(at: "/store", on: files, options: options())
+    var isHurried = false
+    let first = bytes(70_000)
+    let second = bytes(140_000, seed: 7)
+    let written = try folder.write(eventCount: 1, isHurried: { isHurried }) { output in
+      try first.withUnsafeBytes { try output($0) }
+      isHurried = true
+      try second.withUnsafeBytes { try output($0) }
+    }
+    let file = try #require(written)
+    let writes = files.trace.map(\.description).filter { $0.hasPrefix("write") }
+      .compactMap { $0.split(separator: " ").last }
+    #expect(writes == ["0+32768", "32768+32768", "65536+131072", "196608+13392"])
+    let mapping = try #require(try folder.map(file))
+    #expect(Array(mapping.bytes) == first + second)
+  }
+
+  @Test(
     "after a crash at any moment each snapshot that has its name is whole, and the next one can be written")
   func crashes() throws {
     let files = MemoryFileSystem(root: "/store")
     try files.createDirectory("/store")
     var folder = SnapshotFolder(at: "/store", on: files, options: options())
-    folder.pieceBytes = 8_192
+    folder.pieceBytes = (4_096, 8_192)
     let contents: [UInt64: [UInt8]] = [10: bytes(9_000), 40: bytes(20_000, seed: 9)]
     var done: [(point: Int, events: UInt64)] = []
     for (events, bytes) in contents.sorted(by: { $0.key < $1.key }) {

@@ -8,6 +8,13 @@ enum Snapshots {
     try store.snapshot()
   }
 
+  /// How many there are.
+  static func count(in folder: String) throws -> Int {
+    let place = folder + "/favorites.heartlog/snapshots"
+    guard FileManager.default.fileExists(atPath: place) else { return 0 }
+    return try FileManager.default.contentsOfDirectory(atPath: place).count { $0.hasSuffix(".snapshot") }
+  }
+
   /// Removes what other runs left, so that an opening reads the log from its beginning.
   static func remove(from folder: String) throws {
     let place = folder + "/favorites.heartlog/snapshots"

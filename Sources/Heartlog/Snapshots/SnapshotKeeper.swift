@@ -18,6 +18,8 @@ final class SnapshotKeeper: Sendable {
     var failure: HeartlogError?
     var findings: [Finding] = []
     var rebuildFailure: HeartlogError?
+    /// How many wait for a snapshot that is being made, or is to be.
+    var waiting = 0
   }
 
   private let path: String
@@ -94,7 +96,14 @@ final class SnapshotKeeper: Sendable {
   }
 
   /// Waits for what is being written in the background.
-  func finish() { making.withLock { _ in } }
+  func finish() { whileWaiting { making.withLock { _ in } } }
+
+  /// What is written while `body` waits is written without rests.
+  private func whileWaiting<R>(_ body: () throws -> R) rethrows -> R {
+    content.withLock { $0.waiting += 1 }
+    defer { content.withLock { $0.waiting -= 1 } }
+    return try body()
+  }
 
   /// Notes that a snapshot is of no use, and removes it where the store may be written.
   func drop(_ file: SnapshotFile, because reason: String, removes: Bool = true) {
@@ -159,10 +168,15 @@ final class SnapshotKeeper: Sendable {
 
   // MARK: - Making
 
-  /// Writes a snapshot of all that the log has; nil where none may be written.
+  /// Writes a snapshot of all that the log has, and waits for it; nil where none may be written.
   ///
   /// - Parameter anew: whether it is written where the newest one covers all that there is, too.
   func make(anew: Bool = false) throws -> SnapshotReport? {
+    try whileWaiting { try makeUnhurried(anew: anew) }
+  }
+
+  /// As `make`, with rests that leave the disk to others for as long as nobody waits.
+  private func makeUnhurried(anew: Bool = false) throws -> SnapshotReport? {
     try making.withLock { _ in
       guard try folder.isWritable() else { return nil }
       let log = try LogReplay(at: path, on: fileSystem)
@@ -179,7 +193,8 @@ final class SnapshotKeeper: Sendable {
       }
       let bytes = StreamPosition.encode(outcome.positions)
       var byteCount: UInt64 = 0
-      let file = try folder.write(eventCount: state.eventCount) { output in
+      let isHurried = { self.content.withLock { $0.waiting > 0 } }
+      let file = try folder.write(eventCount: state.eventCount, isHurried: isHurried) { output in
         try withoutActuallyEscaping(output) { output in
           try state.writeSnapshot(log: bytes) {
             byteCount += UInt64($0.count)
@@ -196,13 +211,15 @@ final class SnapshotKeeper: Sendable {
   ///
   /// - Parameter done: is told how many events are covered; nil where none was made.
   func makeInBackground(_ done: @escaping @Sendable (UInt64?) -> Void) {
-    Workers.unhurried.run { done(self.makeIfPossible()?.events) }
+    Workers.unhurried.run { done(self.orNoteFailure { try self.makeUnhurried() }?.events) }
   }
 
   /// Makes one; where that fails, the store is as good as before, and the reason is kept.
   @discardableResult
-  func makeIfPossible(anew: Bool = false) -> SnapshotReport? {
-    do { return try make(anew: anew) } catch {
+  func makeIfPossible(anew: Bool = false) -> SnapshotReport? { orNoteFailure { try make(anew: anew) } }
+
+  private func orNoteFailure(_ make: () throws -> SnapshotReport?) -> SnapshotReport? {
+    do { return try make() } catch {
       content.withLock { $0.failure = HeartlogError(wrapping: error) }
       return nil
     }

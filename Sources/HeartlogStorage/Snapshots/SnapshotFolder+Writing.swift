@@ -1,5 +1,11 @@
 import HeartlogFiles
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 extension SnapshotFolder {
   /// Takes the bytes of a snapshot, piece by piece.
   public typealias Output = (UnsafeRawBufferPointer) throws -> Void
@@ -7,14 +13,18 @@ extension SnapshotFolder {
   /// Writes a snapshot, and removes those that are not worth their room any more: see `SnapshotRetention`.
   ///
   /// It appears whole and durable, or not at all. It is made durable piece by piece: an fdatasync of the log beside it never waits for more
-  /// than one of them.
+  /// than one of them. As long as nobody waits for it the pieces are small, and after each the disk is left to others twice as long as the
+  /// piece took.
   ///
   /// - Parameters:
   ///   - eventCount: events in front of the positions that it stands for.
+  ///   - isHurried: whether somebody waits for it now.
   ///   - body: hands over all bytes, in order.
   /// - Returns: its name; nil where snapshots may not be written, or where somebody removed what was unfinished.
   /// - Throws: what `body` throws; `diskFull`, `inputOutput`, `readOnly`. Nothing is left of the snapshot then.
-  public func write(eventCount: UInt64, _ body: (Output) throws -> Void) throws -> SnapshotFile? {
+  public func write(
+    eventCount: UInt64, isHurried: () -> Bool = { true }, _ body: (Output) throws -> Void
+  ) throws -> SnapshotFile? {
     guard try isWritable() else { return nil }
     try makeFolder()
     try removeUnfinished()
@@ -24,7 +34,7 @@ extension SnapshotFolder {
     UnfinishedSnapshots.shared.begin(temporary)
     defer { UnfinishedSnapshots.shared.end(temporary) }
     do {
-      try writeFile(temporary, body)
+      try writeFile(temporary, isHurried, body)
       try fileSystem.rename(temporary, to: path(of: file))
       try fileSystem.synchronizeDirectory(path)
     } catch let error as FileError where error.isNotFound {
@@ -38,11 +48,15 @@ extension SnapshotFolder {
     return file
   }
 
-  private func writeFile(_ path: String, _ body: (Output) throws -> Void) throws {
+  private func writeFile(
+    _ path: String, _ isHurried: () -> Bool, _ body: (Output) throws -> Void
+  ) throws {
     let file = try fileSystem.open(path, .createNew)
-    var writer = PieceWriter(file, pieceBytes)
-    try body { try writer.append($0) }
-    try writer.flush()
+    try withoutActuallyEscaping(isHurried) { isHurried in
+      var writer = PieceWriter(file, pieceBytes, isHurried)
+      try body { try writer.append($0) }
+      try writer.flush()
+    }
     try file.synchronize()
   }
 
@@ -76,28 +90,42 @@ extension SnapshotFolder {
 
 /// Writes a file in pieces that are made durable one by one.
 private struct PieceWriter {
+  /// Of one rest: a disk that is slow for a moment does not stop the snapshot.
+  private static let restMax = Duration.milliseconds(20)
+
   private let file: any OpenFile
+  private let pieceBytes: (unhurried: Int, hurried: Int)
+  private let isHurried: () -> Bool
   private var piece: [UInt8] = []
   private var offset: UInt64 = 0
 
-  private let pieceBytes: Int
-
-  init(_ file: any OpenFile, _ pieceBytes: Int) {
+  init(_ file: any OpenFile, _ pieceBytes: (unhurried: Int, hurried: Int), _ isHurried: @escaping () -> Bool)
+  {
     self.file = file
     self.pieceBytes = pieceBytes
-    piece.reserveCapacity(pieceBytes)
+    self.isHurried = isHurried
+    piece.reserveCapacity(pieceBytes.hurried)
   }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
     var rest = bytes
-    while piece.count + rest.count >= pieceBytes {
-      let count = pieceBytes - piece.count
+    while !rest.isEmpty {
+      let limit = isHurried() ? pieceBytes.hurried : pieceBytes.unhurried
+      let count = min(max(0, limit - piece.count), rest.count)
       piece.append(contentsOf: rest[..<count])
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      try flush()
-      try file.synchronizeData()
+      if piece.count >= limit { try makeDurable() }
     }
-    piece.append(contentsOf: rest)
+  }
+
+  private mutating func makeDurable() throws(FileError) {
+    let clock = ContinuousClock()
+    let started = clock.now
+    try flush()
+    try file.synchronizeData()
+    if isHurried() { return }
+    let rest = min((clock.now - started) * 2, Self.restMax) / .microseconds(1)
+    usleep(UInt32(rest))
   }
 
   /// Writes what is left.

@@ -8,8 +8,8 @@ public struct SnapshotFolder: Sendable {
   let fileSystem: any FileSystem
   let store: String
   let options: StorageOptions
-  /// As much is written before it is made durable.
-  var pieceBytes = 1 << 17
+  /// As much is written before it is made durable: where nobody waits for the snapshot, and where somebody does.
+  var pieceBytes = (unhurried: 1 << 15, hurried: 1 << 17)
 
   /// The folder of the store at `path`; nothing is looked at yet.
   public init(at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions()) {

@@ -1,4 +1,5 @@
 import CPeers
+import Glibc
 import Heartlog
 import Synchronization
 
@@ -25,7 +26,14 @@ struct Beside {
             return bench_now() - started
           }))
     }
-    let store = try HeartlogPeer(try arguments.text("folder"), trace, .durable)
+    let folder = try arguments.text("folder")
+    try Snapshots.remove(from: folder)
+    let before = try HeartlogPeer(folder, trace, .durable, snapshots: .manual)
+    let events = try before.store.status().events
+    try before.close()
+    // The next one is due, and made in the background, when so many are written that all are usual.
+    let policy = SnapshotPolicy(eventsMin: events + UInt64(count), eventsMinAtClose: .max)
+    let store = try HeartlogPeer(folder, trace, .durable, snapshots: policy)
     var place = 0
     func toggle() throws -> UInt64 {
       place += 7
@@ -35,27 +43,20 @@ struct Beside {
     }
     reportUsual(Times(try (0..<count).map { _ in try toggle() }))
 
+    let started = bench_now()
     let outcome = Mutex<Result<UInt64, any Error>?>(nil)
     let isWriting = Atomic(true)
-    var beside: [UInt64] = []
-    var failure: (any Error)?
-    let snapshotting = store.store
-    let writer = Thread {
-      let started = bench_now()
+    let watcher = Thread {
       let result = Result {
-        try Snapshots.take(of: snapshotting)
+        while try Snapshots.count(in: folder) == 0 { usleep(1_000) }
         return bench_now() - started
       }
       outcome.withLock { $0 = result }
       isWriting.store(false, ordering: .releasing)
     }
-    do {
-      while isWriting.load(ordering: .acquiring) || beside.count < count { beside.append(try toggle()) }
-    } catch {
-      failure = error
-    }
-    writer.join()
-    if let failure { throw failure }
+    var beside: [UInt64] = []
+    while isWriting.load(ordering: .acquiring) { beside.append(try toggle()) }
+    watcher.join()
     guard let snapshot = try outcome.withLock({ $0 })?.get() else { throw Failure("no snapshot was taken") }
     let waits = Times(beside)
     report("p99 beside", "µs", waits.quantile(0.99) / 1_000)

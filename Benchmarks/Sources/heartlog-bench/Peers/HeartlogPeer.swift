@@ -7,8 +7,11 @@ final class HeartlogPeer: Peer {
   private let books: FavoritesLibrary
   private let steps: [Trace.Step]
 
-  init(_ folder: String, _ trace: Trace, _ waiting: Waiting) throws {
+  init(
+    _ folder: String, _ trace: Trace, _ waiting: Waiting, snapshots: SnapshotPolicy = .automatic
+  ) throws {
     var options = StoreOptions()
+    options.snapshots = snapshots
     options.durability = waiting == .durable ? .durable : .buffered
     store = try FavoritesStore(at: folder + "/favorites.heartlog", options: options)
     papers = try store.library("papers")
