@@ -20,6 +20,24 @@ final class SnapshotKeeper: Sendable {
     var rebuildFailure: HeartlogError?
     /// How many wait for a snapshot that is being made, or is to be.
     var waiting = 0
+    /// What is to be done in the background, or is being done.
+    var jobs: [Job] = []
+  }
+
+  /// Something that is done once: by a worker, or by whoever cannot wait for one.
+  private final class Job: Sendable {
+    private let isDone = Guarded(false)
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    /// Returns when it is done.
+    func run() {
+      isDone.withLock { isDone in
+        if !isDone { body() }
+        isDone = true
+      }
+    }
   }
 
   private let path: String
@@ -83,7 +101,7 @@ final class SnapshotKeeper: Sendable {
 
   /// Notes where the positions of a snapshot are now, in the background: the next opening finds them there.
   func notePlaces(of found: Found) {
-    Workers.shared.run {
+    run(on: .shared) {
       self.making.withLock { _ in
         guard let places = try? StreamPosition.found(found.positions, at: self.path, on: self.fileSystem)
         else {
@@ -95,8 +113,17 @@ final class SnapshotKeeper: Sendable {
     }
   }
 
-  /// Waits for what is being written in the background.
-  func finish() { whileWaiting { making.withLock { _ in } } }
+  /// Sees to it that all is done that was to be done in the background.
+  func finish() { whileWaiting { for job in content.withLock({ $0.jobs }) { job.run() } } }
+
+  private func run(on workers: Workers, _ body: @escaping @Sendable () -> Void) {
+    let job = Job(body)
+    content.withLock { $0.jobs.append(job) }
+    workers.run {
+      job.run()
+      self.content.withLock { $0.jobs.removeAll { $0 === job } }
+    }
+  }
 
   /// What is written while `body` waits is written without rests.
   private func whileWaiting<R>(_ body: () throws -> R) rethrows -> R {
@@ -211,7 +238,7 @@ final class SnapshotKeeper: Sendable {
   ///
   /// - Parameter done: is told how many events are covered; nil where none was made.
   func makeInBackground(_ done: @escaping @Sendable (UInt64?) -> Void) {
-    Workers.unhurried.run { done(self.orNoteFailure { try self.makeUnhurried() }?.events) }
+    run(on: .unhurried) { done(self.orNoteFailure { try self.makeUnhurried() }?.events) }
   }
 
   /// Makes one; where that fails, the store is as good as before, and the reason is kept.
