@@ -98,6 +98,27 @@ struct SnapshotStoreTests {
     #expect(reopened.digest == digest)
   }
 
+  @Test("why a snapshot was not written is told until one is, and nothing is lost")
+  func failure() throws {
+    let policy = SnapshotPolicy(eventsMin: .max, eventsMinAtClose: 100)
+    var store = try test.open { $0.snapshots = policy }
+    try fill(store, 0..<200)
+    let digest = store.digest
+    test.files.failNext(.rename, onPathSuffix: ".snapshot", code: 28)
+    try store.close()
+    #expect(store.snapshotFailure?.code == .diskFull)
+    #expect(try snapshotNames().isEmpty)
+
+    store = try test.open { $0.snapshots = policy }
+    #expect(store.snapshotFailure == nil && store.digest == digest)
+    test.files.failNext(.rename, onPathSuffix: ".snapshot", code: 28)
+    let error = #expect(throws: HeartlogError.self) { try store.snapshot() }
+    #expect(error?.code == .diskFull)
+    try store.close()
+    #expect(store.snapshotFailure == nil)
+    #expect(try snapshotNames().count == 1)
+  }
+
   @Test("a damaged snapshot is dropped and named, whenever the damage is met", arguments: 0..<60)
   func damaged(step: Int) throws {
     var store = try test.open()
