@@ -200,11 +200,7 @@ struct SnapshotStoreTests {
     var bytes = try test.files.contents(of: "\(replica)/\(segment)")
     bytes[bytes.count - 100] ^= 1
     try test.files.replaceContents(of: "\(replica)/\(segment)", with: bytes)
-    let name = try #require(try snapshotNames().last)
-    var snapshot = try test.files.contents(of: "\(folder)/\(name)")
-    // Every page, and not the directory, which is read on opening.
-    for offset in stride(from: 64, to: snapshot.count - 2_048, by: 64) { snapshot[offset] ^= 1 }
-    try test.files.replaceContents(of: "\(folder)/\(name)", with: snapshot)
+    let name = try damageEveryPage()
 
     store = try test.open()
     #expect(store.findings.isEmpty && store.droppedSnapshots.isEmpty)
@@ -213,8 +209,41 @@ struct SnapshotStoreTests {
     #expect(failure?.code == .corrupt)
     #expect(throws: HeartlogError.self) { try store.write { try library.toggle("paper-2") } }
     #expect(store.findings.map(\.verdict) == [.corrupt])
+    #expect(store.snapshotFailure?.code == .corrupt)
     #expect(store.droppedSnapshots.map(\.name) == [name])
     #expect(store.read { $0.eventCount } == 0)
+  }
+
+  @Test("that the log cannot be read in the place of a damaged snapshot is told, and writes are refused")
+  func unreadableLog() throws {
+    var store = try test.open()
+    try fill(store, 0..<350)
+    try store.seal()
+    try store.snapshot()
+    try store.close()
+    try damageEveryPage()
+
+    store = try test.open()
+    let library = try store.library("papers")
+    test.files.failNext(.open, onPathSuffix: ".sealed", code: 5, times: .max)
+    let failure = #expect(throws: HeartlogError.self) { try library.toggle("paper-1") }
+    #expect(failure?.code == .inputOutput)
+    #expect(store.snapshotFailure?.code == .inputOutput)
+    test.files.clearFaults()
+    store = try test.open()
+    #expect(store.snapshotFailure == nil)
+    #expect(try store.state().digest == store.digest)
+    try store.library("papers").toggle("paper-1")
+  }
+
+  /// Changes every page of the newest snapshot, and not its directory, which is read on opening.
+  @discardableResult
+  private func damageEveryPage() throws -> String {
+    let name = try #require(try snapshotNames().last)
+    var snapshot = try test.files.contents(of: "\(folder)/\(name)")
+    for offset in stride(from: 64, to: snapshot.count - 2_048, by: 64) { snapshot[offset] ^= 1 }
+    try test.files.replaceContents(of: "\(folder)/\(name)", with: snapshot)
+    return name
   }
 
   @Test("the snapshot of another store is dropped")

@@ -40,6 +40,7 @@ extension FavoritesStore {
   /// The snapshots that turned out not to be usable since the store was opened.
   public var droppedSnapshots: [DroppedSnapshot] { snapshots.dropped }
 
-  /// Why the last snapshot in the background was not written. Nothing is lost by that but time at the next opening.
-  public var snapshotFailure: HeartlogError? { snapshots.failure }
+  /// Why the last snapshot in the background was not written: nothing is lost by that but time at the next opening. Or why the log could
+  /// not be read in the place of a damaged snapshot: then reads show what could be read, and writes throw the same.
+  public var snapshotFailure: HeartlogError? { snapshots.rebuildFailure ?? snapshots.failure }
 }
