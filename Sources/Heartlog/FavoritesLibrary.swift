@@ -17,7 +17,7 @@ public struct FavoritesLibrary: Sendable {
   /// changes.
   public func item(_ id: String) -> ItemState? {
     if let transaction = WriteTransaction.joined(by: store) { return transaction.item(id, in: name) }
-    return store.read { $0.item(id, in: name) }
+    return store.projection.item(id, in: name)
   }
 
   /// Whether an item is a favorite. One look-up; inside of `write { }` with the closure's changes.
@@ -25,7 +25,7 @@ public struct FavoritesLibrary: Sendable {
     if let transaction = WriteTransaction.joined(by: store) {
       return transaction.isFavorite(id, in: name)
     }
-    return store.read { $0.isFavorite(id, in: name) }
+    return store.projection.isFavorite(id, in: name)
   }
 
   /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids. Inside `write { }` they have the closure's

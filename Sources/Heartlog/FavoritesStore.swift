@@ -1,5 +1,6 @@
 import HeartlogFiles
 import HeartlogStorage
+import Synchronization
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -27,6 +28,8 @@ public final class FavoritesStore: Sendable {
   let projection: Projection
   let log: CommitLog
   let asyncWrites = AsyncWriteQueue()
+  /// How many `write { }` closures are under way, on any thread.
+  let openTransactions = Atomic<Int>(0)
 
   /// Opens the store in a folder, and makes it where there is none: from its newest snapshot, and from the log what came later.
   ///

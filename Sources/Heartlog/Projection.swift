@@ -127,7 +127,18 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Looks at all that there is, as `read` does.
+  /// Whether an item is a favorite.
+  func isFavorite(_ id: String, in library: String) -> Bool {
+    look { $0.state.isFavorite(id, in: library) }
+  }
+
+  /// An item, a tombstone too; nil where it was never written to.
+  func item(_ id: String, in library: String) -> ItemState? {
+    look { $0.state.item(id, in: library) }
+  }
+
+  /// Looks at all that there is, as `read` does; of the state nothing may be kept.
+  @inline(__always)
   private func look<R>(_ body: (inout Content) -> R) -> R {
     content.withLock { content in
       let result = body(&content)

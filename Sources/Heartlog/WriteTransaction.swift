@@ -1,4 +1,5 @@
 import HeartlogStorage
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -22,19 +23,31 @@ final class WriteTransaction: @unchecked Sendable {
   init(_ store: FavoritesStore, wallTime: Milliseconds) {
     self.store = store
     self.wallTime = wallTime
+    store.openTransactions.add(1, ordering: .relaxed)
   }
 
   /// The transaction that a call on `store` belongs to; nil outside of `write { }`.
   ///
   /// A task that was started inside the closure inherits the task-local value; what it does is not part of it.
+  @inline(__always)
   static func joined(by store: FavoritesStore) -> WriteTransaction? {
+    // Most look-ups are made while nobody writes, and asking for a task's value costs as much as one. A thread sees what it added itself.
+    guard store.openTransactions.load(ordering: .relaxed) > 0 else { return nil }
+    return current(of: store)
+  }
+
+  @inline(never)
+  private static func current(of store: FavoritesStore) -> WriteTransaction? {
     guard let current, current.store === store, pthread_equal(current.thread, pthread_self()) != 0,
       current.isOpen
     else { return nil }
     return current
   }
 
-  func close() { isOpen = false }
+  func close() {
+    isOpen = false
+    store.openTransactions.subtract(1, ordering: .relaxed)
+  }
 
   /// What was written so far.
   var events: [Event] { records.compactMap(\.event) }
