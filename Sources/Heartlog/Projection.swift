@@ -129,12 +129,12 @@ final class Projection: CommitSink {
 
   /// Whether an item is a favorite.
   func isFavorite(_ id: String, in library: String) -> Bool {
-    look { $0.state.isFavorite(id, in: library) }
+    look { FavoritesState.isFavorite(id, in: library, of: &$0.state) }
   }
 
   /// An item, a tombstone too; nil where it was never written to.
   func item(_ id: String, in library: String) -> ItemState? {
-    look { $0.state.item(id, in: library) }
+    look { FavoritesState.item(id, in: library, of: &$0.state) }
   }
 
   /// Looks at all that there is, as `read` does; of the state nothing may be kept.
@@ -142,7 +142,7 @@ final class Projection: CommitSink {
   private func look<R>(_ body: (inout Content) -> R) -> R {
     content.withLock { content in
       let result = body(&content)
-      guard content.state.isDamaged else { return result }
+      guard FavoritesState.isDamaged(&content.state) else { return result }
       rebuild(&content)
       return body(&content)
     }

@@ -117,13 +117,9 @@ extension FavoritesState {
   }
 
   /// Where an item is, without a copy of its table, which would cost more than the look-up.
-  @inline(__always)
-  private func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
+  func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
     guard let number = library.withBytes({ libraryNames.find($0) }) else { return nil }
-    let slot = id.withBytes { bytes in
-      bytes.count <= KeyTable.Key.inlineBytesMax
-        ? tables[Int(number)].ids.finder.find(bytes) : tables[Int(number)].ids.find(bytes)
-    }
+    let slot = tables[Int(number)].ids.find(id)
     return slot.map { (Int(number), Int($0)) }
   }
 

@@ -10,7 +10,7 @@ import HeartlogEvents
 public struct FavoritesState: Sendable {
   var replicas = ReplicaTable()
   var fieldNames = FieldNames()
-  var libraryNames = KeyTable()
+  var libraryNames = KeyTable<Key>()
   /// By library slot.
   var tables: [ItemTable] = []
   /// Events applied, of all replicas: withheld and unknown ones count.

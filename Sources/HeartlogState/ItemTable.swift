@@ -23,9 +23,7 @@ struct ItemTable: Sendable {
   /// hundred thousand fields does not cost a walk over them at each write.
   private static let chainedFieldsMax: Int32 = 32
 
-  private(set) var ids = KeyTable()
-  /// By item slot.
-  private(set) var items = PagedTable<ItemRecord>()
+  private(set) var ids = KeyTable<ItemRecord>()
   private(set) var fields = PagedTable<FieldRecord>()
   private(set) var texts = TextTable()
   private(set) var rivals = RivalWrites()
@@ -42,15 +40,20 @@ struct ItemTable: Sendable {
 
   init() { base = nil }
 
+  /// By item slot.
+  private(set) var items: PagedTable<ItemRecord> {
+    @inline(__always) _read { yield ids.records }
+    @inline(__always) _modify { yield &ids.records }
+  }
+
   /// The table of a snapshot.
   init(
-    base: Base, ids: KeyTable, items: PagedTable<ItemRecord>, fields: PagedTable<FieldRecord>,
-    texts: TextTable,
-    rivals: RivalWrites, listedCount: Int, eventCount: UInt64
+    base: Base, ids: KeyTable<ItemRecord>, fields: PagedTable<FieldRecord>, texts: TextTable,
+    rivals: RivalWrites,
+    listedCount: Int, eventCount: UInt64
   ) {
     self.base = base
     self.ids = ids
-    self.items = items
     self.fields = fields
     self.texts = texts
     self.rivals = rivals
@@ -62,7 +65,6 @@ struct ItemTable: Sendable {
   /// Checks all of it that lies in a snapshot.
   func loadAll() {
     ids.loadAll()
-    items.loadAll()
     fields.loadAll()
     texts.loadAll()
     rivals.loadAll()
@@ -75,11 +77,7 @@ struct ItemTable: Sendable {
   @inline(__always)
   func item(_ slot: ItemSlot) -> ItemRecord { items[Int(slot.index)] }
 
-  mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot {
-    let number = ids.intern(id)
-    if Int(number) == items.count { items.append(ItemRecord()) }
-    return ItemSlot(index: number)
-  }
+  mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot { ItemSlot(index: ids.intern(id)) }
 
   /// Whether anything of the library is to be seen.
   var hasVisibleItems: Bool { favoriteCount > 0 || (0..<items.count).contains { items[$0].isVisible } }

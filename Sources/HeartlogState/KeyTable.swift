@@ -2,49 +2,13 @@
 /// from then on.
 ///
 /// Open addressing with linear probing over (hash, number) pairs of eight bytes; keys up to 24 bytes, which most
-/// ids are, lie in a dense table of their own, so that a look-up touches two places in memory. A Dictionary keyed
+/// ids are, lie in the records that they lead to, so that a look-up touches two places in memory. A Dictionary keyed
 /// by String costs several times as much at each event, and takes canonically equivalent texts for one key.
-struct KeyTable: Sendable {
-  struct Key: BitwiseCopyable {
-    static let inlineBytesMax = 24
-
-    /// The key's bytes in their order, zeros after them; of a longer key, its name in `texts` and zeros.
-    var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
-    var count: UInt32
-
-    @inline(__always) var isInline: Bool { count <= Self.inlineBytesMax }
-
-    @inline(__always)
-    init(_ bytes: UnsafeRawBufferPointer) {
-      count = UInt32(bytes.count)
-      // Within `words`: an inline key has at most their 24 bytes.
-      guard isInline, let start = bytes.baseAddress else { return }
-      let length = bytes.count
-      // Loads of whole words, none of which leaves the buffer.
-      if length >= 16 {
-        words.0 = start.loadUnaligned(as: UInt64.self)
-        words.1 = start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-        words.2 = length > 16 ? Self.tail(start, length) : 0
-      } else if length >= 8 {
-        words.0 = start.loadUnaligned(as: UInt64.self)
-        words.1 = length > 8 ? Self.tail(start, length) : 0
-      } else {
-        Swift.withUnsafeMutableBytes(of: &words.0) { $0.copyMemory(from: bytes) }
-      }
-    }
-
-    /// The last word of a key of more than eight bytes, zeros after it.
-    @inline(__always)
-    private static func tail(_ start: UnsafeRawPointer, _ length: Int) -> UInt64 {
-      start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self)
-        >> UInt64(64 - 8 * ((length - 1) & 7 + 1))
-    }
-  }
-
+struct KeyTable<Record: KeyedRecord>: Sendable {
   /// A power of two of them, or none. 0 is free; else the hash in the high half, the number plus one in the low.
   private(set) var entries = PagedTable<UInt64>()
   /// By number.
-  private(set) var keys = PagedTable<Key>()
+  var records = PagedTable<Record>()
   /// The bytes of the keys that do not fit into a `Key`.
   private(set) var texts = TextTable()
   /// Random, so that nobody who chooses ids can make them collide.
@@ -55,15 +19,15 @@ struct KeyTable: Sendable {
   /// The table of a snapshot.
   ///
   /// - Parameter entries: a power of two of them, some of which are free.
-  init(seed: UInt64, entries: PagedTable<UInt64>, keys: PagedTable<Key>, texts: TextTable) {
+  init(seed: UInt64, entries: PagedTable<UInt64>, records: PagedTable<Record>, texts: TextTable) {
     self.seed = seed
     self.entries = entries
-    self.keys = keys
+    self.records = records
     self.texts = texts
   }
 
   /// How many keys there are.
-  @inline(__always) var count: Int { keys.count }
+  @inline(__always) var count: Int { records.count }
 
   /// Makes room for `count` keys in all.
   mutating func reserve(_ count: Int) {
@@ -91,7 +55,7 @@ struct KeyTable: Sendable {
   /// Finds keys that are short enough to lie in place, for as long as the table lives and is not written to. It counts no references.
   struct Finder {
     fileprivate let entries: PagedReader<UInt64>
-    fileprivate let keys: PagedReader<Key>
+    let records: PagedReader<Record>
     fileprivate let seed: UInt64
 
     @inline(__always)
@@ -107,8 +71,8 @@ struct KeyTable: Sendable {
         if entry == 0 { return nil }
         if UInt32(truncatingIfNeeded: entry >> 32) == hash {
           let number = Int32(truncatingIfNeeded: entry) &- 1
-          let other = keys.read(Int(number))
-          if other.pointee.count == key.count, other.pointee.words == key.words { return number }
+          let other = records.read(Int(number))
+          if other.pointee.key == key { return number }
         }
         place = (place + 1) & mask
         steps -= 1
@@ -118,7 +82,7 @@ struct KeyTable: Sendable {
   }
 
   @inline(__always)
-  var finder: Finder { Finder(entries: entries.reader, keys: keys.reader, seed: seed) }
+  var finder: Finder { Finder(entries: entries.reader, records: records.reader, seed: seed) }
 
   /// The number of a key, which is added where it is not there.
   mutating func intern(_ key: UnsafeRawBufferPointer) -> Int32 {
@@ -134,7 +98,7 @@ struct KeyTable: Sendable {
     if entry != 0 { return Int32(truncatingIfNeeded: entry) - 1 }
     let number = Int32(count)
     if !new.isInline { new.words.0 = texts.append(key) }
-    keys.append(new)
+    records.append(Record(key: new))
     entries.write(place).pointee = Self.entry(hash, number)
     return number
   }
@@ -148,12 +112,11 @@ struct KeyTable: Sendable {
   /// The bytes of key `number`, for the length of the call.
   @inline(__always)
   func withBytes<R>(of number: Int32, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    let key = keys.read(Int(number))
-    guard key.pointee.isInline else {
-      return try body(texts.bytes(key.pointee.words.0, count: Int(key.pointee.count)))
-    }
-    // Words come first in a key.
-    return try body(UnsafeRawBufferPointer(start: key, count: Int(key.pointee.count)))
+    let record = records.read(Int(number))
+    let key = record.pointee.key
+    guard key.isInline else { return try body(texts.bytes(key.words.0, count: Int(key.count))) }
+    // A key comes first in its record, and words in a key.
+    return try body(UnsafeRawBufferPointer(start: record, count: Int(key.count)))
   }
 
   /// Key `number` as a string.
@@ -166,13 +129,13 @@ struct KeyTable: Sendable {
 
   /// The hash of key `number`.
   func hash(of number: Int32) -> UInt32 {
-    withBytes(of: number) { Self.hash(of: $0, as: keys[Int(number)], seed) }
+    withBytes(of: number) { Self.hash(of: $0, as: records[Int(number)].key, seed) }
   }
 
   /// Checks all of it that lies in a snapshot.
   func loadAll() {
     entries.loadAll()
-    keys.loadAll()
+    records.loadAll()
     texts.loadAll()
   }
 
@@ -186,11 +149,11 @@ struct KeyTable: Sendable {
       let entry = entries[place]
       if entry == 0 { return place }
       if UInt32(truncatingIfNeeded: entry >> 32) == hash {
-        let other = keys.read(Int(Int32(truncatingIfNeeded: entry)) - 1)
-        if other.pointee.count == key.count,
-          key.isInline
-            ? other.pointee.words == key.words
-            : texts.bytes(other.pointee.words.0, count: bytes.count).hasSameBytes(as: bytes)
+        let other = records.read(Int(Int32(truncatingIfNeeded: entry)) - 1).pointee.key
+        if key.isInline
+          ? other == key
+          : other.count == key.count
+            && texts.bytes(other.words.0, count: bytes.count).hasSameBytes(as: bytes)
         {
           return place
         }

@@ -9,7 +9,7 @@ struct KeyTableTests {
     let seed: UInt64 = 3
     print("keys: seed \(seed)")
     var generator = SeededGenerator(seed: seed)
-    var table = KeyTable()
+    var table = KeyTable<Key>()
     var model: [[UInt8]: Int32] = [:]
     #expect(table.find("") == nil)
     for _ in 0..<20_000 {
@@ -33,7 +33,7 @@ struct KeyTableTests {
 
   @Test("a reserved table keeps its keys")
   func reserving() {
-    var table = KeyTable()
+    var table = KeyTable<Key>()
     let one = table.intern("one")
     #expect(one == 0)
     table.reserve(10_000)

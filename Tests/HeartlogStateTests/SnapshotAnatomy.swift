@@ -53,7 +53,7 @@ struct SnapshotAnatomy {
       reader.skip(8)
       for _ in 0..<3 { _ = reader.varint() }
       reader.skip(8)
-      for recordBytes in [8, 32, 64, 48, 48, 4] { add(reader.place(), recordBytes: recordBytes) }
+      for recordBytes in [8, 96, 48, 48, 4] { add(reader.place(), recordBytes: recordBytes) }
       let texts = reader.place()
       let checksums = reader.place()
       for (number, start) in stride(from: 0, to: texts.count, by: 4_096).enumerated() {

@@ -44,8 +44,7 @@ struct LibraryWriter {
     directory.u64(table.ids.seed)
     directory.place(try appendEntries(&writer))
     var textBytes = 0
-    directory.place(try appendKeys(&writer, &textBytes))
-    directory.place(try appendItems(&writer))
+    directory.place(try appendItems(&writer, &textBytes))
     directory.place(try appendFields(&writer, &textBytes))
     directory.place(try appendRivals(&writer, &textBytes))
     let places = places
@@ -59,7 +58,7 @@ struct LibraryWriter {
   /// The hashes stay; the numbers beside them are the new ones.
   private func appendEntries(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Place {
     // Some room for new items, so that the first of them does not move all.
-    let capacity = KeyTable.capacity(for: table.items.count + table.items.count / 8 + 1)
+    let capacity = KeyTable<ItemRecord>.capacity(for: table.items.count + table.items.count / 8 + 1)
     var entries = [UInt64](repeating: 0, count: capacity)
     var left = table.items.count
     for index in 0..<table.ids.entries.count where left > 0 {
@@ -71,28 +70,23 @@ struct LibraryWriter {
       let hash = UInt32(truncatingIfNeeded: entry >> 32)
       var place = Int(hash) & (capacity - 1)
       while entries[place] != 0 { place = (place + 1) & (capacity - 1) }
-      entries[place] = KeyTable.entry(hash, places[slot])
+      entries[place] = KeyTable<ItemRecord>.entry(hash, places[slot])
     }
     return try writer.records(capacity) { entries[$0] }
   }
 
-  private func appendKeys(
+  private func appendItems(
     _ writer: inout SnapshotWriter, _ textBytes: inout Int
   ) throws -> SnapshotWriter.Place {
-    try writer.records(order.count) { place in
-      var key = table.ids.keys[Int(order[place])]
-      if !key.isInline {
-        key.words.0 = TextTable.mappedName(textBytes)
-        textBytes += Int(key.count)
-      }
-      return key
-    }
-  }
-
-  private func appendItems(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Place {
     var fieldCount: Int32 = 0
     return try writer.records(order.count) { place in
       var item = table.items[Int(order[place])]
+      var key = item.key
+      if !key.isInline {
+        key.words.0 = TextTable.mappedName(textBytes)
+        textBytes += Int(key.count)
+        item = item.with(key)
+      }
       item.baseFields = fieldCount
       item.baseFieldCount &+= item.addedFieldCount
       item.addedFieldCount = 0
@@ -195,7 +189,7 @@ struct LibraryWriter {
       guard value.isNamed else { return }
       try writer.append(table.texts.bytes(value.word, count: Int(value.length)), to: &texts)
     }
-    for slot in order where !table.ids.keys[Int(slot)].isInline {
+    for slot in order where !table.items[Int(slot)].key.isInline {
       try table.ids.withBytes(of: slot) { try writer.append($0, to: &texts) }
     }
     for slot in order {
@@ -217,18 +211,17 @@ extension ItemTable {
     let listedCount = try reader.number(atMost: itemCount, "items that are listed")
     let seed = try reader.bytes.u64()
     let entries: PagedTable<UInt64> = try reader.table()
-    let keys: PagedTable<KeyTable.Key> = try reader.table()
     let items: PagedTable<ItemRecord> = try reader.table()
     let fields: PagedTable<FieldRecord> = try reader.table()
     let rivals: PagedTable<RivalRecord> = try reader.table()
     let byID: PagedTable<Int32> = try reader.table()
     let texts = TextTable(try reader.texts())
-    guard keys.count == itemCount, items.count == itemCount, byID.count == itemCount,
+    guard items.count == itemCount, byID.count == itemCount,
       entries.count > itemCount, entries.count.nonzeroBitCount == 1
     else { throw MalformedError("parts of a snapshot that do not fit each other") }
     self.init(
       base: Base(itemCount: itemCount, favoriteCount: favoriteCount, byID: byID),
-      ids: KeyTable(seed: seed, entries: entries, keys: keys, texts: texts), items: items, fields: fields,
-      texts: texts, rivals: RivalWrites(rivals), listedCount: listedCount, eventCount: eventCount)
+      ids: KeyTable(seed: seed, entries: entries, records: items, texts: texts), fields: fields, texts: texts,
+      rivals: RivalWrites(rivals), listedCount: listedCount, eventCount: eventCount)
   }
 }

@@ -41,8 +41,14 @@ extension ValueRecord {
   }
 }
 
-/// An item's membership register, and where its fields are.
-struct ItemRecord: BitwiseCopyable, WrittenRecord {
+/// An item: its id, its membership register, and where its fields are.
+///
+/// What a look-up asks for lies in one cache line: records are 96 bytes, and the first 32 of them the id and the flags.
+struct ItemRecord: KeyedRecord, WrittenRecord {
+  private(set) var key: Key
+  var isFavorite = false
+  /// It has left its place in the order of its snapshot.
+  var isMoved = false
   var stamp: UInt64 = 0
   var sequence: UInt64 = 0
   /// Means nothing while it is no favorite.
@@ -59,9 +65,17 @@ struct ItemRecord: BitwiseCopyable, WrittenRecord {
   private var firstRival: Int32 = 0
   /// The last count of changed items that it was part of.
   var counted: UInt32 = 0
-  var isFavorite = false
-  /// It has left its place in the order of its snapshot.
-  var isMoved = false
+  /// Where in its snapshot's texts those of its fields begin: a hint of what will be looked at next.
+  var baseTexts: UInt64 = 0
+
+  init(key: Key) { self.key = key }
+
+  /// The record with another key.
+  func with(_ key: Key) -> ItemRecord {
+    var record = self
+    record.key = key
+    return record
+  }
 
   var membership: WritePosition {
     get { position }

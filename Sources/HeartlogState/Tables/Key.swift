@@ -1,0 +1,62 @@
+/// A record that begins with its key, so that whoever has found one has the other at hand.
+protocol KeyedRecord: BitwiseCopyable {
+  var key: Key { get }
+  /// A record of which only the key is known.
+  init(key: Key)
+}
+
+/// A byte string of a `KeyTable`: up to 24 bytes lie in place.
+struct Key: KeyedRecord, Equatable {
+  static let inlineBytesMax = 24
+
+  /// The key's bytes in their order, zeros after them; of a longer key, its name in the table's texts and zeros.
+  var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+  var count: UInt32 = 0
+
+  var key: Key { self }
+
+  @inline(__always) var isInline: Bool { count <= Self.inlineBytesMax }
+
+  /// No key: that of a record that is not there.
+  init() {}
+
+  init(key: Key) { self = key }
+
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer) {
+    count = UInt32(bytes.count)
+    // Within `words`: an inline key has at most their 24 bytes.
+    guard isInline, let start = bytes.baseAddress else { return }
+    let length = bytes.count
+    // Loads of whole words, none of which leaves the buffer.
+    if length >= 16 {
+      words.0 = start.loadUnaligned(as: UInt64.self)
+      words.1 = start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      words.2 = length > 16 ? Self.tail(start, length) : 0
+    } else if length >= 8 {
+      words.0 = start.loadUnaligned(as: UInt64.self)
+      words.1 = length > 8 ? Self.tail(start, length) : 0
+    } else if length >= 4 {
+      // The last four bytes may overlap the first four.
+      words.0 =
+        UInt64(start.loadUnaligned(as: UInt32.self))
+        | UInt64(start.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self)) << UInt64(8 * (length - 4))
+    } else {
+      for place in 0..<length { words.0 |= UInt64(bytes[place]) << UInt64(8 * place) }
+    }
+  }
+
+  /// The last word of a key of more than eight bytes, zeros after it.
+  @inline(__always)
+  private static func tail(_ start: UnsafeRawPointer, _ length: Int) -> UInt64 {
+    start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self)
+      >> UInt64(64 - 8 * ((length - 1) & 7 + 1))
+  }
+
+  /// Of two inline keys: whether their bytes are the same.
+  @inline(__always)
+  static func == (a: Key, b: Key) -> Bool {
+    (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1) | (a.words.2 ^ b.words.2) | UInt64(a.count ^ b.count)
+      == 0
+  }
+}
