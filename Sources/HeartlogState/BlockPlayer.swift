@@ -1,3 +1,4 @@
+import CXXHash
 import HeartlogEvents
 
 /// Writes the events of a block into a state, one after the other, from the columns.
@@ -10,18 +11,27 @@ struct BlockPlayer {
   private let replica: ReplicaSlot
   /// In front of the first event of a commit.
   private var cursor: BlockColumns.Cursor
-  /// Slots by place in the block; -1 for what was not asked for yet.
+  /// Slots by place in the block; negative for what was not looked up yet.
   private var libraries: [Int32]
   private var items: [Item]
   /// The members of all shapes, one shape after the other, and where each shape's begin and the last's end.
   private var members: [Member] = []
   private var shapeStarts: [Int] = [0]
+  /// Of the event that is being written.
+  private var writes: [FieldWrite] = []
 
   private struct Item {
     /// The place in the block.
     let library: Int32
-    var slot: Int32 = -1
+    var slot = notAskedFor
+
+    static let notAskedFor: Int32 = -1
+    static let askedFor: Int32 = -2
   }
+
+  /// How many items are looked up at once, and how many events ahead of the one that is written an item's record is asked for.
+  private static let soughtTogether = 32
+  private static let eventsAhead = 12
 
   private struct Member {
     /// Of the field's name; -1 as long as it was not asked for.
@@ -63,7 +73,8 @@ struct BlockPlayer {
     internItems(upTo: Int(commits.eventStarts[places.upperBound]), &state)
     for library in state.tables.indices { state.tables[library].makeOwnIfShared() }
 
-    // All of this stays as it is while the events are written.
+    // All of this stays as it is while the events are written: no item is added, and none of the tables copied.
+    let records = state.tables.map(\.items.reader)
     let (slots, librarySlots) = (items, libraries)
     let items = slots.span
     let libraries = librarySlots.span
@@ -85,6 +96,14 @@ struct BlockPlayer {
         if kind.isEvent {
           let record = items[Int(itemPlaces[item])]
           item += 1
+          if item + Self.eventsAhead < itemPlaces.count {
+            let ahead = items[Int(itemPlaces[item + Self.eventsAhead])]
+            // One of a later run may not be looked up yet.
+            if ahead.slot >= 0 {
+              heartlog_prefetch(
+                UnsafeRawPointer(records[Int(libraries[Int(ahead.library)])].read(Int(ahead.slot))) + 32)
+            }
+          }
           let library = LibrarySlot(index: libraries[Int(record.library)])
           let slot = ItemSlot(index: record.slot)
           if let isFavorite = kind.membership {
@@ -112,6 +131,7 @@ struct BlockPlayer {
   ) {
     let shape = Int(columns.shapePlaces[cursor.shape])
     cursor.shape += 1
+    writes.removeAll(keepingCapacity: true)
     for place in shapeStarts[shape]..<shapeStarts[shape + 1] {
       if members[place].name < 0 { internName(of: place, &state) }
       let member = members[place]
@@ -121,10 +141,12 @@ struct BlockPlayer {
         word = columns.words[cursor.values[column]]
         cursor.values[column] += 1
       }
-      state.writeField(
-        FieldNameSlot(index: member.name), of: item, in: library, value: columns.value(word, tag: member.tag),
-        isQuiet: member.isQuiet, at: position)
+      writes.append(
+        FieldWrite(
+          name: FieldNameSlot(index: member.name), value: columns.value(word, tag: member.tag),
+          isQuiet: member.isQuiet))
     }
+    state.tables[Int(library.index)].writeFields(item, writes, at: position, order: &state.replicas)
   }
 
   // MARK: - Names
@@ -136,24 +158,57 @@ struct BlockPlayer {
     let itemPlaces = columns.itemPlaces.span
     let kinds = columns.kinds.span
     var next = cursor.item
+    var unknown: [Int32] = []
     for event in cursor.event..<end where kinds[event].isEvent {
       let place = Int(itemPlaces[next])
       next += 1
-      if items[place].slot < 0 { intern(place, &state) }
       eventCounts[Int(items[place].library)] += 1
+      guard items[place].slot == Item.notAskedFor else { continue }
+      items[place].slot = Item.askedFor
+      unknown.append(Int32(place))
     }
+    if !unknown.isEmpty { intern(unknown, &state) }
     for (library, count) in eventCounts.enumerated() where count > 0 {
       state.countEvents(count, in: LibrarySlot(index: libraries[library]))
     }
   }
 
-  private mutating func intern(_ place: Int, _ state: inout FavoritesState) {
-    let library = Int(items[place].library)
-    if libraries[library] < 0 {
+  /// Looks up items, some at a time: each waits for memory twice, and they wait together.
+  private mutating func intern(_ places: [Int32], _ state: inout FavoritesState) {
+    for place in places where libraries[Int(items[Int(place)].library)] < 0 {
+      let library = Int(items[Int(place)].library)
       libraries[library] = columns.libraries[library].withBytes { state.intern(library: $0) }.index
     }
-    let id = columns.texts.bytes(columns.items[place].id)
-    items[place].slot = state.intern(item: id, in: LibrarySlot(index: libraries[library])).index
+    let columns = columns
+    let texts = columns.texts
+    let known = columns.items.span
+    // Each is good until its table is written to. A library of which nothing was asked for stands in for none.
+    var finders = libraries.map { state.tables[Int(max(0, $0))].ids.finder }
+    var sought: [KeyTable<ItemRecord>.Sought] = []
+    var first = 0
+    while first < places.count {
+      let some = places[first..<min(first + Self.soughtTogether, places.count)]
+      sought.removeAll(keepingCapacity: true)
+      for place in some {
+        let item = known[Int(place)]
+        sought.append(finders[Int(item.library)].seek(texts.bytes(item.id)))
+      }
+      for (index, place) in some.enumerated() {
+        finders[Int(known[Int(place)].library)].seekRecord(sought[index])
+      }
+      for (index, place) in some.enumerated() {
+        let item = known[Int(place)]
+        let library = Int(item.library)
+        if let found = finders[library].find(sought[index]) {
+          items[Int(place)].slot = found
+          continue
+        }
+        let table = Int(libraries[library])
+        items[Int(place)].slot = state.tables[table].intern(texts.bytes(item.id), sought[index]).index
+        finders[library] = state.tables[table].ids.finder
+      }
+      first += some.count
+    }
   }
 
   private mutating func internName(of place: Int, _ state: inout FavoritesState) {

@@ -1,5 +1,12 @@
 import HeartlogEvents
 
+/// A field that an event writes; its value lies in somebody's memory.
+struct FieldWrite {
+  let name: FieldNameSlot
+  let value: BorrowedValue
+  let isQuiet: Bool
+}
+
 /// The registers of one library: a membership an item, and any number of fields, each last-writer-wins.
 ///
 /// Its first items may be those of a snapshot: favorites in the order of their dates, then the others. What is written to them since
@@ -28,6 +35,7 @@ struct ItemTable: Sendable {
   private(set) var texts = TextTable()
   private(set) var rivals = RivalWrites()
   let base: Base?
+  private let baseItemCount: Int32
   /// Items of the snapshot whose membership was written since.
   private(set) var moved: [Int32] = []
   private var wideFields: [FieldKey: Int32] = [:]
@@ -38,7 +46,10 @@ struct ItemTable: Sendable {
   private(set) var listedCount = 0
   var eventCount: UInt64 = 0
 
-  init() { base = nil }
+  init() {
+    base = nil
+    baseItemCount = 0
+  }
 
   /// By item slot.
   private(set) var items: PagedTable<ItemRecord> {
@@ -53,6 +64,7 @@ struct ItemTable: Sendable {
     listedCount: Int, eventCount: UInt64
   ) {
     self.base = base
+    baseItemCount = Int32(base.itemCount)
     self.ids = ids
     self.fields = fields
     self.texts = texts
@@ -78,6 +90,11 @@ struct ItemTable: Sendable {
   func item(_ slot: ItemSlot) -> ItemRecord { items[Int(slot.index)] }
 
   mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot { ItemSlot(index: ids.intern(id)) }
+
+  /// `intern` of an id that was sought.
+  mutating func intern(_ id: UnsafeRawBufferPointer, _ sought: KeyTable<ItemRecord>.Sought) -> ItemSlot {
+    ItemSlot(index: ids.intern(id, sought))
+  }
 
   /// Whether anything of the library is to be seen.
   var hasVisibleItems: Bool { favoriteCount > 0 || (0..<items.count).contains { items[$0].isVisible } }
@@ -141,10 +158,12 @@ struct ItemTable: Sendable {
     order: inout ReplicaTable
   ) {
     let record = items.writeOwn(Int(item.index))
-    guard record.pointee.isNext(position), counting == 0, base == nil else {
+    guard record.pointee.isNext(position), record.pointee.isMoved || item.index >= baseItemCount else {
       return writeMembership(
         item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
     }
+    noteChange(record)
+    if !record.pointee.isListed { listedCount += 1 }
     favoriteCount += (isFavorite ? 1 : 0) - (record.pointee.isFavorite ? 1 : 0)
     record.pointee.membership = position
     record.pointee.isFavorite = isFavorite
@@ -199,6 +218,36 @@ struct ItemTable: Sendable {
     if texts.hasManyGaps { compactTexts() }
   }
 
+  /// Writes the fields of one event, no two of which have one name.
+  mutating func writeFields(
+    _ item: ItemSlot, _ writes: [FieldWrite], at position: WritePosition, order: inout ReplicaTable
+  ) {
+    let found = items.read(Int(item.index))
+    // Most fields come with an item that has none yet: there is nothing to look for.
+    guard found.pointee.baseFieldCount == 0, found.pointee.addedFieldCount == 0,
+      writes.count <= Int(Self.chainedFieldsMax)
+    else {
+      for write in writes {
+        writeField(
+          item, name: write.name, value: write.value, isQuiet: write.isQuiet, at: position, order: &order)
+      }
+      return
+    }
+    var newest = found.pointee.newestField
+    var heldCount: Int32 = 0
+    for write in writes {
+      let value = StoredValue(write.value, in: &texts)
+      heldCount += value.isNull ? 0 : 1
+      fields.append(
+        FieldRecord(name: write.name, next: newest, position: position, value: value, isQuiet: write.isQuiet))
+      newest = Int32(fields.count - 1)
+    }
+    let record = items.write(Int(item.index))
+    record.pointee.newestField = newest
+    record.pointee.addedFieldCount = Int32(writes.count)
+    changeHeld(of: record, by: heldCount)
+  }
+
   @inline(never)
   private mutating func contest(
     _ item: ItemSlot, _ place: Int, _ old: FieldRecord, _ value: StoredValue, isQuiet: Bool,
@@ -219,7 +268,10 @@ struct ItemTable: Sendable {
   private mutating func changeHeld(of item: ItemSlot, by difference: Int32) {
     // Most fields that are written have held a value, and nobody counts.
     guard difference != 0 || counting != 0 else { return }
-    let record = items.write(Int(item.index))
+    changeHeld(of: items.write(Int(item.index)), by: difference)
+  }
+
+  private mutating func changeHeld(of record: UnsafeMutablePointer<ItemRecord>, by difference: Int32) {
     noteChange(record)
     let wasListed = record.pointee.isListed
     record.pointee.heldCount &+= difference

@@ -1,3 +1,5 @@
+import CXXHash
+
 /// Byte strings, numbered from 0 in the order of their arrival: a name is stored once and is a small integer
 /// from then on.
 ///
@@ -61,7 +63,11 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
     @inline(__always)
     func find(_ bytes: UnsafeRawBufferPointer) -> Int32? {
       let key = Key(bytes)
-      let hash = KeyTable.hash(of: bytes, as: key, seed)
+      return find(key, hash: KeyTable.hash(of: bytes, as: key, seed))
+    }
+
+    @inline(__always)
+    private func find(_ key: Key, hash: UInt32) -> Int32? {
       let mask = entries.count - 1
       var place = Int(hash) & mask
       var steps = entries.count
@@ -79,16 +85,53 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
       }
       return nil
     }
+
+    /// The number of a key that was sought; nil where it is not there, and for one that does not lie in place.
+    @inline(__always)
+    func find(_ sought: Sought) -> Int32? {
+      sought.key.isInline ? find(sought.key, hash: sought.hash) : nil
+    }
+
+    /// Makes ready to intern a key: has its entry brought into the cache.
+    @inline(__always)
+    func seek(_ key: UnsafeRawBufferPointer) -> Sought {
+      let inline = Key(key)
+      let sought = Sought(key: inline, hash: KeyTable.hash(of: key, as: inline, seed))
+      if entries.count > 0 { heartlog_prefetch(entries.read(Int(sought.hash) & (entries.count - 1))) }
+      return sought
+    }
+
+    /// Has the record that is most likely the key's brought into the cache, once its entry is.
+    @inline(__always)
+    func seekRecord(_ sought: Sought) {
+      guard entries.count > 0 else { return }
+      let entry = entries.read(Int(sought.hash) & (entries.count - 1)).pointee
+      if UInt32(truncatingIfNeeded: entry >> 32) == sought.hash, entry != 0 {
+        heartlog_prefetch(records.read(Int(Int32(truncatingIfNeeded: entry) &- 1)))
+      }
+    }
   }
 
   @inline(__always)
   var finder: Finder { Finder(entries: entries.reader, records: records.reader, seed: seed) }
 
+  /// A key as it is looked for.
+  struct Sought: BitwiseCopyable {
+    fileprivate var key: Key
+    fileprivate let hash: UInt32
+  }
+
   /// The number of a key, which is added where it is not there.
   mutating func intern(_ key: UnsafeRawBufferPointer) -> Int32 {
+    let inline = Key(key)
+    return intern(key, Sought(key: inline, hash: Self.hash(of: key, as: inline, seed)))
+  }
+
+  /// `intern` of a key that was sought.
+  mutating func intern(_ key: UnsafeRawBufferPointer, _ sought: Sought) -> Int32 {
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
-    var new = Key(key)
-    let hash = Self.hash(of: key, as: new, seed)
+    var new = sought.key
+    let hash = sought.hash
     var place = place(of: key, as: new, hash: hash)
     if place < 0 {
       rebuildEntries()

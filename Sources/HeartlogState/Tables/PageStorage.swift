@@ -55,10 +55,17 @@ final class PageStorage {
 
   /// Makes a page of zeros.
   func makePage(_ page: Int) {
+    UnsafeMutableRawPointer(bitPattern: addPage(page))?
+      .initializeMemory(as: UInt8.self, repeating: 0, count: pageBytes)
+  }
+
+  /// Makes a page, all of which is to be written before it is read.
+  @discardableResult
+  func addPage(_ page: Int) -> UInt {
     if page >= capacity { grow(to: page + 1) }
     let memory = allocate()
-    memory.initializeMemory(as: UInt8.self, repeating: 0, count: pageBytes)
     pages[page] = UInt(bitPattern: memory) | Self.ownedBit
+    return UInt(bitPattern: memory)
   }
 
   private func grow(to wanted: Int) {

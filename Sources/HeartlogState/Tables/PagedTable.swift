@@ -79,7 +79,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
 
   @inline(never)
   private mutating func addPage(_ page: Int) {
-    pages.makePage(page)
+    pages.addPage(page)
     // They may lie elsewhere now.
     reader = PagedReader(pages, count: count)
   }

@@ -94,11 +94,12 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
     set { firstRival = newValue &+ 1 }
   }
 
-  /// Whether a write at that position follows a membership of the same replica, and nothing disputes it.
+  /// Whether a write at that position is the first of the membership, or follows one of the same replica, and nothing disputes it.
   @inline(__always)
   func isNext(_ position: WritePosition) -> Bool {
-    position.replica.index &+ 1 == replica && firstRival == 0 && replica != 0
-      && (position.stamp, position.sequence) > (stamp, sequence)
+    if replica == 0 { return firstRival == 0 }
+    return position.replica.index &+ 1 == replica && firstRival == 0
+      && (position.stamp > stamp || position.stamp == stamp && position.sequence > sequence)
   }
 
   var isVisible: Bool { isFavorite || heldCount > 0 }
