@@ -1,4 +1,3 @@
-import CXXHash
 import HeartlogEvents
 
 /// Writes the events of a block into a state, one after the other, from the columns.
@@ -66,16 +65,25 @@ struct BlockPlayer {
 
   /// Writes the events of the commits at these places, which lie behind those that were played before.
   mutating func play(_ places: Range<Int>, on state: inout FavoritesState) {
+    let eventStarts = columns.commits.eventStarts
+    columns.skip(Int(eventStarts[places.lowerBound]) - cursor.event, &cursor)
+    intern(upTo: Int(eventStarts[places.upperBound]), &state)
+    for library in state.tables.indices { state.tables[library].makeOwnIfShared() }
+    // Out of the state for so long, they can be written to where they lie.
+    var tables: [ItemTable] = []
+    swap(&tables, &state.tables)
+    tables.withUnsafeMutableBufferPointer { play(places, on: $0, order: &state.replicas) }
+    swap(&tables, &state.tables)
+  }
+
+  private mutating func play(
+    _ places: Range<Int>, on tables: UnsafeMutableBufferPointer<ItemTable>, order: inout ReplicaTable
+  ) {
+    // All of this stays as it is while the events are written: no item is added, and none of the tables copied.
     let columns = columns
     let commits = columns.commits
-    let first = Int(commits.eventStarts[places.lowerBound])
-    columns.skip(first - cursor.event, &cursor)
-    internItems(upTo: Int(commits.eventStarts[places.upperBound]), &state)
-    for library in state.tables.indices { state.tables[library].makeOwnIfShared() }
-
-    // All of this stays as it is while the events are written: no item is added, and none of the tables copied.
-    let records = state.tables.map(\.items.reader)
     let (slots, librarySlots) = (items, libraries)
+    let records = tables.map(\.items.reader)
     let items = slots.span
     let libraries = librarySlots.span
     let kinds = columns.kinds.span
@@ -92,28 +100,27 @@ struct BlockPlayer {
       var position = WritePosition(stamp: stamps[place].rawValue, sequence: sequence, replica: replica)
       while event < end {
         let kind = kinds[event]
-        event += 1
+        event &+= 1
         if kind.isEvent {
           let record = items[Int(itemPlaces[item])]
-          item += 1
-          if item + Self.eventsAhead < itemPlaces.count {
-            let ahead = items[Int(itemPlaces[item + Self.eventsAhead])]
+          item &+= 1
+          if item &+ Self.eventsAhead < itemPlaces.count {
+            let ahead = items[Int(itemPlaces[item &+ Self.eventsAhead])]
             // One of a later run may not be looked up yet.
             if ahead.slot >= 0 {
-              heartlog_prefetch(
-                UnsafeRawPointer(records[Int(libraries[Int(ahead.library)])].read(Int(ahead.slot))) + 32)
+              ItemRecord.prefetchRegisters(records[Int(libraries[Int(ahead.library)])].read(Int(ahead.slot)))
             }
           }
-          let library = LibrarySlot(index: libraries[Int(record.library)])
+          let library = Int(libraries[Int(record.library)])
           let slot = ItemSlot(index: record.slot)
           if let isFavorite = kind.membership {
             let date = kind.hasFavoritedDate ? nextDate() : wallTime
-            state.tables[Int(library.index)].writeOwnMembership(
-              slot, isFavorite: isFavorite, favoritedDate: date, at: position, order: &state.replicas)
+            tables[library].writeOwnMembership(
+              slot, isFavorite: isFavorite, favoritedDate: date, at: position, order: &order)
           }
-          if kind.hasFields { writeFields(of: slot, in: library, at: position, on: &state) }
+          if kind.hasFields { writeFields(of: slot, in: &tables[library], at: position, order: &order) }
         }
-        position.sequence += 1
+        position.sequence &+= 1
       }
       sequence = position.sequence
     }
@@ -127,13 +134,12 @@ struct BlockPlayer {
   }
 
   private mutating func writeFields(
-    of item: ItemSlot, in library: LibrarySlot, at position: WritePosition, on state: inout FavoritesState
+    of item: ItemSlot, in table: inout ItemTable, at position: WritePosition, order: inout ReplicaTable
   ) {
     let shape = Int(columns.shapePlaces[cursor.shape])
     cursor.shape += 1
     writes.removeAll(keepingCapacity: true)
     for place in shapeStarts[shape]..<shapeStarts[shape + 1] {
-      if members[place].name < 0 { internName(of: place, &state) }
       let member = members[place]
       let column = Int(member.column)
       var word: Int64 = 0
@@ -146,73 +152,79 @@ struct BlockPlayer {
           name: FieldNameSlot(index: member.name), value: columns.value(word, tag: member.tag),
           isQuiet: member.isQuiet))
     }
-    state.tables[Int(library.index)].writeFields(item, writes, at: position, order: &state.replicas)
+    table.writeFields(item, writes, at: position, order: &order)
   }
 
   // MARK: - Names
 
-  /// Looks up the items of the events from the cursor up to `end`, and counts these events in their libraries.
-  private mutating func internItems(upTo end: Int, _ state: inout FavoritesState) {
+  /// Looks up the items and the names of fields of the events from the cursor up to `end`, and counts these events in their libraries.
+  private mutating func intern(upTo end: Int, _ state: inout FavoritesState) {
     let columns = columns
     var eventCounts = [UInt64](repeating: 0, count: libraries.count)
+    /// By library, in the order of their first events.
+    var unknown = [[Int32]](repeating: [], count: libraries.count)
     let itemPlaces = columns.itemPlaces.span
     let kinds = columns.kinds.span
     var next = cursor.item
-    var unknown: [Int32] = []
+    var nextShape = cursor.shape
     for event in cursor.event..<end where kinds[event].isEvent {
       let place = Int(itemPlaces[next])
       next += 1
-      eventCounts[Int(items[place].library)] += 1
-      guard items[place].slot == Item.notAskedFor else { continue }
-      items[place].slot = Item.askedFor
-      unknown.append(Int32(place))
+      let library = Int(items[place].library)
+      eventCounts[library] += 1
+      if items[place].slot == Item.notAskedFor {
+        items[place].slot = Item.askedFor
+        unknown[library].append(Int32(place))
+      }
+      if kinds[event].hasFields {
+        internNames(of: Int(columns.shapePlaces[nextShape]), &state)
+        nextShape += 1
+      }
     }
-    if !unknown.isEmpty { intern(unknown, &state) }
     for (library, count) in eventCounts.enumerated() where count > 0 {
+      if libraries[library] < 0 {
+        libraries[library] = columns.libraries[library].withBytes { state.intern(library: $0) }.index
+      }
       state.countEvents(count, in: LibrarySlot(index: libraries[library]))
+      intern(unknown[library], in: &state.tables[Int(libraries[library])])
     }
   }
 
   /// Looks up items, some at a time: each waits for memory twice, and they wait together.
-  private mutating func intern(_ places: [Int32], _ state: inout FavoritesState) {
-    for place in places where libraries[Int(items[Int(place)].library)] < 0 {
-      let library = Int(items[Int(place)].library)
-      libraries[library] = columns.libraries[library].withBytes { state.intern(library: $0) }.index
-    }
+  private mutating func intern(_ places: [Int32], in table: inout ItemTable) {
     let columns = columns
     let texts = columns.texts
     let known = columns.items.span
-    // Each is good until its table is written to. A library of which nothing was asked for stands in for none.
-    var finders = libraries.map { state.tables[Int(max(0, $0))].ids.finder }
-    var sought: [KeyTable<ItemRecord>.Sought] = []
-    var first = 0
-    while first < places.count {
-      let some = places[first..<min(first + Self.soughtTogether, places.count)]
-      sought.removeAll(keepingCapacity: true)
-      for place in some {
-        let item = known[Int(place)]
-        sought.append(finders[Int(item.library)].seek(texts.bytes(item.id)))
-      }
-      for (index, place) in some.enumerated() {
-        finders[Int(known[Int(place)].library)].seekRecord(sought[index])
-      }
-      for (index, place) in some.enumerated() {
-        let item = known[Int(place)]
-        let library = Int(item.library)
-        if let found = finders[library].find(sought[index]) {
-          items[Int(place)].slot = found
-          continue
+    // Good until the table is written to.
+    var finder = table.ids.finder
+    withUnsafeTemporaryAllocation(of: KeyTable<ItemRecord>.Sought.self, capacity: Self.soughtTogether) {
+      sought in
+      var first = 0
+      while first < places.count {
+        let count = min(Self.soughtTogether, places.count - first)
+        for index in 0..<count {
+          sought.initializeElement(
+            at: index, to: finder.seek(texts.bytes(known[Int(places[first + index])].id)))
         }
-        let table = Int(libraries[library])
-        items[Int(place)].slot = state.tables[table].intern(texts.bytes(item.id), sought[index]).index
-        finders[library] = state.tables[table].ids.finder
+        for index in 0..<count { finder.seekRecord(sought[index]) }
+        for index in 0..<count {
+          let place = Int(places[first + index])
+          if let found = finder.find(sought[index]) {
+            items[place].slot = found
+          } else {
+            items[place].slot = table.intern(texts.bytes(known[place].id), sought[index]).index
+            finder = table.ids.finder
+          }
+        }
+        first += count
       }
-      first += some.count
     }
   }
 
-  private mutating func internName(of place: Int, _ state: inout FavoritesState) {
-    let member = columns.shapes[Int(members[place].shape)].members[Int(members[place].place)]
-    members[place].name = member.name.withBytes { state.intern(fieldName: $0) }.index
+  private mutating func internNames(of shape: Int, _ state: inout FavoritesState) {
+    for place in shapeStarts[shape]..<shapeStarts[shape + 1] where members[place].name < 0 {
+      let member = columns.shapes[Int(members[place].shape)].members[Int(members[place].place)]
+      members[place].name = member.name.withBytes { state.intern(fieldName: $0) }.index
+    }
   }
 }

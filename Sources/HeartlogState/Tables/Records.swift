@@ -1,3 +1,4 @@
+import CXXHash
 import HeartlogEvents
 
 // What the tables of a library hold, a record each. Zeros are an item that was never written, a field that was never written, and so
@@ -75,6 +76,13 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
     var record = self
     record.key = key
     return record
+  }
+
+  /// Has the registers of a record brought into the cache.
+  @inline(__always)
+  static func prefetchRegisters(_ record: UnsafePointer<ItemRecord>) {
+    // Behind the id and the flags. What lies in the next line is mostly brought along.
+    heartlog_prefetch(UnsafeRawPointer(record) + 32)
   }
 
   var membership: WritePosition {
