@@ -52,9 +52,8 @@ struct ItemTable: Sendable {
   }
 
   /// By item slot.
-  private(set) var items: PagedTable<ItemRecord> {
+  var items: PagedTable<ItemRecord> {
     @inline(__always) _read { yield ids.records }
-    @inline(__always) _modify { yield &ids.records }
   }
 
   /// The table of a snapshot.
@@ -135,7 +134,7 @@ struct ItemTable: Sendable {
       contest(item, old, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
     }
     guard isWinner else { return }
-    let record = items.write(Int(item.index))
+    let record = ids.records.write(Int(item.index))
     noteChange(record)
     if !old.isListed { listedCount += 1 }
     record.pointee.membership = position
@@ -149,7 +148,7 @@ struct ItemTable: Sendable {
   }
 
   /// Sees to it that `writeOwnMembership` may be called, until the table is copied again.
-  mutating func makeOwnIfShared() { items.makeOwnIfShared() }
+  mutating func makeOwnIfShared() { ids.records.makeOwnIfShared() }
 
   /// `writeMembership`, which most often follows a write of the same replica and has nothing else to see to.
   @inline(__always)
@@ -157,7 +156,7 @@ struct ItemTable: Sendable {
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
     order: inout ReplicaTable
   ) {
-    let record = items.writeOwn(Int(item.index))
+    let record = ids.records.writeOwn(Int(item.index))
     guard record.pointee.isNext(position), record.pointee.isMoved || item.index >= baseItemCount else {
       return writeMembership(
         item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
@@ -183,7 +182,7 @@ struct ItemTable: Sendable {
       beside: RivalRecord(
         item: item, position: old.membership, isFavorite: old.isFavorite, favoritedDate: old.favoritedDate),
       in: &chain, order: &order, removed: { _ in })
-    if chain != old.rivals { items.write(Int(item.index)).pointee.rivals = chain }
+    if chain != old.rivals { ids.records.write(Int(item.index)).pointee.rivals = chain }
   }
 
   // MARK: - Fields
@@ -242,7 +241,7 @@ struct ItemTable: Sendable {
         FieldRecord(name: write.name, next: newest, position: position, value: value, isQuiet: write.isQuiet))
       newest = Int32(fields.count - 1)
     }
-    let record = items.write(Int(item.index))
+    let record = ids.records.write(Int(item.index))
     record.pointee.newestField = newest
     record.pointee.addedFieldCount = Int32(writes.count)
     changeHeld(of: record, by: heldCount)
@@ -268,7 +267,7 @@ struct ItemTable: Sendable {
   private mutating func changeHeld(of item: ItemSlot, by difference: Int32) {
     // Most fields that are written have held a value, and nobody counts.
     guard difference != 0 || counting != 0 else { return }
-    changeHeld(of: items.write(Int(item.index)), by: difference)
+    changeHeld(of: ids.records.write(Int(item.index)), by: difference)
   }
 
   private mutating func changeHeld(of record: UnsafeMutablePointer<ItemRecord>, by difference: Int32) {
@@ -317,7 +316,7 @@ struct ItemTable: Sendable {
     _ item: ItemSlot, name: FieldNameSlot, value: StoredValue, isQuiet: Bool, at position: WritePosition
   ) {
     let new = Int32(fields.count)
-    let record = items.write(Int(item.index))
+    let record = ids.records.write(Int(item.index))
     fields.append(
       FieldRecord(
         name: name, next: record.pointee.newestField, position: position, value: value, isQuiet: isQuiet))

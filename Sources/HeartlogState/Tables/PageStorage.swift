@@ -81,6 +81,7 @@ final class PageStorage {
     if roomBytes < pageBytes {
       roomBytes = pageBytes * slabPages
       let slab = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 64)
+      FreshMemory.bring(UnsafeMutableRawBufferPointer(start: slab, count: roomBytes))
       slabs.append(slab)
       room = slab
       slabPages = min(slabPages * 2, Self.slabPagesMax)

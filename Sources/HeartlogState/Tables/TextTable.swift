@@ -6,7 +6,10 @@ struct TextTable: @unchecked Sendable {
   private final class Chunk {
     let bytes: UnsafeMutableRawBufferPointer
 
-    init(_ count: Int) { bytes = .allocate(byteCount: count, alignment: 8) }
+    init(_ count: Int) {
+      bytes = .allocate(byteCount: count, alignment: 8)
+      FreshMemory.bring(bytes)
+    }
 
     deinit { bytes.deallocate() }
   }
