@@ -88,7 +88,10 @@ final class Projection: CommitSink {
 
   func publish(_ count: Int) {
     let told = change { content -> [CommitLog.Turn] in
-      for place in 0..<count { content.state.apply(content.staged[place].commit) }
+      for place in 0..<count {
+        let turn = content.staged[place]
+        content.state.apply(turn.commit)
+      }
       let told = hub.hasListeners ? Array(content.staged.prefix(count)) : []
       if count == content.staged.count {
         content.forgetStaged()
@@ -208,11 +211,11 @@ final class Projection: CommitSink {
     _ operation: HeartlogState.Operation, on id: String, in library: String, under draft: PendingState,
     wallTime: Milliseconds
   ) -> (plan: WritePlan, wasFavorite: Bool)? {
-    look {
-      guard $0.isWhole else { return nil }
-      $0.bringPendingUpToDate()
-      return $0.state.plan(
-        operation, on: id, in: library, under: $0.pending, and: draft, wallTime: wallTime)
+    look { content in
+      guard content.isWhole else { return nil }
+      content.bringPendingUpToDate()
+      return content.state.plan(
+        operation, on: id, in: library, under: content.pending, and: draft, wallTime: wallTime)
     }
   }
 

@@ -91,28 +91,25 @@ extension FavoritesStore {
     _ operation: HeartlogState.Operation, on id: String, in library: String, under changes: PendingState,
     wallTime: Milliseconds
   ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
-    var planned: (plan: WritePlan, wasFavorite: Bool)?
     do throws(MalformedError) {
       // What turns out to need no event is refused all the same where it breaks a rule.
       try NameRules.checkItem(id)
       for field in operation.fields { try NameRules.checkFieldName(field.name) }
-      planned = projection.plan(operation, on: id, in: library, under: changes, wallTime: wallTime)
     } catch {
       throw HeartlogError(.invalid, error.reason)
     }
-    guard let (plan, wasFavorite) = planned else {
-      throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be made anew")
+    guard
+      let (plan, wasFavorite) = projection.plan(
+        operation, on: id, in: library, under: changes, wallTime: wallTime)
+    else { throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be made anew") }
+    guard case .event(let event) = plan.outcome else {
+      return (nil, WriteResult(plan, isFavorite: wasFavorite))
     }
-    do throws(MalformedError) {
-      guard case .event(let event) = plan.outcome else {
-        return (nil, WriteResult(plan, isFavorite: wasFavorite))
-      }
-      // Here, so that the error names the call that is wrong.
-      try event.validateContent(wallTime: wallTime)
-      return (event, WriteResult(plan, isFavorite: event.action.isFavorite ?? wasFavorite))
-    } catch {
+    // Here, so that the error names the call that is wrong.
+    do throws(MalformedError) { try event.validateContent(wallTime: wallTime) } catch {
       throw HeartlogError(.invalid, error.reason)
     }
+    return (event, WriteResult(plan, isFavorite: event.action.isFavorite ?? wasFavorite))
   }
 }
 

@@ -11,36 +11,38 @@ extension FavoritesState {
     _ operation: Operation, on item: String, in library: String, under pending: PendingState,
     and draft: PendingState, wallTime: Milliseconds
   ) -> (plan: WritePlan, wasFavorite: Bool) {
-    guard !pending.writes(to: item, in: library), !draft.writes(to: item, in: library) else {
-      let wasFavorite = pending.isFavorite(item, in: library, over: self, under: draft)
-      let plan = operation.plan(item: item, in: library, isFavorite: wasFavorite, wallTime: wallTime) {
+    let wasFavorite: Bool
+    var differing: [Field]
+    if pending.writes(to: item, in: library) || draft.writes(to: item, in: library) {
+      wasFavorite = pending.isFavorite(item, in: library, over: self, under: draft)
+      differing = operation.takenFields(isFavorite: wasFavorite)
+      if !differing.isEmpty {
         let held = pending.item(item, in: library, over: self, under: draft)?.fields ?? []
-        return Operation.differing($0, from: held)
+        differing = Operation.differing(differing, from: held)
       }
-      return (plan, wasFavorite)
+    } else if let (table, slot) = find(item, in: library) {
+      wasFavorite = tables[table].items.reader.read(slot).pointee.isFavorite
+      differing = operation.takenFields(isFavorite: wasFavorite)
+      if !differing.isEmpty {
+        differing = Operation.sortedByName(differing)
+        differing.removeAll { holds($0, of: ItemSlot(index: Int32(slot)), in: table) }
+      }
+    } else {
+      wasFavorite = false
+      differing = Operation.differing(operation.takenFields(isFavorite: false), from: [])
     }
-    guard let number = libraryNames.find(library) else {
-      return (operation.plan(item: item, in: library, current: nil, wallTime: wallTime), false)
-    }
-    // Looked up where they lie, each time: a copy of a table costs more than the look-up.
-    let table = Int(number)
-    guard let index = tables[table].ids.find(item) else {
-      return (operation.plan(item: item, in: library, current: nil, wallTime: wallTime), false)
-    }
-    let wasFavorite = tables[table].items.read(Int(index)).pointee.isFavorite
-    let plan = operation.plan(item: item, in: library, isFavorite: wasFavorite, wallTime: wallTime) {
-      Operation.sortedByName($0).filter { !holds($0, of: ItemSlot(index: index), in: tables[table]) }
-    }
+    let plan = operation.plan(
+      item: item, in: library, isFavorite: wasFavorite, differing: differing, wallTime: wallTime)
     return (plan, wasFavorite)
   }
 
   /// Whether an item holds that value in that field, or none where it is null.
-  private func holds(_ field: Field, of item: ItemSlot, in table: ItemTable) -> Bool {
+  private func holds(_ field: Field, of item: ItemSlot, in table: Int) -> Bool {
     guard let name = fieldNames.find(field.name) else { return field.value.isNull }
-    let place = table.fieldIndex(of: item, name: name)
+    let place = tables[table].fieldIndex(of: item, name: name)
     guard place >= 0 else { return field.value.isNull }
-    let stored = table.fields.read(place).pointee.value
-    let texts = table.texts
+    let stored = tables[table].fields.read(place).pointee.value
+    let texts = tables[table].texts
     return field.value.withBorrowed { stored.equals($0, in: texts) }
   }
 }

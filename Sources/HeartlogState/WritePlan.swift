@@ -53,56 +53,55 @@ extension Operation {
   public func plan(
     item: String, in library: String, current: ItemState?, wallTime: Milliseconds
   ) -> WritePlan {
-    plan(item: item, in: library, isFavorite: current?.isFavorite ?? false, wallTime: wallTime) {
-      Self.differing($0, from: current?.fields ?? [])
+    let isFavorite = current?.isFavorite ?? false
+    let differing = Self.differing(takenFields(isFavorite: isFavorite), from: current?.fields ?? [])
+    return plan(item: item, in: library, isFavorite: isFavorite, differing: differing, wallTime: wallTime)
+  }
+
+  /// The fields that are written to an item as far as they differ from what it holds.
+  func takenFields(isFavorite: Bool) -> [Field] {
+    switch self {
+    case .add(let fields, _), .toggle(let fields, _): isFavorite ? [] : fields
+    case .set(let fields): fields
+    case .remove, .settleMembership, .settleField: []
     }
   }
 
   /// As the other.
   ///
-  /// - Parameter differing: those of the fields whose value is not the one that is held, sorted by the bytes of their names. Called where
-  ///   what the item holds decides what is written, and fields were given.
+  /// - Parameter differing: those of `takenFields` whose value is not the one that is held, sorted by the bytes of their names.
   func plan(
-    item: String, in library: String, isFavorite: Bool, wallTime: Milliseconds,
-    differing: ([Field]) -> [Field]
+    item: String, in library: String, isFavorite: Bool, differing: [Field], wallTime: Milliseconds
   ) -> WritePlan {
-    func differingOf(_ fields: [Field]) -> [Field] { fields.isEmpty ? fields : differing(fields) }
-    func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> WritePlan {
-      WritePlan(
-        .event(
-          Event(
-            library: library, item: item, action: action, favoritedDate: date == wallTime ? nil : date,
-            fields: fields)))
+    func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> WritePlan.Outcome {
+      .event(
+        Event(
+          library: library, item: item, action: action, favoritedDate: date == wallTime ? nil : date,
+          fields: fields))
     }
 
     switch self {
     case .add(let fields, let date):
-      guard !isFavorite else {
-        return WritePlan(
-          .nothing(.alreadyFavorite), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
-      }
-      return event(.added, differingOf(fields), date)
+      guard isFavorite else { return WritePlan(event(.added, differing, date)) }
+      return WritePlan(
+        .nothing(.alreadyFavorite), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
 
     case .remove:
-      return isFavorite ? event(.removed) : WritePlan(.nothing(.notFavorite))
+      return WritePlan(isFavorite ? event(.removed) : .nothing(.notFavorite))
 
     case .toggle(let fields, let date):
-      guard !isFavorite else {
-        return WritePlan(
-          event(.toggled(on: false)).outcome, ignoredFields: !fields.isEmpty,
-          ignoredFavoritedDate: date != nil)
-      }
-      return event(.toggled(on: true), differingOf(fields), date)
+      guard isFavorite else { return WritePlan(event(.toggled(on: true), differing, date)) }
+      return WritePlan(
+        event(.toggled(on: false)), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
 
-    case .set(let fields):
-      let changed = differingOf(fields)
-      return changed.isEmpty ? WritePlan(.nothing(.nothingToChange)) : event(.changed, changed)
+    case .set:
+      return WritePlan(differing.isEmpty ? .nothing(.nothingToChange) : event(.changed, differing))
 
     case .settleMembership(let isFavorite, let date):
-      return isFavorite ? event(.added, [], date) : event(.removed)
+      return WritePlan(isFavorite ? event(.added, [], date) : event(.removed))
 
     case .settleField(let field):
-      return event(.changed, [field])
+      return WritePlan(event(.changed, [field]))
     }
   }
 
