@@ -70,9 +70,6 @@ struct CommitLineTests {
       try line.append(bad, .durable, recordsAreChecked: false, batch: 0)
     }
     #expect(line.frames.bytes == before && line.count == 1 && line.durableCount == 1)
-    _ = try line.append(commit(2), .buffered, recordsAreChecked: false, batch: 0)
-    line.removeLast()
-    #expect(line.frames.bytes == before && line.count == 1 && line.durableCount == 1)
   }
 
   @Test("a line that is too long for one batch is split behind the last commit that fits")

@@ -24,13 +24,6 @@ struct CommitLine {
     return turn
   }
 
-  /// Takes the last one out again.
-  mutating func removeLast() {
-    let turn = turns.removeLast()
-    frames.removeLast(turn.frameBytes)
-    if turn.durability == .durable { durableCount -= 1 }
-  }
-
   /// Takes the last ones out that do not fit into `bytesMax`; the first one fits always.
   mutating func split(at bytesMax: Int, batch: Int) -> CommitLine {
     var rest = CommitLine()

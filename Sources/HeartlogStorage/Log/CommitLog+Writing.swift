@@ -103,13 +103,12 @@ extension CommitLog {
       records: draft.records)
     let turn: Turn
     do throws(MalformedError) {
+      var extended = staged
+      try extended.extend(by: commit)
       turn = try line.append(
         commit, durability, recordsAreChecked: draft.recordsAreChecked, batch: nextBatch)
+      staged = extended
     } catch {
-      throw StorageError(error)
-    }
-    do throws(MalformedError) { try staged.extend(by: turn.commit) } catch {
-      line.removeLast()
       throw StorageError(error)
     }
     looksForHeads = false

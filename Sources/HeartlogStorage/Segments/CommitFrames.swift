@@ -64,8 +64,6 @@ struct CommitFrames {
   /// Appends zeros that are written behind the frames.
   mutating func appendZeros(_ count: Int) { bytes.append(contentsOf: repeatElement(0, count: count)) }
 
-  mutating func removeLast(_ count: Int) { bytes.removeLast(count) }
-
   /// Takes out everything from `place` on.
   mutating func split(at place: Int) -> CommitFrames {
     var rest = CommitFrames()
