@@ -91,3 +91,7 @@ struct CommitLineTests {
     #expect(line.turns.allSatisfy { $0.batch == 3 } && rest.turns.allSatisfy { $0.batch == 4 })
   }
 }
+
+extension CommitFrames {
+  var bytes: [UInt8] { Array(memory[..<byteCount]) }
+}

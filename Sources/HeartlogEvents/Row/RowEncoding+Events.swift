@@ -36,7 +36,7 @@ extension RowEncoding {
     }
   }
 
-  static func write(_ record: EventRecord, to writer: inout ByteWriter) {
+  static func write(_ record: EventRecord, to writer: inout some RowOutput) {
     writer.u8(EventHead(record).rawValue)
     switch record {
     case .withheld(let hash): writer.raw(hash)
@@ -47,7 +47,7 @@ extension RowEncoding {
     }
   }
 
-  private static func write(_ event: Event, to writer: inout ByteWriter) {
+  private static func write(_ event: Event, to writer: inout some RowOutput) {
     writer.text(event.library)
     writer.text(event.item)
     if let date = event.favoritedDate { writer.zigzag(date) }
@@ -62,7 +62,7 @@ extension RowEncoding {
     if !event.unknownMembers.isEmpty { write(members: event.unknownMembers, to: &writer) }
   }
 
-  private static func write(_ value: FieldValue, to writer: inout ByteWriter) {
+  private static func write(_ value: FieldValue, to writer: inout some RowOutput) {
     switch value {
     case .null, .bool: return
     case .int64(let value): writer.zigzag(value)

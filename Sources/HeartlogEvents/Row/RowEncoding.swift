@@ -8,20 +8,34 @@ public enum RowEncoding {
 
   /// Appends `commit`, checked.
   ///
+  /// - Throws: where a rule is broken; `output` is then as it was.
+  public static func append(_ commit: Commit, to output: inout [UInt8]) throws(MalformedError) {
+    let count = try byteCount(checking: commit)
+    let start = output.count
+    output.append(contentsOf: repeatElement(0, count: count))
+    output.withUnsafeMutableBytes { write(commit, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+  }
+
+  /// The size of a commit's row, after a look at every rule.
+  ///
   /// - Parameter recordsAreChecked: each record was held against the rules already, with the commit's wall time.
-  /// - Throws: where a rule is broken; `output` is then as it was, or longer where the commit is too large.
-  public static func append(
-    _ commit: Commit, to output: inout [UInt8], recordsAreChecked: Bool = false
-  ) throws(MalformedError) {
+  public static func byteCount(
+    checking commit: Commit, recordsAreChecked: Bool = false
+  ) throws(MalformedError) -> Int {
     try commit.validateHeader()
     if !recordsAreChecked { for record in commit.records { try record.validate(wallTime: commit.wallTime) } }
-    let start = output.count
-    var writer = ByteWriter()
-    // The array is moved in and out, so that no copy of it is made.
-    swap(&writer.bytes, &output)
-    defer { swap(&writer.bytes, &output) }
+    let count = byteCount(of: commit)
+    try Commit.checkByteCount(count)
+    return count
+  }
+
+  /// Writes the row of a commit.
+  ///
+  /// - Precondition: `memory` has as many bytes as `byteCount(checking:)` says.
+  public static func write(_ commit: Commit, to memory: UnsafeMutableRawBufferPointer) {
+    var writer = RowWriter(memory)
     write(commit, to: &writer)
-    try Commit.checkByteCount(writer.count - start)
+    precondition(writer.room == 0)
   }
 
   /// Reads one commit; nothing may follow it. The replica and the number stand outside the row.
@@ -47,11 +61,11 @@ public enum RowEncoding {
     if let origin = commit.origin { count += ByteWriter.lengthAndBytesByteCount(origin.utf8.count) }
     if !commit.heads.isEmpty { count += byteCount(ofHeads: commit.heads) }
     if !commit.unknownMembers.isEmpty { count += byteCount(ofMembers: commit.unknownMembers) }
-    for record in commit.records { count += byteCount(of: record) }
+    for index in commit.records.indices { count += byteCount(of: commit.records[index]) }
     return count
   }
 
-  private static func write(_ commit: Commit, to writer: inout ByteWriter) {
+  private static func write(_ commit: Commit, to writer: inout some RowOutput) {
     var presence: UInt8 = 0
     if commit.origin != nil { presence |= originBit }
     if !commit.heads.isEmpty { presence |= headsBit }
@@ -64,7 +78,7 @@ public enum RowEncoding {
     if let origin = commit.origin { writer.text(origin) }
     if !commit.heads.isEmpty { write(heads: commit.heads, to: &writer) }
     if !commit.unknownMembers.isEmpty { write(members: commit.unknownMembers, to: &writer) }
-    for record in commit.records { write(record, to: &writer) }
+    for index in commit.records.indices { write(commit.records[index], to: &writer) }
   }
 
   private static func read(
@@ -106,7 +120,7 @@ extension RowEncoding {
     }
   }
 
-  static func write(heads: [Head], to writer: inout ByteWriter) {
+  static func write(heads: [Head], to writer: inout some RowOutput) {
     writer.varint(heads.count)
     for head in heads {
       writer.replica(head.replica)
@@ -133,7 +147,7 @@ extension RowEncoding {
     }
   }
 
-  static func write(members: [UnknownMember], to writer: inout ByteWriter) {
+  static func write(members: [UnknownMember], to writer: inout some RowOutput) {
     writer.varint(members.count)
     for member in members {
       writer.varint(member.tag)

@@ -27,7 +27,7 @@ struct CommitLine {
   /// Takes the last ones out that do not fit into `bytesMax`; the first one fits always.
   mutating func split(at bytesMax: Int, batch: Int) -> CommitLine {
     var rest = CommitLine()
-    guard frames.bytes.count > bytesMax else { return rest }
+    guard frames.byteCount > bytesMax else { return rest }
     var bytes = 0
     let place = turns.dropFirst().firstIndex { turn in
       bytes += turn.frameBytes
@@ -37,7 +37,7 @@ struct CommitLine {
     rest.turns = Array(turns[place...])
     rest.durableCount = rest.turns.count { $0.durability == .durable }
     for turn in rest.turns { turn.batch = batch }
-    rest.frames = frames.split(at: frames.bytes.count - rest.turns.reduce(0) { $0 + $1.frameBytes })
+    rest.frames = frames.split(at: frames.byteCount - rest.turns.reduce(0) { $0 + $1.frameBytes })
     turns.removeLast(rest.turns.count)
     durableCount -= rest.durableCount
     return rest
@@ -48,7 +48,8 @@ struct CommitLine {
 
   /// Forgets all, and keeps the memory, unless it is much.
   mutating func removeAll() {
-    turns.removeAll(keepingCapacity: true)
+    // A lone writer's is alone: to take it out costs less than to ask for all.
+    if turns.count == 1 { turns.removeLast() } else { turns.removeAll(keepingCapacity: true) }
     frames.removeAll()
     durableCount = 0
   }

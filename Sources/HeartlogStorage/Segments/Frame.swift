@@ -23,11 +23,9 @@ struct FrameHeader: Equatable, Sendable {
   static let bodyBytesMax: UInt32 = 80 << 20
 
   /// Header, body and padding.
-  var frameBytes: UInt64 { Self.frameBytes(body: Int(bodyBytes)) }
+  var frameBytes: UInt64 { UInt64(Self.frameBytes(body: Int(bodyBytes))) }
 
-  static func frameBytes(body: Int) -> UInt64 {
-    UInt64((byteCount + body + alignment - 1) / alignment * alignment)
-  }
+  static func frameBytes(body: Int) -> Int { (byteCount + body + alignment - 1) / alignment * alignment }
 
   /// Reads the header at `offset` of a segment.
   ///
@@ -70,7 +68,7 @@ enum Frame {
     let start = buffer.count
     buffer.append(contentsOf: repeatElement(0, count: FrameHeader.byteCount))
     buffer.append(contentsOf: body.bytes)
-    let frameBytes = Int(FrameHeader.frameBytes(body: body.bytes.count))
+    let frameBytes = FrameHeader.frameBytes(body: body.bytes.count)
     buffer.append(contentsOf: repeatElement(0, count: start + frameBytes - buffer.count))
     buffer.withUnsafeMutableBytes { bytes in
       // The frame was just made that long.
@@ -113,7 +111,7 @@ enum Frame {
     frame.storeBytes(of: bodyChecksum.littleEndian, toByteOffset: 24, as: UInt64.self)
     let checksum = Checksum.of(bytes.part(0, 32), seed: segment.seedBase &+ offset)
     frame.storeBytes(of: checksum.littleEndian, toByteOffset: 32, as: UInt64.self)
-    return Int(FrameHeader.frameBytes(body: bodyBytes))
+    return FrameHeader.frameBytes(body: bodyBytes)
   }
 
   /// A body as it is stored.

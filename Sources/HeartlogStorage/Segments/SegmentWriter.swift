@@ -68,11 +68,12 @@ final class SegmentWriter {
   ///   were reported as not written must not come back. Where even that failed, `outcomeUnknown`.
   func append(_ frames: inout CommitFrames) throws(StorageError) {
     frames.place(at: offset, of: header.id, durableOffset: UInt32(durableOffset))
-    let end = offset + UInt64(frames.bytes.count)
-    if end > fileBytes {
-      frames.appendZeros(Int((end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes - end))
+    let end = offset + UInt64(frames.byteCount)
+    let ahead = end > fileBytes ? (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes - end : 0
+    let result = frames.withBytes(zerosBehind: Int(ahead)) { bytes in
+      Result { () throws(StorageError) in try write(bytes, upTo: end) }
     }
-    try write(frames.bytes, upTo: end)
+    try result.get()
   }
 
   /// Writes a run of another replica's commits as one frame, and nothing ahead of it.
@@ -83,11 +84,14 @@ final class SegmentWriter {
     Frame.append(
       kind: FrameHeader.Kind.block, body: body, firstCommit: firstCommit, commitCount: commitCount,
       durableOffset: UInt32(durableOffset), at: offset, of: header.id, to: &bytes)
-    try write(bytes, upTo: offset + UInt64(bytes.count))
+    let result = bytes.withUnsafeBytes { bytes in
+      Result { () throws(StorageError) in try write(bytes, upTo: offset + UInt64(bytes.count)) }
+    }
+    try result.get()
   }
 
   /// - Parameter end: where the last frame ends; zeros follow.
-  private func write(_ bytes: [UInt8], upTo end: UInt64) throws(StorageError) {
+  private func write(_ bytes: UnsafeRawBufferPointer, upTo end: UInt64) throws(StorageError) {
     guard end <= UInt64(UInt32.max) else {
       throw StorageError(.malformed, "a segment cannot grow beyond 4 GiB", file: path)
     }

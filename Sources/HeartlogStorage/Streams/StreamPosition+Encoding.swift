@@ -92,7 +92,7 @@ extension StreamPosition.Place {
     let alignment = UInt64(FrameHeader.alignment)
     return frameOffset >= UInt64(SegmentHeader.byteCount) && frameOffset <= UInt64(Int64.max) / 2
       && frameOffset % alignment == 0 && frameBytes >= UInt64(FrameHeader.byteCount)
-      && frameBytes <= FrameHeader.frameBytes(body: Int(FrameHeader.bodyBytesMax))
+      && frameBytes <= UInt64(FrameHeader.frameBytes(body: Int(FrameHeader.bodyBytesMax)))
       && frameBytes % alignment == 0
   }
 }
