@@ -17,17 +17,17 @@ struct BlockDraft {
   mutating func add(
     _ commit: Commit, secrets: [SegmentSecret], after chain: Chain
   ) throws(MalformedError) -> Bool {
-    var row: [UInt8] = []
-    try RowEncoding.append(commit, to: &row)
+    // It was held against the rules when it was read.
+    let rowByteCount = try RowEncoding.byteCount(checking: commit, recordsAreChecked: true)
     if !commits.isEmpty,
-      events + commit.records.count > Limits.blockEventsMax || rowBytes + row.count > Limits.blockRowBytesMax
+      events + commit.records.count > Limits.blockEventsMax || rowBytes + rowByteCount > Limits.blockRowBytesMax
     {
       return false
     }
     if commits.isEmpty { headsAtStart = chain.seenHeads }
     commits.append(commit)
     events += commit.records.count
-    rowBytes += row.count
+    rowBytes += rowByteCount
     if self.secrets.last == nil || secrets.last != self.secrets.last { self.secrets += secrets }
     return true
   }
