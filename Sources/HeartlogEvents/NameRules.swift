@@ -73,23 +73,11 @@ public enum NameRules {
 
   /// U+0000–U+001F and U+007F are one byte; U+0080–U+009F are C2 and a byte below A0.
   private static func hasControlCharacter(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var place = 0
-    // Eight bytes at a time, as long as all of them lie within 20…7E: the first term finds bytes from 80 on
-    // and 7F, the second those below 20.
-    while place + 8 <= bytes.count {
-      let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-      let high: UInt64 = 0x8080_8080_8080_8080
-      let found =
-        (word | (word &+ 0x0101_0101_0101_0101)) & high | (word &- 0x2020_2020_2020_2020) & ~word & high
-      guard found == 0 else { break }
-      place += 8
-    }
+    if bytes.isPrintableASCII { return false }
     var before: UInt8 = 0
-    while place < bytes.count {
-      let byte = bytes[place]
+    for byte in bytes {
       if byte < 0x20 || byte == 0x7F || (before == 0xC2 && byte < 0xA0) { return true }
       before = byte
-      place += 1
     }
     return false
   }
