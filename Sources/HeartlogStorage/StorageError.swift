@@ -30,23 +30,40 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     case misuse
   }
 
-  public let code: Code
+  /// In one place: whoever asks whether there was an error passes on a word, not ten.
+  private final class Content: Sendable {
+    let code: Code
+    let reason: String
+    let file: String?
+    let offset: UInt64?
+    let commits: ClosedRange<CommitNumber>?
+
+    init(
+      _ code: Code, _ reason: String, file: String?, offset: UInt64?, commits: ClosedRange<CommitNumber>?
+    ) {
+      self.code = code
+      self.reason = reason
+      self.file = file
+      self.offset = offset
+      self.commits = commits
+    }
+  }
+
+  private let content: Content
+
+  public var code: Code { content.code }
   /// A sentence without a full stop.
-  public let reason: String
-  public let file: String?
-  public let offset: UInt64?
+  public var reason: String { content.reason }
+  public var file: String? { content.file }
+  public var offset: UInt64? { content.offset }
   /// The commits concerned, as far as known.
-  public let commits: ClosedRange<CommitNumber>?
+  public var commits: ClosedRange<CommitNumber>? { content.commits }
 
   public init(
     _ code: Code, _ reason: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil
   ) {
-    self.code = code
-    self.reason = reason
-    self.file = file
-    self.offset = offset
-    self.commits = commits
+    content = Content(code, reason, file: file, offset: offset, commits: commits)
   }
 
   init(_ error: FileError) {
