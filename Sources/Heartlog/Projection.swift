@@ -29,7 +29,8 @@ final class Projection: CommitSink {
     }
 
     mutating func forgetStaged() {
-      staged.removeAll(keepingCapacity: true)
+      // A lone writer's is alone: to take it out costs less than to ask for all.
+      if staged.count == 1 { staged.removeLast() } else { staged.removeAll(keepingCapacity: true) }
       pending.removeAll()
       pendingCount = 0
     }
@@ -205,18 +206,23 @@ final class Projection: CommitSink {
 
   /// Decides what an operation writes when everything in line and in `draft` is written.
   ///
-  /// - Returns: the plan, and whether the item is a favorite before it; nil where the state is not whole, as `rebuildFailure` of the
-  ///   snapshots says.
+  /// - Returns: the plan, and whether the item is a favorite before it.
+  /// - Throws: where the state is not whole.
   func plan(
     _ operation: HeartlogState.Operation, on id: String, in library: String, under draft: PendingState,
     wallTime: Milliseconds
-  ) -> (plan: WritePlan, wasFavorite: Bool)? {
-    look { content in
-      guard content.isWhole else { return nil }
+  ) throws(HeartlogError) -> (plan: WritePlan, wasFavorite: Bool) {
+    var isWhole = false
+    let planned = look { content in
+      isWhole = content.isWhole
       content.bringPendingUpToDate()
       return content.state.plan(
         operation, on: id, in: library, under: content.pending, and: draft, wallTime: wallTime)
     }
+    guard isWhole else {
+      throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be made anew")
+    }
+    return planned
   }
 
   /// An item as it will be when everything in line and in `draft` is written.

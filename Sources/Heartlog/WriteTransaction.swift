@@ -98,18 +98,15 @@ extension FavoritesStore {
     } catch {
       throw HeartlogError(.invalid, error.reason)
     }
-    guard
-      let (plan, wasFavorite) = projection.plan(
-        operation, on: id, in: library, under: changes, wallTime: wallTime)
-    else { throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be made anew") }
-    guard case .event(let event) = plan.outcome else {
-      return (nil, WriteResult(plan, isFavorite: wasFavorite))
+    let planned = try projection.plan(operation, on: id, in: library, under: changes, wallTime: wallTime)
+    guard case .event(let event) = planned.plan.outcome else {
+      return (nil, WriteResult(planned.plan, isFavorite: planned.wasFavorite))
     }
     // Here, so that the error names the call that is wrong.
     do throws(MalformedError) { try event.validateContent(wallTime: wallTime) } catch {
       throw HeartlogError(.invalid, error.reason)
     }
-    return (event, WriteResult(plan, isFavorite: event.action.isFavorite ?? wasFavorite))
+    return (event, WriteResult(planned.plan, isFavorite: event.action.isFavorite ?? planned.wasFavorite))
   }
 }
 
