@@ -68,9 +68,12 @@ extension UnsafeRawBufferPointer {
 }
 
 extension String {
-  /// The string's UTF-8, for the length of the call.
+  /// The string's UTF-8, for the length of the call: where it lies, without a reference counted, but for a string of another system.
   @inline(__always)
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) {
+      return result
+    }
     var copy = self
     return try copy.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
   }

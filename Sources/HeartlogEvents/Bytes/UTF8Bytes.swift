@@ -7,8 +7,12 @@ extension String {
     self = text
   }
 
-  /// The UTF-8 bytes, for the length of the call.
+  /// The UTF-8 bytes, for the length of the call: where they lie, without a reference counted, but for a string of another system.
+  @inline(__always)
   func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) {
+      return result
+    }
     var text = self
     return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
   }

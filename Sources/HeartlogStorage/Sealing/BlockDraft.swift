@@ -20,7 +20,8 @@ struct BlockDraft {
     // It was held against the rules when it was read.
     let rowByteCount = try RowEncoding.byteCount(checking: commit, recordsAreChecked: true)
     if !commits.isEmpty,
-      events + commit.records.count > Limits.blockEventsMax || rowBytes + rowByteCount > Limits.blockRowBytesMax
+      events + commit.records.count > Limits.blockEventsMax
+        || rowBytes + rowByteCount > Limits.blockRowBytesMax
     {
       return false
     }
