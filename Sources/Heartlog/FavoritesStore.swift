@@ -90,7 +90,7 @@ public final class FavoritesStore: Sendable {
         at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
         progress: progress)
       projection.noteSnapshot(covering: found?.state.eventCount ?? 0)
-      if let found, log.hasMovedPositions, options.access == .readWrite { snapshots.notePlaces(of: found) }
+      if let found { snapshots.note(log.movedPositions, of: found) }
       return (projection, log)
     }
     while let found = snapshots.newest() {

@@ -59,10 +59,11 @@ extension FavoritesStore {
         guard case .event(let id) = moment else { return (FavoritesState(), []) }
         throw HeartlogError(.notFound, "the log has no event \(id)")
       }
-      let (state, outcome) = try snapshots.replay(where: { $0.allSatisfy(bound.contains) }) {
+      let (state, start, outcome) = try snapshots.replay(where: { $0.allSatisfy(bound.contains) }) {
         state, positions in
         try log.run(from: positions, upTo: bound) { state.apply($0) }
       }
+      if let start { snapshots.note(outcome.movedPositions, of: start) }
       if case .event(let id) = moment, !outcome.reachedBound {
         throw HeartlogError(.notFound, "the log has no event \(id)")
       }

@@ -1,4 +1,5 @@
 import HeartlogFiles
+import HeartlogStorage
 import Testing
 
 @testable import Heartlog
@@ -168,7 +169,7 @@ struct SnapshotStoreTests {
     try store.close()
     for isMoved in [true, false, false] {
       store = try test.open()
-      #expect(store.log.hasMovedPositions == isMoved)
+      #expect(store.log.movedPositions.isEmpty != isMoved)
       #expect(store.digest == digest)
       #expect(store.droppedSnapshots.isEmpty)
       try store.close()
@@ -177,7 +178,7 @@ struct SnapshotStoreTests {
     for bytes in [[], [1, 2, 3], Array(repeating: 0xFF, count: 300)] as [[UInt8]] {
       try test.files.replaceContents(of: "\(folder)/\(note)", with: bytes)
       store = try test.open()
-      #expect(store.log.hasMovedPositions)
+      #expect(!store.log.movedPositions.isEmpty)
       #expect(store.digest == digest)
       try store.close()
     }
@@ -186,6 +187,32 @@ struct SnapshotStoreTests {
     try store.snapshot()
     #expect(store.droppedSnapshots.isEmpty)
     #expect(try store.state().digest == store.digest)
+  }
+
+  @Test("time travel notes where the positions of its snapshot went")
+  func movedBeforeTravel() async throws {
+    let store = try test.open()
+    try fill(store, 0..<120)
+    let older = try #require(try store.snapshot().flatMap { _ in try snapshotNames().last })
+    try fill(store, 120..<130)
+    let digest = store.digest
+    let moment = test.clock.now
+    try fill(store, 130..<300)
+    // As in the background, where nobody tells the snapshot.
+    _ = try store.log.seal(progress: nil)
+    try store.snapshot()
+    let bound = try #require(
+      try LogReplay(at: TestStore.path, on: test.files).bound(of: .milliseconds(moment)))
+    for isMoved in [true, false] {
+      let start = try #require(store.snapshots.newest { $0.allSatisfy(bound.contains) })
+      #expect(start.file.name == older)
+      let outcome = try LogReplay(at: TestStore.path, on: test.files)
+        .run(from: start.positions, upTo: bound) { _ in }
+      #expect(outcome.movedPositions.isEmpty != isMoved)
+      #expect(try store.state(at: .milliseconds(moment)).digest == digest)
+      while try !snapshotNames().contains(older + ".places") { await Task.yield() }
+    }
+    #expect(store.droppedSnapshots.isEmpty)
   }
 
   @Test("where the log is damaged as well, what is sound is shown, and nothing is written")

@@ -99,17 +99,15 @@ final class SnapshotKeeper: Sendable {
     return found
   }
 
-  /// Notes where the positions of a snapshot are now, in the background: the next opening finds them there.
-  func notePlaces(of found: Found) {
+  /// Notes where some positions of a snapshot are now, in the background: who starts there next finds them at once.
+  func note(_ moved: [StreamPosition], of found: Found) {
+    guard !moved.isEmpty else { return }
+    let places = found.positions.map { position in
+      moved.first { $0.replica == position.replica } ?? position
+    }
     run(on: .shared) {
-      self.making.withLock { _ in
-        guard let places = try? StreamPosition.found(found.positions, at: self.path, on: self.fileSystem)
-        else {
-          return
-        }
-        // Without the note the next opening takes longer, and tries again.
-        try? self.folder.note(StreamPosition.encode(places), of: found.file)
-      }
+      // Without the note the next one takes longer, and tries again.
+      self.making.withLock { _ in try? self.folder.note(StreamPosition.encode(places), of: found.file) }
     }
   }
 
@@ -146,23 +144,25 @@ final class SnapshotKeeper: Sendable {
   /// - Parameters:
   ///   - isWanted: which positions to start at.
   ///   - body: reads on in the log from these positions, into that state.
-  func replay<R>(
-    where isWanted: ([StreamPosition]) -> Bool, _ body: (inout FavoritesState, [StreamPosition]) throws -> R
-  ) throws -> (state: FavoritesState, result: R) {
+  /// - Returns: the state, the snapshot that it started with, and what the replay came to.
+  func replay(
+    where isWanted: ([StreamPosition]) -> Bool,
+    _ body: (inout FavoritesState, [StreamPosition]) throws -> LogReplay.Outcome
+  ) throws -> (state: FavoritesState, start: Found?, outcome: LogReplay.Outcome) {
     while let found = newest(where: isWanted) {
       var state = found.state
       do {
-        let result = try body(&state, found.positions)
+        let outcome = try body(&state, found.positions)
         state.loadSnapshot()
-        if !state.isDamaged { return (state, result) }
+        if !state.isDamaged { return (state, found, outcome) }
         drop(found.file, because: Self.damage)
       } catch let error as StorageError where error.code == .otherLog {
         drop(found.file, because: error.reason)
       }
     }
     var state = FavoritesState()
-    let result = try body(&state, [])
-    return (state, result)
+    let outcome = try body(&state, [])
+    return (state, nil, outcome)
   }
 
   static let damage = "a part of it is damaged"
@@ -207,10 +207,8 @@ final class SnapshotKeeper: Sendable {
     try making.withLock { _ in
       guard try folder.isWritable() else { return nil }
       let log = try LogReplay(at: path, on: fileSystem)
-      var start: Found?
-      let (state, outcome) = try replay(where: { _ in true }) { state, positions in
-        start = positions.isEmpty ? nil : newest { $0 == positions }
-        return try log.run(from: positions, givesPositions: true) { state.apply($0) }
+      let (state, start, outcome) = try replay(where: { _ in true }) { state, positions in
+        try log.run(from: positions, givesPositions: true) { state.apply($0) }
       }
       // A log that ends early must be found damaged at each opening.
       guard outcome.findings.damage.isEmpty else { return nil }

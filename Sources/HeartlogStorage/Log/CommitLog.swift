@@ -87,8 +87,9 @@ public final class CommitLog: @unchecked Sendable {
   /// What is known of the streams for shipping. Its monitor is entered last.
   let ledgers = Ledgers()
 
-  /// Some position that the log was opened at lies elsewhere now, in a segment that was sealed since: comparing its tree took time.
-  public private(set) var hasMovedPositions = false
+  /// Of the positions that the log was opened at, those that lie elsewhere now, in a segment that was sealed since, with their new places:
+  /// comparing their trees took time.
+  public private(set) var movedPositions: [StreamPosition] = []
 
   /// Somebody seals, in the background or not.
   var isSealing = false
@@ -125,9 +126,9 @@ public final class CommitLog: @unchecked Sendable {
       let page = lock.page()
       let start = StreamStart(directory: directory)
       for position in positions {
-        let (reader, isMoved) = try start.reader(at: position)
+        let (reader, moved) = try start.reader(at: position)
         readers[position.replica] = reader
-        hasMovedPositions = hasMovedPositions || isMoved
+        if let moved { movedPositions.append(moved) }
         ledgers.positions[position.replica] = position
         clock.receive(position.lastStamp)
       }

@@ -172,9 +172,7 @@ final class StreamLedger {
       frame.firstCommit.rawValue <= position,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position
     else { return nil }
-    return StreamPosition.Place(
-      segment: cursor.header.id, firstCommit: cursor.header.firstCommit, frameOffset: offset,
-      frameBytes: frame.frameBytes, frameChecksum: frame.bodyChecksum)
+    return StreamPosition.Place(frame, at: offset, in: cursor.header)
   }
 
   /// The tree after a commit, if it was marked.

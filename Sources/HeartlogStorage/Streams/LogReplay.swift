@@ -29,6 +29,9 @@ public final class LogReplay {
     public fileprivate(set) var eventCount: UInt64 = 0
     /// The log was read to the event that the bound was made of; true for any other bound.
     public fileprivate(set) var reachedBound = true
+    /// Of the positions that it started at, those that lie elsewhere now, in a segment that was sealed since, with their new places:
+    /// comparing their trees took time.
+    public fileprivate(set) var movedPositions: [StreamPosition] = []
   }
 
   public init(at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil)
@@ -67,6 +70,7 @@ public final class LogReplay {
       let streams = try streams(from: positions, upTo: bound)
       var meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
       var outcome = Outcome()
+      outcome.movedPositions = streams.compactMap(\.moved)
       for stream in streams {
         let isOwn = stream.reader.replica == identity.replica
         if let finding = try stream.read(page: isOwn ? page : StoreLock.Page(), &meter, visit) {
@@ -96,8 +100,9 @@ public final class LogReplay {
     }
     let start = StreamStart(directory: directory)
     var streams = try positions.map { position in
-      ReplayedStream(
-        try start.reader(at: position).reader, from: position, upTo: bound?.lastStamp(of: position.replica))
+      let (reader, moved) = try start.reader(at: position)
+      return ReplayedStream(
+        reader, from: position, moved: moved, upTo: bound?.lastStamp(of: position.replica))
     }
     // The own stream may be gone altogether, which only the lock's page can tell.
     let others = Set(try directory.replicas()).union([identity.replica]).subtracting(positions.map(\.replica))
@@ -113,15 +118,21 @@ public final class LogReplay {
 private final class ReplayedStream {
   let reader: StreamReader
   let start: StreamPosition?
+  /// `start` with where it is now, if that is not where it says.
+  let moved: StreamPosition?
   private let lastStamp: HybridTimestamp?
   /// The last commit that was passed on; 0 for none.
   private(set) var lastCommit: UInt64
   private(set) var eventCount: UInt64 = 0
 
-  init(_ reader: StreamReader, from start: StreamPosition?, upTo lastStamp: HybridTimestamp?) {
+  init(
+    _ reader: StreamReader, from start: StreamPosition?, moved: StreamPosition? = nil,
+    upTo lastStamp: HybridTimestamp?
+  ) {
     self.reader = reader
     reader.borrowsRows = true
     self.start = start
+    self.moved = moved
     self.lastStamp = lastStamp
     lastCommit = start?.commit.rawValue ?? 0
   }

@@ -1,5 +1,4 @@
 import HeartlogEvents
-import HeartlogFiles
 
 /// A place in a stream, behind one of its commits: what must hold of the next one, the tree of all before it, and where that is on disk.
 ///
@@ -34,20 +33,6 @@ public struct StreamPosition: Hashable, Sendable {
   /// Whether it is the same place in the same stream, wherever that is on disk.
   public func isSame(as other: StreamPosition) -> Bool { chain == other.chain && tree == other.tree }
 
-  /// The same positions, with where they are on disk now. Hashes what lies between each and the sealed segment in front of it.
-  ///
-  /// - Throws: `corrupt`, `inputOutput` where a stream cannot be read up to its position.
-  public static func found(
-    _ positions: [StreamPosition], at path: String, on fileSystem: any FileSystem
-  ) throws(StorageError) -> [StreamPosition] {
-    let directory = StoreDirectory(fileSystem: fileSystem, path: path)
-    return try storageErrors {
-      try positions.map {
-        try StreamLedger.position(behind: $0.commit.rawValue, of: $0.replica, in: directory, from: $0)
-      }
-    }
-  }
-
   /// Whose stream it is.
   public var replica: ReplicaID { chain.replica }
   /// The last commit before the position.
@@ -58,4 +43,13 @@ public struct StreamPosition: Hashable, Sendable {
   public var lastStamp: HybridTimestamp { chain.lastStamp }
   /// The root of the stream's tree over the commits up to here.
   public var root: Digest { tree.root }
+}
+
+extension StreamPosition.Place {
+  /// A frame that stands at an offset of a segment.
+  init(_ frame: FrameHeader, at offset: UInt64, in segment: SegmentHeader) {
+    self.init(
+      segment: segment.id, firstCommit: segment.firstCommit, frameOffset: offset,
+      frameBytes: frame.frameBytes, frameChecksum: frame.bodyChecksum)
+  }
 }

@@ -8,10 +8,12 @@ import HeartlogFiles
 struct StreamStart {
   let directory: StoreDirectory
 
-  /// - Returns: the reader, which stands behind the position's commit; and whether its place is another one now, so that all of its tree had
-  ///   to be compared.
+  /// - Returns: the reader, which stands behind the position's commit; and where its place is another one now, so that its tree had to be
+  ///   compared, the position with that.
   /// - Throws: `otherLog` where the position does not stand in the stream.
-  func reader(at position: StreamPosition) throws(StorageError) -> (reader: StreamReader, isMoved: Bool) {
+  func reader(at position: StreamPosition) throws(StorageError) -> (
+    reader: StreamReader, moved: StreamPosition?
+  ) {
     do { return try storageErrors { try checkedReader(at: position) } } catch {
       // Reading from the start finds what is damaged, and says it.
       guard error.code == .corrupt || error.code == .malformed else { throw error }
@@ -34,7 +36,9 @@ struct StreamStart {
     }
   }
 
-  private func checkedReader(at position: StreamPosition) throws -> (reader: StreamReader, isMoved: Bool) {
+  private func checkedReader(at position: StreamPosition) throws -> (
+    reader: StreamReader, moved: StreamPosition?
+  ) {
     let listing = try directory.listing(of: position.replica)
     guard !listing.segments.isEmpty else { throw refusal(of: position, "its stream is not there") }
     let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
@@ -42,10 +46,8 @@ struct StreamStart {
       throw refusal(of: position, "its stream was ended at commit \(end.commit)")
     }
     let place = try place(of: position, in: listing)
-    if place == nil { try checkTree(of: position) }
-    return (
-      StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end), place == nil
-    )
+    let moved = place == nil ? try foundByTree(position) : nil
+    return (StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end), moved)
   }
 
   /// The segment of a position, in front of what follows it; nil where another one took its place.
@@ -84,20 +86,27 @@ struct StreamStart {
   }
 
   /// Compares the tree of a stream up to a position with the position's, from the nearest frontier that a header names.
-  private func checkTree(of position: StreamPosition) throws {
-    let other = "its stream has other commits in front of it"
+  ///
+  /// - Returns: the position with the place where its last commit was met.
+  private func foundByTree(_ position: StreamPosition) throws -> StreamPosition {
     let passage = try StreamPassage(
       directory, replica: position.replica,
-      to: SegmentFile(firstCommit: position.chain.next, state: .sealed))
+      to: SegmentFile(firstCommit: position.commit, state: .sealed))
     var tree = passage.tree
-    let reader = passage.reader
+    var place = position.place
     while tree.size < position.commit.rawValue {
-      guard case .frame(let frame, _) = try reader.next() else {
+      guard case .frame(let frame, let cursor) = try passage.reader.next() else {
         throw refusal(of: position, "its stream ends in front of it")
       }
       try LeafHashing.append(frame, upTo: position.commit, to: &tree)
+      if let (frame, offset) = cursor.passedCommits {
+        place = StreamPosition.Place(frame, at: offset, in: cursor.header)
+      }
     }
-    guard tree == position.tree else { throw refusal(of: position, other) }
+    guard tree == position.tree else {
+      throw refusal(of: position, "its stream has other commits in front of it")
+    }
+    return StreamPosition(chain: position.chain, tree: tree, place: place)
   }
 
   private func refusal(of position: StreamPosition, _ reason: String) -> StorageError {
