@@ -57,12 +57,13 @@ final class Projection: CommitSink {
     if isNew { tell(commit) }
   }
 
-  func receive(_ row: CommitRow) {
-    let isNew = change { content in
-      if content.restarted?.apply(row) != nil { return false }
-      return content.state.apply(row)
+  func receive(_ rows: [CommitRow]) {
+    // Mostly all of them are new.
+    let known = change { content in
+      rows.indices.filter { content.restarted?.apply(rows[$0]) != nil || !content.state.apply(rows[$0]) }
     }
-    if isNew, hub.hasListeners { tell(row.commit()) }
+    guard hub.hasListeners else { return }
+    for (place, row) in rows.enumerated() where !known.contains(place) { tell(row.commit()) }
   }
 
   func receive(_ block: ColumnBlock) -> Int {

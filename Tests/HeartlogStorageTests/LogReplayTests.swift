@@ -16,7 +16,7 @@ struct LogReplayTests {
     ) { piece in
       switch piece {
       case .commit(let commit): commits.append(commit)
-      case .row(let row): commits.append(row.commit())
+      case .rows(let rows): commits += rows.map { $0.commit() }
       case .block(let block): commits += block.commits()
       }
     }

@@ -176,8 +176,10 @@ final class SnapshotKeeper: Sendable {
         switch piece {
         case .commit(let commit):
           if let last = last[commit.replica], commit.number <= last { state.apply(commit) }
-        case .row(let row):
-          if let last = last[row.replica], row.number <= last { state.apply(row) }
+        case .rows(let rows):
+          for row in rows {
+            if let last = last[row.replica], row.number <= last { state.apply(row) }
+          }
         case .block(let block):
           guard let last = last[block.replica], block.firstCommit <= last else { return }
           state.apply(block.cut(to: block.firstCommit...last))
@@ -256,7 +258,7 @@ extension FavoritesState {
   mutating func apply(_ piece: LogReplay.Piece) {
     switch piece {
     case .commit(let commit): apply(commit)
-    case .row(let row): apply(row)
+    case .rows(let rows): for row in rows { apply(row) }
     case .block(let block): apply(block)
     }
   }

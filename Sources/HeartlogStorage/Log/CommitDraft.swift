@@ -30,8 +30,8 @@ public struct CommitDraft: Sendable {
 public protocol CommitSink: AnyObject, Sendable {
   /// A commit from the log: at opening, from another process, from another replica.
   func receive(_ commit: Commit)
-  /// The same of a commit where it lies, which is there until the call returns.
-  func receive(_ row: CommitRow)
+  /// The same of commits where they lie, which are there until the call returns: some that follow each other.
+  func receive(_ rows: [CommitRow])
   /// A run of commits that follow each other, as `receive` of one: from the log, or just shipped here.
   ///
   /// - Returns: how many items it changed.
@@ -49,6 +49,6 @@ public protocol CommitSink: AnyObject, Sendable {
 }
 
 extension CommitSink {
-  /// Makes a commit of it.
-  public func receive(_ row: CommitRow) { receive(row.commit()) }
+  /// Makes commits of them.
+  public func receive(_ rows: [CommitRow]) { for row in rows { receive(row.commit()) } }
 }

@@ -226,9 +226,10 @@ public final class CommitLog: @unchecked Sendable {
         case .row(let commit, _):
           clock.receive(commit.stamp)
           sink.receive(commit)
-        case .borrowed(let row, _):
-          clock.receive(row.stamp)
-          sink.receive(row)
+        case .rows(let rows, _):
+          // Stamps rise along a stream.
+          if let last = rows.last { clock.receive(last.stamp) }
+          sink.receive(rows)
         case .block(let block):
           clock.receive(block.lastStamp)
           sink.receive(block)

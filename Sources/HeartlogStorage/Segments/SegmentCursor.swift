@@ -20,9 +20,8 @@ final class SegmentCursor {
   private var windowOffset: UInt64 = 0
   /// The file ended with the window when it was read.
   private var windowReachesEnd = false
-  /// A tail with its zeros is small: the first window is as large as these are at most.
-  private var windowBytesMin = 64 << 10
-  private static let windowBytesMax = 256 << 10
+  /// A tail with its zeros is small. More would cost more page faults than it saves calls.
+  private static let windowBytesMin = 64 << 10
   /// The row that was expanded last.
   private var expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
@@ -95,16 +94,23 @@ final class SegmentCursor {
       return .bad("a frame that is cut short")
     }
     let bytes = window.part(Int(offset - windowOffset), Int(frame.frameBytes))
+    return problem(of: frame, bytes, at: offset).map(Step.bad) ?? .frame(frame)
+  }
+
+  /// What is wrong with the body of a frame, or behind it; nil where nothing is.
+  private func problem(
+    of frame: FrameHeader, _ bytes: UnsafeRawBufferPointer, at offset: UInt64
+  ) -> String? {
     let body = bytes.part(FrameHeader.byteCount, Int(frame.bodyBytes))
     let seed = header.id.seedBase &+ offset &+ UInt64(FrameHeader.byteCount)
     guard Checksum.of(body, seed: seed) == frame.bodyChecksum else {
-      return .bad("a frame whose checksum does not hold")
+      return "a frame whose checksum does not hold"
     }
     let bodyEnd = FrameHeader.byteCount + body.count
     guard bytes.part(bodyEnd, bytes.count - bodyEnd).isAllZero else {
-      return .bad("bytes other than zero in a frame's padding")
+      return "bytes other than zero in a frame's padding"
     }
-    return .frame(frame)
+    return nil
   }
 
   /// The header of the frame at `offset`, whose body is not looked at; nil where no frame starts.
@@ -127,8 +133,48 @@ final class SegmentCursor {
     try body(window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
   }
 
-  /// The row in the body of the frame that `look` found, until the next step; nil where it cannot be expanded.
-  func row(of frame: FrameHeader) -> UnsafeRawBufferPointer? {
+  /// The single commit in the frame that `look` found, until the next step; nil where `StoredFrame.decode` is to be asked.
+  func commitRow(of frame: FrameHeader) -> CommitRow? {
+    guard frame.kind == FrameHeader.Kind.commit, header.kind == .open, let bytes = row(of: frame) else {
+      return nil
+    }
+    return CommitRow(bytes, replica: header.replica, number: frame.firstCommit)
+  }
+
+  /// Passes the single commits that stand here, one frame behind the other, as long as they lie in the window and continue `chain`. What
+  /// is anything else is left to `look`, and so is what lies behind the commit `end`.
+  func passRows(_ rows: inout [CommitRow], extending chain: inout Chain, upTo end: UInt64) {
+    let bytes = window
+    var place = Int(offset - windowOffset)
+    var last: (frame: FrameHeader, place: Int)?
+    rows.reserveCapacity(Self.rowsMax)
+    while rows.count < Self.rowsMax, chain.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count
+    {
+      let at = windowOffset + UInt64(place)
+      guard
+        let frame = FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id),
+        frame.kind == FrameHeader.Kind.commit, !frame.isCompressed,
+        place + Int(frame.frameBytes) <= bytes.count,
+        problem(of: frame, bytes.part(place, Int(frame.frameBytes)), at: at) == nil,
+        let row = CommitRow(
+          bytes.part(place + FrameHeader.byteCount, Int(frame.bodyBytes)), replica: header.replica,
+          number: frame.firstCommit)
+      else { break }
+      do throws(MalformedError) { try chain.extend(by: row) } catch { break }
+      rows.append(row)
+      last = (frame, place)
+      place += Int(frame.frameBytes)
+    }
+    guard let last else { return }
+    offset = windowOffset + UInt64(last.place)
+    pass(last.frame)
+  }
+
+  /// So many are worked on at a time that they stay in the caches.
+  private static let rowsMax = 128
+
+  /// The row in the body of the frame that `look` found; nil where it cannot be expanded.
+  private func row(of frame: FrameHeader) -> UnsafeRawBufferPointer? {
     let body = window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes))
     guard frame.isCompressed else { return body }
     guard body.count >= 4 else { return nil }
@@ -170,8 +216,7 @@ final class SegmentCursor {
   private func fill(_ count: Int) throws(StorageError) -> Int {
     let available = Int(windowOffset) + windowBytes - Int(offset)
     if offset >= windowOffset, available >= count { return available }
-    let wanted = max(count, windowBytesMin)
-    windowBytesMin = Self.windowBytesMax
+    let wanted = max(count, Self.windowBytesMin)
     if memory.count < wanted {
       memory.deallocate()
       memory = .allocate(byteCount: wanted, alignment: 16)

@@ -4,8 +4,9 @@ import HeartlogEvents
 enum StoredFrame {
   /// One commit, and the secret that its salts come from.
   indirect case row(Commit, secret: SegmentSecret)
-  /// One commit where it lies in the reader's memory: until the next frame is looked at. Only for readers that ask for it.
-  case borrowed(CommitRow, from: SegmentCursor)
+  /// One commit or some that follow each other, each of a frame of its own, where they lie in the reader's memory: until the next frame is
+  /// looked at. Only for readers that ask for it.
+  case rows([CommitRow], from: SegmentCursor)
   /// Commits that follow each other.
   indirect case block(ColumnBlock)
   /// A record that carries no commits: kept at its place, not understood by this version.
@@ -15,19 +16,10 @@ enum StoredFrame {
   var commits: (commits: [Commit], secrets: [SegmentSecret])? {
     switch self {
     case .row(let commit, let secret): ([commit], [secret])
-    case .borrowed(let row, let cursor): ([row.commit()], [Self.secret(of: cursor.header)])
+    case .rows(let rows, let cursor): (rows.map { $0.commit() }, [Self.secret(of: cursor.header)])
     case .block(let block): (block.commits(), block.secrets)
     case .record: nil
     }
-  }
-
-  /// The single commit in the frame that `cursor` looks at, in its memory; nil where `decode` is to be asked.
-  static func borrow(_ frame: FrameHeader, at cursor: SegmentCursor) -> StoredFrame? {
-    guard frame.kind == FrameHeader.Kind.commit, cursor.header.kind == .open,
-      let bytes = cursor.row(of: frame),
-      let row = CommitRow(bytes, replica: cursor.header.replica, number: frame.firstCommit)
-    else { return nil }
-    return .borrowed(row, from: cursor)
   }
 
   /// What the salts of an open segment's commits come from.

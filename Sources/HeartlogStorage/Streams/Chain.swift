@@ -49,13 +49,20 @@ struct Chain: Hashable, Sendable {
       heads: commit.heads)
   }
 
-  /// Takes the next commit of the stream; refuses one that does not continue it.
+  /// Takes the next commit of the stream; refuses one that does not continue it, and then stands where it stood.
   mutating func extend(by row: CommitRow) throws(MalformedError) {
     guard row.replica == replica, row.number == next else {
       throw MalformedError("commit \(row.number) where \(next) should be")
     }
-    try extend(
-      stamp: row.stamp, firstSequence: row.firstSequence, eventCount: row.eventCount, heads: row.heads)
+    // Without heads, nothing is changed before all is checked.
+    let before = row.heads.isEmpty ? nil : self
+    do throws(MalformedError) {
+      try extend(
+        stamp: row.stamp, firstSequence: row.firstSequence, eventCount: row.eventCount, heads: row.heads)
+    } catch {
+      if let before { self = before }
+      throw error
+    }
   }
 
   /// Takes the next commits of the stream; refuses them where one does not continue it, and then stands somewhere among them.

@@ -38,7 +38,7 @@ struct EventSearch {
         }
       case .block(let block):
         if let bound = search(id, block) { return bound }
-      case .borrowed, .record: break
+      case .rows, .record: break
       }
       cursor.pass(frame)
     }

@@ -14,8 +14,8 @@ public final class LogReplay {
   /// What is passed on: the next commits of some stream.
   public enum Piece {
     case commit(Commit)
-    /// A commit that is there until the visitor returns.
-    case row(CommitRow)
+    /// Commits that follow each other, and are there until the visitor returns.
+    case rows([CommitRow])
     case block(ColumnBlock)
   }
 
@@ -153,9 +153,10 @@ private final class ReplayedStream {
         case .row(let commit, _):
           guard pass(commit.number, at: commit.stamp, events: commit.records.count) else { return nil }
           try visit(.commit(commit))
-        case .borrowed(let row, _):
-          guard pass(row.number, at: row.stamp, events: row.eventCount) else { return nil }
-          try visit(.row(row))
+        case .rows(let rows, _):
+          let count = rows.prefix { pass($0.number, at: $0.stamp, events: $0.eventCount) }.count
+          if count > 0 { try visit(.rows(count == rows.count ? rows : Array(rows[..<count]))) }
+          guard count == rows.count else { return nil }
         case .block(let block):
           guard let part = part(of: block) else { return nil }
           let isWhole = part.lastCommit == block.lastCommit

@@ -22,7 +22,7 @@ final class StreamReader {
     let lastCommit: CommitNumber?
   }
 
-  /// Whether single commits are given where they lie, as `StoredFrame.borrowed`.
+  /// Whether single commits are given where they lie, as `StoredFrame.rows`.
   var borrowsRows = false
 
   /// Where the stream was ended because two histories of it were found; looked up once.
@@ -231,21 +231,20 @@ final class StreamReader {
           throw MalformedError("commit \(frame.firstCommit) where \(chain.next) should be")
         }
         let isWhole = frame.firstCommit == chain.next
-        if borrowsRows, isWhole, let borrowed = StoredFrame.borrow(frame, at: cursor),
-          case .borrowed(let row, _) = borrowed
-        {
-          try extend(by: row)
+        if borrowsRows, isWhole, let row = cursor.commitRow(of: frame) {
+          try chain.extend(by: row)
           cursor.pass(frame)
-          return .frame(borrowed)
+          var rows = [row]
+          if !frame.isCompressed { cursor.passRows(&rows, extending: &chain, upTo: end?.commit ?? .max) }
+          return .frame(.rows(rows, from: cursor))
         }
         let decoded = try StoredFrame.decode(frame, at: cursor, headsBefore: isWhole ? chain.seenHeads : nil)
         let stored = skipKnown(decoded)
         var advanced = chain
         switch stored {
         case .row(let commit, _): try advanced.extend(by: commit)
-        case .borrowed(let row, _): try advanced.extend(by: row)
         case .block(let block): try advanced.extend(by: block)
-        case .record: break
+        case .rows, .record: break
         }
         chain = advanced
         cursor.pass(frame)
@@ -254,14 +253,6 @@ final class StreamReader {
         return .malformed(error.reason)
       }
     }
-  }
-
-  private func extend(by row: CommitRow) throws(MalformedError) {
-    // Without heads, a commit that is refused leaves the chain as it was.
-    guard !row.heads.isEmpty else { return try chain.extend(by: row) }
-    var advanced = chain
-    try advanced.extend(by: row)
-    chain = advanced
   }
 
   private func skipKnown(_ frame: StoredFrame) -> StoredFrame {
