@@ -5,14 +5,21 @@
 #endif
 
 /// The pages of a table: those of its snapshot, and those in memory, which go when the last copy of the table does.
+///
+/// Of a page of the snapshot that few records are written of, these alone lie in memory (`PagePatch`): after a snapshot a few writes go
+/// here and there, and memory that is used for the first time costs more than all else about them.
 final class PageStorage {
-  /// Set in the word of a page that lies in memory, and may be written to by the only table that has it.
-  static let ownedBit: UInt = 1
+  /// Set in the word of a page whose records lie side by side.
+  static let wholeBit: UInt = 1
+  /// Set in the word of such a page that lies in memory, and may be written to by the only table that has it.
+  static let ownedBit: UInt = 2
+  static let bits = wholeBit | ownedBit
 
-  /// By page: where it lies, and `ownedBit`; 0 for one of the snapshot that was not looked at yet.
+  /// By page: where it lies, and bits; without bits where its patch lies, or 0 for one of the snapshot that was not looked at yet.
   private(set) var pages: UnsafeMutablePointer<UInt>
   let section: SnapshotSection?
   private let pageBytes: Int
+  private let recordBytes: Int
   private var capacity: Int
   private var slabs: [UnsafeMutableRawPointer] = []
   private var room: UnsafeMutableRawPointer?
@@ -20,8 +27,9 @@ final class PageStorage {
   private var slabPages = 1
   private static let slabPagesMax = 64
 
-  init(pageBytes: Int, capacity: Int, section: SnapshotSection?) {
+  init(pageBytes: Int, recordBytes: Int, capacity: Int, section: SnapshotSection?) {
     self.pageBytes = pageBytes
+    self.recordBytes = recordBytes
     self.capacity = max(1, capacity)
     self.section = section
     pages = Self.zeroed(self.capacity)
@@ -63,10 +71,12 @@ final class PageStorage {
   @discardableResult
   func addPage(_ page: Int) -> UInt {
     if page >= capacity { grow(to: page + 1) }
-    let memory = allocate()
-    pages[page] = UInt(bitPattern: memory) | Self.ownedBit
+    let memory = allocate(pageBytes)
+    pages[page] = Self.word(memory)
     return UInt(bitPattern: memory)
   }
+
+  private static func word(_ page: UnsafeMutableRawPointer) -> UInt { UInt(bitPattern: page) | bits }
 
   private func grow(to wanted: Int) {
     let larger = max(wanted, capacity * 2)
@@ -77,8 +87,9 @@ final class PageStorage {
     capacity = larger
   }
 
-  private func allocate() -> UnsafeMutableRawPointer {
-    if roomBytes < pageBytes {
+  /// - Parameter count: a multiple of 64, at most a page.
+  private func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+    if roomBytes < count {
       roomBytes = pageBytes * slabPages
       let slab = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 64)
       FreshMemory.bring(UnsafeMutableRawBufferPointer(start: slab, count: roomBytes))
@@ -87,8 +98,8 @@ final class PageStorage {
       slabPages = min(slabPages * 2, Self.slabPagesMax)
     }
     guard let place = room else { preconditionFailure("a slab was made") }
-    room = place + pageBytes
-    roomBytes -= pageBytes
+    room = place + count
+    roomBytes -= count
     return place
   }
 
@@ -96,35 +107,88 @@ final class PageStorage {
   @inline(never)
   func load(_ page: Int) -> UInt {
     guard let section else { preconditionFailure("a page that was never made") }
-    let word = UInt(bitPattern: section.page(page, bytes: pageBytes))
+    let word = UInt(bitPattern: section.page(page, bytes: pageBytes)) | Self.wholeBit
     pages[page] = word
     return word
   }
 
-  /// Copies a page of the snapshot, to be written to.
-  @inline(never)
-  func takeOver(_ page: Int) -> UInt {
-    let word = pages[page] == 0 ? load(page) : pages[page]
-    guard let source = UnsafeRawPointer(bitPattern: word) else {
+  private static func address(_ word: UInt) -> UnsafeMutableRawPointer {
+    guard let address = UnsafeMutableRawPointer(bitPattern: word & ~bits) else {
       preconditionFailure("a page lies somewhere")
     }
-    let own = allocate()
-    own.copyMemory(from: source, byteCount: pageBytes)
-    pages[page] = UInt(bitPattern: own) | Self.ownedBit
-    return pages[page]
+    return address
+  }
+
+  /// Where a record lies, on a page that may not have been looked at, or have a patch.
+  @inline(never)
+  func place(of record: Int, on page: Int) -> UnsafeRawPointer {
+    let word = pages[page] == 0 ? load(page) : pages[page]
+    guard word & Self.wholeBit == 0 else {
+      return UnsafeRawPointer(Self.address(word)) + record * recordBytes
+    }
+    let patch = PagePatch(memory: Self.address(word))
+    return patch.place(of: record, recordBytes).map { UnsafeRawPointer($0) }
+      ?? patch.base + record * recordBytes
+  }
+
+  /// Takes a record of the snapshot over into memory, to be written to, unless it is there.
+  @inline(never)
+  func takeOver(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
+    let word = pages[page] == 0 ? load(page) : pages[page]
+    if word & Self.ownedBit != 0 { return Self.address(word) + record * recordBytes }
+    guard pageBytes / recordBytes <= PagePatch.recordsMax else {
+      return takeOverWhole(page) + record * recordBytes
+    }
+    let patch: PagePatch
+    if word & Self.wholeBit != 0 {
+      patch = makePatch(over: UnsafeRawPointer(Self.address(word)), room: PagePatch.roomMin)
+    } else {
+      let old = PagePatch(memory: Self.address(word))
+      if let place = old.place(of: record, recordBytes) { return place }
+      if old.count < old.room {
+        patch = old
+      } else {
+        guard old.room < PagePatch.roomMax else { return takeOverWhole(page) + record * recordBytes }
+        patch = makePatch(over: old.base, room: old.room * 2)
+        patch.take(old, recordBytes)
+      }
+    }
+    pages[page] = UInt(bitPattern: patch.memory)
+    return patch.add(record, recordBytes)
+  }
+
+  private func makePatch(over base: UnsafeRawPointer, room: Int) -> PagePatch {
+    PagePatch(allocate(PagePatch.byteCount(room: room, recordBytes)), over: base, room: room)
+  }
+
+  private func takeOverWhole(_ page: Int) -> UnsafeMutableRawPointer {
+    let own = allocate(pageBytes)
+    fill(own, with: pages[page])
+    pages[page] = Self.word(own)
+    return own
+  }
+
+  /// Copies the records of a page side by side.
+  private func fill(_ target: UnsafeMutableRawPointer, with word: UInt) {
+    let source = Self.address(word)
+    guard word & Self.wholeBit == 0 else { return target.copyMemory(from: source, byteCount: pageBytes) }
+    let patch = PagePatch(memory: source)
+    target.copyMemory(from: patch.base, byteCount: pageBytes)
+    patch.write(to: target, recordBytes)
   }
 
   func copy(pageCount: Int) -> PageStorage {
-    let copy = PageStorage(pageBytes: pageBytes, capacity: capacity, section: section)
+    let copy = PageStorage(
+      pageBytes: pageBytes, recordBytes: recordBytes, capacity: capacity, section: section)
     for page in 0..<pageCount {
       let word = pages[page]
-      guard word & Self.ownedBit != 0, let source = UnsafeRawPointer(bitPattern: word & ~Self.ownedBit) else {
+      guard word != 0, word & Self.bits != Self.wholeBit else {
         copy.pages[page] = word
         continue
       }
-      let own = copy.allocate()
-      own.copyMemory(from: source, byteCount: pageBytes)
-      copy.pages[page] = UInt(bitPattern: own) | Self.ownedBit
+      let own = copy.allocate(pageBytes)
+      fill(own, with: word)
+      copy.pages[page] = Self.word(own)
     }
     return copy
   }

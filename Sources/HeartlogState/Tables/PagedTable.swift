@@ -26,7 +26,8 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   /// A table of `count` records of zeros.
   init(zeros count: Int) {
     let pageCount = (count + Self.mask) >> Self.shift
-    pages = PageStorage(pageBytes: Self.pageBytes, capacity: pageCount, section: nil)
+    pages = PageStorage(
+      pageBytes: Self.pageBytes, recordBytes: Self.stride, capacity: pageCount, section: nil)
     reader = PagedReader(pages, count: count)
     for page in 0..<pageCount { pages.makePage(page) }
   }
@@ -34,7 +35,8 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   /// The records of a snapshot, each page checked when it is first looked at.
   init(_ section: SnapshotSection) {
     pages = PageStorage(
-      pageBytes: Self.pageBytes, capacity: (section.count + Self.mask) >> Self.shift, section: section)
+      pageBytes: Self.pageBytes, recordBytes: Self.stride,
+      capacity: (section.count + Self.mask) >> Self.shift, section: section)
     reader = PagedReader(pages, count: section.count)
   }
 
@@ -64,8 +66,10 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   @inline(__always)
   mutating func writeOwn(_ index: Int) -> UnsafeMutablePointer<Record> {
     let page = index >> Self.shift
-    var word = reader.pages[page]
-    if word & PageStorage.ownedBit == 0 { word = pages.takeOver(page) }
+    let word = reader.pages[page]
+    if word & PageStorage.ownedBit == 0 {
+      return pages.takeOver(index & Self.mask, on: page).assumingMemoryBound(to: Record.self)
+    }
     return PagedReader<Record>.records(word) + (index & Self.mask)
   }
 
@@ -111,7 +115,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
 /// Where the records of a table lie: a few words, which say so for as long as the table lives and is not written to. A look through it
 /// counts no references.
 struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
-  /// By page: where it lies, 0 for one that was not looked at yet; the lowest bit tells that it lies in memory.
+  /// As in the storage.
   fileprivate let pages: UnsafeMutablePointer<UInt>
   private let storage: Unmanaged<PageStorage>
   fileprivate(set) var count: Int
@@ -130,18 +134,23 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
     guard UInt(bitPattern: index) < UInt(bitPattern: count) else {
       return UnsafePointer(Self.records(miss()))
     }
-    var word = pages[index >> table.shift]
-    if word == 0 { word = load(index >> table.shift) }
+    let word = pages[index >> table.shift]
+    if word & PageStorage.wholeBit == 0 { return look(index) }
     return UnsafePointer(Self.records(word) + (index & table.mask))
   }
 
   @inline(__always)
   fileprivate static func records(_ word: UInt) -> UnsafeMutablePointer<Record> {
-    UnsafeMutablePointer(bitPattern: word & ~PageStorage.ownedBit).unsafelyUnwrapped
+    UnsafeMutablePointer(bitPattern: word & ~PageStorage.bits).unsafelyUnwrapped
   }
 
+  /// At a page that was not looked at yet, or has a patch.
   @inline(never)
-  private func load(_ page: Int) -> UInt { storage._withUnsafeGuaranteedRef { $0.load(page) } }
+  private func look(_ index: Int) -> UnsafePointer<Record> {
+    let table = PagedTable<Record>.self
+    return storage._withUnsafeGuaranteedRef { $0.place(of: index & table.mask, on: index >> table.shift) }
+      .assumingMemoryBound(to: Record.self)
+  }
 
   @inline(never)
   private func miss() -> UInt {
