@@ -8,7 +8,7 @@ from format_segments import xxh3
 from format_state import Item
 
 MASK = (1 << 64) - 1
-ENTRY, KEY, ITEM, FIELD, RIVAL, BY_ID, RUN, SEEN, SUM = 8, 32, 64, 48, 48, 4, 24, 16, 8
+ENTRY, ITEM, FIELD, RIVAL, BY_ID, RUN, SEEN, SUM = 8, 96, 48, 48, 4, 24, 16, 8
 TEXT_PAGE = 4_096
 A, B, C = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3
 
@@ -83,13 +83,13 @@ class Library:
         self.events = directory.u64()
         self.item_count, self.favorite_count, self.listed_count = (directory.varint() for _ in range(3))
         self.seed = directory.u64()
-        entries, keys, items, fields, rivals, by_id, texts, sums = (directory.place() for _ in range(8))
+        entries, items, fields, rivals, by_id, texts, sums = (directory.place() for _ in range(7))
         self.entries = [struct.unpack("<Q", record)[0] for record in snapshot.records(entries, ENTRY)]
-        self.keys, self.items = snapshot.records(keys, KEY), snapshot.records(items, ITEM)
+        self.items = snapshot.records(items, ITEM)
         self.fields, self.rivals = snapshot.records(fields, FIELD), snapshot.records(rivals, RIVAL)
         self.by_id = [struct.unpack("<I", record)[0] for record in snapshot.records(by_id, BY_ID)]
         self.texts = snapshot.texts(texts, snapshot.records(sums, SUM))
-        self.ids = [self.id(key) for key in self.keys]
+        self.ids = [self.id(item[:28]) for item in self.items]
 
     def text(self, name, count):
         require(name >> 63 == 1, "a text that is not named")
@@ -105,8 +105,8 @@ class Library:
         require(key[count:24] == bytes(24 - count), "a key that goes on behind its end")
         return key[:count]
 
-    def write(self, record, replica_at):
-        stamp, sequence = struct.unpack_from("<QQ", record)
+    def write(self, record, replica_at, stamp_at=0):
+        stamp, sequence = struct.unpack_from("<QQ", record, stamp_at)
         (replica,) = struct.unpack_from("<I", record, replica_at)
         return Write(stamp, sequence, self.snapshot.replicas[replica - 1]["id"]) if replica else None
 
@@ -124,7 +124,7 @@ class Library:
         return tag, data.decode() if tag < 7 else data
 
     def fields_of(self, number):
-        first, count, zero, other_zero, held = struct.unpack_from("<IIIII", self.items[number], 28)
+        first, count, zero, other_zero, held = struct.unpack_from("<IIIII", self.items[number], 60)
         require((zero, other_zero) == (0, 0), "an item with fields that were added")
         found = [(struct.unpack_from("<I", record, 32)[0], record) for record in self.fields[first:first + count]]
         require(len(found) == count and [name for name, _ in found] == sorted({name for name, _ in found}), "fields out of order")
@@ -133,10 +133,10 @@ class Library:
 
     def item(self, number):
         record = self.items[number]
-        (date,) = struct.unpack_from("<q", record, 16)
-        require(record[52:56] + record[57:58] == bytes(5) and record[56] < 2, "an item with more than it should have")
+        (date,) = struct.unpack_from("<q", record, 48)
+        require(record[84:88] + record[29:30] == bytes(5) and record[28] < 2, "an item with more than it should have")
         fields = {name.decode(): self.value(field) for name, field in self.fields_of(number).items()}
-        return Item(bool(record[56]), date if record[56] else 0, fields)
+        return Item(bool(record[28]), date if record[28] else 0, fields)
 
     def chain(self, first):
         found = []
@@ -162,7 +162,7 @@ class Library:
     def check(self):
         """All that the page promises of a library."""
         count = self.item_count
-        require(count == len(self.keys) == len(self.items) == len(self.by_id) == len(set(self.ids)), "parts that do not fit")
+        require(count == len(self.items) == len(self.by_id) == len(set(self.ids)), "parts that do not fit")
         require(len(self.entries) > count and len(self.entries) & len(self.entries) - 1 == 0, "entries of a wrong number")
         require(sum(entry != 0 for entry in self.entries) == count, "entries of no item")
         require([self.find(ident) for ident in self.ids] == list(range(count)), "an id that is not found")
@@ -172,27 +172,36 @@ class Library:
         favorites = [(-item.date, ident) for item, ident in zip(items, self.ids) if item.is_favorite]
         require(len(favorites) == self.favorite_count and all(item.is_favorite for item in items[:len(favorites)]), "favorites out of place")
         require(favorites == sorted(favorites) and self.ids[len(favorites):] == sorted(self.ids[len(favorites):]), "items out of order")
-        listed = sum(bool(item.is_favorite or item.values or self.write(record, 24)) for item, record in zip(items, self.items))
+        listed = sum(bool(item.is_favorite or item.values or self.write(record, 56, 32)) for item, record in zip(items, self.items))
         require(listed == self.listed_count, "items that are counted wrong")
-        require(sum(struct.unpack_from("<I", record, 32)[0] for record in self.items) == len(self.fields), "fields of no item")
+        require(sum(struct.unpack_from("<I", record, 64)[0] for record in self.items) == len(self.fields), "fields of no item")
+        self.check_hints()
         seen = 0
         for number, record in enumerate(self.items):
-            (first_field,) = struct.unpack_from("<I", record, 28)
-            registers = [(0, struct.unpack_from("<I", record, 48)[0])]
+            (first_field,) = struct.unpack_from("<I", record, 60)
+            registers = [(0, struct.unpack_from("<I", record, 80)[0])]
             registers += [(place + 1, struct.unpack_from("<I", self.fields[place], 40)[0])
-                          for place in range(first_field, first_field + struct.unpack_from("<I", record, 32)[0])]
+                          for place in range(first_field, first_field + struct.unpack_from("<I", record, 64)[0])]
             for register, first in registers:
                 for rival in self.chain(first):
                     require(struct.unpack_from("<II", rival, 32) == (number, register) and self.write(rival, 28), "a rival of another register")
                     seen += 1
         require(seen == len(self.rivals), "rivals of no register")
 
+    def check_hints(self):
+        """Where each item's texts begin: behind those of all ids, one item's behind the other's."""
+        at = sum(len(ident) for ident in self.ids if len(ident) > 24)
+        for number, record in enumerate(self.items):
+            require(struct.unpack_from("<Q", record, 88)[0] == at, "a hint that leads elsewhere")
+            lengths = [struct.unpack_from("<I", field, 24)[0] for field in self.fields_of(number).values()]
+            at += sum(length for length in lengths if length > 8)
+
 
 class Snapshot:
     def __init__(self, data):
         self.data = data
         require(len(data) % 64 == 0 and len(data) >= 128, "a snapshot of a wrong size")
-        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 1, "no snapshot")
+        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 2, "no snapshot")
         require(struct.unpack_from("<Q", data, 56)[0] == xxh3(data[:56], 0), "a damaged header")
         low, high = struct.unpack_from("<QQ", data, 16)
         self.seed = low ^ high

@@ -180,9 +180,12 @@ struct SnapshotTests {
       #expect(throws: MalformedError.self) { try state(from: Array(bytes[..<count])) }
     }
     #expect(throws: MalformedError.self) { try state(from: [UInt8](repeating: 0, count: 4_096)) }
-    var newer = bytes
-    newer[8] = 2
-    #expect(throws: MalformedError.self) { try state(from: newer) }
+    for version: UInt8 in [1, 3] {
+      var other = bytes
+      other[8] = version
+      try SnapshotAnatomy(bytes).seal(&other)
+      #expect(throws: MalformedError.self) { try state(from: other) }
+    }
   }
 
   @Test("parts of another snapshot do not pass")
