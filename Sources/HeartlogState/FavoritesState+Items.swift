@@ -119,7 +119,9 @@ extension FavoritesState {
   /// Where an item is, without a copy of its table, which would cost more than the look-up.
   @inline(__always)
   func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
-    guard let number = library.withBytes({ libraryNames.find($0) }) else { return nil }
+    guard let number = library.withBytes({ isLastLibrary($0) ? lastLibrary : libraryNames.find($0) }) else {
+      return nil
+    }
     let slot = tables[Int(number)].ids.find(id)
     return slot.map { (Int(number), Int($0)) }
   }

@@ -13,6 +13,8 @@ public struct FavoritesState: Sendable {
   var libraryNames = KeyTable<Key>()
   /// By library slot.
   var tables: [ItemTable] = []
+  /// The library of the last event; 0 before the first.
+  private(set) var lastLibrary: Int32 = 0
   /// Events applied, of all replicas: withheld and unknown ones count.
   public private(set) var eventCount: UInt64 = 0
   /// Commits applied, of all replicas.
@@ -125,12 +127,20 @@ extension FavoritesState {
   }
 
   mutating func intern(library name: UnsafeRawBufferPointer) -> LibrarySlot {
+    if isLastLibrary(name) { return LibrarySlot(index: lastLibrary) }
     let number = libraryNames.intern(name)
+    lastLibrary = number
     if Int(number) == tables.count {
       tables.append(ItemTable())
       if countsChanges { tables[Int(number)].beginCountingChanges(countings) }
     }
     return LibrarySlot(index: number)
+  }
+
+  /// Mostly the library is the one that the last event was of.
+  @inline(__always)
+  func isLastLibrary(_ name: UnsafeRawBufferPointer) -> Bool {
+    Int(lastLibrary) < tables.count && libraryNames.withBytes(of: lastLibrary) { $0.hasSameBytes(as: name) }
   }
 
   mutating func intern(item id: UnsafeRawBufferPointer, in library: LibrarySlot) -> ItemSlot {
