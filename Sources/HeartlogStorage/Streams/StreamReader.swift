@@ -5,7 +5,8 @@ import HeartlogFiles
 final class StreamReader {
   let directory: StoreDirectory
   let replica: ReplicaID
-  private(set) var chain: Chain
+  // One thread at a time uses a reader; whether two accesses meet is not looked up at each own commit.
+  @exclusivity(unchecked) private(set) var chain: Chain
   /// The segment that the reader stands in.
   private(set) var cursor: SegmentCursor?
   private(set) var segment: SegmentFile?
