@@ -98,15 +98,15 @@ extension FavoritesStore {
     } catch {
       throw HeartlogError(.invalid, error.reason)
     }
-    let planned = try projection.plan(operation, on: id, in: library, under: changes, wallTime: wallTime)
-    guard case .event(let event) = planned.plan.outcome else {
-      return (nil, WriteResult(planned.plan, isFavorite: planned.wasFavorite))
-    }
+    let (plan, wasFavorite) = try projection.plan(
+      operation, on: id, in: library, under: changes, wallTime: wallTime)
+    let result = WriteResult(plan, wasFavorite: wasFavorite)
+    guard let event = plan.takeEvent() else { return (nil, result) }
     // Here, so that the error names the call that is wrong.
     do throws(MalformedError) { try event.validateContent(wallTime: wallTime) } catch {
       throw HeartlogError(.invalid, error.reason)
     }
-    return (event, WriteResult(planned.plan, isFavorite: event.action.isFavorite ?? planned.wasFavorite))
+    return (event, result)
   }
 }
 
@@ -121,9 +121,15 @@ public struct WriteResult: Hashable, Sendable {
   /// The same of a favorited date.
   public let ignoredFavoritedDate: Bool
 
-  init(_ plan: WritePlan, isFavorite: Bool) {
-    isChange = plan.reason == nil
-    self.isFavorite = isFavorite
+  init(_ plan: WritePlan, wasFavorite: Bool) {
+    switch plan.outcome {
+    case .event(let event):
+      isChange = true
+      isFavorite = event.action.isFavorite ?? wasFavorite
+    case .nothing:
+      isChange = false
+      isFavorite = wasFavorite
+    }
     ignoredFields = plan.ignoredFields
     ignoredFavoritedDate = plan.ignoredFavoritedDate
   }

@@ -38,6 +38,14 @@ public struct WritePlan: Hashable, Sendable {
     if case .event(let event) = outcome { event } else { nil }
   }
 
+  /// `event`, of a plan that is not needed any more.
+  public consuming func takeEvent() -> Event? {
+    switch outcome {
+    case .event(let event): event
+    case .nothing: nil
+    }
+  }
+
   /// Why there is nothing to write; nil where there is something.
   public var reason: Reason? {
     if case .nothing(let reason) = outcome { reason } else { nil }
