@@ -113,14 +113,7 @@ final class SegmentCursor {
     return nil
   }
 
-  /// The header of the frame at `offset`, whose body is not looked at; nil where no frame starts.
-  func lookAtHeader() throws(StorageError) -> FrameHeader? {
-    guard try fill(FrameHeader.byteCount) >= FrameHeader.byteCount else { return nil }
-    return FrameHeader.decode(
-      window.part(Int(offset - windowOffset), FrameHeader.byteCount), at: offset, of: header.id)
-  }
-
-  /// The header of a frame that stands elsewhere in the segment; nil where no frame starts there. Does not touch the window.
+  /// The header of a frame that stands at an offset of the segment; nil where no frame starts there. Does not touch the window.
   func header(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     let bytes = try onFiles { () throws(FileError) in
       try openFile.bytes(FrameHeader.byteCount, at: offset)

@@ -192,15 +192,23 @@ struct SegmentFile: Hashable, Sendable {
 
   /// Reads `0000000000000001.open`; nil for any other name.
   init?(name: String) {
-    let parts = name.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[0].count == 16,
-      parts[0].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-      let number = UInt64(Substring(parts[0])), number >= 1, number <= Limits.numberMax,
-      let state = State(rawValue: String(Substring(parts[1])))
+    // Of thousands of segments each name is looked at on opening: nothing is allocated for one.
+    let bytes = name.utf8
+    guard bytes.count > Self.digitCount else { return nil }
+    var number: UInt64 = 0
+    for byte in bytes.prefix(Self.digitCount) {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      number = number * 10 + UInt64(byte - UInt8(ascii: "0"))
+    }
+    let ending = bytes.dropFirst(Self.digitCount)
+    guard number >= 1, number <= Limits.numberMax, ending.first == UInt8(ascii: "."),
+      let state = State(rawValue: String(Substring(ending.dropFirst())))
     else { return nil }
     firstCommit = CommitNumber(rawValue: number)
     self.state = state
   }
+
+  private static let digitCount = 16
 
   var name: String { "\(Self.digits(firstCommit)).\(state.rawValue)" }
 
@@ -209,6 +217,6 @@ struct SegmentFile: Hashable, Sendable {
 
   private static func digits(_ number: CommitNumber) -> String {
     let digits = String(number.rawValue)
-    return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+    return String(repeating: "0", count: max(0, digitCount - digits.count)) + digits
   }
 }

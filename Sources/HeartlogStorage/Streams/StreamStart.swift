@@ -74,7 +74,7 @@ struct StreamStart {
       throw refusal(of: position, "its segment is another stream's")
     }
     let cursor = SegmentCursor(file: file, path: path, header: found.header, offset: place.frameOffset)
-    guard let frame = try cursor.lookAtHeader(), frame.bodyChecksum == place.frameChecksum,
+    guard let frame = try cursor.header(at: place.frameOffset), frame.bodyChecksum == place.frameChecksum,
       frame.frameBytes == place.frameBytes, frame.firstCommit <= position.commit,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position.commit.rawValue
     else { throw refusal(of: position, "its last commit is not there") }
