@@ -6,19 +6,23 @@ final class MappedTexts: @unchecked Sendable {
   private let offset: Int
   private let byteCount: Int
   private let checksums: PagedTable<UInt64>
-  /// Which pages were found to be as they were written.
-  private let checked: UnsafeMutableBufferPointer<Bool>
+  /// Which pages were found to be as they were written: a bit each, since all of them are cleared on opening.
+  private let checked: UnsafeMutableBufferPointer<UInt64>
 
   init(_ source: SnapshotSource, offset: Int, byteCount: Int, checksums: PagedTable<UInt64>) {
     self.source = source
     self.offset = offset
     self.byteCount = byteCount
     self.checksums = checksums
-    checked = .allocate(capacity: (byteCount + Self.pageBytes - 1) / Self.pageBytes)
-    checked.initialize(repeating: false)
+    checked = .allocate(capacity: byteCount / Self.pageBytes / UInt64.bitWidth + 1)
+    checked.initialize(repeating: 0)
   }
 
   deinit { checked.deallocate() }
+
+  private func isChecked(_ page: Int) -> Bool {
+    checked[page / UInt64.bitWidth] >> UInt64(page % UInt64.bitWidth) & 1 != 0
+  }
 
   /// A text whose pages are as they were written; none where they are not.
   func bytes(_ start: Int, count: Int) -> UnsafeRawBufferPointer {
@@ -26,7 +30,7 @@ final class MappedTexts: @unchecked Sendable {
       if count != 0 { source.noteDamage() }
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
-    for page in start / Self.pageBytes...(start + count - 1) / Self.pageBytes where !checked[page] {
+    for page in start / Self.pageBytes...(start + count - 1) / Self.pageBytes where !isChecked(page) {
       guard check(page) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     }
     return UnsafeRawBufferPointer(rebasing: source.bytes[offset + start..<offset + start + count])
@@ -39,7 +43,7 @@ final class MappedTexts: @unchecked Sendable {
       source.noteDamage()
       return false
     }
-    checked[page] = true
+    checked[page / UInt64.bitWidth] |= 1 << UInt64(page % UInt64.bitWidth)
     return true
   }
 
@@ -47,6 +51,8 @@ final class MappedTexts: @unchecked Sendable {
 
   func loadAll() {
     checksums.loadAll()
-    for page in checked.indices where !checked[page] { _ = check(page) }
+    for page in 0..<(byteCount + Self.pageBytes - 1) / Self.pageBytes where !isChecked(page) {
+      _ = check(page)
+    }
   }
 }
