@@ -58,9 +58,9 @@ final class Projection: CommitSink {
   }
 
   func receive(_ rows: [CommitRow]) {
-    // Mostly all of them are new.
     let known = change { content in
-      rows.indices.filter { content.restarted?.apply(rows[$0]) != nil || !content.state.apply(rows[$0]) }
+      if content.restarted?.apply(rows) != nil { return Array(rows.indices) }
+      return content.state.apply(rows)
     }
     guard hub.hasListeners else { return }
     for (place, row) in rows.enumerated() where !known.contains(place) { tell(row.commit()) }

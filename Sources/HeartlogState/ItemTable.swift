@@ -35,6 +35,7 @@ struct ItemTable: Sendable {
   private(set) var texts = TextTable()
   private(set) var rivals = RivalWrites()
   let base: Base?
+  /// 0 without a snapshot. At each write: `base` itself has tables, whose references would be counted.
   private let baseItemCount: Int32
   /// Items of the snapshot whose membership was written since.
   private(set) var moved: [Int32] = []
@@ -141,7 +142,7 @@ struct ItemTable: Sendable {
     record.pointee.isFavorite = isFavorite
     record.pointee.favoritedDate = favoritedDate
     if old.isFavorite != isFavorite { favoriteCount += isFavorite ? 1 : -1 }
-    if let base, Int(item.index) < base.itemCount, !old.isMoved {
+    if Int(item.index) < baseItemCount, !old.isMoved {
       record.pointee.isMoved = true
       moved.append(item.index)
     }

@@ -103,7 +103,7 @@ struct ColumnBlockTests {
           return
         }
         let isNew = !inPlace.heads.contains(Head(replica: row.replica, commit: row.number))
-        let wasApplied = inPlace.apply(row)
+        let wasApplied = inPlace.apply([row]).isEmpty
         #expect(isNew || !wasApplied)
       }
     }

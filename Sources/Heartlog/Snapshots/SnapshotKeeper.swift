@@ -177,9 +177,7 @@ final class SnapshotKeeper: Sendable {
         case .commit(let commit):
           if let last = last[commit.replica], commit.number <= last { state.apply(commit) }
         case .rows(let rows):
-          for row in rows {
-            if let last = last[row.replica], row.number <= last { state.apply(row) }
-          }
+          state.apply(rows.filter { row in last[row.replica].map { row.number <= $0 } ?? false })
         case .block(let block):
           guard let last = last[block.replica], block.firstCommit <= last else { return }
           state.apply(block.cut(to: block.firstCommit...last))
@@ -258,7 +256,7 @@ extension FavoritesState {
   mutating func apply(_ piece: LogReplay.Piece) {
     switch piece {
     case .commit(let commit): apply(commit)
-    case .rows(let rows): for row in rows { apply(row) }
+    case .rows(let rows): apply(rows)
     case .block(let block): apply(block)
     }
   }
