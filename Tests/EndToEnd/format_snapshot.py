@@ -131,6 +131,9 @@ class Library:
         require(held == sum(self.value(record)[0] != 0 for _, record in found), "fields that are counted wrong")
         return {self.snapshot.names[name]: record for name, record in found}
 
+    def membership(self, record):
+        return self.write(record, 56, stamp_at=32)
+
     def item(self, number):
         record = self.items[number]
         (date,) = struct.unpack_from("<q", record, 48)
@@ -172,7 +175,7 @@ class Library:
         favorites = [(-item.date, ident) for item, ident in zip(items, self.ids) if item.is_favorite]
         require(len(favorites) == self.favorite_count and all(item.is_favorite for item in items[:len(favorites)]), "favorites out of place")
         require(favorites == sorted(favorites) and self.ids[len(favorites):] == sorted(self.ids[len(favorites):]), "items out of order")
-        listed = sum(bool(item.is_favorite or item.values or self.write(record, 56, 32)) for item, record in zip(items, self.items))
+        listed = sum(bool(item.is_favorite or item.values or self.membership(record)) for item, record in zip(items, self.items))
         require(listed == self.listed_count, "items that are counted wrong")
         require(sum(struct.unpack_from("<I", record, 64)[0] for record in self.items) == len(self.fields), "fields of no item")
         self.check_hints()

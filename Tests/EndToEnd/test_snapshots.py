@@ -203,7 +203,7 @@ class FormatTests(SnapshotTestCase):
             for number, record in enumerate(library.items):
                 key = library.name, library.ids[number].decode()
                 item = library.item(number)
-                if write := library.write(record, 24):
+                if write := library.membership(record):
                     found[*key, ""] = write, item.date if item.is_favorite else None
                 for name, field in library.fields_of(number).items():
                     found[*key, name.decode()] = library.write(field, 28), *library.value(field), field[45]
