@@ -392,9 +392,18 @@ struct ItemTable: Sendable {
 
   func value(ofField place: Int) -> FieldValue { fields.read(place).pointee.value.value(in: texts) }
 
+  /// Has what an item brought from its snapshot fetched into the cache: fields and texts wait for memory together.
+  @inline(__always)
+  private func seekBase(of record: ItemRecord) {
+    guard record.baseFieldCount > 0 else { return }
+    Prefetch.lines(3, at: UnsafeRawPointer(fields.read(Int(record.baseFields))))
+    texts.seek(Int(truncatingIfNeeded: record.baseTexts))
+  }
+
   /// - Parameter id: the item's, where it is at hand.
   func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)
+    seekBase(of: record)
     var held: [Field] = []
     // What a snapshot claims is not believed before it is found.
     held.reserveCapacity(min(Int(max(0, record.heldCount)), 64))

@@ -79,6 +79,11 @@ struct LibraryWriter {
     _ writer: inout SnapshotWriter, _ textBytes: inout Int
   ) throws -> SnapshotWriter.Place {
     var fieldCount: Int32 = 0
+    // Those of fields come behind all ids that do not fit into their records.
+    var fieldTexts = order.reduce(0) { bytes, slot in
+      let key = table.items.read(Int(slot)).pointee.key
+      return bytes + (key.isInline ? 0 : Int(key.count))
+    }
     return try writer.records(order.count) { place in
       var item = table.items[Int(order[place])]
       var key = item.key
@@ -92,6 +97,11 @@ struct LibraryWriter {
       item.addedFieldCount = 0
       item.newestField = -1
       fieldCount &+= item.baseFieldCount
+      item.baseTexts = UInt64(fieldTexts)
+      for field in table.fieldIndices(of: ItemSlot(index: order[place])) {
+        let value = table.fields.read(field).pointee.value
+        if value.isNamed { fieldTexts += Int(value.length) }
+      }
       item.rivals = newRival(item.rivals)
       item.counted = 0
       item.isMoved = false

@@ -36,6 +36,12 @@ final class MappedTexts: @unchecked Sendable {
     return UnsafeRawBufferPointer(rebasing: source.bytes[offset + start..<offset + start + count])
   }
 
+  /// Has the texts at an offset brought into the cache; nothing comes of an offset that is none.
+  func seek(_ start: Int) {
+    guard start >= 0, start < byteCount, let base = source.bytes.baseAddress else { return }
+    Prefetch.lines(3, at: base + offset + start)
+  }
+
   private func check(_ page: Int) -> Bool {
     let start = page * Self.pageBytes
     let count = min(Self.pageBytes, byteCount - start)

@@ -85,6 +85,10 @@ struct TextTable: @unchecked Sendable {
     return UnsafeRawBufferPointer(rebasing: found.bytes[offset..<offset + count])
   }
 
+  /// Has the texts at an offset of the snapshot's brought into the cache.
+  @inline(__always)
+  func seek(_ offset: Int) { mapped?.seek(offset) }
+
   /// Checks all texts of the snapshot, so that no later look can meet a damaged one.
   func loadAll() { mapped?.loadAll() }
 }
