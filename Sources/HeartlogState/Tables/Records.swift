@@ -81,8 +81,9 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
   /// Has the registers of a record brought into the cache.
   @inline(__always)
   static func prefetchRegisters(_ record: UnsafePointer<ItemRecord>) {
-    // Behind the id and the flags. What lies in the next line is mostly brought along.
-    heartlog_prefetch(UnsafeRawPointer(record) + 32)
+    // The two lines that the flags and the registers lie in.
+    heartlog_prefetch(UnsafeRawPointer(record) + 28)
+    heartlog_prefetch(UnsafeRawPointer(record) + 84)
   }
 
   var membership: WritePosition {
