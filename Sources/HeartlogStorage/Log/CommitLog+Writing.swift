@@ -184,6 +184,7 @@ extension CommitLog {
       for turn in batch.turns { turn.end(error) }
       for turn in dropped.turns { turn.end(error) }
     }
+    recentWriters = batch.count + line.count
     batch.removeAll()
     takeFlushOutcome()
     // First: who comes back at once joins the line, and the lock stays where it is.
@@ -215,10 +216,15 @@ extension CommitLog {
     if bell.ring() { monitor.outside { bell.wakeOne() } }
   }
 
-  /// Lets threads that are about to write join: until the line stops growing, not for a time.
+  /// From so many writers on, half of them are enough for a batch: while it waits for the disk, the others draft the next one. Fewer have
+  /// drafted before a disk is done, and are better off in one batch. Measured: 64 writers commit 1.3 times as much, 4 three quarters.
+  private static let halvedWritersMin = 8
+
+  /// Lets threads that are about to write join: until the line stops growing, or is long enough; not for a time.
   private func waitForTheLine() {
+    let enough = recentWriters >= Self.halvedWritersMin ? recentWriters / 2 : Int.max
     var count = 0
-    while line.count > count {
+    while line.count > count, line.count < enough {
       count = line.count
       monitor.yield()
     }

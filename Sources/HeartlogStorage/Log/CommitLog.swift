@@ -37,6 +37,8 @@ public final class CommitLog: @unchecked Sendable {
   @exclusivity(unchecked) var batch = CommitLine()
   /// The number of the batch that the line will be: tells which bell is rung for it.
   @exclusivity(unchecked) var nextBatch = 0
+  /// How many commits were in the last batch, and in line behind it: about as many threads write at once.
+  @exclusivity(unchecked) var recentWriters = 0
   /// What writers in line wait for, by batches of even and of odd numbers.
   let bells = [Bell(), Bell()]
   /// Other streams may have grown since heads were last written.
