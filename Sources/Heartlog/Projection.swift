@@ -5,7 +5,7 @@ import HeartlogStorage
 ///
 /// Readers see what is acknowledged. A writer's next draft also sees what stands in line before it.
 final class Projection: CommitSink {
-  private struct Content {
+  struct Content {
     var state: FavoritesState
     /// The events that the last snapshot covers, and those that the state has when the next one is due.
     var coveredEvents: UInt64 = 0
@@ -28,6 +28,20 @@ final class Projection: CommitSink {
       }
     }
 
+    /// Takes out the first `count`, which are published.
+    mutating func forgetStaged(_ count: Int) {
+      guard count < staged.count else { return forgetStaged() }
+      staged.removeFirst(count)
+      // The overlay knows more than it needs: a write that is published wins nothing over itself. But where writers never pause, it
+      // would come to know all that they ever wrote.
+      pendingCount = max(0, pendingCount - count)
+      guard pending.itemCount > Self.pendingItemsMax else { return }
+      pending.removeAll()
+      pendingCount = 0
+    }
+
+    private static let pendingItemsMax = 1_024
+
     mutating func forgetStaged() {
       // A lone writer's is alone: to take it out costs less than to ask for all.
       if staged.count == 1 { staged.removeLast() } else { staged.removeAll(keepingCapacity: true) }
@@ -36,7 +50,7 @@ final class Projection: CommitSink {
     }
   }
 
-  private let content: Guarded<Content>
+  let content: Guarded<Content>
   private let snapshots: SnapshotKeeper
   /// The snapshot that the state was read from.
   private let file: SnapshotFile?
@@ -95,13 +109,7 @@ final class Projection: CommitSink {
         content.state.apply(turn.commit)
       }
       let told = hub.hasListeners ? Array(content.staged.prefix(count)) : []
-      if count == content.staged.count {
-        content.forgetStaged()
-      } else {
-        content.staged.removeFirst(count)
-        // The overlay knows more than it needs: a write that is published wins nothing over itself.
-        content.pendingCount = max(0, content.pendingCount - count)
-      }
+      content.forgetStaged(count)
       return told
     }
     for turn in told { tell(turn.commit) }

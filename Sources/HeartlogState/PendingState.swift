@@ -55,6 +55,9 @@ public struct PendingState: Sendable {
   /// Whether it changes nothing.
   public var isEmpty: Bool { items.isEmpty }
 
+  /// How many items it writes to.
+  public var itemCount: Int { items.count }
+
   /// Applies an event of a commit that is under way.
   public mutating func apply(_ event: Event, at position: EventPosition, wallTime: Milliseconds) {
     guard event.action.isFavorite != nil || !event.fields.isEmpty else { return }
