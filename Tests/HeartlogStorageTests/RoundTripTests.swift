@@ -48,6 +48,39 @@ struct RoundTripTests {
     #expect(try store.verify()[0].finding == nil)
   }
 
+  @Test(
+    "a tail of many windows is read as it was written, whatever lies in it",
+    arguments: FileSystemKind.allCases)
+  func longTail(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let store = try place.store()
+    let open = try store.open()
+    let written = try (0..<1_500).map { index -> Commit in
+      if index % 50 == 49 {
+        // Compressed, as rows of this length are.
+        let note = Field(name: "@note", value: .string(String(repeating: "so it is. ", count: 90)))
+        let event = Event(library: "papers", item: "item-\(index)", action: .added, fields: [note])
+        let draft = CommitDraft(wallTime: 1_772_000_000_000, origin: nil, records: [.event(event)])
+        return try #require(try open.log.write(.buffered) { draft })
+      }
+      // Some are larger than a window.
+      return try open.write(index, .buffered, events: 1 + index % 3, bytes: index % 400 == 398 ? 100_000 : 12)
+    }
+    open.log.close()
+    let found = try store.read()
+    #expect(found.commits == written)
+    #expect(found.findings.isEmpty)
+    var replayed: [Commit] = []
+    _ = try LogReplay(at: store.path, on: store.files).run { piece in
+      guard case .rows(let rows) = piece else {
+        if case .commit(let commit) = piece { replayed.append(commit) }
+        return
+      }
+      replayed += rows.map { $0.commit() }
+    }
+    #expect(replayed == written)
+  }
+
   @Test("two open logs see each other's commits", arguments: FileSystemKind.allCases)
   func twoLogs(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

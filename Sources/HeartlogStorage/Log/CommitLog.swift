@@ -222,27 +222,32 @@ public final class CommitLog: @unchecked Sendable {
     guard let reader = readers[replica] else { return }
     ends[replica] = nil
     reader.borrowsRows = true
-    let end = try storageErrors {
-      try reader.read(page: page) { frame, cursor in
+    let frames = FramesAhead(reader, page: page)
+    while true {
+      switch try storageErrors({ try frames.next() }) {
+      case .end(.whole): return
+      case .end(.unfinished(let finding)), .end(.corrupt(let finding)):
+        ends[replica] = finding
+        return
+      case .frame(let frame, let cursor):
+        meter.advance(cursor)
         switch frame {
         case .row(let commit, _):
           clock.receive(commit.stamp)
           sink.receive(commit)
         case .rows(let rows, _):
-          // Stamps rise along a stream.
-          if let last = rows.last { clock.receive(last.stamp) }
-          sink.receive(rows)
+          if rows.mayReadAhead { frames.readAhead() }
+          rows.withRows { rows in
+            // Stamps rise along a stream.
+            if let last = rows.last { clock.receive(last.stamp) }
+            sink.receive(rows)
+          }
         case .block(let block):
           clock.receive(block.lastStamp)
           sink.receive(block)
         case .record: break
         }
-        meter.advance(cursor)
       }
-    }
-    switch end {
-    case .whole: break
-    case .unfinished(let finding), .corrupt(let finding): ends[replica] = finding
     }
   }
 

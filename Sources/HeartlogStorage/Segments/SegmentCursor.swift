@@ -15,7 +15,7 @@ final class SegmentCursor {
   private(set) var passedCommits: (frame: FrameHeader, offset: UInt64)?
 
   // A window of the file: whole frames are handed out of it.
-  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  private var memory = WindowMemory(byteCount: 0)
   private var windowBytes = 0
   private var windowOffset: UInt64 = 0
   /// The file ended with the window when it was read.
@@ -26,7 +26,9 @@ final class SegmentCursor {
   private var expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
   /// What was read of the file from `windowOffset` on.
-  private var window: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<windowBytes]) }
+  private var window: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory.bytes[..<windowBytes])
+  }
 
   init(
     file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64 = UInt64(SegmentHeader.byteCount)
@@ -37,10 +39,7 @@ final class SegmentCursor {
     self.offset = offset
   }
 
-  deinit {
-    memory.deallocate()
-    expanded.deallocate()
-  }
+  deinit { expanded.deallocate() }
 
   /// Gives the file back; `wake` opens it again.
   func rest() {
@@ -136,13 +135,15 @@ final class SegmentCursor {
 
   /// Passes the single commits that stand here, one frame behind the other, as long as they lie in the window and continue `chain`. What
   /// is anything else is left to `look`, and so is what lies behind the commit `end`.
-  func passRows(_ rows: inout [CommitRow], extending chain: inout Chain, upTo end: UInt64) {
+  ///
+  /// - Parameter first: the one in front of them.
+  func passRows(behind first: CommitRow, extending chain: inout Chain, upTo end: UInt64) -> CommitRows {
     let bytes = window
     var place = Int(offset - windowOffset)
     var last: (frame: FrameHeader, place: Int)?
-    rows.reserveCapacity(Self.rowsMax)
-    while rows.count < Self.rowsMax, chain.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count
-    {
+    var rows = [first]
+    rows.reserveCapacity(Self.rowsExpected)
+    while chain.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count {
       let at = windowOffset + UInt64(place)
       guard
         let frame = FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id),
@@ -158,13 +159,15 @@ final class SegmentCursor {
       last = (frame, place)
       place += Int(frame.frameBytes)
     }
-    guard let last else { return }
-    offset = windowOffset + UInt64(last.place)
-    pass(last.frame)
+    if let last {
+      offset = windowOffset + UInt64(last.place)
+      pass(last.frame)
+    }
+    return CommitRows(rows: rows, memory: memory, isFollowed: !windowReachesEnd)
   }
 
-  /// So many are worked on at a time that they stay in the caches.
-  private static let rowsMax = 128
+  /// Commits of one event take some 80 bytes.
+  private static let rowsExpected = windowBytesMin / 80
 
   /// The row in the body of the frame that `look` found; nil where it cannot be expanded.
   private func row(of frame: FrameHeader) -> UnsafeRawBufferPointer? {
@@ -197,8 +200,7 @@ final class SegmentCursor {
   /// Forgets what was read, so that the next look sees the file as it is then.
   func forget() {
     // Its memory too: a store that rests at the end of its log should be small.
-    memory.deallocate()
-    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    memory = WindowMemory(byteCount: 0)
     windowBytes = 0
     windowOffset = offset
     expanded.deallocate()
@@ -210,13 +212,13 @@ final class SegmentCursor {
     let available = Int(windowOffset) + windowBytes - Int(offset)
     if offset >= windowOffset, available >= count { return available }
     let wanted = max(count, Self.windowBytesMin)
-    if memory.count < wanted {
-      memory.deallocate()
-      memory = .allocate(byteCount: wanted, alignment: 16)
+    // Where somebody works on rows of the last window, it stays.
+    if memory.bytes.count < wanted || !isKnownUniquelyReferenced(&memory) {
+      memory = WindowMemory(byteCount: wanted)
     }
     windowBytes = 0
     windowOffset = offset
-    let target = memory
+    let target = memory.bytes
     let read = try onFiles { () throws(FileError) in
       try openFile.read(into: UnsafeMutableRawBufferPointer(rebasing: target[..<wanted]), at: offset)
     }

@@ -4,9 +4,8 @@ import HeartlogEvents
 enum StoredFrame {
   /// One commit, and the secret that its salts come from.
   indirect case row(Commit, secret: SegmentSecret)
-  /// One commit or some that follow each other, each of a frame of its own, where they lie in the reader's memory: until the next frame is
-  /// looked at. Only for readers that ask for it.
-  case rows([CommitRow], from: SegmentCursor)
+  /// One commit or some that follow each other, where they lie. Only for readers that ask for it.
+  indirect case rows(CommitRows, from: SegmentCursor)
   /// Commits that follow each other.
   indirect case block(ColumnBlock)
   /// A record that carries no commits: kept at its place, not understood by this version.
@@ -16,7 +15,8 @@ enum StoredFrame {
   var commits: (commits: [Commit], secrets: [SegmentSecret])? {
     switch self {
     case .row(let commit, let secret): ([commit], [secret])
-    case .rows(let rows, let cursor): (rows.map { $0.commit() }, [Self.secret(of: cursor.header)])
+    case .rows(let rows, let cursor):
+      (rows.withRows { $0.map { $0.commit() } }, [Self.secret(of: cursor.header)])
     case .block(let block): (block.commits(), block.secrets)
     case .record: nil
     }

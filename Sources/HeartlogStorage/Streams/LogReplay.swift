@@ -154,9 +154,13 @@ private final class ReplayedStream {
           guard pass(commit.number, at: commit.stamp, events: commit.records.count) else { return nil }
           try visit(.commit(commit))
         case .rows(let rows, _):
-          let count = rows.prefix { pass($0.number, at: $0.stamp, events: $0.eventCount) }.count
-          if count > 0 { try visit(.rows(count == rows.count ? rows : Array(rows[..<count]))) }
-          guard count == rows.count else { return nil }
+          let isWhole = try rows.withRows { all in
+            let count = all.prefix { pass($0.number, at: $0.stamp, events: $0.eventCount) }.count
+            if count == all.count, rows.mayReadAhead { frames.readAhead() }
+            if count > 0 { try visit(.rows(count == all.count ? all : Array(all[..<count]))) }
+            return count == all.count
+          }
+          guard isWhole else { return nil }
         case .block(let block):
           guard let part = part(of: block) else { return nil }
           let isWhole = part.lastCommit == block.lastCommit

@@ -147,18 +147,6 @@ final class StreamReader {
     return try enterNextSegment() || corruption != nil
   }
 
-  /// Reads all that came since the last call.
-  func read(
-    page: StoreLock.Page = StoreLock.Page(), _ visit: (StoredFrame, SegmentCursor) throws -> Void
-  ) throws -> End {
-    while true {
-      switch try next(page: page) {
-      case .frame(let frame, let cursor): try visit(frame, cursor)
-      case .end(let end): return end
-      }
-    }
-  }
-
   /// Notes that the stream's writer, which is this reader's owner, appended `commit`.
   func didAppend(_ commit: Commit) throws(MalformedError) { try chain.extend(by: commit) }
 
@@ -235,8 +223,10 @@ final class StreamReader {
         if borrowsRows, isWhole, let row = cursor.commitRow(of: frame) {
           try chain.extend(by: row)
           cursor.pass(frame)
-          var rows = [row]
-          if !frame.isCompressed { cursor.passRows(&rows, extending: &chain, upTo: end?.commit ?? .max) }
+          let rows =
+            frame.isCompressed
+            ? CommitRows(rows: [row], memory: nil, isFollowed: true)
+            : cursor.passRows(behind: row, extending: &chain, upTo: end?.commit ?? .max)
           return .frame(.rows(rows, from: cursor))
         }
         let decoded = try StoredFrame.decode(frame, at: cursor, headsBefore: isWhole ? chain.seenHeads : nil)
