@@ -4,7 +4,7 @@
 /// tells which of those here takes its place, counted from 1, and 0 where none does; and behind all that the records.
 struct PagePatch {
   static let recordsMax = 32
-  static let roomMin = 2
+  static let roomMin = 4
   static let roomMax = 8
   private static let recordsOffset = 64
   private static let slotsOffset = 16
