@@ -14,10 +14,15 @@ extension FavoritesState {
   package static func item(
     _ id: String, in library: String, of state: inout FavoritesState
   ) -> ItemState? {
-    guard let (table, slot) = find(id, in: library, of: &state),
-      state.tables[table].ids.finder.records.read(slot).pointee.wasWritten
-    else { return nil }
-    return state.tables[table].state(of: ItemSlot(index: Int32(slot)), id: id, names: state.fieldNames)
+    guard let (table, slot) = find(id, in: library, of: &state) else { return nil }
+    let record = state.tables[table].ids.finder.records.read(slot).pointee
+    guard record.wasWritten else { return nil }
+    guard record.addedFieldCount == 0 else {
+      return state.tables[table].state(of: ItemSlot(index: Int32(slot)), id: id, names: state.fieldNames)
+    }
+    return ItemTable.baseState(
+      of: record, id: id, fields: state.tables[table].fields.reader, texts: state.tables[table].texts,
+      names: state.fieldNames.strings)
   }
 
   /// `isDamaged`.

@@ -1,7 +1,8 @@
 /// The names of fields, which all libraries share: each a small integer, and a string that is made once.
 struct FieldNames: Sendable {
   private var keys = KeyTable<Key>()
-  private var strings: [String] = []
+  /// By slot.
+  private(set) var strings: [String] = []
 
   var count: Int { keys.count }
 

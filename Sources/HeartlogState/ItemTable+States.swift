@@ -17,37 +17,45 @@ extension ItemTable {
 
   func value(ofField place: Int) -> FieldValue { fields.read(place).pointee.value.value(in: texts) }
 
-  /// Has what an item brought from its snapshot fetched into the cache: fields and texts wait for memory together.
-  @inline(__always)
-  private func seekBase(of record: ItemRecord) {
-    guard record.baseFieldCount > 0 else { return }
-    Prefetch.lines(3, at: UnsafeRawPointer(fields.read(Int(record.baseFields))))
-    texts.seek(Int(truncatingIfNeeded: record.baseTexts))
-  }
-
   /// - Parameter id: the item's, where it is at hand.
   func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)
-    seekBase(of: record)
-    var held: [Field] = []
-    // What a snapshot claims is not believed before it is found.
-    held.reserveCapacity(min(Int(max(0, record.heldCount)), 64))
-    func append(_ place: Int) {
-      let field = fields.read(place)
-      let value = field.pointee.value
-      guard !value.isNull else { return }
-      held.append(Field(name: names.string(of: field.pointee.name), value: value.value(in: texts)))
+    let id = id ?? ids.string(of: item.index)
+    guard record.addedFieldCount > 0 else {
+      return Self.baseState(of: record, id: id, fields: fields.reader, texts: texts, names: names.strings)
     }
-    if record.addedFieldCount == 0 {
-      // All of them came with the snapshot, by the bytes of their names.
-      let first = max(0, Int(record.baseFields))
-      for place in first..<max(first, min(first + Int(record.baseFieldCount), fields.count)) { append(place) }
-    } else {
-      for place in heldFieldIndices(of: item, names: names) { append(place) }
+    let held = heldFieldIndices(of: item, names: names).map { place in
+      Field(name: names.string(of: fields[place].name), value: value(ofField: place))
     }
     return ItemState(
-      id: id ?? ids.string(of: item.index), isFavorite: record.isFavorite,
-      favoritedDate: record.favoritedDate,
-      fields: held)
+      id: id, isFavorite: record.isFavorite, favoritedDate: record.favoritedDate, fields: held)
+  }
+
+  /// An item all of whose fields came with the snapshot, by the bytes of their names.
+  ///
+  /// It takes the parts of the table that it looks at: to count references to all others costs as much as a string.
+  static func baseState(
+    of record: ItemRecord, id: String, fields: PagedReader<FieldRecord>, texts: TextTable, names: [String]
+  ) -> ItemState {
+    let first = max(0, Int(record.baseFields))
+    let last = max(first, min(first + Int(record.baseFieldCount), fields.count))
+    var held: [Field] = []
+    if first < last {
+      // Fields and texts wait for memory together.
+      Prefetch.lines(3, at: fields.read(first))
+      texts.seek(Int(truncatingIfNeeded: record.baseTexts))
+      // What a snapshot claims is not believed before it is found.
+      held.reserveCapacity(min(Int(max(0, record.heldCount)), 64))
+    }
+    for place in first..<last {
+      let field = fields.read(place)
+      let value = field.pointee.value
+      guard !value.isNull else { continue }
+      let name = Int(field.pointee.name.index)
+      held.append(
+        Field(name: names.indices.contains(name) ? names[name] : "", value: value.value(in: texts)))
+    }
+    return ItemState(
+      id: id, isFavorite: record.isFavorite, favoritedDate: record.favoritedDate, fields: held)
   }
 }
