@@ -39,6 +39,8 @@ public final class CommitLog: @unchecked Sendable {
   @exclusivity(unchecked) var nextBatch = 0
   /// How many commits were in the last batch, and in line behind it: about as many threads write at once.
   @exclusivity(unchecked) var recentWriters = 0
+  /// How long durable batches take to be written, about the least of late: the busy thread's. A second before the first.
+  @exclusivity(unchecked) var batchNanoseconds: UInt64 = 1_000_000_000
   /// What writers in line wait for, by batches of even and of odd numbers.
   let bells = [Bell(), Bell()]
   /// Other streams may have grown since heads were last written.
