@@ -36,7 +36,7 @@ struct SystemCall {
   func run<Result: SignedInteger>(
     withPath call: (UnsafePointer<CChar>) -> Result
   ) throws(FileError) -> Result {
-    if path.utf8.contains(0) { throw error(EINVAL) }
+    if path.withCString(strlen) != path.utf8.count { throw error(EINVAL) }
     return try run { path.withCString(call) }
   }
 }
