@@ -225,7 +225,7 @@ class Snapshot:
         self.check_rest()
 
     def sum(self, offset, count):
-        return xxh3(self.data[offset:offset + count], self.seed + offset)
+        return xxh3(self.data[offset:offset + count], 0) ^ (self.seed + offset & (1 << 64) - 1)
 
     def records(self, place, size):
         offset, count = place
@@ -236,8 +236,10 @@ class Snapshot:
             page = self.data[offset:offset + each * size]
             end = offset + len(page) + 64
             require(end <= self.start, "a part that is not in the file")
-            require(struct.unpack_from("<Q", self.data, end - 64)[0] == self.sum(offset, len(page)), "a damaged page")
-            require(self.data[end - 56:end] == bytes(56), "a page with more than a checksum")
+            part = len(page) // 4
+            sums = [self.sum(offset + start, part) for start in range(0, len(page), part)]
+            require(list(struct.unpack_from("<4Q", self.data, end - 64)) == sums, "a damaged page")
+            require(self.data[end - 32:end] == bytes(32), "a page with more than its checksums")
             self.covered.append((offset, end))
             used = min(each, count - len(found))
             require(page[used * size:] == bytes(len(page) - used * size), "a page that is not zeros to its end")

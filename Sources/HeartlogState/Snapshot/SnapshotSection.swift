@@ -1,6 +1,9 @@
-/// Where the pages of a table stand in a snapshot: each is followed by its checksum.
+/// Where the pages of a table stand in a snapshot: each is followed by the checksums of its parts.
 struct SnapshotSection: Sendable {
-  /// Behind a page: its checksum, and zeros, so that pages keep to cache lines.
+  /// A page is checked in as many parts, of as many records each: who wants one record waits for a part alone.
+  static let parts = 1 << partsShift
+  static let partsShift = 2
+  /// Behind a page: the checksums of its parts, and zeros, so that pages keep to cache lines.
   static let checksumBytes = 64
 
   let source: SnapshotSource
@@ -8,16 +11,26 @@ struct SnapshotSection: Sendable {
   /// Of the records.
   let count: Int
 
-  /// A page whose checksum holds; zeros where it does not.
+  private func start(of page: Int, _ pageBytes: Int) -> Int {
+    offset + page * (pageBytes + Self.checksumBytes)
+  }
+
+  /// Where a page lies.
   func page(_ number: Int, bytes count: Int) -> UnsafeRawPointer {
-    let start = offset + number * (count + Self.checksumBytes)
-    let page = UnsafeRawBufferPointer(rebasing: source.bytes[start..<start + count + Self.checksumBytes])
-    let checksum = page.load(fromByteOffset: count, as: UInt64.self)
-    guard let base = page.baseAddress, source.holds(start, count, checksum: checksum) else {
-      source.noteDamage()
-      return SnapshotSource.zeros
-    }
+    let start = start(of: number, count)
+    let page = UnsafeRawBufferPointer(rebasing: source.bytes[start..<start + count])
+    guard let base = page.baseAddress else { preconditionFailure("a page has bytes") }
     return base
+  }
+
+  /// Whether the checksum of a part of a page holds; where it does not, that is noted.
+  func holds(_ number: Int, part: Int, pageBytes: Int) -> Bool {
+    let start = start(of: number, pageBytes)
+    let checksum = source.bytes.load(fromByteOffset: start + pageBytes + part * 8, as: UInt64.self)
+    let partBytes = pageBytes / Self.parts
+    if source.holds(start + part * partBytes, partBytes, checksum: checksum) { return true }
+    source.noteDamage()
+    return false
   }
 
   /// How many bytes a section takes.

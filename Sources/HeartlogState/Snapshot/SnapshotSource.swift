@@ -8,7 +8,7 @@ final class SnapshotSource: Sendable {
   nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
   /// Keeps `bytes` mapped.
   private let owner: any AnyObject & Sendable
-  /// What the checksums are seeded with, so that pages of another snapshot never pass.
+  /// What the checksums are made with, so that pages of another snapshot never pass.
   let seed: UInt64
   private let damage = Atomic<Bool>(false)
 
@@ -30,9 +30,10 @@ final class SnapshotSource: Sendable {
         UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]), seed: seed, offset: offset)
   }
 
-  /// XXH3-64 of bytes that stand at an offset of a snapshot.
+  /// XXH3-64 of bytes that stand at an offset of a snapshot, xor seed and offset: a seed of XXH3 itself would cost as much as the bytes of
+  /// a part of a page.
   static func checksum(_ bytes: UnsafeRawBufferPointer, seed: UInt64, offset: Int) -> UInt64 {
-    XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed &+ UInt64(offset))
+    XXH3_64bits(bytes.baseAddress, bytes.count) ^ (seed &+ UInt64(offset))
   }
 
   /// What stands for a damaged page.

@@ -59,10 +59,14 @@ struct SnapshotWriter {
         page.storeBytes(
           of: try record(index), toByteOffset: (index - first) * MemoryLayout<Record>.stride, as: Record.self)
       }
-      let records = UnsafeRawBufferPointer(rebasing: page[..<pageBytes])
-      page.storeBytes(
-        of: SnapshotSource.checksum(records, seed: seed, offset: offset), toByteOffset: pageBytes,
-        as: UInt64.self)
+      let partBytes = pageBytes / SnapshotSection.parts
+      for part in 0..<SnapshotSection.parts {
+        let start = part * partBytes
+        let records = UnsafeRawBufferPointer(rebasing: page[start..<start + partBytes])
+        page.storeBytes(
+          of: SnapshotSource.checksum(records, seed: seed, offset: offset + start),
+          toByteOffset: pageBytes + part * 8, as: UInt64.self)
+      }
       try append(UnsafeRawBufferPointer(page))
     }
     return place

@@ -1,6 +1,6 @@
 /// Some records of a page, each in the place of the one that the page has: where it was written to here and there.
 ///
-/// In memory: where the page is, how many records there are and how many there is room for, then a byte for each record of the page that
+/// In memory: the word of the page, how many records there are and how many there is room for, then a byte for each record of the page that
 /// tells which of those here takes its place, counted from 1, and 0 where none does; and behind all that the records.
 struct PagePatch {
   static let recordsMax = 32
@@ -16,9 +16,9 @@ struct PagePatch {
   /// A patch without records.
   ///
   /// - Parameter memory: `byteCount` of that room.
-  init(_ memory: UnsafeMutableRawPointer, over base: UnsafeRawPointer, room: Int) {
+  init(_ memory: UnsafeMutableRawPointer, of page: UInt, room: Int) {
     self.memory = memory
-    memory.storeBytes(of: UInt(bitPattern: base), as: UInt.self)
+    memory.storeBytes(of: page, as: UInt.self)
     memory.storeBytes(of: 0, toByteOffset: 8, as: UInt32.self)
     memory.storeBytes(of: UInt32(room), toByteOffset: 12, as: UInt32.self)
     (memory + Self.slotsOffset).initializeMemory(as: UInt8.self, repeating: 0, count: Self.recordsMax)
@@ -29,12 +29,10 @@ struct PagePatch {
     (recordsOffset + room * recordBytes + 63) & ~63
   }
 
-  /// The page.
-  var base: UnsafeRawPointer {
-    guard let base = UnsafeRawPointer(bitPattern: memory.load(as: UInt.self)) else {
-      preconditionFailure("a page lies somewhere")
-    }
-    return base
+  /// The word of the page, which says what of it may be read.
+  var page: UInt {
+    get { memory.load(as: UInt.self) }
+    nonmutating set { memory.storeBytes(of: newValue, as: UInt.self) }
   }
 
   var count: Int { Int(memory.load(fromByteOffset: 8, as: UInt32.self)) }
@@ -50,13 +48,13 @@ struct PagePatch {
     return slot == 0 ? nil : memory + Self.recordsOffset + (slot - 1) * recordBytes
   }
 
-  /// Adds a copy of a record of the page.
+  /// Adds a copy of a record of the page, which lies at `source`.
   ///
   /// - Precondition: there is room, and it is not there.
-  func add(_ record: Int, _ recordBytes: Int) -> UnsafeMutableRawPointer {
+  func add(_ record: Int, _ recordBytes: Int, from source: UnsafeRawPointer) -> UnsafeMutableRawPointer {
     let before = count
     let place = memory + Self.recordsOffset + before * recordBytes
-    place.copyMemory(from: base + record * recordBytes, byteCount: recordBytes)
+    place.copyMemory(from: source, byteCount: recordBytes)
     memory.storeBytes(of: UInt32(before + 1), toByteOffset: 8, as: UInt32.self)
     memory.storeBytes(of: UInt8(before + 1), toByteOffset: Self.slotsOffset + record, as: UInt8.self)
     return place

@@ -6,14 +6,17 @@
 
 /// The pages of a table: those of its snapshot, and those in memory, which go when the last copy of the table does.
 ///
-/// Of a page of the snapshot that few records are written of, these alone lie in memory (`PagePatch`): after a snapshot a few writes go
-/// here and there, and memory that is used for the first time costs more than all else about them.
+/// A page of the snapshot is checked in parts, each when it is first looked at. Of one that few records are written of, these alone lie in
+/// memory (`PagePatch`): after a snapshot a few writes go here and there, and memory that is used for the first time costs more than all
+/// else about them.
 final class PageStorage {
-  /// Set in the word of a page whose records lie side by side.
-  static let wholeBit: UInt = 1
-  /// Set in the word of such a page that lies in memory, and may be written to by the only table that has it.
-  static let ownedBit: UInt = 2
-  static let bits = wholeBit | ownedBit
+  /// Set in the word of a page that lies in memory, and may be written to by the only table that has it.
+  static let ownedBit: UInt = 1
+  /// Set in the word of a page whose records lie side by side, the first of which may be read; those of its other parts are told by the
+  /// bits behind.
+  static let readableBit: UInt = 2
+  private static let allReadable = readableBit * (1 << UInt(SnapshotSection.parts) - 1)
+  static let bits = ownedBit | allReadable
 
   /// By page: where it lies, and bits; without bits where its patch lies, or 0 for one of the snapshot that was not looked at yet.
   private(set) var pages: UnsafeMutablePointer<UInt>
@@ -103,14 +106,24 @@ final class PageStorage {
     return place
   }
 
-  /// Looks at a page of the snapshot for the first time.
-  @inline(never)
-  func load(_ page: Int) -> UInt {
+  /// A page of the snapshot whose records of a part may be read.
+  ///
+  /// - Parameter word: the page's as it is; 0 where it was not looked at yet.
+  private func readable(_ word: UInt, _ page: Int, part: Int) -> UInt {
     guard let section else { preconditionFailure("a page that was never made") }
-    let word = UInt(bitPattern: section.page(page, bytes: pageBytes)) | Self.wholeBit
-    pages[page] = word
-    return word
+    let bit = Self.readableBit << UInt(part)
+    if word & bit != 0 { return word }
+    guard section.holds(page, part: part, pageBytes: pageBytes) else {
+      return UInt(bitPattern: SnapshotSource.zeros) | Self.allReadable
+    }
+    return (word == 0 ? UInt(bitPattern: section.page(page, bytes: pageBytes)) : word) | bit
   }
+
+  private func allReadable(_ word: UInt, _ page: Int) -> UInt {
+    (0..<SnapshotSection.parts).reduce(word) { readable($0, page, part: $1) }
+  }
+
+  private func part(of record: Int) -> Int { record * recordBytes * SnapshotSection.parts / pageBytes }
 
   private static func address(_ word: UInt) -> UnsafeMutableRawPointer {
     guard let address = UnsafeMutableRawPointer(bitPattern: word & ~bits) else {
@@ -119,62 +132,66 @@ final class PageStorage {
     return address
   }
 
-  /// Where a record lies, on a page that may not have been looked at, or have a patch.
+  /// The patch of a page; nil where its records lie side by side, and for one that was not looked at yet.
+  private static func patch(_ word: UInt) -> PagePatch? {
+    word == 0 || word & bits != 0 ? nil : PagePatch(memory: address(word))
+  }
+
+  /// Where a record lies, on a page whose part may not have been looked at, or that has a patch.
   @inline(never)
   func place(of record: Int, on page: Int) -> UnsafeRawPointer {
-    let word = pages[page] == 0 ? load(page) : pages[page]
-    guard word & Self.wholeBit == 0 else {
-      return UnsafeRawPointer(Self.address(word)) + record * recordBytes
+    guard let patch = Self.patch(pages[page]) else {
+      pages[page] = readable(pages[page], page, part: part(of: record))
+      return UnsafeRawPointer(Self.address(pages[page])) + record * recordBytes
     }
-    let patch = PagePatch(memory: Self.address(word))
-    return patch.place(of: record, recordBytes).map { UnsafeRawPointer($0) }
-      ?? patch.base + record * recordBytes
+    if let place = patch.place(of: record, recordBytes) { return UnsafeRawPointer(place) }
+    patch.page = readable(patch.page, page, part: part(of: record))
+    return UnsafeRawPointer(Self.address(patch.page)) + record * recordBytes
   }
 
   /// Takes a record of the snapshot over into memory, to be written to, unless it is there.
   @inline(never)
   func takeOver(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
-    let word = pages[page] == 0 ? load(page) : pages[page]
-    if word & Self.ownedBit != 0 { return Self.address(word) + record * recordBytes }
-    guard pageBytes / recordBytes <= PagePatch.recordsMax else {
+    guard pages[page] & Self.ownedBit == 0, pageBytes / recordBytes <= PagePatch.recordsMax else {
       return takeOverWhole(page) + record * recordBytes
     }
-    let patch: PagePatch
-    if word & Self.wholeBit != 0 {
-      patch = makePatch(over: UnsafeRawPointer(Self.address(word)), room: PagePatch.roomMin)
-    } else {
-      let old = PagePatch(memory: Self.address(word))
-      if let place = old.place(of: record, recordBytes) { return place }
-      if old.count < old.room {
-        patch = old
-      } else {
-        guard old.room < PagePatch.roomMax else { return takeOverWhole(page) + record * recordBytes }
-        patch = makePatch(over: old.base, room: old.room * 2)
-        patch.take(old, recordBytes)
-      }
+    let source = place(of: record, on: page)
+    var patch = Self.patch(pages[page])
+    if let place = patch?.place(of: record, recordBytes) { return place }
+    if let old = patch, old.count == old.room {
+      guard old.room < PagePatch.roomMax else { return takeOverWhole(page) + record * recordBytes }
+      let larger = makePatch(of: old.page, room: old.room * 2)
+      larger.take(old, recordBytes)
+      patch = larger
     }
-    pages[page] = UInt(bitPattern: patch.memory)
-    return patch.add(record, recordBytes)
+    let target = patch ?? makePatch(of: pages[page], room: PagePatch.roomMin)
+    pages[page] = UInt(bitPattern: target.memory)
+    return target.add(record, recordBytes, from: source)
   }
 
-  private func makePatch(over base: UnsafeRawPointer, room: Int) -> PagePatch {
-    PagePatch(allocate(PagePatch.byteCount(room: room, recordBytes)), over: base, room: room)
+  private func makePatch(of page: UInt, room: Int) -> PagePatch {
+    PagePatch(allocate(PagePatch.byteCount(room: room, recordBytes)), of: page, room: room)
   }
 
   private func takeOverWhole(_ page: Int) -> UnsafeMutableRawPointer {
+    if pages[page] & Self.ownedBit != 0 { return Self.address(pages[page]) }
     let own = allocate(pageBytes)
-    fill(own, with: pages[page])
+    let patch = Self.patch(pages[page])
+    let source = allReadable(patch?.page ?? pages[page], page)
+    own.copyMemory(from: Self.address(source), byteCount: pageBytes)
+    patch?.write(to: own, recordBytes)
     pages[page] = Self.word(own)
     return own
   }
 
-  /// Copies the records of a page side by side.
-  private func fill(_ target: UnsafeMutableRawPointer, with word: UInt) {
-    let source = Self.address(word)
-    guard word & Self.wholeBit == 0 else { return target.copyMemory(from: source, byteCount: pageBytes) }
-    let patch = PagePatch(memory: source)
-    target.copyMemory(from: patch.base, byteCount: pageBytes)
-    patch.write(to: target, recordBytes)
+  /// Checks all of a page.
+  func loadAll(_ page: Int) {
+    if pages[page] & Self.ownedBit != 0 { return }
+    if let patch = Self.patch(pages[page]) {
+      patch.page = allReadable(patch.page, page)
+    } else {
+      pages[page] = allReadable(pages[page], page)
+    }
   }
 
   func copy(pageCount: Int) -> PageStorage {
@@ -182,13 +199,17 @@ final class PageStorage {
       pageBytes: pageBytes, recordBytes: recordBytes, capacity: capacity, section: section)
     for page in 0..<pageCount {
       let word = pages[page]
-      guard word != 0, word & Self.bits != Self.wholeBit else {
+      if let patch = Self.patch(word) {
+        let own = copy.makePatch(of: patch.page, room: patch.room)
+        own.take(patch, recordBytes)
+        copy.pages[page] = UInt(bitPattern: own.memory)
+      } else if word & Self.ownedBit != 0 {
+        let own = copy.allocate(pageBytes)
+        own.copyMemory(from: Self.address(word), byteCount: pageBytes)
+        copy.pages[page] = Self.word(own)
+      } else {
         copy.pages[page] = word
-        continue
       }
-      let own = copy.allocate(pageBytes)
-      fill(own, with: word)
-      copy.pages[page] = Self.word(own)
     }
     return copy
   }

@@ -102,7 +102,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   /// Checks every page of the snapshot, so that no later look can meet a damaged one.
   func loadAll() {
     guard pages.section != nil else { return }
-    for page in 0..<(count + Self.mask) >> Self.shift where reader.pages[page] == 0 { _ = pages.load(page) }
+    for page in 0..<(count + Self.mask) >> Self.shift { pages.loadAll(page) }
   }
 
   @inline(never)
@@ -135,7 +135,8 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
       return UnsafePointer(Self.records(miss()))
     }
     let word = pages[index >> table.shift]
-    if word & PageStorage.wholeBit == 0 { return look(index) }
+    let part = (index & table.mask) >> (table.shift - SnapshotSection.partsShift)
+    if word & PageStorage.readableBit << UInt(truncatingIfNeeded: part) == 0 { return look(index) }
     return UnsafePointer(Self.records(word) + (index & table.mask))
   }
 
@@ -144,7 +145,7 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
     UnsafeMutablePointer(bitPattern: word & ~PageStorage.bits).unsafelyUnwrapped
   }
 
-  /// At a page that was not looked at yet, or has a patch.
+  /// On a page of which that part was not looked at yet, or that has a patch.
   @inline(never)
   private func look(_ index: Int) -> UnsafePointer<Record> {
     let table = PagedTable<Record>.self
