@@ -148,7 +148,12 @@ int32_t heartlog_process_id(void) {
   return asked;
 }
 
+static _Thread_local int has_low_priority;
+
+int heartlog_has_low_priority(void) { return has_low_priority; }
+
 void heartlog_lower_priority(void) {
+  has_low_priority = 1;
 #if defined(__APPLE__)
   pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
 #else

@@ -43,6 +43,8 @@ int32_t heartlog_process_id(void);
 
 /// Makes the calling thread give way to others of this process and of others; for good.
 void heartlog_lower_priority(void);
+/// Whether the calling thread was made to.
+int heartlog_has_low_priority(void);
 
 /// Waits while `*word` is `value`, or for no reason: the caller looks again. Threads of this process alone.
 void heartlog_wait_while(uint32_t *word, uint32_t value);

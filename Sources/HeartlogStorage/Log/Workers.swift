@@ -15,6 +15,9 @@ package final class Workers: @unchecked Sendable {
   /// For long work that nobody waits for, as sealing and snapshots: where cores are wanted, it leaves most of them to others.
   package static let unhurried = Workers(threadsMax: 4, isUnhurried: true)
 
+  /// Those that help the calling thread with what it does; nil where it is itself to leave cores to others: then it works alone.
+  static var helping: Workers? { ThreadPriority.isLow ? nil : shared }
+
   // All below is touched in the monitor alone.
   private let monitor = Monitor()
   private let threadsMax: Int

@@ -29,7 +29,7 @@ final class LeafHashing: @unchecked Sendable {
     let hashing = LeafHashing(block)
     // A helper that comes when nothing is left goes again: nobody waits for one that has not begun.
     let helpers = min(helpersMax, hashing.parts.count - 1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) - 1)
-    for _ in 0..<max(0, helpers) { Workers.shared.run { hashing.work() } }
+    if let workers = Workers.helping { for _ in 0..<max(0, helpers) { workers.run { hashing.work() } } }
     hashing.work()
     let results = hashing.monitor.withLock {
       while hashing.underWay > 0 { hashing.monitor.wait() }

@@ -22,8 +22,9 @@ final class FramesAhead: @unchecked Sendable {
 
   /// Reads the next frame on another thread, where one is free.
   func readAhead() {
+    guard let workers = Workers.helping else { return }
     monitor.withLock { state = .asked }
-    Workers.shared.run { self.work() }
+    workers.run { self.work() }
   }
 
   private func work() {
