@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,10 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = PACKAGE / "Scripts"
 FORTNIGHT = PACKAGE / "fixtures" / "fortnight"
 SECONDS_MAX = 300  # after which a process that hangs is ended; no test passes or fails by less
+
+
+# Whoever is started in the background of a script ignores this, and so would the programs that are to be stopped by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _binary():

@@ -319,7 +319,7 @@ class LogTests(TestCase):
             self.expect(0, self.history("toggle", "papers", "newest"))
             self.assertEqual(next()["item"], "newest")
             process.send_signal(signal.SIGINT)
-            self.assertEqual(process.wait(), -signal.SIGINT)
+            self.assertEqual(process.wait(60), -signal.SIGINT)
 
     def test_replay_as_of_then(self):
         replica = self.all[0]["replica"][:8]
