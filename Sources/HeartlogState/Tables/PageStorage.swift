@@ -145,8 +145,10 @@ final class PageStorage {
       return UnsafeRawPointer(Self.address(pages[page])) + record * recordBytes
     }
     if let place = patch.place(of: record, recordBytes) { return UnsafeRawPointer(place) }
-    patch.page = readable(patch.page, page, part: part(of: record))
-    return UnsafeRawPointer(Self.address(patch.page)) + record * recordBytes
+    let word = readable(patch.page, page, part: part(of: record))
+    // What was checked whole may be read by several threads, and is not written to by any.
+    if word != patch.page { patch.page = word }
+    return UnsafeRawPointer(Self.address(word)) + record * recordBytes
   }
 
   /// Takes a record of the snapshot over into memory, to be written to, unless it is there.
