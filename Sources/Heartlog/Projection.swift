@@ -76,8 +76,9 @@ final class Projection: CommitSink {
       if content.restarted?.apply(rows) != nil { return Array(rows.indices) }
       return content.state.apply(rows)
     }
-    guard hub.hasListeners else { return }
-    for (place, row) in rows.enumerated() where !known.contains(place) { tell(row.commit()) }
+    guard hub.hasListeners, known.count < rows.count else { return }
+    let old = Set(known)
+    for (place, row) in rows.enumerated() where !old.contains(place) { tell(row.commit()) }
   }
 
   func receive(_ block: ColumnBlock) -> Int {

@@ -92,9 +92,6 @@ struct ItemTable: Sendable {
   /// Whether anything of the library is to be seen.
   var hasVisibleItems: Bool { favoriteCount > 0 || (0..<items.count).contains { items[$0].isVisible } }
 
-  /// Makes room for `count` more items.
-  mutating func reserve(_ count: Int) { ids.reserve(ids.count + count) }
-
   /// Counts from here on the items of which a register changes.
   ///
   /// - Parameter number: of this count; each is one more than the last.

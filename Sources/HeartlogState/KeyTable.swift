@@ -31,12 +31,6 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
   /// How many keys there are.
   @inline(__always) var count: Int { records.count }
 
-  /// Makes room for `count` keys in all.
-  mutating func reserve(_ count: Int) {
-    let capacity = Self.capacity(for: count)
-    if capacity > entries.count { rehash(into: capacity) }
-  }
-
   /// The entries that `count` keys want: at most three quarters of them are taken, so that a search soon meets a free one.
   static func capacity(for count: Int) -> Int {
     var capacity = 16

@@ -30,16 +30,4 @@ struct KeyTableTests {
       #expect(key.withUnsafeBytes { $0.prefix } <= next.withUnsafeBytes { $0.prefix })
     }
   }
-
-  @Test("a reserved table keeps its keys")
-  func reserving() {
-    var table = KeyTable<Key>()
-    let one = table.intern("one")
-    #expect(one == 0)
-    table.reserve(10_000)
-    #expect(table.find("one") == 0)
-    let two = table.intern("two")
-    #expect(two == 1)
-    #expect(table.string(of: 1) == "two")
-  }
 }
