@@ -117,7 +117,7 @@ def judge(results):
             at_most(" ns, `contains`", own("lookup", "contains"), 150, ""),
             at_most(" ns, a whole item", own("lookup", "item"), 250, ""),
             at_least(" faster than SQLite", over("lookup", "contains", "sqlite", inverse=True), 15),
-        ], beside("lookup", "contains", "sqlite", "lmdb", "leveldb")),
+        ], beside("lookup", "contains", "table", "sqlite", "lmdb", "leveldb")),
         Bar("state at half of 100,000 events", [at_most(" ms", own("travel", "half"), 5, "")],
             beside("travel", "half", "automerge", "loro", "yrs")),
         Bar("a tail of 10,000 commits after the snapshot", [at_most(" ms", own("tail", "10,000 commits"), 2, "")],

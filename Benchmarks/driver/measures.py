@@ -85,7 +85,7 @@ def lookup(shop):
     items = shop.size(1_000_000, 200_000)
     trace = shop.adds(items)
     return [partial(shop.bench, "lookup", peer, folder=shop.store(peer, trace, items), trace=trace, items=items,
-                    count=200_000) for peer in ("heartlog", *STORES)]
+                    count=200_000) for peer in ("heartlog", "table", *STORES)]
 
 
 def travel(shop):
@@ -153,7 +153,7 @@ def counts(shop):
                 sample("counts", operation, "allocations", "", allocations / done),
                 sample("counts", operation, "system calls", "", calls)]
 
-    return [partial(turn, operation) for operation in ("durable", "buffered", "lookup", "replay")]
+    return [partial(turn, operation) for operation in ("durable", "buffered", "lookup", "item", "replay")]
 
 
 def sample(measure, peer, name, unit, value):

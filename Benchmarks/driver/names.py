@@ -15,12 +15,14 @@ LABELS = {
     "automerge": "Automerge",
     "lz4": "raw LZ4 decoding",
     "memory": "raw reading of memory",
+    "table": "raw mapped hash table in C",
     "text": "the trace as text",
     "make-trace": "Heartlog, Scripts/make-trace.py",
     "empty": "an empty Swift program",
     "durable": "a durable toggle",
     "buffered": "a buffered toggle",
     "lookup": "a lookup",
+    "item": "a lookup of a whole item",
     "replay": "replay of an event",
 }
 

@@ -29,6 +29,10 @@ struct Counts {
         var found = 0
         for id in ids[..<count] where store.papers.contains(id) { found += 1 }
         guard found > 0 else { throw Failure("nothing was found") }
+      } else if operation == "item" {
+        var found = 0
+        for id in ids[..<count] where store.papers.item(id)?.fields.isEmpty == false { found += 1 }
+        guard found > 0 else { throw Failure("nothing was found") }
       } else {
         for id in ids[..<count] { try store.papers.toggle(id) }
       }
