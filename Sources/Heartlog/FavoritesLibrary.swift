@@ -4,11 +4,13 @@ public struct FavoritesLibrary: Sendable {
   public let store: FavoritesStore
   /// 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
   public let name: String
+  private let key: LibraryKey
 
   init(_ store: FavoritesStore, name: String) throws(HeartlogError) {
     try heartlogErrors { try NameRules.checkLibrary(name) }
     self.store = store
     self.name = name
+    key = LibraryKey(name)
   }
 
   // MARK: - Reading
@@ -17,7 +19,7 @@ public struct FavoritesLibrary: Sendable {
   /// changes.
   public func item(_ id: String) -> ItemState? {
     if let transaction = WriteTransaction.joined(by: store) { return transaction.item(id, in: name) }
-    return store.projection.item(id, in: name)
+    return store.projection.item(id, in: key)
   }
 
   /// Whether an item is a favorite. One look-up; inside of `write { }` with the closure's changes.
@@ -25,7 +27,7 @@ public struct FavoritesLibrary: Sendable {
     if let transaction = WriteTransaction.joined(by: store) {
       return transaction.isFavorite(id, in: name)
     }
-    return store.projection.isFavorite(id, in: name)
+    return store.projection.isFavorite(id, in: key)
   }
 
   /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids. Inside `write { }` they have the closure's

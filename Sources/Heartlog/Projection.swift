@@ -142,12 +142,12 @@ final class Projection: CommitSink {
   }
 
   /// Whether an item is a favorite.
-  func isFavorite(_ id: String, in library: String) -> Bool {
+  func isFavorite(_ id: String, in library: LibraryKey) -> Bool {
     look { FavoritesState.isFavorite(id, in: library, of: &$0.state) }
   }
 
   /// An item, a tombstone too; nil where it was never written to.
-  func item(_ id: String, in library: String) -> ItemState? {
+  func item(_ id: String, in library: LibraryKey) -> ItemState? {
     look { FavoritesState.item(id, in: library, of: &$0.state) }
   }
 

@@ -1,24 +1,27 @@
 // Look-ups in a state where it lies. A state is some hundred bytes of references: a method of a value so large may be given a copy of it,
 // which costs as much as the look-up. Whoever has it `inout` looks at its parts in place.
+//
+// What a look-up takes is waiting for memory, two places of it. A processor looks some 500 instructions ahead: the fewer a look-up has, the
+// more of the next one's waiting it does meanwhile.
 
 extension FavoritesState {
   /// `isFavorite`.
+  @inline(__always)
   package static func isFavorite(
-    _ id: String, in library: String, of state: inout FavoritesState
+    _ id: String, in library: LibraryKey, of state: inout FavoritesState
   ) -> Bool {
-    guard let (table, slot) = find(id, in: library, of: &state) else { return false }
-    return state.tables[table].ids.finder.records.read(slot).pointee.isFavorite
+    find(id, in: library, of: &state)?.record.pointee.isFavorite ?? false
   }
 
   /// `item`.
   package static func item(
-    _ id: String, in library: String, of state: inout FavoritesState
+    _ id: String, in library: LibraryKey, of state: inout FavoritesState
   ) -> ItemState? {
-    guard let (table, slot) = find(id, in: library, of: &state) else { return nil }
-    let record = state.tables[table].ids.finder.records.read(slot).pointee
-    guard record.wasWritten else { return nil }
+    guard let found = find(id, in: library, of: &state), found.record.pointee.wasWritten else { return nil }
+    let table = found.table
+    let record = found.record.pointee
     guard record.addedFieldCount == 0 else {
-      return state.tables[table].state(of: ItemSlot(index: Int32(slot)), id: id, names: state.fieldNames)
+      return state.tables[table].state(of: ItemSlot(index: found.item), id: id, names: state.fieldNames)
     }
     return ItemTable.baseState(
       of: record, id: id, fields: state.tables[table].fields.reader, texts: state.tables[table].texts,
@@ -28,25 +31,38 @@ extension FavoritesState {
   /// `isDamaged`.
   package static func isDamaged(_ state: inout FavoritesState) -> Bool { state.snapshot?.isDamaged ?? false }
 
+  /// An item, and where its record lies until the state is written to.
+  private typealias Found = (table: Int, item: Int32, record: UnsafePointer<ItemRecord>)
+
   @inline(__always)
   private static func find(
-    _ id: String, in library: String, of state: inout FavoritesState
-  ) -> (table: Int, slot: Int)? {
-    guard id.utf8.count <= Key.inlineBytesMax, library.utf8.count <= Key.inlineBytesMax else {
-      return state.find(id, in: library)
+    _ id: String, in library: LibraryKey, of state: inout FavoritesState
+  ) -> Found? {
+    let last = Int(state.lastLibrary)
+    guard id.utf8.count <= Key.inlineBytesMax, library.key.isInline, last < state.tables.count,
+      state.libraryNames.records.read(last).pointee == library.key
+    else {
+      return findAnywhere(id, in: library, of: &state)
     }
-    guard let table = state.libraryNames.finder.find(library).map(Int.init) else { return nil }
-    return state.tables[table].ids.finder.find(id).map { (table, Int($0)) }
+    return id.withBytes { bytes in
+      state.tables[last].ids.finder.find(bytes).map { (last, $0.number, $0.record) }
+    }
   }
-}
 
-extension KeyTable.Finder {
-  @inline(__always)
-  fileprivate func find(_ key: String) -> Int32? {
-    // Strings of Swift lie in one piece, and then nothing counts references to them; others are copied.
-    if let found = key.utf8.withContiguousStorageIfAvailable({ find(UnsafeRawBufferPointer($0)) }) {
-      return found
+  /// An item whose id is long, or whose library was not the last one.
+  @inline(never)
+  private static func findAnywhere(
+    _ id: String, in library: LibraryKey, of state: inout FavoritesState
+  ) -> Found? {
+    let number = library.name.withBytes { bytes in
+      state.libraryNames.finder.find(bytes) { state.libraryNames.texts.holds($0, bytes) }?.number
     }
-    return key.withBytes { find($0) }
+    guard let number else { return nil }
+    state.lastLibrary = number
+    let table = Int(number)
+    return id.withBytes { bytes in
+      state.tables[table].ids.finder.find(bytes) { state.tables[table].ids.texts.holds($0, bytes) }
+        .map { (table, $0.number, $0.record) }
+    }
   }
 }

@@ -35,7 +35,7 @@ extension FavoritesState {
       }
       var place = FoundItem(library: library)
       if let finder, event.item.count <= Key.inlineBytesMax {
-        place.item = finder.find(event.item) ?? -1
+        place.item = finder.find(event.item)?.number ?? -1
       }
       found.append(place)
     }

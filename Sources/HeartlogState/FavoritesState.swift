@@ -13,8 +13,8 @@ public struct FavoritesState: Sendable {
   var libraryNames = KeyTable<Key>()
   /// By library slot.
   var tables: [ItemTable] = []
-  /// The library of the last event; 0 before the first.
-  private(set) var lastLibrary: Int32 = 0
+  /// The library of the last event or look-up; 0 before the first.
+  var lastLibrary: Int32 = 0
   /// Events applied, of all replicas: withheld and unknown ones count.
   public private(set) var eventCount: UInt64 = 0
   /// Commits applied, of all replicas.

@@ -41,27 +41,30 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
   /// The number of a key; nil where it is not there.
   @inline(__always)
   func find(_ key: UnsafeRawBufferPointer) -> Int32? {
-    if key.count <= Key.inlineBytesMax { return finder.find(key) }
-    guard entries.count > 0 else { return nil }
-    let wanted = Key(key)
-    let entry = entries[place(of: key, as: wanted, hash: Self.hash(of: key, as: wanted, seed))]
-    return entry == 0 ? nil : Int32(truncatingIfNeeded: entry) - 1
+    finder.find(key) { texts.holds($0, key) }?.number
   }
 
-  /// Finds keys that are short enough to lie in place, for as long as the table lives and is not written to. It counts no references.
+  /// Finds keys for as long as the table lives and is not written to. It counts no references.
   struct Finder {
     fileprivate let entries: PagedReader<UInt64>
     let records: PagedReader<Record>
     fileprivate let seed: UInt64
 
+    /// The number of a key, and where its record lies.
+    ///
+    /// - Parameter isText: whether the text of that name is the key, where it is too long to lie in place.
     @inline(__always)
-    func find(_ bytes: UnsafeRawBufferPointer) -> Int32? {
+    func find(
+      _ bytes: UnsafeRawBufferPointer, isText: (UInt64) -> Bool = { _ in false }
+    ) -> (number: Int32, record: UnsafePointer<Record>)? {
       let key = Key(bytes)
-      return find(key, hash: KeyTable.hash(of: bytes, as: key, seed))
+      return find(key, hash: KeyTable.hash(of: bytes, as: key, seed), isText: isText)
     }
 
     @inline(__always)
-    private func find(_ key: Key, hash: UInt32) -> Int32? {
+    private func find(
+      _ key: Key, hash: UInt32, isText: (UInt64) -> Bool
+    ) -> (number: Int32, record: UnsafePointer<Record>)? {
       let mask = entries.count - 1
       var place = Int(hash) & mask
       var steps = entries.count
@@ -72,7 +75,12 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
         if UInt32(truncatingIfNeeded: entry >> 32) == hash {
           let number = Int32(truncatingIfNeeded: entry) &- 1
           let other = records.read(Int(number))
-          if other.pointee.key == key { return number }
+          if key.isInline
+            ? other.pointee.key == key
+            : other.pointee.key.count == key.count && isText(other.pointee.key.words.0)
+          {
+            return (number, other)
+          }
         }
         place = (place + 1) & mask
         steps -= 1
@@ -83,7 +91,7 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
     /// The number of a key that was sought; nil where it is not there, and for one that does not lie in place.
     @inline(__always)
     func find(_ sought: Sought) -> Int32? {
-      sought.key.isInline ? find(sought.key, hash: sought.hash) : nil
+      sought.key.isInline ? find(sought.key, hash: sought.hash) { _ in false }?.number : nil
     }
 
     /// Makes ready to intern a key: has its entry brought into the cache.
@@ -190,7 +198,7 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
         if key.isInline
           ? other == key
           : other.count == key.count
-            && texts.bytes(other.words.0, count: bytes.count).hasSameBytes(as: bytes)
+            && texts.holds(other.words.0, bytes)
         {
           return place
         }

@@ -35,7 +35,7 @@ struct Key: KeyedRecord, Equatable {
       words.2 = length > 16 ? Self.tail(start, length) : 0
     } else if length >= 8 {
       words.0 = start.loadUnaligned(as: UInt64.self)
-      words.1 = length > 8 ? Self.tail(start, length) : 0
+      words.1 = Self.bytes(length - 8, at: start + 8)
     } else if length >= 4 {
       // The last four bytes may overlap the first four.
       words.0 =
@@ -46,7 +46,29 @@ struct Key: KeyedRecord, Equatable {
     }
   }
 
-  /// The last word of a key of more than eight bytes, zeros after it.
+  /// Fewer than eight bytes as a word, zeros after them.
+  ///
+  /// Not the word that ends with them, shifted: a string of up to 15 bytes comes out of two registers. What reaches from one into the other
+  /// cannot be read before both have gone to memory, which is when all before them is done: look-ups would wait for each other.
+  @inline(__always)
+  private static func bytes(_ count: Int, at start: UnsafeRawPointer) -> UInt64 {
+    var word: UInt64 = 0
+    var place = 0
+    if count & 4 != 0 {
+      word = UInt64(start.loadUnaligned(as: UInt32.self))
+      place = 4
+    }
+    if count & 2 != 0 {
+      word |= UInt64(start.loadUnaligned(fromByteOffset: place, as: UInt16.self)) << UInt64(8 * place)
+      place += 2
+    }
+    if count & 1 != 0 {
+      word |= UInt64(start.load(fromByteOffset: place, as: UInt8.self)) << UInt64(8 * place)
+    }
+    return word
+  }
+
+  /// The last word of a key of more than sixteen bytes, zeros after it.
   @inline(__always)
   private static func tail(_ start: UnsafeRawPointer, _ length: Int) -> UInt64 {
     start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self)

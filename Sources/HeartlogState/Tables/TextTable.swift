@@ -85,6 +85,12 @@ struct TextTable: @unchecked Sendable {
     return UnsafeRawBufferPointer(rebasing: found.bytes[offset..<offset + count])
   }
 
+  /// Whether the text of that name is this one.
+  @inline(__always)
+  func holds(_ name: UInt64, _ text: UnsafeRawBufferPointer) -> Bool {
+    bytes(name, count: text.count).hasSameBytes(as: text)
+  }
+
   /// Has the texts at an offset of the snapshot's brought into the cache.
   @inline(__always)
   func seek(_ offset: Int) { mapped?.seek(offset) }
