@@ -23,9 +23,22 @@ extension FavoritesState {
     guard record.addedFieldCount == 0 else {
       return state.tables[table].state(of: ItemSlot(index: found.item), id: id, names: state.fieldNames)
     }
-    return ItemTable.baseState(
-      of: record, id: id, fields: state.tables[table].fields.reader, texts: state.tables[table].texts,
-      names: state.fieldNames.strings)
+    // All of its fields came with the snapshot, by the bytes of their names.
+    let fields = state.tables[table].fields.reader
+    let mapped = state.tables[table].texts.mappedReader
+    let places = record.baseFieldRange(of: fields.count)
+    if !places.isEmpty {
+      // Fields and texts wait for memory together.
+      Prefetch.lines(3, at: fields.read(places.lowerBound))
+      mapped.seek(Int(truncatingIfNeeded: record.baseTexts))
+    }
+    let held = PackedFields.make(
+      of: places, in: fields, names: state.fieldNames.strings,
+      textBytesMax: state.tables[table].texts.byteCountMax
+    ) { name, count in
+      mapped.bytes(name, count: count) ?? state.tables[table].texts.bytes(name, count: count)
+    }
+    return ItemState(record, id: id, held)
   }
 
   /// `isDamaged`.

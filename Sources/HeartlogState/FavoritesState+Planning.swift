@@ -18,7 +18,7 @@ extension FavoritesState {
       differing = operation.takenFields(isFavorite: wasFavorite)
       if !differing.isEmpty {
         let held = pending.item(item, in: library, over: self, under: draft)?.fields ?? []
-        differing = Operation.differing(differing, from: held)
+        differing = Operation.differing(differing, from: Array(held))
       }
     } else if let (table, slot) = find(item, in: library) {
       wasFavorite = tables[table].items.reader.read(slot).pointee.isFavorite

@@ -10,12 +10,15 @@ public struct ItemState: Sendable {
   public let isFavorite: Bool
   /// When it became a favorite; nil while it is none.
   public let favoritedDate: Milliseconds?
-  /// The fields that hold a value other than null, sorted by the bytes of their names. `isQuiet` is always
-  /// false here: it belongs to a write, not to what the write left.
-  public let fields: [Field]
+  /// The fields that hold a value other than null, sorted by the bytes of their names.
+  public let fields: ItemFields
 
   /// - Parameter fields: without nulls, sorted by the bytes of their names, without duplicates.
   public init(id: String, isFavorite: Bool, favoritedDate: Milliseconds? = nil, fields: [Field] = []) {
+    self.init(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: ItemFields(fields))
+  }
+
+  init(id: String, isFavorite: Bool, favoritedDate: Milliseconds?, fields: ItemFields) {
     self.id = id
     self.isFavorite = isFavorite
     self.favoritedDate = isFavorite ? favoritedDate : nil
@@ -29,9 +32,7 @@ public struct ItemState: Sendable {
   public var isTombstone: Bool { !isVisible }
 
   /// The value of a field; nil where it holds none.
-  public func value(of name: String) -> FieldValue? {
-    fields.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
-  }
+  public func value(of name: String) -> FieldValue? { fields[name] }
 }
 
 extension ItemState: Hashable {

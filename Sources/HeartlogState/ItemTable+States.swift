@@ -20,42 +20,21 @@ extension ItemTable {
   /// - Parameter id: the item's, where it is at hand.
   func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)
-    let id = id ?? ids.string(of: item.index)
-    guard record.addedFieldCount > 0 else {
-      return Self.baseState(of: record, id: id, fields: fields.reader, texts: texts, names: names.strings)
-    }
-    let held = heldFieldIndices(of: item, names: names).map { place in
-      Field(name: names.string(of: fields[place].name), value: value(ofField: place))
-    }
-    return ItemState(
-      id: id, isFavorite: record.isFavorite, favoritedDate: record.favoritedDate, fields: held)
+    let held =
+      record.addedFieldCount > 0
+      ? PackedFields.make(
+        of: heldFieldIndices(of: item, names: names), in: fields.reader, names: names.strings,
+        textBytesMax: texts.byteCountMax, text: { texts.bytes($0, count: $1) })
+      : PackedFields.make(
+        of: record.baseFieldRange(of: fields.count), in: fields.reader, names: names.strings,
+        textBytesMax: texts.byteCountMax, text: { texts.bytes($0, count: $1) })
+    return ItemState(record, id: id ?? ids.string(of: item.index), held)
   }
+}
 
-  /// An item all of whose fields came with the snapshot, by the bytes of their names.
-  ///
-  /// It takes the parts of the table that it looks at: to count references to all others costs as much as a string.
-  static func baseState(
-    of record: ItemRecord, id: String, fields: PagedReader<FieldRecord>, texts: TextTable, names: [String]
-  ) -> ItemState {
-    let first = max(0, Int(record.baseFields))
-    let last = max(first, min(first + Int(record.baseFieldCount), fields.count))
-    var held: [Field] = []
-    if first < last {
-      // Fields and texts wait for memory together.
-      Prefetch.lines(3, at: fields.read(first))
-      texts.seek(Int(truncatingIfNeeded: record.baseTexts))
-      // What a snapshot claims is not believed before it is found.
-      held.reserveCapacity(min(Int(max(0, record.heldCount)), 64))
-    }
-    for place in first..<last {
-      let field = fields.read(place)
-      let value = field.pointee.value
-      guard !value.isNull else { continue }
-      let name = Int(field.pointee.name.index)
-      held.append(
-        Field(name: names.indices.contains(name) ? names[name] : "", value: value.value(in: texts)))
-    }
-    return ItemState(
-      id: id, isFavorite: record.isFavorite, favoritedDate: record.favoritedDate, fields: held)
+extension ItemState {
+  init(_ record: ItemRecord, id: String, _ fields: PackedFields?) {
+    self.init(
+      id: id, isFavorite: record.isFavorite, favoritedDate: record.favoritedDate, fields: ItemFields(fields))
   }
 }

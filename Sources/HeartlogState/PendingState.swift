@@ -128,7 +128,7 @@ public struct PendingState: Sendable {
       favoritedDate = write.favoritedDate
     }
     var fields: [Field] = []
-    var held = (below?.fields ?? [])[...]
+    var held = Array(below?.fields ?? [])[...]
     for write in pending.fields {
       let name = write.field.name
       while let field = held.first, field.name.bytesPrecede(name) { fields.append(held.removeFirst()) }

@@ -62,7 +62,7 @@ extension Operation {
     item: String, in library: String, current: ItemState?, wallTime: Milliseconds
   ) -> WritePlan {
     let isFavorite = current?.isFavorite ?? false
-    let differing = Self.differing(takenFields(isFavorite: isFavorite), from: current?.fields ?? [])
+    let differing = Self.differing(takenFields(isFavorite: isFavorite), from: Array(current?.fields ?? []))
     return plan(item: item, in: library, isFavorite: isFavorite, differing: differing, wallTime: wallTime)
   }
 

@@ -65,6 +65,7 @@ struct CorruptSnapshotTests {
 
   /// Asks everything.
   private func ask(_ state: FavoritesState) {
+    var own = state
     _ = state.digest
     _ = state.heads
     _ = state.conflicts
@@ -76,8 +77,11 @@ struct CorruptSnapshotTests {
         for limit in [nil, 3] { _ = state.favorites(in: library, order: order, limit: limit) }
       }
       for item in state.items(in: library).map(\.id) + History.items {
-        _ = state.item(item, in: library)
+        for field in state.item(item, in: library)?.fields ?? [] { _ = field.value }
+        let found = FavoritesState.item(item, in: LibraryKey(library), of: &own)
+        for field in found?.fields ?? [] { _ = field.value }
         _ = state.isFavorite(item, in: library)
+        _ = FavoritesState.isFavorite(item, in: LibraryKey(library), of: &own)
         _ = state.membershipPosition(of: item, in: library)
         for name in History.fieldNames { _ = state.position(ofField: name, of: item, in: library) }
       }

@@ -12,7 +12,8 @@ public enum FieldDecoder {
   ///   - fields: the rest. Those that the type does not ask for are left alone, null is as good as absent.
   /// - Throws: `FieldCodingError` with the first field that does not fit the type.
   public static func decode<T: Decodable>(
-    _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?, fields: [Field]
+    _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?,
+    fields: some Sequence<Field>
   ) throws(FieldCodingError) -> T {
     let members = fields.map { JSONMember($0.name, $0.value.jsonValue) }
     let supplied = SuppliedValues(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate)

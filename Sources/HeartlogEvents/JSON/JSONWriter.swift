@@ -84,7 +84,7 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes fields as an object.
-  public mutating func value(_ fields: [Field]) {
+  public mutating func value(_ fields: some Sequence<Field>) {
     beginObject()
     for field in fields { member(field.name, field.value) }
     endObject()
@@ -127,7 +127,7 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes a name and fields as an object.
-  public mutating func member(_ name: String, _ fields: [Field]) {
+  public mutating func member(_ name: String, _ fields: some Sequence<Field>) {
     self.name(name)
     self.value(fields)
   }

@@ -4,7 +4,7 @@ final class MappedTexts: @unchecked Sendable {
 
   private let source: SnapshotSource
   private let offset: Int
-  private let byteCount: Int
+  let byteCount: Int
   private let checksums: PagedTable<UInt64>
   /// Which pages were found to be as they were written: a bit each, since all of them are cleared on opening.
   private let checked: UnsafeMutableBufferPointer<UInt64>
@@ -20,6 +20,7 @@ final class MappedTexts: @unchecked Sendable {
 
   deinit { checked.deallocate() }
 
+  @inline(__always)
   private func isChecked(_ page: Int) -> Bool {
     checked[page / UInt64.bitWidth] >> UInt64(page % UInt64.bitWidth) & 1 != 0
   }
@@ -30,8 +31,11 @@ final class MappedTexts: @unchecked Sendable {
       if count != 0 { source.noteDamage() }
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
-    for page in start / Self.pageBytes...(start + count - 1) / Self.pageBytes where !isChecked(page) {
-      guard check(page) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    let last = (start + count - 1) / Self.pageBytes
+    var page = start / Self.pageBytes
+    while page <= last {
+      guard isChecked(page) || check(page) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+      page += 1
     }
     return UnsafeRawBufferPointer(rebasing: source.bytes[offset + start..<offset + start + count])
   }
@@ -42,6 +46,7 @@ final class MappedTexts: @unchecked Sendable {
     Prefetch.lines(3, at: base + offset + start)
   }
 
+  @inline(never)
   private func check(_ page: Int) -> Bool {
     let start = page * Self.pageBytes
     let count = min(Self.pageBytes, byteCount - start)

@@ -78,6 +78,13 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
     return record
   }
 
+  /// Where in a table of `count` fields those lie that came with the snapshot.
+  @inline(__always)
+  func baseFieldRange(of count: Int) -> Range<Int> {
+    let first = max(0, Int(baseFields))
+    return first..<max(first, min(first + Int(baseFieldCount), count))
+  }
+
   /// Has the registers of a record brought into the cache.
   @inline(__always)
   static func prefetchRegisters(_ record: UnsafePointer<ItemRecord>) {

@@ -1,5 +1,11 @@
 import HeartlogEvents
 
+/// Where the texts lie that values name.
+protocol TextSource {
+  /// The bytes of a text, as long as the source lives; none where there is no such text.
+  func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer
+}
+
 /// The value of a register as tables hold it: numbers and short texts in place, longer ones by their name in a `TextTable`.
 ///
 /// Zeros are null.
@@ -54,7 +60,7 @@ struct StoredValue: BitwiseCopyable {
 
   /// The value, borrowed for the length of the call.
   @inline(__always)
-  func withBorrowed<R>(in texts: TextTable, _ body: (BorrowedValue) throws -> R) rethrows -> R {
+  func withBorrowed<R>(in texts: some TextSource, _ body: (BorrowedValue) throws -> R) rethrows -> R {
     switch tag {
     case ValueTag.null: return try body(.null)
     case ValueTag.no: return try body(.bool(false))
@@ -74,13 +80,13 @@ struct StoredValue: BitwiseCopyable {
 
   /// The bytes of a text, for the length of the call.
   @inline(__always)
-  func withText<R>(in texts: TextTable, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+  func withText<R>(in texts: some TextSource, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     if length > Self.inlineBytesMax { return try body(texts.bytes(word, count: Int(length))) }
     return try withUnsafeBytes(of: word) { try body(UnsafeRawBufferPointer(rebasing: $0[..<Int(length)])) }
   }
 
   /// A value of its own.
-  func value(in texts: TextTable) -> FieldValue { withBorrowed(in: texts) { FieldValue(copying: $0) } }
+  func value(in texts: some TextSource) -> FieldValue { withBorrowed(in: texts) { FieldValue(copying: $0) } }
 
   /// Whether it is that value.
   func equals(_ other: BorrowedValue, in texts: TextTable) -> Bool {

@@ -2,7 +2,7 @@
 ///
 /// A text is named by one word, which tells where it lies. No text is ever overwritten; what is given back leaves a gap, and
 /// `hasManyGaps` says when it is time to write those that are still needed to a new table.
-struct TextTable: @unchecked Sendable {
+struct TextTable: TextSource, @unchecked Sendable {
   private final class Chunk {
     let bytes: UnsafeMutableRawBufferPointer
 
@@ -20,6 +20,8 @@ struct TextTable: @unchecked Sendable {
   private static let gapBytesMin = 1 << 20
 
   private let mapped: MappedTexts?
+  /// The texts of the snapshot, for as long as the table lives.
+  let mappedReader: MappedReader
   private var full: [Chunk] = []
   /// Texts are added here, by the only table that it belongs to.
   private var last: Chunk?
@@ -27,7 +29,28 @@ struct TextTable: @unchecked Sendable {
   private var byteCount = 0
   private var gapBytes = 0
 
-  init(_ mapped: MappedTexts? = nil) { self.mapped = mapped }
+  init(_ mapped: MappedTexts? = nil) {
+    self.mapped = mapped
+    mappedReader = MappedReader(texts: mapped.map { .passUnretained($0) }, byteCount: mapped?.byteCount ?? 0)
+  }
+
+  /// A look through it counts no references.
+  struct MappedReader {
+    fileprivate let texts: Unmanaged<MappedTexts>?
+    fileprivate let byteCount: Int
+
+    /// The bytes of a text of the snapshot, none where there is no such text; nil for the name of another one.
+    @inline(__always)
+    func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer? {
+      guard TextTable.isMapped(name) else { return nil }
+      return texts?._withUnsafeGuaranteedRef { $0.bytes(Int(name & ~mappedBit), count: count) }
+        ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    /// Has the texts at an offset of the snapshot's brought into the cache.
+    @inline(__always)
+    func seek(_ offset: Int) { texts?._withUnsafeGuaranteedRef { $0.seek(offset) } }
+  }
 
   /// The name of the text at an offset of a snapshot's texts.
   static func mappedName(_ offset: Int) -> UInt64 { mappedBit | UInt64(offset) }
@@ -71,10 +94,7 @@ struct TextTable: @unchecked Sendable {
   /// The bytes of a text, as long as the table lives; none where there is no such text, which only a snapshot can claim.
   @inline(__always)
   func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer {
-    guard !Self.isMapped(name) else {
-      return mapped?.bytes(Int(name & ~Self.mappedBit), count: count)
-        ?? UnsafeRawBufferPointer(start: nil, count: 0)
-    }
+    if let mapped = mappedReader.bytes(name, count: count) { return mapped }
     let chunk = Int(name >> 32) - 1
     let offset = Int(name & 0xFFFF_FFFF)
     guard chunk >= 0, let found = chunk < full.count ? full[chunk] : last, offset + count <= found.bytes.count
@@ -85,15 +105,15 @@ struct TextTable: @unchecked Sendable {
     return UnsafeRawBufferPointer(rebasing: found.bytes[offset..<offset + count])
   }
 
+  /// How many bytes its texts can be.
+  @inline(__always)
+  var byteCountMax: Int { byteCount + mappedReader.byteCount }
+
   /// Whether the text of that name is this one.
   @inline(__always)
   func holds(_ name: UInt64, _ text: UnsafeRawBufferPointer) -> Bool {
     bytes(name, count: text.count).hasSameBytes(as: text)
   }
-
-  /// Has the texts at an offset of the snapshot's brought into the cache.
-  @inline(__always)
-  func seek(_ offset: Int) { mapped?.seek(offset) }
 
   /// Checks all texts of the snapshot, so that no later look can meet a damaged one.
   func loadAll() { mapped?.loadAll() }

@@ -1,0 +1,101 @@
+import HeartlogEvents
+
+/// A field as it is packed: where a name and a value are found.
+struct PackedField: BitwiseCopyable {
+  /// As in `StoredValue`; of a text that does not lie in place, its offset behind the last field.
+  var word: UInt64
+  var length: UInt32
+  var name: Int32
+  var tag: UInt8
+}
+
+struct PackedFieldsHeader {
+  let count: Int
+  /// All names of fields that the state knows.
+  let names: [String]
+}
+
+/// The fields of one item in one piece of memory, the bytes of their texts behind them. It is written when it is made, and read from then on.
+final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
+  /// Packs the registers at those places that hold a value; nil where none does.
+  ///
+  /// - Parameters:
+  ///   - textBytesMax: how many there can be: what a snapshot claims is not believed before it is found.
+  ///   - text: the bytes of a text by its name. Not the table of texts, to which references would be counted.
+  @inline(__always)
+  static func make(
+    of places: some Collection<Int>, in fields: PagedReader<FieldRecord>, names: [String], textBytesMax: Int,
+    text: (_ name: UInt64, _ count: Int) -> UnsafeRawBufferPointer
+  ) -> PackedFields? {
+    var count = 0
+    var textBytes = 0
+    for place in places {
+      let value = fields.read(place).pointee.value
+      guard !value.isNull else { continue }
+      count += 1
+      if value.isNamed { textBytes += Int(value.length) }
+    }
+    guard count > 0 else { return nil }
+    guard textBytes <= textBytesMax else {
+      // Whoever is asked for a text that cannot be there notes the damage.
+      _ = text(.max, 1)
+      return nil
+    }
+    let stride = MemoryLayout<PackedField>.stride
+    let room = count + (textBytes + stride - 1) / stride
+    let made = unsafeDowncast(
+      create(minimumCapacity: room) { _ in PackedFieldsHeader(count: count, names: names) },
+      to: PackedFields.self)
+    made.withUnsafeMutablePointerToElements { first in
+      let behind = UnsafeMutableRawPointer(first + count)
+      var next = first
+      var used = 0
+      for place in places {
+        let field = fields.read(place)
+        let value = field.pointee.value
+        guard !value.isNull else { continue }
+        var packed = PackedField(
+          word: value.word, length: value.length, name: field.pointee.name.index, tag: value.tag)
+        if value.isNamed {
+          let text = text(value.word, Int(value.length))
+          if let source = text.baseAddress { (behind + used).copyMemory(from: source, byteCount: text.count) }
+          packed.word = UInt64(used)
+          // Fewer where the snapshot is damaged, and then nothing of this is shown.
+          packed.length = UInt32(text.count)
+          used += text.count
+        }
+        next.initialize(to: packed)
+        next += 1
+      }
+    }
+    return made
+  }
+
+  var count: Int { withUnsafeMutablePointerToHeader { $0.pointee.count } }
+
+  /// An empty name for a number that stands for none, which only a snapshot can claim.
+  func name(_ place: Int) -> String {
+    withUnsafeMutablePointers { header, fields in
+      let number = Int(fields[place].name)
+      let names = header.pointee.names
+      return names.indices.contains(number) ? names[number] : ""
+    }
+  }
+
+  func value(_ place: Int) -> FieldValue {
+    withUnsafeMutablePointers { header, fields in
+      let field = fields[place]
+      return StoredValue(word: field.word, length: field.length, tag: field.tag)
+        .value(in: PackedTexts(start: UnsafeRawPointer(fields + header.pointee.count)))
+    }
+  }
+}
+
+/// The texts of packed fields, for as long as these are there.
+private struct PackedTexts: TextSource {
+  let start: UnsafeRawPointer
+
+  func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: start + Int(name), count: count)
+  }
+}
