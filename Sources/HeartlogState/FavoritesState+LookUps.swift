@@ -45,10 +45,10 @@ extension FavoritesState {
   package static func isDamaged(_ state: inout FavoritesState) -> Bool { state.snapshot?.isDamaged ?? false }
 
   /// An item, and where its record lies until the state is written to.
-  private typealias Found = (table: Int, item: Int32, record: UnsafePointer<ItemRecord>)
+  typealias Found = (table: Int, item: Int32, record: UnsafePointer<ItemRecord>)
 
   @inline(__always)
-  private static func find(
+  static func find(
     _ id: String, in library: LibraryKey, of state: inout FavoritesState
   ) -> Found? {
     let last = Int(state.lastLibrary)

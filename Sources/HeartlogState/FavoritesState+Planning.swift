@@ -5,9 +5,11 @@ extension FavoritesState {
   ///
   /// Of an item that neither of them writes to, nothing is made: the fields that are given are held against those in the tables.
   ///
+  /// Where the item is, is remembered: what is planned is mostly what is applied next.
+  ///
   /// - Parameter wallTime: the commit's; a favorited date equal to it is left out of the event.
   /// - Returns: the plan, and whether the item is a favorite before it.
-  public func plan(
+  public mutating func plan(
     _ operation: Operation, on item: String, in library: String, under pending: PendingState,
     and draft: PendingState, wallTime: Milliseconds
   ) -> (plan: WritePlan, wasFavorite: Bool) {
@@ -20,12 +22,13 @@ extension FavoritesState {
         let held = pending.item(item, in: library, over: self, under: draft)?.fields ?? []
         differing = Operation.differing(differing, from: Array(held))
       }
-    } else if let (table, slot) = find(item, in: library) {
-      wasFavorite = tables[table].items.reader.read(slot).pointee.isFavorite
+    } else if let found = Self.find(item, in: LibraryKey(library), of: &self) {
+      planned = (found.table, Int(found.item))
+      wasFavorite = found.record.pointee.isFavorite
       differing = operation.takenFields(isFavorite: wasFavorite)
       if !differing.isEmpty {
         differing = Operation.sortedByName(differing)
-        differing.removeAll { holds($0, of: ItemSlot(index: Int32(slot)), in: table) }
+        differing.removeAll { Self.holds($0, of: ItemSlot(index: found.item), in: found.table, of: &self) }
       }
     } else {
       wasFavorite = false
@@ -37,12 +40,14 @@ extension FavoritesState {
   }
 
   /// Whether an item holds that value in that field, or none where it is null.
-  private func holds(_ field: Field, of item: ItemSlot, in table: Int) -> Bool {
-    guard let name = fieldNames.find(field.name) else { return field.value.isNull }
-    let place = tables[table].fieldIndex(of: item, name: name)
+  private static func holds(
+    _ field: Field, of item: ItemSlot, in table: Int, of state: inout FavoritesState
+  ) -> Bool {
+    guard let name = state.fieldNames.find(field.name) else { return field.value.isNull }
+    let place = state.tables[table].fieldIndex(of: item, name: name)
     guard place >= 0 else { return field.value.isNull }
-    let stored = tables[table].fields.read(place).pointee.value
-    let texts = tables[table].texts
+    let stored = state.tables[table].fields.read(place).pointee.value
+    let texts = state.tables[table].texts
     return field.value.withBorrowed { stored.equals($0, in: texts) }
   }
 }

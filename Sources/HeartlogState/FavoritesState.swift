@@ -15,6 +15,8 @@ public struct FavoritesState: Sendable {
   var tables: [ItemTable] = []
   /// The library of the last event or look-up; 0 before the first.
   var lastLibrary: Int32 = 0
+  /// Where the item is that was planned last: a hint.
+  var planned: (table: Int, slot: Int)?
   /// Events applied, of all replicas: withheld and unknown ones count.
   public private(set) var eventCount: UInt64 = 0
   /// Commits applied, of all replicas.
@@ -77,7 +79,7 @@ public struct FavoritesState: Sendable {
 
   private mutating func apply(_ event: Event, at position: WritePosition, wallTime: Milliseconds) {
     let library = event.library.withBytes { intern(library: $0) }
-    let item = event.item.withBytes { intern(item: $0, in: library) }
+    let item = event.item.withBytes { internPlanned(item: $0, in: library) }
     countEvents(1, in: library)
     if let isFavorite = event.action.isFavorite {
       writeMembership(
@@ -141,6 +143,18 @@ extension FavoritesState {
   @inline(__always)
   func isLastLibrary(_ name: UnsafeRawBufferPointer) -> Bool {
     Int(lastLibrary) < tables.count && libraryNames.withBytes(of: lastLibrary) { $0.hasSameBytes(as: name) }
+  }
+
+  /// `intern` of an item that most likely is the one that was planned last: one record is looked at instead of a table.
+  private mutating func internPlanned(
+    item id: UnsafeRawBufferPointer, in library: LibrarySlot
+  ) -> ItemSlot {
+    if let planned, planned.table == Int(library.index), id.count <= Key.inlineBytesMax,
+      tables[planned.table].ids.finder.records.read(planned.slot).pointee.key == Key(id)
+    {
+      return ItemSlot(index: Int32(planned.slot))
+    }
+    return intern(item: id, in: library)
   }
 
   mutating func intern(item id: UnsafeRawBufferPointer, in library: LibrarySlot) -> ItemSlot {
