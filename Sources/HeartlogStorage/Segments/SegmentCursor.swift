@@ -199,10 +199,12 @@ final class SegmentCursor {
 
   /// Forgets what was read, so that the next look sees the file as it is then.
   func forget() {
+    windowOffset = offset
+    // A writer moves its own cursor along at each commit, and reads nothing.
+    guard memory.bytes.count + expanded.count > 0 else { return }
     // Its memory too: a store that rests at the end of its log should be small.
     memory = WindowMemory(byteCount: 0)
     windowBytes = 0
-    windowOffset = offset
     expanded.deallocate()
     expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
