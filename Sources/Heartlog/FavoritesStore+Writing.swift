@@ -77,11 +77,13 @@ extension FavoritesStore {
   ) throws(HeartlogError) -> WriteResult {
     var outcome: WriteResult?
     try heartlogErrors {
-      _ = try log.writeTurn(options.durability) { () throws(HeartlogError) in
+      // With the log's own `throws`: turned into that, a closure of another would take memory.
+      _ = try log.writeTurn(options.durability) { () throws in
         let wallTime = options.clock()
-        let drafted = try draft(operation, on: id, in: library, under: PendingState(), wallTime: wallTime)
-        outcome = drafted.result
-        guard let event = drafted.event else { return nil }
+        let (event, result) = try draft(
+          operation, on: id, in: library, under: PendingState(), wallTime: wallTime)
+        outcome = result
+        guard let event else { return nil }
         return CommitDraft(
           wallTime: wallTime, origin: options.origin, records: [.event(event)], recordsAreChecked: true)
       }
