@@ -166,7 +166,7 @@ final class Projection: CommitSink {
   private func change<R>(_ body: (inout Content) -> R) -> R {
     let (result, isDue) = content.withLock { content in
       let result = body(&content)
-      if content.state.isDamaged { rebuild(&content) }
+      if FavoritesState.isDamaged(&content.state) { rebuild(&content) }
       guard content.state.eventCount >= content.snapshotDue else { return (result, false) }
       content.snapshotDue = .max
       return (result, true)

@@ -46,6 +46,11 @@ struct CommitLine {
   /// Writes the frames to a segment.
   mutating func write(to segment: SegmentWriter) throws(StorageError) { try segment.append(&frames) }
 
+  /// Tells those whose commits they are what came of them. Changes nothing, but of what may be changed no copy is made for the call.
+  mutating func endTurns(_ failure: StorageError? = nil) {
+    for place in turns.indices { turns[place].end(failure) }
+  }
+
   /// Forgets all, and keeps the memory, unless it is much.
   mutating func removeAll() {
     // A lone writer's is alone: to take it out costs less than to ask for all.

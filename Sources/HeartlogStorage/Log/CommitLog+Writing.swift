@@ -149,13 +149,14 @@ extension CommitLog {
     let result =
       if let failure {
         // A flush failed since the batch was drafted.
-        Result<Void, StorageError>.failure(failure)
+        Result<SegmentWriter, StorageError>.failure(failure)
       } else {
         monitor.outside {
           Result { () throws(StorageError) in
             let started = isDurable ? DispatchTime.now() : nil
-            try writeBatch(isDurable: isDurable)
+            let target = try writeBatch(isDurable: isDurable)
             if let started { noteBatch(since: started) }
+            return target
           }
         }
       }
@@ -164,17 +165,14 @@ extension CommitLog {
     if writer !== segment { recountsFiles = true }
     var dropped = CommitLine()
     switch result {
-    case .success:
-      didWrite()
-      for turn in batch.turns { turn.end() }
+    case .success(let target):
+      didWrite(to: target)
+      batch.endTurns()
       if isDurable {
         forgetLease()
       } else {
         startLease()
-        if let writer {
-          acknowledged = (writer, writer.offset)
-          flushAhead(of: writer)
-        }
+        noteAcknowledged(target)
       }
     case .failure(let error):
       // What stands behind the batch was drafted upon it.
@@ -188,8 +186,8 @@ extension CommitLog {
       }
       looksAgain = true
       recountsFiles = true
-      for turn in batch.turns { turn.end(error) }
-      for turn in dropped.turns { turn.end(error) }
+      batch.endTurns(error)
+      dropped.endTurns(error)
     }
     recentWriters = batch.count + line.count
     batch.removeAll()
@@ -198,6 +196,16 @@ extension CommitLog {
     ring(after: number, isLast: !dropped.isEmpty)
     releaseWhenIdle()
     didBecomeIdle()
+  }
+
+  /// Notes that all that was written is acknowledged.
+  private func noteAcknowledged(_ target: SegmentWriter) {
+    if acknowledged?.segment === target {
+      acknowledged?.bytes = target.offset
+    } else {
+      acknowledged = (target, target.offset)
+    }
+    flushAhead(of: target)
   }
 
   /// Wakes those whose commits were in a batch.
@@ -256,7 +264,9 @@ extension CommitLog {
   }
 
   /// Runs outside the monitor, by the one thread that is busy.
-  private func writeBatch(isDurable: Bool) throws(StorageError) {
+  ///
+  /// - Returns: the segment that it was written to.
+  private func writeBatch(isDurable: Bool) throws(StorageError) -> SegmentWriter {
     // Should this process die in the middle, the next holder sees that it must look at the files.
     lock.touch()
     let target = try segmentForWriting()
@@ -266,6 +276,7 @@ extension CommitLog {
     }
     lock.raise(writtenBytes: target.offset)
     if isDurable { try synchronize(target) }
+    return target
   }
 
   /// The open segment, or a new one where it is full.
@@ -301,8 +312,7 @@ extension CommitLog {
     return try monitor.outside { Result { try body() } }.get()
   }
 
-  private func didWrite() {
-    guard let writer else { preconditionFailure("a batch was written to a segment") }
+  private func didWrite(to target: SegmentWriter) {
     let own = ownReader
     if line.isEmpty {
       own.didAppend(upTo: staged)
@@ -312,8 +322,8 @@ extension CommitLog {
         do { try own.didAppend(turn.commit) } catch { preconditionFailure(error.reason) }
       }
     }
-    if !own.didGrow(writer.file, to: writer.offset) {
-      own.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
+    if !own.didGrow(target.file, to: target.offset) {
+      own.didWrite(to: target.file, path: target.path, header: target.header, offset: target.offset)
     }
     sink.publish(batch.count)
   }
