@@ -85,7 +85,7 @@ extension FavoritesStore {
         outcome = result
         guard let event else { return nil }
         return CommitDraft(
-          wallTime: wallTime, origin: options.origin, records: [.event(event)], recordsAreChecked: true)
+          wallTime: wallTime, origin: options.origin, contents: EventRecords(event), recordsAreChecked: true)
       }
     }
     guard let outcome else { preconditionFailure("the log calls the draft once") }

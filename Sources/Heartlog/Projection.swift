@@ -106,8 +106,7 @@ final class Projection: CommitSink {
   func publish(_ count: Int) {
     let told = change { content -> [CommitLog.Turn] in
       for place in 0..<count {
-        let turn = content.staged[place]
-        content.state.apply(turn.commit)
+        content.staged[place].withCommit { content.state.apply($0) }
       }
       let told = hub.hasListeners ? Array(content.staged.prefix(count)) : []
       content.forgetStaged(count)

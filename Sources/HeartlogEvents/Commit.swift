@@ -31,14 +31,31 @@ public struct Commit: Hashable, Sendable {
   public let heads: [Head]
   /// Sorted by tag, without duplicates.
   public let unknownMembers: [UnknownMember]
+  /// `records`, where they lie.
+  public let contents: EventRecords
+
   /// 1 to `Limits.commitEventsMax` records.
-  public let records: [EventRecord]
+  public var records: [EventRecord] { contents.array }
+
+  /// How many events there are.
+  public var eventCount: Int { contents.count }
 
   /// A commit of these parts, which are not checked here: `validate` does that.
   public init(
     replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
     wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
     unknownMembers: [UnknownMember] = [], records: [EventRecord]
+  ) {
+    self.init(
+      replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
+      origin: origin, heads: heads, unknownMembers: unknownMembers, contents: EventRecords(records))
+  }
+
+  /// A commit of these parts, which are not checked here: `validate` does that.
+  public init(
+    replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
+    wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
+    unknownMembers: [UnknownMember] = [], contents: EventRecords
   ) {
     self.replica = replica
     self.number = number
@@ -48,12 +65,12 @@ public struct Commit: Hashable, Sendable {
     self.origin = origin
     self.heads = heads
     self.unknownMembers = unknownMembers
-    self.records = records
+    self.contents = contents
   }
 
   /// The sequence number of the commit after this one.
   public var nextSequence: SequenceNumber {
-    SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(records.count))
+    SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(eventCount))
   }
 
   /// The identity of the event at `index` in `records`.

@@ -4,7 +4,7 @@ extension Commit {
   /// What decoding returns was checked; this is for commits that were made otherwise.
   public func validate() throws(MalformedError) {
     try validateHeader()
-    for record in records { try record.validate(wallTime: wallTime) }
+    try validateRecords()
     try Self.checkByteCount(RowEncoding.byteCount(of: self))
   }
 
@@ -14,17 +14,22 @@ extension Commit {
     }
   }
 
+  func validateRecords() throws(MalformedError) {
+    try contents.forEach { (record) throws(MalformedError) in try record.validate(wallTime: wallTime) }
+  }
+
   /// All but the records themselves.
   func validateHeader() throws(MalformedError) {
+    let eventCount = eventCount
     guard (1...Limits.numberMax).contains(number.rawValue) else {
       throw MalformedError("commit number \(number)")
     }
-    guard !records.isEmpty, records.count <= Limits.commitEventsMax else {
-      throw MalformedError("a commit of \(records.count) events, the most is \(Limits.commitEventsMax)")
+    guard eventCount > 0, eventCount <= Limits.commitEventsMax else {
+      throw MalformedError("a commit of \(eventCount) events, the most is \(Limits.commitEventsMax)")
     }
     guard firstSequence.rawValue >= 1,
-      firstSequence.rawValue <= Limits.numberMax - UInt64(records.count - 1)
-    else { throw MalformedError("sequence number \(firstSequence) for \(records.count) events") }
+      firstSequence.rawValue <= Limits.numberMax - UInt64(eventCount - 1)
+    else { throw MalformedError("sequence number \(firstSequence) for \(eventCount) events") }
     guard stamp <= .last else { throw MalformedError("a stamp after the year 2999") }
     guard wallTime >= 0 else { throw MalformedError("a wall time before 1970") }
     guard wallTime <= Limits.timeMillisecondsMax else {

@@ -70,11 +70,22 @@ public struct FavoritesState: Sendable {
     guard let replica = begin(commit) else { return false }
     var position = WritePosition(
       stamp: commit.stamp.rawValue, sequence: commit.firstSequence.rawValue, replica: replica)
-    for record in commit.records {
-      if case .event(let event) = record { apply(event, at: position, wallTime: commit.wallTime) }
-      position.sequence += 1
+    switch commit.contents {
+    case .one(let single): apply(single.record, at: position, wallTime: commit.wallTime)
+    case .several(let records):
+      for record in records {
+        apply(record, at: position, wallTime: commit.wallTime)
+        position.sequence += 1
+      }
     }
     return true
+  }
+
+  private mutating func apply(_ record: EventRecord, at position: WritePosition, wallTime: Milliseconds) {
+    switch record {
+    case .event(let event): apply(event, at: position, wallTime: wallTime)
+    case .withheld, .unknown: break
+    }
   }
 
   private mutating func apply(_ event: Event, at position: WritePosition, wallTime: Milliseconds) {
@@ -102,7 +113,7 @@ extension FavoritesState {
     let slot = replicas.intern(commit.replica)
     let isNew = begin(
       commit.number, of: slot, stamp: commit.stamp, firstSequence: commit.firstSequence,
-      eventCount: commit.records.count, heads: commit.heads)
+      eventCount: commit.eventCount, heads: commit.heads)
     return isNew ? slot : nil
   }
 

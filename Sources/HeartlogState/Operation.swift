@@ -22,7 +22,9 @@ extension Operation {
   /// The fields that were given, whether they are written or not.
   public var fields: [Field] {
     switch self {
-    case .add(let fields, _), .toggle(let fields, _), .set(let fields): fields
+    case .add(let fields, _): fields
+    case .toggle(let fields, _): fields
+    case .set(let fields): fields
     case .remove, .settleMembership: []
     case .settleField(let field): [field]
     }

@@ -77,13 +77,19 @@ public struct PendingState: Sendable {
 
   /// Applies the events of a commit.
   public mutating func apply(_ commit: Commit) {
-    for (index, record) in commit.records.enumerated() {
-      guard let event = record.event else { continue }
-      let id = commit.eventID(at: index)
-      apply(
-        event, at: EventPosition(stamp: commit.stamp, replica: id.replica, sequence: id.sequence),
-        wallTime: commit.wallTime)
+    switch commit.contents {
+    case .one(let single): apply(single.record, 0, of: commit)
+    case .several(let records):
+      for (index, record) in records.enumerated() { apply(record, index, of: commit) }
     }
+  }
+
+  private mutating func apply(_ record: EventRecord, _ index: Int, of commit: Commit) {
+    guard case .event(let event) = record else { return }
+    let id = commit.eventID(at: index)
+    apply(
+      event, at: EventPosition(stamp: commit.stamp, replica: id.replica, sequence: id.sequence),
+      wallTime: commit.wallTime)
   }
 
   /// Takes in another overlay; where both wrote a register, the later write stays.

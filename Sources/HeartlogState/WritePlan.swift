@@ -69,7 +69,8 @@ extension Operation {
   /// The fields that are written to an item as far as they differ from what it holds.
   func takenFields(isFavorite: Bool) -> [Field] {
     switch self {
-    case .add(let fields, _), .toggle(let fields, _): isFavorite ? [] : fields
+    case .add(let fields, _): isFavorite ? [] : fields
+    case .toggle(let fields, _): isFavorite ? [] : fields
     case .set(let fields): fields
     case .remove, .settleMembership, .settleField: []
     }

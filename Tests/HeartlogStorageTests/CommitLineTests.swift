@@ -60,14 +60,14 @@ struct CommitLineTests {
   @Test("a commit that is refused leaves the line as it was")
   func refused() throws {
     var line = CommitLine()
-    _ = try line.append(commit(1), .durable, recordsAreChecked: false, batch: 0)
+    try line.append(CommitLog.Turn(commit(1), .durable, batch: 0), recordsAreChecked: false)
     let before = line.frames.bytes
     let bad = Commit(
       replica: Self.replica, number: CommitNumber(rawValue: 2), firstSequence: SequenceNumber(rawValue: 2),
       stamp: HybridTimestamp(milliseconds: 2), wallTime: 2,
       records: [.event(Event(library: "papers", item: "", action: .added))])
     #expect(throws: MalformedError.self) {
-      try line.append(bad, .durable, recordsAreChecked: false, batch: 0)
+      try line.append(CommitLog.Turn(bad, .durable, batch: 0), recordsAreChecked: false)
     }
     #expect(line.frames.bytes == before && line.count == 1 && line.durableCount == 1)
   }
@@ -76,8 +76,8 @@ struct CommitLineTests {
   func split() throws {
     var line = CommitLine()
     for number in 1...10 {
-      _ = try line.append(
-        commit(number), number % 2 == 0 ? .durable : .buffered, recordsAreChecked: false, batch: 3)
+      let turn = CommitLog.Turn(commit(number), number % 2 == 0 ? .durable : .buffered, batch: 3)
+      try line.append(turn, recordsAreChecked: false)
     }
     let all = line.frames.bytes
     let frameBytes = line.turns[0].frameBytes

@@ -14,7 +14,7 @@ struct ProjectionTests {
       replica: Self.replica, number: CommitNumber(rawValue: UInt64(number)),
       firstSequence: SequenceNumber(rawValue: UInt64(number)),
       stamp: HybridTimestamp(milliseconds: Int64(number)), wallTime: Int64(number), records: [.event(event)])
-    return CommitLog.Turn(commit, .durable, frameBytes: 0, batch: 0)
+    return CommitLog.Turn(commit, .durable, batch: 0)
   }
 
   @Test("a draft sees what stands in line, however many items were written without the line being empty once")

@@ -68,7 +68,7 @@ struct OperationRun {
     unacknowledged += lines
     if let written {
       commits += 1
-      events += written.records.count
+      events += written.eventCount
     }
   }
 }

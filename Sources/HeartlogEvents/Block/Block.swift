@@ -29,5 +29,5 @@ public struct Block: Hashable, Sendable {
   }
 
   /// How many events the commits have. O(commits).
-  public var eventCount: Int { commits.reduce(0) { $0 + $1.records.count } }
+  public var eventCount: Int { commits.reduce(0) { $0 + $1.eventCount } }
 }

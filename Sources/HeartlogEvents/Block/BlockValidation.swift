@@ -19,7 +19,7 @@ extension Block {
     try BlockHeader(
       replica: replica, firstCommit: firstCommit, commitCount: commits.count, headsAtStart: headsAtStart,
       secrets: secrets
-    ).validate { commits[$0].records.count }
+    ).validate { commits[$0].eventCount }
   }
 
   /// The limits on all commits together.

@@ -56,7 +56,7 @@ struct ColumnGatherer {
 
   /// Adds the commit after the last one. It was checked.
   mutating func add(_ commit: Commit) {
-    eventCounts.append(Int64(commit.records.count - 1))
+    eventCounts.append(Int64(commit.eventCount - 1))
     if let lastStamp {
       let milliseconds = commit.stamp.milliseconds - lastStamp.milliseconds
       let expected = milliseconds == 0 ? Int64(lastStamp.counter) + 1 : 0
@@ -71,11 +71,11 @@ struct ColumnGatherer {
     if !commit.unknownMembers.isEmpty {
       RowEncoding.write(members: commit.unknownMembers, to: &commitMembers)
     }
-    for record in commit.records { add(record, wallTime: commit.wallTime) }
+    commit.contents.forEach { add($0, wallTime: commit.wallTime) }
   }
 
   private mutating func add(_ record: EventRecord, wallTime: Milliseconds) {
-    kinds.append(EventHead(record).rawValue)
+    kinds.append(record.head.rawValue)
     switch record {
     case .withheld(let hash): withheldHashes.raw(hash)
     case .unknown(let kind, let bytes):

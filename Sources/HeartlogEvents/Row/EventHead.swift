@@ -12,26 +12,6 @@ public struct EventHead: RawRepresentable, Equatable, Sendable, BitwiseCopyable 
   /// The head of that byte, which is not checked.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  init(_ record: EventRecord) {
-    switch record {
-    case .withheld: self = .withheld
-    case .unknown: self = .unknown
-    case .event(let event):
-      var byte: UInt8 =
-        switch event.action {
-        case .added: 0
-        case .removed: 1
-        case .toggled(on: true): 2
-        case .toggled(on: false): 3
-        case .changed: 4
-        }
-      if event.favoritedDate != nil { byte |= 8 }
-      if !event.fields.isEmpty { byte |= 16 }
-      if !event.unknownMembers.isEmpty { byte |= 32 }
-      rawValue = byte
-    }
-  }
-
   /// Throws for a byte that no event has.
   init(checking byte: UInt8) throws(MalformedError) {
     self.init(rawValue: byte)
@@ -69,4 +49,27 @@ public struct EventHead: RawRepresentable, Equatable, Sendable, BitwiseCopyable 
   @inlinable public var hasFields: Bool { rawValue & 16 != 0 }
   /// Whether members of a later version follow.
   @inlinable public var hasMembers: Bool { rawValue & 32 != 0 }
+}
+
+extension EventRecord {
+  /// The byte that it begins with.
+  var head: EventHead {
+    switch self {
+    case .withheld: return .withheld
+    case .unknown: return .unknown
+    case .event(let event):
+      var byte: UInt8 =
+        switch event.action {
+        case .added: 0
+        case .removed: 1
+        case .toggled(on: true): 2
+        case .toggled(on: false): 3
+        case .changed: 4
+        }
+      if event.favoritedDate != nil { byte |= 8 }
+      if !event.fields.isEmpty { byte |= 16 }
+      if !event.unknownMembers.isEmpty { byte |= 32 }
+      return EventHead(rawValue: byte)
+    }
+  }
 }

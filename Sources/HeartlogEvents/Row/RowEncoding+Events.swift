@@ -37,7 +37,7 @@ extension RowEncoding {
   }
 
   static func write(_ record: EventRecord, to writer: inout some RowOutput) {
-    writer.u8(EventHead(record).rawValue)
+    writer.u8(record.head.rawValue)
     switch record {
     case .withheld(let hash): writer.raw(hash)
     case .unknown(let kind, let bytes):

@@ -23,7 +23,7 @@ public enum RowEncoding {
     checking commit: Commit, recordsAreChecked: Bool = false
   ) throws(MalformedError) -> Int {
     try commit.validateHeader()
-    if !recordsAreChecked { for record in commit.records { try record.validate(wallTime: commit.wallTime) } }
+    if !recordsAreChecked { try commit.validateRecords() }
     let count = byteCount(of: commit)
     try Commit.checkByteCount(count)
     return count
@@ -57,11 +57,11 @@ public enum RowEncoding {
     var count = 1 + 8
     count += ByteWriter.varintByteCount(ByteWriter.zigzag(commit.wallTime &- commit.stamp.milliseconds))
     count += ByteWriter.varintByteCount(commit.firstSequence.rawValue)
-    count += ByteWriter.varintByteCount(UInt64(commit.records.count))
+    count += ByteWriter.varintByteCount(UInt64(commit.eventCount))
     if let origin = commit.origin { count += ByteWriter.lengthAndBytesByteCount(origin.utf8.count) }
     if !commit.heads.isEmpty { count += byteCount(ofHeads: commit.heads) }
     if !commit.unknownMembers.isEmpty { count += byteCount(ofMembers: commit.unknownMembers) }
-    for index in commit.records.indices { count += byteCount(of: commit.records[index]) }
+    commit.contents.forEach { count += byteCount(of: $0) }
     return count
   }
 
@@ -74,11 +74,11 @@ public enum RowEncoding {
     writer.u64(commit.stamp.rawValue)
     writer.zigzag(commit.wallTime - commit.stamp.milliseconds)
     writer.varint(commit.firstSequence.rawValue)
-    writer.varint(commit.records.count)
+    writer.varint(commit.eventCount)
     if let origin = commit.origin { writer.text(origin) }
     if !commit.heads.isEmpty { write(heads: commit.heads, to: &writer) }
     if !commit.unknownMembers.isEmpty { write(members: commit.unknownMembers, to: &writer) }
-    for index in commit.records.indices { write(commit.records[index], to: &writer) }
+    commit.contents.forEach { write($0, to: &writer) }
   }
 
   private static func read(
@@ -102,12 +102,20 @@ public enum RowEncoding {
       guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
     }
     let members = presence & membersBit != 0 ? try readMembers(from: &reader) : []
-    var records: [EventRecord] = []
-    records.reserveCapacity(recordCount)
-    for _ in 0..<recordCount { records.append(try readRecord(from: &reader)) }
     return Commit(
       replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
-      origin: origin, heads: heads, unknownMembers: members, records: records)
+      origin: origin, heads: heads, unknownMembers: members,
+      contents: try readRecords(recordCount, from: &reader))
+  }
+
+  private static func readRecords(
+    _ count: Int, from reader: inout ByteReader
+  ) throws(MalformedError) -> EventRecords {
+    if count == 1 { return .one(SingleRecord(try readRecord(from: &reader))) }
+    var records: [EventRecord] = []
+    records.reserveCapacity(count)
+    for _ in 0..<count { records.append(try readRecord(from: &reader)) }
+    return .several(records)
   }
 }
 

@@ -12,17 +12,32 @@ public enum Durability: Sendable {
 public struct CommitDraft: Sendable {
   public var wallTime: Milliseconds
   public var origin: String?
-  public var records: [EventRecord]
+  public var contents: EventRecords
   /// Each record was held against the rules already, with this wall time: it is not looked at again.
   public var recordsAreChecked: Bool
 
   public init(
     wallTime: Milliseconds, origin: String?, records: [EventRecord], recordsAreChecked: Bool = false
   ) {
+    self.init(
+      wallTime: wallTime, origin: origin, contents: EventRecords(records),
+      recordsAreChecked: recordsAreChecked)
+  }
+
+  public init(
+    wallTime: Milliseconds, origin: String?, contents: EventRecords, recordsAreChecked: Bool = false
+  ) {
     self.wallTime = wallTime
     self.origin = origin
-    self.records = records
+    self.contents = contents
     self.recordsAreChecked = recordsAreChecked
+  }
+
+  /// The records, of which none are left.
+  mutating func takeContents() -> EventRecords {
+    var taken = EventRecords.several([])
+    swap(&taken, &contents)
+    return taken
   }
 }
 

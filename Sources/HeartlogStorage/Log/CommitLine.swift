@@ -13,15 +13,10 @@ struct CommitLine {
   /// Puts a commit at the end.
   ///
   /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
-  mutating func append(
-    _ commit: consuming Commit, _ durability: Durability, recordsAreChecked: Bool, batch: Int
-  ) throws(MalformedError) -> CommitLog.Turn {
-    let byteCount = try frames.append(commit, recordsAreChecked: recordsAreChecked)
-    // From here on the commit is passed on by its turn: a commit is many references to copy.
-    let turn = CommitLog.Turn(commit, durability, frameBytes: byteCount, batch: batch)
+  mutating func append(_ turn: CommitLog.Turn, recordsAreChecked: Bool) throws(MalformedError) {
+    turn.frameBytes = try frames.append(turn.commit, recordsAreChecked: recordsAreChecked)
     turns.append(turn)
-    if durability == .durable { durableCount += 1 }
-    return turn
+    if turn.durability == .durable { durableCount += 1 }
   }
 
   /// Takes the last ones out that do not fit into `bytesMax`; the first one fits always.
@@ -61,23 +56,26 @@ struct CommitLine {
 }
 
 extension CommitLog {
-  /// One commit on its way.
+  /// One commit on its way, which is passed on by its turn: a copy of it is many references to count.
   public final class Turn: Sendable {
     public let commit: Commit
     let durability: Durability
-    let frameBytes: Int
+    /// How long its frame is, once it stands in line. Touched in the monitor alone.
+    nonisolated(unsafe) fileprivate(set) var frameBytes = 0
     /// The batch that it will be part of: tells which bell is rung for it. Touched in the monitor alone.
     nonisolated(unsafe) var batch: Int
     // Written before `isOver`, and read after it.
     private nonisolated(unsafe) var failure: StorageError?
     private let over = Atomic(false)
 
-    init(_ commit: consuming Commit, _ durability: Durability, frameBytes: Int, batch: Int) {
+    init(_ commit: Commit, _ durability: Durability, batch: Int) {
       self.commit = commit
       self.durability = durability
-      self.frameBytes = frameBytes
       self.batch = batch
     }
+
+    /// Lends the commit.
+    public func withCommit(_ body: (Commit) -> Void) { body(commit) }
 
     /// It was written, or will not be.
     var isOver: Bool { over.load(ordering: .acquiring) }

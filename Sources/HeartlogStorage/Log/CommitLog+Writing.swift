@@ -56,7 +56,7 @@ extension CommitLog {
   private func stageInside(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
     try takeLock()
     do {
-      if let draft = try draft() { return try stage(draft, durability) }
+      if var draft = try draft() { return try stage(&draft, durability) }
     } catch {
       releaseWhenIdle()
       throw error
@@ -89,7 +89,8 @@ extension CommitLog {
     options.budget.note(self, files: files)
   }
 
-  private func stage(_ draft: CommitDraft, _ durability: Durability) throws -> Turn {
+  /// - Parameter draft: is left without what the commit takes of it: a copy is references to count.
+  private func stage(_ draft: inout CommitDraft, _ durability: Durability) throws -> Turn {
     guard staged.next.rawValue <= Limits.numberMax else {
       throw StorageError(.malformed, "this replica has written all the commits that it can")
     }
@@ -100,14 +101,14 @@ extension CommitLog {
     }
     let commit = Commit(
       replica: identity.replica, number: staged.next, firstSequence: staged.nextSequence, stamp: stamp,
-      wallTime: draft.wallTime, origin: draft.origin, heads: looksForHeads ? newHeads() : [],
-      records: draft.records)
+      wallTime: draft.wallTime, origin: draft.origin.take(), heads: looksForHeads ? newHeads() : [],
+      contents: draft.takeContents())
     let turn: Turn
     do throws(MalformedError) {
       var extended = staged
       try extended.extend(by: commit)
-      turn = try line.append(
-        commit, durability, recordsAreChecked: draft.recordsAreChecked, batch: nextBatch)
+      turn = Turn(commit, durability, batch: nextBatch)
+      try line.append(turn, recordsAreChecked: draft.recordsAreChecked)
       staged = extended
     } catch {
       throw StorageError(error)

@@ -20,14 +20,14 @@ struct BlockDraft {
     // It was held against the rules when it was read.
     let rowByteCount = try RowEncoding.byteCount(checking: commit, recordsAreChecked: true)
     if !commits.isEmpty,
-      events + commit.records.count > Limits.blockEventsMax
+      events + commit.eventCount > Limits.blockEventsMax
         || rowBytes + rowByteCount > Limits.blockRowBytesMax
     {
       return false
     }
     if commits.isEmpty { headsAtStart = chain.seenHeads }
     commits.append(commit)
-    events += commit.records.count
+    events += commit.eventCount
     rowBytes += rowByteCount
     if self.secrets.last == nil || secrets.last != self.secrets.last { self.secrets += secrets }
     return true

@@ -124,6 +124,6 @@ struct StreamBranch {
       replica: replica, number: CommitNumber(rawValue: commit.number.rawValue - firstCommit.rawValue + 1),
       firstSequence: SequenceNumber(rawValue: commit.firstSequence.rawValue - firstSequence.rawValue + 1),
       stamp: commit.stamp, wallTime: commit.wallTime, origin: commit.origin, heads: heads,
-      unknownMembers: commit.unknownMembers, records: commit.records)
+      unknownMembers: commit.unknownMembers, contents: commit.contents)
   }
 }

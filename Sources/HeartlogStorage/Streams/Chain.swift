@@ -45,7 +45,7 @@ struct Chain: Hashable, Sendable {
       throw MalformedError("commit \(commit.number) where \(next) should be")
     }
     try extend(
-      stamp: commit.stamp, firstSequence: commit.firstSequence, eventCount: commit.records.count,
+      stamp: commit.stamp, firstSequence: commit.firstSequence, eventCount: commit.eventCount,
       heads: commit.heads)
   }
 

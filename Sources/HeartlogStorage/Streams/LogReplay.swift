@@ -151,7 +151,7 @@ private final class ReplayedStream {
         switch frame {
         case .record: break
         case .row(let commit, _):
-          guard pass(commit.number, at: commit.stamp, events: commit.records.count) else { return nil }
+          guard pass(commit.number, at: commit.stamp, events: commit.eventCount) else { return nil }
           try visit(.commit(commit))
         case .rows(let rows, _):
           let isWhole = try rows.withRows { all in

@@ -1,0 +1,60 @@
+/// The records of a commit: a reference, however many there are.
+///
+/// Most commits have one. Of a record in an array, a copy is made to look at it: six references to count. One that is a constant of an
+/// object is lent.
+public enum EventRecords: Hashable, Sendable {
+  /// The only one.
+  case one(SingleRecord)
+  /// Any other number of them.
+  case several([EventRecord])
+
+  /// Those of an array.
+  public init(_ records: [EventRecord]) {
+    self = records.count == 1 ? .one(SingleRecord(records[0])) : .several(records)
+  }
+
+  /// A single event.
+  public init(_ event: Event) { self = .one(SingleRecord(.event(event))) }
+
+  /// How many there are.
+  public var count: Int {
+    switch self {
+    case .one: 1
+    case .several(let records): records.count
+    }
+  }
+
+  /// All of them; of one an array is made.
+  public var array: [EventRecord] {
+    switch self {
+    case .one(let single): [single.record]
+    case .several(let records): records
+    }
+  }
+
+  /// Gives them one by one, and makes no array.
+  @inline(__always)
+  func forEach<E: Error>(_ body: (EventRecord) throws(E) -> Void) throws(E) {
+    switch self {
+    case .one(let single): try body(single.record)
+    case .several(let records): for record in records { try body(record) }
+    }
+  }
+}
+
+extension EventRecords {
+  /// They are equal where the records are.
+  public static func == (a: EventRecords, b: EventRecords) -> Bool { a.array == b.array }
+
+  /// Hashes the records.
+  public func hash(into hasher: inout Hasher) { hasher.combine(array) }
+}
+
+/// The record of a commit that has one.
+public final class SingleRecord: Sendable {
+  /// The record.
+  public let record: EventRecord
+
+  /// That record.
+  public init(_ record: EventRecord) { self.record = record }
+}
