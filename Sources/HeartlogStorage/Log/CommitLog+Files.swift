@@ -4,12 +4,11 @@ import HeartlogFiles
 extension CommitLog {
   /// Says how many files are open now, and makes other logs rest where that is too many. Called outside of the monitor.
   func noteFiles() {
-    options.budget.note(
-      self,
-      files: monitor.withLock {
-        recountsFiles = true
-        return openFiles
-      })
+    let isOver = monitor.withLock {
+      recountsFiles = true
+      return options.budget.note(self, files: openFiles)
+    }
+    if isOver { options.budget.makeRoom(besides: self) }
   }
 
   /// How many files are open between two calls. In the monitor.

@@ -84,9 +84,9 @@ extension CommitLog {
   }
 
   private func leaveNotingFiles() {
-    let files = openFiles
+    let isOver = options.budget.note(self, files: openFiles)
     monitor.leave()
-    options.budget.note(self, files: files)
+    if isOver { options.budget.makeRoom(besides: self) }
   }
 
   /// - Parameter draft: is left without what the commit takes of it: a copy is references to count.

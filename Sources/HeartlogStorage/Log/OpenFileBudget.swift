@@ -20,6 +20,8 @@ final class OpenFileBudget: Sendable {
     var turn: UInt64 = 0
     /// What was noted last: said again, it changes nothing.
     var last: (log: ObjectIdentifier, files: Int)?
+    /// There are too many still: those that were to rest were in use.
+    var isOver = false
 
     /// - Returns: whether there are more than before.
     mutating func set(_ count: Int, for log: CommitLog) -> Bool {
@@ -41,22 +43,33 @@ final class OpenFileBudget: Sendable {
   /// How many files the logs keep open.
   var files: Int { state.withLock(\.files) }
 
-  /// Notes that a log was used and keeps so many files open; makes others rest where that is too many in all.
-  func note(_ log: CommitLog, files: Int) {
-    let isMore = state.withLock { state in
+  /// Notes that a log was used and keeps so many files open. Called in its monitor, so that what was noted last is what is true.
+  ///
+  /// - Returns: whether there may be too many now: then `makeRoom` is to be called, outside of the monitor.
+  func note(_ log: CommitLog, files: Int) -> Bool {
+    state.withLock { state in
       if let last = state.last, last.log == ObjectIdentifier(log), last.files == files { return false }
       state.turn += 1
-      return state.set(files, for: log)
+      return state.set(files, for: log) || state.isOver
     }
-    guard isMore else { return }
+  }
+
+  /// Makes other logs rest where there are too many files in all. What is in use at this moment stays; its log calls this when it is done.
+  func makeRoom(besides log: CommitLog) {
     let filesMax = filesMax()
-    guard self.files > filesMax else { return }
     // Some more than has to be, so that not every call has to look for others.
     let wanted = filesMax - filesMax / 4
+    let isOver = state.withLock { state in
+      // Said first: whoever is done with a log while others are looked at makes room himself.
+      state.isOver = state.files > filesMax
+      return state.isOver
+    }
+    guard isOver else { return }
     for other in longestUnused(but: log) {
-      guard self.files > wanted else { return }
+      if files <= wanted { break }
       other.rest()
     }
+    state.withLock { $0.isOver = $0.files > filesMax }
   }
 
   /// Notes that a log rests. Called in its monitor: what it opens next is noted after this.
