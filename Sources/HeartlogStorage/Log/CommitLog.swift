@@ -226,13 +226,14 @@ public final class CommitLog: @unchecked Sendable {
     reader.borrowsRows = true
     let frames = FramesAhead(reader, page: page)
     while true {
-      switch try storageErrors({ try frames.next() }) {
+      let found = try storageErrors { try frames.next() }
+      switch found.next {
       case .end(.whole): return
       case .end(.unfinished(let finding)), .end(.corrupt(let finding)):
         ends[replica] = finding
         return
       case .frame(let frame, let cursor):
-        meter.advance(cursor)
+        meter.advance(cursor, to: found.offset)
         switch frame {
         case .row(let commit, _):
           clock.receive(commit.stamp)

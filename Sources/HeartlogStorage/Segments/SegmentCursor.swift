@@ -133,8 +133,8 @@ final class SegmentCursor {
     return CommitRow(bytes, replica: header.replica, number: frame.firstCommit)
   }
 
-  /// Passes the single commits that stand here, one frame behind the other, as long as they lie in the window and continue `chain`. What
-  /// is anything else is left to `look`, and so is what lies behind the commit `end`.
+  /// Passes the single commits that stand here, one frame behind the other, as long as they lie in the window and continue `chain`, and
+  /// `rowsMax` of them at most. What is anything else is left to `look`, and so is what lies behind the commit `end`.
   ///
   /// - Parameter first: the one in front of them.
   func passRows(behind first: CommitRow, extending chain: inout Chain, upTo end: UInt64) -> CommitRows {
@@ -142,8 +142,9 @@ final class SegmentCursor {
     var place = Int(offset - windowOffset)
     var last: (frame: FrameHeader, place: Int)?
     var rows = [first]
-    rows.reserveCapacity(Self.rowsExpected)
-    while chain.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count {
+    rows.reserveCapacity(Self.rowsMax)
+    while rows.count < Self.rowsMax, chain.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count
+    {
       let at = windowOffset + UInt64(place)
       guard
         let frame = FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id),
@@ -163,11 +164,12 @@ final class SegmentCursor {
       offset = windowOffset + UInt64(last.place)
       pass(last.frame)
     }
-    return CommitRows(rows: rows, memory: memory, isFollowed: !windowReachesEnd)
+    return CommitRows(
+      rows: rows, memory: memory, isFollowed: !windowReachesEnd || rows.count == Self.rowsMax)
   }
 
-  /// Commits of one event take some 80 bytes.
-  private static let rowsExpected = windowBytesMin / 80
+  /// So few that whoever applies them soon has the first, and so many that handing them on costs next to nothing.
+  private static let rowsMax = 256
 
   /// The row in the body of the frame that `look` found; nil where it cannot be expanded.
   private func row(of frame: FrameHeader) -> UnsafeRawBufferPointer? {

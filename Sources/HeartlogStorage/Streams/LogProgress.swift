@@ -14,14 +14,15 @@ struct ProgressMeter {
     self.total = total
   }
 
-  mutating func advance(_ cursor: SegmentCursor) {
+  /// - Parameter end: where in the segment of `cursor` all was read up to now.
+  mutating func advance(_ cursor: SegmentCursor, to end: UInt64) {
     guard let report else { return }
     if segment != cursor.header.id {
       segment = cursor.header.id
       offset = 0
     }
-    done += cursor.offset - offset
-    offset = cursor.offset
+    done += end - offset
+    offset = end
     report(min(done, total), total)
   }
 }

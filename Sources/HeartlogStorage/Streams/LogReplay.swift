@@ -142,12 +142,14 @@ private final class ReplayedStream {
     page: StoreLock.Page, _ meter: inout ProgressMeter, _ visit: (LogReplay.Piece) throws -> Void
   ) throws -> Finding? {
     let frames = FramesAhead(reader, page: page)
+    defer { frames.end() }
     while true {
-      switch try frames.next() {
+      let found = try frames.next()
+      switch found.next {
       case .end(.whole): return nil
       case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return finding
       case .frame(let frame, let cursor):
-        meter.advance(cursor)
+        meter.advance(cursor, to: found.offset)
         switch frame {
         case .record: break
         case .row(let commit, _):

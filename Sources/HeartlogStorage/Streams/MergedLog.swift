@@ -89,7 +89,7 @@ public final class MergedLog {
       case .frame(let frame, let cursor):
         stream.name = cursor.header.replicaName
         stream.finding = nil
-        meter.advance(cursor)
+        meter.advance(cursor, to: cursor.offset)
         if let commits = frame.commits?.commits { stream.ahead = commits.reversed() }
       case .end(let end):
         stream.isAtEnd = true

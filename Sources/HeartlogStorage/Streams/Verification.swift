@@ -124,7 +124,7 @@ private final class StreamVerifier {
             return problem("a frontier that differs from the commits before it", cursor, at: 0, chain)
           }
         }
-        meter.advance(cursor)
+        meter.advance(cursor, to: cursor.offset)
         guard let (commits, secrets) = frame.commits else { continue }
         var salts = Salts(secrets)
         for commit in commits {
