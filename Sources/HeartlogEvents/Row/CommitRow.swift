@@ -1,6 +1,6 @@
 /// A commit as it lies in its row, checked: for those who apply it and need no `Commit`.
 ///
-/// Its bytes are valid as long as what they were borrowed from; it must not be kept.
+/// Its bytes are valid as long as what they were borrowed from; it must not be kept. To copy one counts no references.
 public struct CommitRow {
   /// Who wrote it.
   public let replica: ReplicaID
@@ -12,11 +12,11 @@ public struct CommitRow {
   public let stamp: HybridTimestamp
   /// The wall time of the replica when it wrote, in milliseconds since 1970.
   public let wallTime: Milliseconds
-  /// What the replica had newly seen of others, by replica.
-  public let heads: [Head]
   /// How many events it has, at least 1.
   public let eventCount: Int
   private let bytes: UnsafeRawBufferPointer
+  /// 0 for none.
+  private let headsOffset: Int
   private let eventsOffset: Int
 
   /// - Returns: nil where a row needs another look: it is malformed, or has what only `RowEncoding.decode` reads.
@@ -45,11 +45,12 @@ public struct CommitRow {
     else { throw .anotherLook }
     if presence & 1 != 0 { try NameRules.checkOrigin(try reader.wellFormed()) }
     if presence & 2 != 0 {
-      heads = try RowEncoding.readHeads(from: &reader)
+      headsOffset = reader.offset
+      let heads = try RowEncoding.readHeads(from: &reader)
       guard !heads.isEmpty else { throw .anotherLook }
       try Head.validate(heads, of: replica)
     } else {
-      heads = []
+      headsOffset = 0
     }
     self.replica = replica
     self.number = number
@@ -58,6 +59,17 @@ public struct CommitRow {
     eventsOffset = reader.offset
     for _ in 0..<eventCount { try Self.checkEvent(&reader, wallTime: wallTime) }
     try reader.end()
+  }
+
+  /// What the replica had newly seen of others, by replica.
+  public var heads: [Head] {
+    guard headsOffset > 0 else { return [] }
+    do throws(MalformedError) {
+      var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headsOffset...]))
+      return try RowEncoding.readHeads(from: &reader)
+    } catch {
+      preconditionFailure("heads that were checked: \(error.reason)")
+    }
   }
 
   private static func checkEvent(_ reader: inout ByteReader, wallTime: Milliseconds) throws(MalformedError) {

@@ -54,11 +54,12 @@ struct Chain: Hashable, Sendable {
     guard row.replica == replica, row.number == next else {
       throw MalformedError("commit \(row.number) where \(next) should be")
     }
+    let heads = row.heads
     // Without heads, nothing is changed before all is checked.
-    let before = row.heads.isEmpty ? nil : self
+    let before = heads.isEmpty ? nil : self
     do throws(MalformedError) {
       try extend(
-        stamp: row.stamp, firstSequence: row.firstSequence, eventCount: row.eventCount, heads: row.heads)
+        stamp: row.stamp, firstSequence: row.firstSequence, eventCount: row.eventCount, heads: heads)
     } catch {
       if let before { self = before }
       throw error
