@@ -126,7 +126,12 @@ struct ItemListing {
           bound = keys.last
         }
       }
-      if order != .byID { for slot in table.moved { consider(slot) } }
+      switch order {
+      // Who was written to last is most often the newest: the others are told by their dates then.
+      case .newestFirst: for slot in table.moved.reversed() { consider(slot) }
+      case .oldestFirst: for slot in table.moved { consider(slot) }
+      case .byID: break
+      }
       for slot in Int32(table.base?.itemCount ?? 0)..<Int32(table.items.count) { consider(slot) }
       keys.sort(by: precedes)
       return Array(keys.prefix(limit))
