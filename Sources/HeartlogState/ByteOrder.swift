@@ -1,25 +1,18 @@
-// Names and ids compare as bytes. These two take the bytes eight at a time; every load lies inside the
-// buffer, because its offset plus eight is checked against the count first.
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 extension UnsafeRawBufferPointer {
   func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
-    var offset = 0
-    while offset + 8 <= count {
-      guard
-        loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-          == other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      else { return false }
-      offset += 8
-    }
-    while offset < count {
-      guard self[offset] == other[offset] else { return false }
-      offset += 1
-    }
-    return true
+    guard let first = baseAddress, let second = other.baseAddress else { return true }
+    return memcmp(first, second, count) == 0
   }
 
-  /// Lexicographic, a prefix before what it begins.
+  /// Lexicographic, a prefix before what it begins. Bytes are taken eight at a time: every load lies inside the buffer, because its
+  /// offset plus eight is checked against the count first.
   func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
     let shared = Swift.min(count, other.count)
     var offset = 0
