@@ -14,8 +14,9 @@ enum FreshMemory {
   static func bring(_ memory: UnsafeMutableRawBufferPointer) {
     #if os(Linux)
       guard memory.count >= byteCountMin, let base = memory.baseAddress else { return }
-      let start = (UInt(bitPattern: base) + pageBytes - 1) & ~(pageBytes - 1)
-      let end = (UInt(bitPattern: base) + UInt(memory.count)) & ~(pageBytes - 1)
+      // The pages at both ends are partly others': that changes nothing of what they hold.
+      let start = UInt(bitPattern: base) & ~(pageBytes - 1)
+      let end = (UInt(bitPattern: base) + UInt(memory.count) + pageBytes - 1) & ~(pageBytes - 1)
       // Systems before Linux 5.14 refuse, and nothing is lost.
       _ = madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), MADV_POPULATE_WRITE)
     #endif
