@@ -7,9 +7,46 @@ extension FavoritesState {
   @discardableResult
   public mutating func apply(_ rows: [CommitRow]) -> [Int] {
     let found = firstItems(of: rows)
+    if let replica = beginRun(rows) {
+      for (place, row) in rows.enumerated() { write(row, found[place], by: replica) }
+      return []
+    }
     var known: [Int] = []
-    for (place, row) in rows.enumerated() where !apply(row, found[place]) { known.append(place) }
+    for (place, row) in rows.enumerated() {
+      let replica = replicas.intern(row.replica)
+      let isNew = begin(
+        row.number, of: replica, stamp: row.stamp, firstSequence: row.firstSequence,
+        eventCount: row.eventCount, heads: row.heads)
+      if isNew { write(row, found[place], by: replica) } else { known.append(place) }
+    }
     return known
+  }
+
+  /// Takes note of all of the commits at once, where they follow each other and have seen nothing new; nil where one is to be asked after
+  /// the other.
+  private mutating func beginRun(_ rows: [CommitRow]) -> ReplicaSlot? {
+    guard let first = rows.first else { return nil }
+    var next = first.number
+    var lastStamp = first.stamp
+    var eventStarts: [Int32] = [0]
+    eventStarts.reserveCapacity(rows.count + 1)
+    var events: Int32 = 0
+    for row in rows {
+      guard row.replica == first.replica, row.number == next,
+        row.firstSequence.rawValue == first.firstSequence.rawValue &+ UInt64(events), row.heads.isEmpty
+      else { return nil }
+      next = next.next
+      lastStamp = max(lastStamp, row.stamp)
+      events += Int32(row.eventCount)
+      eventStarts.append(events)
+    }
+    let replica = replicas.intern(first.replica)
+    let isNoted = replicas.note(
+      from: first.number, of: replica, lastStamp: lastStamp, firstSequence: first.firstSequence,
+      eventStarts: eventStarts.span)
+    guard isNoted else { return nil }
+    noteRun(commits: rows.count, events: Int(events), lastStamp: lastStamp)
+    return replica
   }
 
   /// Where the item of a commit's first event is; nothing where it is not there.
@@ -43,13 +80,7 @@ extension FavoritesState {
   }
 
   /// - Parameter found: where the first event's item was before any of the rows.
-  /// - Returns: false where it was applied before.
-  private mutating func apply(_ row: CommitRow, _ found: FoundItem) -> Bool {
-    let replica = replicas.intern(row.replica)
-    let isNew = begin(
-      row.number, of: replica, stamp: row.stamp, firstSequence: row.firstSequence, eventCount: row.eventCount,
-      heads: row.heads)
-    guard isNew else { return false }
+  private mutating func write(_ row: CommitRow, _ found: FoundItem, by replica: ReplicaSlot) {
     var position = WritePosition(
       stamp: row.stamp.rawValue, sequence: row.firstSequence.rawValue, replica: replica)
     var events = row.events
@@ -74,6 +105,5 @@ extension FavoritesState {
       }
       position.sequence += 1
     }
-    return true
   }
 }
