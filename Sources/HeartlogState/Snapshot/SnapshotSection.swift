@@ -11,26 +11,39 @@ struct SnapshotSection: Sendable {
   /// Of the records.
   let count: Int
 
-  private func start(of page: Int, _ pageBytes: Int) -> Int {
-    offset + page * (pageBytes + Self.checksumBytes)
-  }
+  /// Its pages, for as long as the section is there: to look at them counts no references.
+  var pages: Pages { Pages(source: .passUnretained(source), offset: offset) }
 
-  /// Where a page lies.
-  func page(_ number: Int, bytes count: Int) -> UnsafeRawPointer {
-    let start = start(of: number, count)
-    let page = UnsafeRawBufferPointer(rebasing: source.bytes[start..<start + count])
-    guard let base = page.baseAddress else { preconditionFailure("a page has bytes") }
-    return base
-  }
+  /// Unchecked: the source can be sent.
+  struct Pages: @unchecked Sendable {
+    fileprivate let source: Unmanaged<SnapshotSource>
+    fileprivate let offset: Int
 
-  /// Whether the checksum of a part of a page holds; where it does not, that is noted.
-  func holds(_ number: Int, part: Int, pageBytes: Int) -> Bool {
-    let start = start(of: number, pageBytes)
-    let checksum = source.bytes.load(fromByteOffset: start + pageBytes + part * 8, as: UInt64.self)
-    let partBytes = pageBytes / Self.parts
-    if source.holds(start + part * partBytes, partBytes, checksum: checksum) { return true }
-    source.noteDamage()
-    return false
+    private func start(of page: Int, _ pageBytes: Int) -> Int {
+      offset + page * (pageBytes + SnapshotSection.checksumBytes)
+    }
+
+    /// Where a page lies.
+    func page(_ number: Int, bytes count: Int) -> UnsafeRawPointer {
+      let start = start(of: number, count)
+      let page = source._withUnsafeGuaranteedRef {
+        UnsafeRawBufferPointer(rebasing: $0.bytes[start..<start + count])
+      }
+      guard let base = page.baseAddress else { preconditionFailure("a page has bytes") }
+      return base
+    }
+
+    /// Whether the checksum of a part of a page holds; where it does not, that is noted.
+    func holds(_ number: Int, part: Int, pageBytes: Int) -> Bool {
+      let start = start(of: number, pageBytes)
+      let partBytes = pageBytes / SnapshotSection.parts
+      return source._withUnsafeGuaranteedRef { source in
+        let checksum = source.bytes.load(fromByteOffset: start + pageBytes + part * 8, as: UInt64.self)
+        if source.holds(start + part * partBytes, partBytes, checksum: checksum) { return true }
+        source.noteDamage()
+        return false
+      }
+    }
   }
 
   /// How many bytes a section takes.

@@ -19,8 +19,10 @@ final class PageStorage {
   static let bits = ownedBit | allReadable
 
   /// By page: where it lies, and bits; without bits where its patch lies, or 0 for one of the snapshot that was not looked at yet.
-  private(set) var pages: UnsafeMutablePointer<UInt>
+  // One thread at a time changes it; whether two accesses meet is not looked up for each page.
+  @exclusivity(unchecked) private(set) var pages: UnsafeMutablePointer<UInt>
   let section: SnapshotSection?
+  private let sectionPages: SnapshotSection.Pages?
   private let pageBytes: Int
   private let recordBytes: Int
   private var capacity: Int
@@ -35,6 +37,7 @@ final class PageStorage {
     self.recordBytes = recordBytes
     self.capacity = max(1, capacity)
     self.section = section
+    sectionPages = section?.pages
     pages = Self.zeroed(self.capacity)
   }
 
@@ -110,13 +113,13 @@ final class PageStorage {
   ///
   /// - Parameter word: the page's as it is; 0 where it was not looked at yet.
   private func readable(_ word: UInt, _ page: Int, part: Int) -> UInt {
-    guard let section else { preconditionFailure("a page that was never made") }
+    guard let sectionPages else { preconditionFailure("a page that was never made") }
     let bit = Self.readableBit << UInt(part)
     if word & bit != 0 { return word }
-    guard section.holds(page, part: part, pageBytes: pageBytes) else {
+    guard sectionPages.holds(page, part: part, pageBytes: pageBytes) else {
       return UInt(bitPattern: SnapshotSource.zeros) | Self.allReadable
     }
-    return (word == 0 ? UInt(bitPattern: section.page(page, bytes: pageBytes)) : word) | bit
+    return (word == 0 ? UInt(bitPattern: sectionPages.page(page, bytes: pageBytes)) : word) | bit
   }
 
   private func allReadable(_ word: UInt, _ page: Int) -> UInt {
