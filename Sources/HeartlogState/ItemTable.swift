@@ -119,13 +119,14 @@ struct ItemTable: Sendable {
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
     order: inout ReplicaTable
   ) {
-    let old = items.read(Int(item.index)).pointee
+    // Most writes win. What contesting writes is the same record.
+    let record = ids.records.write(Int(item.index))
+    let old = record.pointee
     let isWinner = order.isLater(position, than: old.membership)
     if old.hasMembership, position.replica != old.membership.replica || old.rivals >= 0 {
       contest(item, old, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
     }
     guard isWinner else { return }
-    let record = ids.records.write(Int(item.index))
     noteChange(record)
     if !old.isListed { listedCount += 1 }
     record.pointee.membership = position

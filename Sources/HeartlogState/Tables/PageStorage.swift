@@ -18,7 +18,7 @@ final class PageStorage {
   private static let allReadable = readableBit * (1 << UInt(SnapshotSection.parts) - 1)
   static let bits = ownedBit | allReadable
 
-  /// By page: where it lies, and bits; without bits where its patch lies, or 0 for one of the snapshot that was not looked at yet.
+  /// By page: where it lies, and bits; without bits where its newest patch lies, or 0 for one of the snapshot that was not looked at yet.
   // One thread at a time changes it; whether two accesses meet is not looked up for each page.
   @exclusivity(unchecked) private(set) var pages: UnsafeMutablePointer<UInt>
   let section: SnapshotSection?
@@ -135,87 +135,99 @@ final class PageStorage {
     return address
   }
 
-  /// The patch of a page; nil where its records lie side by side, and for one that was not looked at yet.
+  /// The patch that a word leads to; nil where that is a page.
   private static func patch(_ word: UInt) -> PagePatch? {
     word == 0 || word & bits != 0 ? nil : PagePatch(memory: address(word))
   }
 
-  /// Where a record lies, on a page whose part may not have been looked at, or that has a patch.
+  /// The patch that has a record of a page; nil where none does.
+  private func patch(of record: Int, on page: Int) -> PagePatch? {
+    var next = Self.patch(pages[page])
+    while let patch = next, patch.record(recordBytes) != record { next = Self.patch(patch.next(recordBytes)) }
+    return next
+  }
+
+  /// Where the word of a page stands, which says what of it may be read: behind its patches.
+  private func wordPlace(of page: Int) -> UnsafeMutablePointer<UInt> {
+    var place = pages + page
+    while let patch = Self.patch(place.pointee) { place = patch.nextPlace(recordBytes) }
+    return place
+  }
+
+  /// Where a record lies, on a page whose part may not have been looked at, or that has patches.
   @inline(never)
   func place(of record: Int, on page: Int) -> UnsafeRawPointer {
-    guard let patch = Self.patch(pages[page]) else {
-      pages[page] = readable(pages[page], page, part: part(of: record))
-      return UnsafeRawPointer(Self.address(pages[page])) + record * recordBytes
-    }
-    if let place = patch.place(of: record, recordBytes) { return UnsafeRawPointer(place) }
-    let word = readable(patch.page, page, part: part(of: record))
+    if let patch = patch(of: record, on: page) { return UnsafeRawPointer(patch.memory) }
+    let place = wordPlace(of: page)
+    let word = readable(place.pointee, page, part: part(of: record))
     // What was checked whole may be read by several threads, and is not written to by any.
-    if word != patch.page { patch.page = word }
+    if word != place.pointee { place.pointee = word }
     return UnsafeRawPointer(Self.address(word)) + record * recordBytes
   }
 
   /// Takes a record of the snapshot over into memory, to be written to, unless it is there.
   @inline(never)
   func takeOver(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
-    guard pages[page] & Self.ownedBit == 0, pageBytes / recordBytes <= PagePatch.recordsMax else {
+    if let patch = patch(of: record, on: page) { return patch.memory }
+    let count = Self.patch(pages[page])?.count(recordBytes) ?? 0
+    guard pages[page] & Self.ownedBit == 0, pageBytes / recordBytes <= PagePatch.recordsPerPageMax,
+      count < PagePatch.countMax
+    else {
       return takeOverWhole(page) + record * recordBytes
     }
     let source = place(of: record, on: page)
-    var patch = Self.patch(pages[page])
-    if let place = patch?.place(of: record, recordBytes) { return place }
-    if let old = patch, old.count == old.room {
-      guard old.room < PagePatch.roomMax else { return takeOverWhole(page) + record * recordBytes }
-      let larger = makePatch(of: old.page, room: old.room * 2)
-      larger.take(old, recordBytes)
-      patch = larger
-    }
-    let target = patch ?? makePatch(of: pages[page], room: PagePatch.roomMin)
-    pages[page] = UInt(bitPattern: target.memory)
-    return target.add(record, recordBytes, from: source)
-  }
-
-  private func makePatch(of page: UInt, room: Int) -> PagePatch {
-    PagePatch(allocate(PagePatch.byteCount(room: room, recordBytes)), of: page, room: room)
+    let patch = PagePatch(
+      allocate(PagePatch.byteCount(recordBytes)), of: record, recordBytes, from: source,
+      count: count + 1, next: pages[page])
+    pages[page] = UInt(bitPattern: patch.memory)
+    return patch.memory
   }
 
   private func takeOverWhole(_ page: Int) -> UnsafeMutableRawPointer {
     if pages[page] & Self.ownedBit != 0 { return Self.address(pages[page]) }
     let own = allocate(pageBytes)
-    let patch = Self.patch(pages[page])
-    let source = allReadable(patch?.page ?? pages[page], page)
-    own.copyMemory(from: Self.address(source), byteCount: pageBytes)
-    patch?.write(to: own, recordBytes)
+    own.copyMemory(from: Self.address(allReadable(wordPlace(of: page).pointee, page)), byteCount: pageBytes)
+    var next = Self.patch(pages[page])
+    while let patch = next {
+      (own + patch.record(recordBytes) * recordBytes).copyMemory(from: patch.memory, byteCount: recordBytes)
+      next = Self.patch(patch.next(recordBytes))
+    }
     pages[page] = Self.word(own)
     return own
   }
 
   /// Checks all of a page.
   func loadAll(_ page: Int) {
-    if pages[page] & Self.ownedBit != 0 { return }
-    if let patch = Self.patch(pages[page]) {
-      patch.page = allReadable(patch.page, page)
-    } else {
-      pages[page] = allReadable(pages[page], page)
-    }
+    let place = wordPlace(of: page)
+    if place.pointee & Self.ownedBit == 0 { place.pointee = allReadable(place.pointee, page) }
   }
 
   func copy(pageCount: Int) -> PageStorage {
     let copy = PageStorage(
       pageBytes: pageBytes, recordBytes: recordBytes, capacity: capacity, section: section)
-    for page in 0..<pageCount {
-      let word = pages[page]
-      if let patch = Self.patch(word) {
-        let own = copy.makePatch(of: patch.page, room: patch.room)
-        own.take(patch, recordBytes)
-        copy.pages[page] = UInt(bitPattern: own.memory)
-      } else if word & Self.ownedBit != 0 {
-        let own = copy.allocate(pageBytes)
-        own.copyMemory(from: Self.address(word), byteCount: pageBytes)
-        copy.pages[page] = Self.word(own)
-      } else {
-        copy.pages[page] = word
-      }
-    }
+    let words = copy.pages
+    words.update(from: pages, count: pageCount)
+    for page in 0..<pageCount where Self.isInMemory(words[page]) { copy.copyOwn(words + page) }
     return copy
+  }
+
+  /// Whether a word leads to memory, and not to a page of the snapshot.
+  private static func isInMemory(_ word: UInt) -> Bool {
+    word & ownedBit != 0 || word != 0 && word & bits == 0
+  }
+
+  /// Copies what the word of a page leads to.
+  private func copyOwn(_ word: UnsafeMutablePointer<UInt>) {
+    var place = word
+    while let patch = Self.patch(place.pointee) {
+      let own = allocate(PagePatch.byteCount(recordBytes))
+      own.copyMemory(from: patch.memory, byteCount: PagePatch.byteCount(recordBytes))
+      place.pointee = UInt(bitPattern: own)
+      place = PagePatch(memory: own).nextPlace(recordBytes)
+    }
+    guard place.pointee & Self.ownedBit != 0 else { return }
+    let own = allocate(pageBytes)
+    own.copyMemory(from: Self.address(place.pointee), byteCount: pageBytes)
+    place.pointee = Self.word(own)
   }
 }
