@@ -75,8 +75,8 @@ struct SnapshotAnatomy {
     for number in 0..<(place.count + perPage - 1) / perPage {
       let start = place.offset + number * (pageBytes + 64)
       pages.append(start..<start + pageBytes)
-      for part in 0..<4 {
-        let bytes = start + part * pageBytes / 4..<start + (part + 1) * pageBytes / 4
+      for part in 0..<8 {
+        let bytes = start + part * pageBytes / 8..<start + (part + 1) * pageBytes / 8
         checked.append(Checked(bytes: bytes, checksum: start + pageBytes + part * 8))
       }
     }

@@ -2,9 +2,9 @@
 struct SnapshotSection: Sendable {
   /// A page is checked in as many parts, of as many records each: who wants one record waits for a part alone.
   static let parts = 1 << partsShift
-  static let partsShift = 2
-  /// Behind a page: the checksums of its parts, and zeros, so that pages keep to cache lines.
-  static let checksumBytes = 64
+  static let partsShift = 3
+  /// Behind a page: the checksums of its parts.
+  static let checksumBytes = parts * 8
 
   let source: SnapshotSource
   let offset: Int

@@ -13,8 +13,8 @@ final class PageStorage {
   /// Set in the word of a page that lies in memory, and may be written to by the only table that has it.
   static let ownedBit: UInt = 1
   /// Set in the word of a page whose records lie side by side, the first of which may be read; those of its other parts are told by the
-  /// bits behind.
-  static let readableBit: UInt = 2
+  /// bits behind. All of them lie above an address, which has 48 bits wherever nobody asks the system for more.
+  static let readableBit: UInt = 1 << 48
   private static let allReadable = readableBit * (1 << UInt(SnapshotSection.parts) - 1)
   static let bits = ownedBit | allReadable
 
