@@ -28,8 +28,7 @@ struct BlockPlayer {
     static let askedFor: Int32 = -2
   }
 
-  /// How many items are looked up at once, and how many events ahead of the one that is written an item's record is asked for.
-  private static let soughtTogether = 32
+  /// How many events ahead of the one that is written an item's record is asked for.
   private static let eventsAhead = 12
 
   private struct Member {
@@ -197,11 +196,12 @@ struct BlockPlayer {
     let known = columns.items.span
     // Good until the table is written to.
     var finder = table.ids.finder
-    withUnsafeTemporaryAllocation(of: KeyTable<ItemRecord>.Sought.self, capacity: Self.soughtTogether) {
+    let soughtTogether = KeyTable<ItemRecord>.soughtTogether
+    withUnsafeTemporaryAllocation(of: KeyTable<ItemRecord>.Sought.self, capacity: soughtTogether) {
       sought in
       var first = 0
       while first < places.count {
-        let count = min(Self.soughtTogether, places.count - first)
+        let count = min(soughtTogether, places.count - first)
         for index in 0..<count {
           sought.initializeElement(
             at: index, to: finder.seek(texts.bytes(known[Int(places[first + index])].id)))

@@ -55,26 +55,37 @@ extension FavoritesState {
     var item: Int32 = -1
   }
 
-  /// Looks the items up one right after the other: the processor waits for several places in memory at a time then.
+  /// Looks the items up some at a time: the processor waits for several places in memory at once then.
   private func firstItems(of rows: [CommitRow]) -> [FoundItem] {
     var found: [FoundItem] = []
     found.reserveCapacity(rows.count)
     var library = LibrarySlot(index: -1)
     var name = UnsafeRawBufferPointer(start: nil, count: 0)
     var finder: KeyTable<ItemRecord>.Finder?
-    for row in rows {
-      var events = row.events
-      let event = events.next()
-      if finder == nil || !event.library.hasSameBytes(as: name) {
-        name = event.library
-        library = LibrarySlot(index: libraryNames.find(name) ?? -1)
-        finder = library.index < 0 ? nil : tables[Int(library.index)].ids.finder
+    let soughtTogether = KeyTable<ItemRecord>.soughtTogether
+    withUnsafeTemporaryAllocation(
+      of: (finder: KeyTable<ItemRecord>.Finder, sought: KeyTable<ItemRecord>.Sought)?.self,
+      capacity: soughtTogether
+    ) { sought in
+      while found.count < rows.count {
+        let first = found.count
+        let count = min(soughtTogether, rows.count - first)
+        for index in 0..<count {
+          var events = rows[first + index].events
+          let event = events.next()
+          if finder == nil || !event.library.hasSameBytes(as: name) {
+            name = event.library
+            library = LibrarySlot(index: libraryNames.find(name) ?? -1)
+            finder = library.index < 0 ? nil : tables[Int(library.index)].ids.finder
+          }
+          found.append(FoundItem(library: library))
+          sought.initializeElement(at: index, to: finder.map { ($0, $0.seek(event.item)) })
+        }
+        for index in 0..<count { if let (finder, sought) = sought[index] { finder.seekRecord(sought) } }
+        for index in 0..<count {
+          if let (finder, sought) = sought[index] { found[first + index].item = finder.find(sought) ?? -1 }
+        }
       }
-      var place = FoundItem(library: library)
-      if let finder, event.item.count <= Key.inlineBytesMax {
-        place.item = finder.find(event.item)?.number ?? -1
-      }
-      found.append(place)
     }
     return found
   }

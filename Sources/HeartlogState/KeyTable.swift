@@ -99,7 +99,7 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
     func seek(_ key: UnsafeRawBufferPointer) -> Sought {
       let inline = Key(key)
       let sought = Sought(key: inline, hash: KeyTable.hash(of: key, as: inline, seed))
-      if entries.count > 0 { heartlog_prefetch(entries.read(Int(sought.hash) & (entries.count - 1))) }
+      if entries.count > 0 { entries.seek(Int(sought.hash) & (entries.count - 1)) }
       return sought
     }
 
@@ -109,13 +109,16 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
       guard entries.count > 0 else { return }
       let entry = entries.read(Int(sought.hash) & (entries.count - 1)).pointee
       if UInt32(truncatingIfNeeded: entry >> 32) == sought.hash, entry != 0 {
-        heartlog_prefetch(records.read(Int(Int32(truncatingIfNeeded: entry) &- 1)))
+        records.seek(Int(Int32(truncatingIfNeeded: entry) &- 1))
       }
     }
   }
 
   @inline(__always)
   var finder: Finder { Finder(entries: entries.reader, records: records.reader, seed: seed) }
+
+  /// How many keys are best sought before the first of them is found: so many waits for memory pass at once.
+  static var soughtTogether: Int { 32 }
 
   /// A key as it is looked for.
   struct Sought: BitwiseCopyable {

@@ -33,6 +33,14 @@ struct SnapshotSection: Sendable {
       return base
     }
 
+    /// Has a part of a page and its checksum brought into the cache.
+    func seek(_ number: Int, part: Int, pageBytes: Int) {
+      let page = page(number, bytes: pageBytes)
+      let partBytes = pageBytes / SnapshotSection.parts
+      Prefetch.lines(partBytes / Prefetch.lineBytes, at: page + part * partBytes)
+      Prefetch.lines(1, at: page + pageBytes)
+    }
+
     /// Whether the checksum of a part of a page holds; where it does not, that is noted.
     func holds(_ number: Int, part: Int, pageBytes: Int) -> Bool {
       let start = start(of: number, pageBytes)

@@ -22,7 +22,7 @@ final class PageStorage {
   // One thread at a time changes it; whether two accesses meet is not looked up for each page.
   @exclusivity(unchecked) private(set) var pages: UnsafeMutablePointer<UInt>
   let section: SnapshotSection?
-  private let sectionPages: SnapshotSection.Pages?
+  let sectionPages: SnapshotSection.Pages?
   private let pageBytes: Int
   private let recordBytes: Int
   private var capacity: Int

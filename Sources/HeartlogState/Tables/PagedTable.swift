@@ -1,3 +1,5 @@
+import CXXHash
+
 /// Records of a fixed size, numbered from 0, in pages: of a mapped snapshot until they are written to, in memory from then on.
 ///
 /// It is a value: copies share their pages until one of them is written to, which then copies what lies in memory. Growing copies no
@@ -138,6 +140,22 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
     let part = (index & table.mask) >> (table.shift - SnapshotSection.partsShift)
     if word & PageStorage.readableBit << UInt(truncatingIfNeeded: part) == 0 { return look(index) }
     return UnsafePointer(Self.records(word) + (index & table.mask))
+  }
+
+  /// Has a record brought into the cache that will soon be read, and what is to be checked before.
+  @inline(__always)
+  func seek(_ index: Int) {
+    let table = PagedTable<Record>.self
+    guard UInt(bitPattern: index) < UInt(bitPattern: count) else { return }
+    let word = pages[index >> table.shift]
+    let part = (index & table.mask) >> (table.shift - SnapshotSection.partsShift)
+    if word & PageStorage.readableBit << UInt(truncatingIfNeeded: part) != 0 {
+      heartlog_prefetch(Self.records(word) + (index & table.mask))
+    } else if word == 0 || word & PageStorage.bits != 0 {
+      storage._withUnsafeGuaranteedRef {
+        $0.sectionPages?.seek(index >> table.shift, part: part, pageBytes: table.pageBytes)
+      }
+    }
   }
 
   @inline(__always)

@@ -2,7 +2,7 @@ import CXXHash
 
 /// Asks for memory before it is read, so that the wait for one place passes while another is waited for.
 enum Prefetch {
-  private static let lineBytes = 64
+  static let lineBytes = 64
 
   /// The lines from an address on. Past the end of what is mapped nothing happens.
   @inline(__always)
