@@ -3,9 +3,9 @@
 /// In memory: the record, and behind it the word of the page or of its patch before this one, the place of the record on the page, and how
 /// many patches the page has with this one.
 struct PagePatch {
-  /// A page of more records is taken over whole, and so is one that has this many patches.
-  static let recordsPerPageMax = 32
+  /// A page that has this many is taken over whole.
   static let countMax = 8
+  private static let recordsPerPageMax = 32
   private static let alignment = 64
 
   let memory: UnsafeMutableRawPointer
@@ -24,6 +24,11 @@ struct PagePatch {
     memory.storeBytes(of: next, toByteOffset: recordBytes, as: UInt.self)
     memory.storeBytes(of: UInt32(record), toByteOffset: recordBytes + 8, as: UInt32.self)
     memory.storeBytes(of: UInt32(count), toByteOffset: recordBytes + 12, as: UInt32.self)
+  }
+
+  /// Whether pages of such records have patches: few records, of whole words.
+  static func isWorthwhile(_ recordBytes: Int, pageBytes: Int) -> Bool {
+    pageBytes / recordBytes <= recordsPerPageMax && recordBytes % MemoryLayout<UInt>.stride == 0
   }
 
   /// A multiple of 64.

@@ -170,8 +170,8 @@ final class PageStorage {
   func takeOver(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
     if let patch = patch(of: record, on: page) { return patch.memory }
     let count = Self.patch(pages[page])?.count(recordBytes) ?? 0
-    guard pages[page] & Self.ownedBit == 0, pageBytes / recordBytes <= PagePatch.recordsPerPageMax,
-      count < PagePatch.countMax
+    guard pages[page] & Self.ownedBit == 0, count < PagePatch.countMax,
+      PagePatch.isWorthwhile(recordBytes, pageBytes: pageBytes)
     else {
       return takeOverWhole(page) + record * recordBytes
     }
