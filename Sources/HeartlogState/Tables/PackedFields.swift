@@ -1,12 +1,10 @@
 import HeartlogEvents
 
-/// A field as it is packed: where a name and a value are found.
+/// A field as it is packed.
 struct PackedField: BitwiseCopyable {
-  /// As in `StoredValue`; of a text that does not lie in place, its offset behind the last field.
-  var word: UInt64
-  var length: UInt32
-  var name: Int32
-  var tag: UInt8
+  /// A text that does not lie in place is named by its offset behind the last field.
+  var value: StoredValue
+  let name: FieldNameSlot
 }
 
 struct PackedFieldsHeader {
@@ -54,14 +52,13 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
         let field = fields.read(place)
         let value = field.pointee.value
         guard !value.isNull else { continue }
-        var packed = PackedField(
-          word: value.word, length: value.length, name: field.pointee.name.index, tag: value.tag)
+        var packed = PackedField(value: value, name: field.pointee.name)
         if value.isNamed {
           let text = text(value.word, Int(value.length))
           if let source = text.baseAddress { (behind + used).copyMemory(from: source, byteCount: text.count) }
-          packed.word = UInt64(used)
+          packed.value.word = UInt64(used)
           // Fewer where the snapshot is damaged, and then nothing of this is shown.
-          packed.length = UInt32(text.count)
+          packed.value.length = UInt32(text.count)
           used += text.count
         }
         next.initialize(to: packed)
@@ -76,7 +73,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   /// An empty name for a number that stands for none, which only a snapshot can claim.
   func name(_ place: Int) -> String {
     withUnsafeMutablePointers { header, fields in
-      let number = Int(fields[place].name)
+      let number = Int(fields[place].name.index)
       let names = header.pointee.names
       return names.indices.contains(number) ? names[number] : ""
     }
@@ -84,9 +81,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
 
   func value(_ place: Int) -> FieldValue {
     withUnsafeMutablePointers { header, fields in
-      let field = fields[place]
-      return StoredValue(word: field.word, length: field.length, tag: field.tag)
-        .value(in: PackedTexts(start: UnsafeRawPointer(fields + header.pointee.count)))
+      fields[place].value.value(in: PackedTexts(start: UnsafeRawPointer(fields + header.pointee.count)))
     }
   }
 }
