@@ -18,14 +18,13 @@ extension CommitLog {
     let own = ownReader
     let finding = ends[identity.replica]
     if let finding { try cutTail(finding, of: own) }
-    let structure = lock.page().structure
-    if settledStructure != structure {
+    if own.settledStructure != lock.page().structure {
       // The folder may have been copied or restored before it was opened, not while it is open.
       let place = try StoreIdentity.Place.of(directory)
       if finding?.verdict == .lost || !place.isSame(as: identity.place) {
         try becomeNewReplica(at: place)
       } else {
-        try leaveLeftover(own)
+        try settle(own)
       }
     } else if finding?.verdict == .lost {
       try becomeNewReplica(at: identity.place)
@@ -35,19 +34,24 @@ extension CommitLog {
       reports.append(finding)
     }
     try takeOverTail(of: ownReader)
-    settledStructure = lock.page().structure
+    ownReader.settledStructure = lock.page().structure
   }
 
-  /// Leaves a segment whose commits another process has just sealed: what is appended to it would not be read.
-  private func leaveLeftover(_ own: StreamReader) throws(StorageError) {
-    guard let segment = own.segment,
-      try !directory.servingSegments(of: own.replica).serving.contains(segment)
-    else { return }
-    own.leaveSegment()
-    try readOnInOwnStream()
-    guard ends[own.replica] == nil else {
-      throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(own.replica))
+  /// Makes sure that what is appended to a stream's tail will be read: leaves a segment whose commits another process has sealed, which
+  /// may have died before it removed it, and removes what such a process left. Looks again only where files of the store have changed.
+  func settle(_ reader: StreamReader) throws(StorageError) {
+    guard reader.settledStructure != lock.page().structure else { return }
+    let serving = try directory.servingSegments(of: reader.replica).serving
+    if let segment = reader.segment, !serving.contains(segment) {
+      reader.leaveSegment()
+      try readOn(in: reader.replica)
+      guard ends[reader.replica] == nil else {
+        throw StorageError(
+          .inputOutput, "the segments keep changing", file: directory.streamPath(reader.replica))
+      }
     }
+    try removeLeftovers(of: reader.replica, besides: serving)
+    reader.settledStructure = lock.page().structure
   }
 
   /// Cuts what is bad from the tail of a stream, and keeps it aside.
@@ -90,11 +94,10 @@ extension CommitLog {
   private func takeOverTail(of own: StreamReader) throws(StorageError) {
     guard let cursor = own.cursor, let segment = own.segment, segment.state != .sealed else {
       writer = nil
-      return try removeLeftovers()
+      return
     }
     if let writer, writer.file === cursor.file, writer.offset == cursor.offset { return }
     if segment.state == .suspect { return try replaceSuspect(cursor, own) }
-    try removeLeftovers()
     let page = lock.page()
     let isRecorded = page.replica == own.replica && page.segment == cursor.header.id
     if !isRecorded {
@@ -233,15 +236,15 @@ extension CommitLog {
       file: file, path: path, header: cursor.header, offset: offset, durableOffset: offset, fileBytes: offset)
   }
 
-  /// Removes unfinished files, and segments whose commits all stand in the one before.
-  private func removeLeftovers() throws(StorageError) {
-    let folder = directory.streamPath(identity.replica)
+  /// Removes a stream's unfinished files, and its segments whose commits all stand in the one before.
+  private func removeLeftovers(of replica: ReplicaID, besides serving: [SegmentFile]) throws(StorageError) {
+    let folder = directory.streamPath(replica)
     var names: [String]
     do { names = try directory.fileSystem.entries(of: folder) } catch {
       if error.isNotFound { return }
       throw StorageError(error)
     }
-    let serving = Set(try directory.servingSegments(of: identity.replica).serving.map(\.name))
+    let serving = Set(serving.map(\.name))
     names = names.filter { name in
       name.contains(".tmp-") || (SegmentFile(name: name) != nil && !serving.contains(name))
     }

@@ -73,9 +73,6 @@ public final class CommitLog: @unchecked Sendable {
   /// The generation at which this process let go of the lock, all taken in: while it stands, nobody has written.
   /// One that was seen without the lock says less: its writer may have gone on without raising it again.
   var releasedGeneration: UInt64?
-  /// The structure at which the tail was last found to serve, and the folder to be where it was.
-  var settledStructure: UInt64?
-
   /// After an error in the middle of things: all is looked at again before the next write.
   var looksAgain = false
 
@@ -254,10 +251,10 @@ public final class CommitLog: @unchecked Sendable {
     }
   }
 
-  /// Reads on in the own stream alone.
-  func readOnInOwnStream() throws(StorageError) {
+  /// Reads on in one stream alone.
+  func readOn(in replica: ReplicaID) throws(StorageError) {
     var meter = ProgressMeter(nil, total: 0)
-    try readOn(identity.replica, lock.page(), &meter)
+    try readOn(replica, lock.page(), &meter)
   }
 
   /// The reader of the own stream, which may be empty yet.
@@ -327,7 +324,7 @@ public final class CommitLog: @unchecked Sendable {
     let page = lock.page()
     seenPage = looksAgain ? nil : page
     releasedGeneration = looksAgain ? nil : page.generation
-    if looksAgain { settledStructure = nil }
+    if looksAgain { for reader in readers.values { reader.settledStructure = nil } }
     looksAgain = false
   }
 }

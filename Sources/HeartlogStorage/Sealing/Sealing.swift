@@ -93,7 +93,10 @@ extension CommitLog {
       // Of what ended or is damaged nothing is written anew.
       reader.replica != own.replica && !reader.isEnded && ends[reader.replica] == nil
     }
-    return try ([own] + others.sorted { $0.replica < $1.replica }).map(sealableSegments)
+    return try ([own] + others.sorted { $0.replica < $1.replica }).map { reader in
+      try settle(reader)
+      return try sealableSegments(of: reader)
+    }
   }
 
   private func sealableSegments(of reader: StreamReader) throws -> [SealableSegment] {
@@ -145,10 +148,10 @@ extension CommitLog {
     // From here on nothing may be appended to it, whatever becomes of the rest.
     let replica = tail.header.replica
     readers[replica]?.leaveSegment()
+    readers[replica]?.settledStructure = nil
     receivedTails[replica] = nil
     guard replica == identity.replica else { return try replace(run, by: sealed, &report) }
     writer = nil
-    settledStructure = nil
     try replace(run, by: sealed, &report)
     lock.update { page in
       page = StoreLock.Page(generation: page.generation, structure: page.structure)

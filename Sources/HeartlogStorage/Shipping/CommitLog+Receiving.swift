@@ -23,6 +23,7 @@ extension CommitLog {
     }
     let reader = readers[run.replica] ?? StreamReader(directory, replica: run.replica)
     if reader.isEnded { return .known }
+    try settle(reader)
     if run.lastCommit.rawValue < reader.chain.next.rawValue {
       return try isPast(run) ? .known : .diverged
     }

@@ -10,6 +10,8 @@ final class StreamReader {
   /// The segment that the reader stands in.
   private(set) var cursor: SegmentCursor?
   private(set) var segment: SegmentFile?
+  /// The store's structure when the reader's segment was last found to be one that is read: see `CommitLog.settle`.
+  var settledStructure: UInt64?
   /// What is bad at the place where the reader stopped for good.
   var corruption: Finding?
   /// A header of which one copy is bad: the other serves, and what follows is read.

@@ -9,18 +9,25 @@ final class KillableFiles: FileSystem {
   private let limit: Int
   /// Whether death comes right after the last change, before the lock's page is told of it; else right before the next.
   private let diesAtOnce: Bool
+  /// Called before each change with how many came before it: what somebody else does in between.
+  private let meanwhile: @Sendable (Int) -> Void
 
-  init(_ files: MemoryFileSystem, changesMax: Int, diesAtOnce: Bool = false) {
+  init(
+    _ files: MemoryFileSystem, changesMax: Int = .max, diesAtOnce: Bool = false,
+    meanwhile: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
     self.files = files
     changes = Atomic(0)
     limit = changesMax
     self.diesAtOnce = diesAtOnce
+    self.meanwhile = meanwhile
   }
 
   var changeCount: Int { changes.load(ordering: .relaxed) }
 
   fileprivate func change(_ path: String) throws(FileError) {
     let count = changes.wrappingAdd(1, ordering: .relaxed).oldValue
+    if count < limit { meanwhile(count) }
     if count >= limit { throw FileError(operation: "be alive for", path: path, code: 5) }
   }
 
