@@ -84,7 +84,8 @@ struct SealingBesideReceivingTests {
     }
   }
 
-  @Test("each run is received between any two changes of sealing, which ends there or goes on", arguments: 0..<3)
+  @Test(
+    "each run is received between any two changes of sealing, which ends there or goes on", arguments: 0..<3)
   func receivingMeanwhile(sealedRuns: Int) throws {
     func run(_ first: Int, _ second: Int, killedAfter limit: Int) throws -> Int {
       let scene = try Scene(sealedRuns: sealedRuns)
