@@ -34,9 +34,16 @@ public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
   public var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
   public var isReadOnly: Bool { code == EROFS || code == EACCES || code == EPERM }
 
+  /// The code of what is no regular file where one was expected: a pipe, a socket or a device.
+  public static let notAFile: Int32 = -1
+
+  /// A folder, a pipe, a socket or a device stands where a file was expected.
+  public var isNotAFile: Bool { code == EISDIR || code == Self.notAFile }
+
   private static func message(of code: Int32) -> String {
+    if code == notAFile { return "it is a pipe, a socket or a device, and no file" }
     // The longest message of any C library is well below this; a longer one would be cut.
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       guard let base = buffer.baseAddress, heartlog_error_message(code, base, buffer.count) == 0 else {
         return "error \(code)"
       }

@@ -20,11 +20,15 @@ public struct POSIXFileSystem: FileSystem {
       case .readWrite: O_RDWR
       case .createNew: O_RDWR | O_CREAT | O_EXCL
       }
-    let descriptor = try call.run { heartlog_open($0, flags, 0o644) }
+    // A pipe in the place of a file would be waited for.
+    let descriptor = try call.run { heartlog_open($0, flags | O_NONBLOCK, 0o644) }
     let file = POSIXOpenFile(descriptor: descriptor, path: path)
+    switch try file.status().st_mode & S_IFMT {
+    case S_IFREG: return file
     // To read, the system opens directories too, and would refuse the first read only.
-    if try file.status().st_mode & S_IFMT == S_IFDIR { throw call.error(EISDIR) }
-    return file
+    case S_IFDIR: throw call.error(EISDIR)
+    default: throw call.error(FileError.notAFile)
+    }
   }
 
   public func rename(_ path: String, to newPath: String) throws(FileError) {

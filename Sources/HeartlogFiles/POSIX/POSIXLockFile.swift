@@ -55,12 +55,12 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   static func open(_ path: String) throws(FileError) -> POSIXLockFile {
     let call = SystemCall("open", path)
     do throws(FileError) {
-      let descriptor = try call.run { heartlog_open($0, O_RDWR | O_CREAT, 0o644) }
+      let descriptor = try call.run { heartlog_open($0, O_RDWR | O_CREAT | O_NONBLOCK, 0o644) }
       return try map(descriptor, path, refusal: 0)
     } catch {
       guard error.isReadOnly else { throw error }
       do throws(FileError) {
-        let descriptor = try call.run { heartlog_open($0, O_RDONLY, 0) }
+        let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_NONBLOCK, 0) }
         return try map(descriptor, path, refusal: error.code)
       } catch let second {
         guard second.isNotFound else { throw second }

@@ -333,7 +333,9 @@ final class StreamReader {
       let file: any OpenFile
       do { file = try directory.fileSystem.open(path, .read) } catch {
         if error.isNotFound { continue }
-        throw StorageError(error)
+        guard error.isNotAFile else { throw StorageError(error) }
+        corruption = finding(.corrupt, error.description, path, 0, upTo: nil)
+        return false
       }
       do {
         let found = try directory.header(of: file, path: path)
