@@ -123,12 +123,12 @@ struct SealingTests {
   func laterRecords() throws {
     let (store, files) = try TestStore.inMemory()
     var places: [(UInt8, UInt64)] = []
-    func addRecord(_ kind: UInt8, isCompressed: Bool = false, before number: UInt64) throws {
+    func addRecord(_ kind: UInt8, flags: UInt8 = 0, before number: UInt64) throws {
       let open = try store.open()
       let name = try #require(try store.names(of: open.replica).last { $0.hasSuffix(".open") })
       open.log.close()
       try files.appendRecord(
-        "/store/replicas/\(open.replica)/\(name)", kind: kind, isCompressed: isCompressed, before: number)
+        "/store/replicas/\(open.replica)/\(name)", kind: kind, flags: flags, before: number)
       places.append((kind, number))
     }
     let first = try store.open(TestStore.options(segmentBytesMax: 4_250))
@@ -139,7 +139,7 @@ struct SealingTests {
     try second.write(1, bytes: 20)
     second.log.close()
     // At the end of a segment that is full, and at the start of the next one.
-    try addRecord(200, isCompressed: true, before: 3)
+    try addRecord(200, flags: 0xA5, before: 3)
     let third = try store.open(TestStore.options(seed: 6, segmentBytesMax: 4_250))
     try third.write(2, bytes: 20)
     let replica = third.replica
@@ -153,7 +153,7 @@ struct SealingTests {
       try names.flatMap { name in
         try frames(store, files, replica, name).compactMap { header, frame -> String? in
           guard case .record(let kind, let body) = frame else { return nil }
-          #expect(body.bytes == Array("record \(kind)".utf8) && body.isCompressed == (kind == 200))
+          #expect(body.bytes == Array("record \(kind)".utf8) && body.flags == (kind == 200 ? 0xA5 : 0))
           return "\(kind) before \(header.firstCommit)"
         }
       }
@@ -260,14 +260,14 @@ struct SealingTests {
 
 extension MemoryFileSystem {
   /// Puts a record that this version does not know behind the frames of an open segment.
-  func appendRecord(_ path: String, kind: UInt8, isCompressed: Bool = false, before number: UInt64) throws {
+  func appendRecord(_ path: String, kind: UInt8, flags: UInt8 = 0, before number: UInt64) throws {
     let file = try open(path, .readWrite)
     let found = try StoreDirectory(fileSystem: self, path: "/").header(of: file, path: path).header
     let cursor = SegmentCursor(file: file, path: path, header: found)
     while case .frame(let frame) = try cursor.look() { cursor.pass(frame) }
     var bytes: [UInt8] = []
     Frame.append(
-      kind: kind, body: Frame.Body(stored: Array("record \(kind)".utf8), isCompressed: isCompressed),
+      kind: kind, body: Frame.Body(stored: Array("record \(kind)".utf8), flags: flags),
       firstCommit: CommitNumber(rawValue: number), commitCount: 0, durableOffset: UInt32(cursor.offset),
       at: cursor.offset, of: found.id, to: &bytes)
     try file.write(bytes, at: cursor.offset)

@@ -30,7 +30,8 @@ struct CommitFrames {
         rebasing: buffer[start..<start + FrameHeader.frameBytes(body: bodyBytes)])
       for place in FrameHeader.byteCount + bodyBytes..<frame.count { frame[place] = 0 }
       Frame.begin(
-        frame, kind: FrameHeader.Kind.commit, isCompressed: compressedBytes != nil, bodyBytes: bodyBytes,
+        frame, kind: FrameHeader.Kind.commit, flags: compressedBytes != nil ? FrameHeader.Flag.compressed : 0,
+        bodyBytes: bodyBytes,
         firstCommit: commit.number, commitCount: 1)
       return frame.count
     }

@@ -8,7 +8,8 @@ struct FrameHeader: Equatable, Sendable {
   }
 
   var kind: UInt8
-  var isCompressed: Bool
+  /// As they are in the file: those of kinds of a later version are kept.
+  var flags: UInt8
   var bodyBytes: UInt32
   var firstCommit: CommitNumber
   var commitCount: UInt32
@@ -37,16 +38,30 @@ struct FrameHeader: Equatable, Sendable {
     let checksum = bytes.littleEndian(32, as: UInt64.self)
     guard checksum == Checksum.of(bytes.part(0, 32), seed: segment.seedBase &+ offset) else { return nil }
     let header = FrameHeader(
-      kind: bytes[0], isCompressed: bytes[1] == 1, bodyBytes: bytes.littleEndian(4, as: UInt32.self),
+      kind: bytes[0], flags: bytes[1], bodyBytes: bytes.littleEndian(4, as: UInt32.self),
       firstCommit: CommitNumber(rawValue: bytes.littleEndian(8, as: UInt64.self)),
       commitCount: bytes.littleEndian(16, as: UInt32.self),
       durableOffset: bytes.littleEndian(20, as: UInt32.self),
       bodyChecksum: bytes.littleEndian(24, as: UInt64.self))
-    guard bytes[1] <= 1, bytes[2] == 0, bytes[3] == 0, header.bodyBytes <= bodyBytesMax,
+    guard header.areFlagsSound, bytes[2] == 0, bytes[3] == 0, header.bodyBytes <= bodyBytesMax,
       header.firstCommit.rawValue >= 1, header.firstCommit.rawValue <= Limits.numberMax,
       header.isCommitCountSound
     else { return nil }
     return header
+  }
+
+  /// Whether the body is compressed.
+  var isCompressed: Bool { flags & Flag.compressed != 0 }
+
+  enum Flag {
+    static let compressed: UInt8 = 1
+  }
+
+  private var areFlagsSound: Bool {
+    switch kind {
+    case Kind.commit, Kind.block: flags <= Flag.compressed
+    default: true
+    }
   }
 
   private var isCommitCountSound: Bool {
@@ -74,7 +89,7 @@ enum Frame {
       // The frame was just made that long.
       let frame = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
       begin(
-        frame, kind: kind, isCompressed: body.isCompressed, bodyBytes: body.bytes.count,
+        frame, kind: kind, flags: body.flags, bodyBytes: body.bytes.count,
         firstCommit: firstCommit, commitCount: commitCount)
       _ = end(frame, durableOffset: durableOffset, at: offset, of: segment)
     }
@@ -82,13 +97,13 @@ enum Frame {
 
   /// Fills in what is known of a frame before its place: `frame` begins with 40 bytes for the header and its body.
   static func begin(
-    _ frame: UnsafeMutableRawBufferPointer, kind: UInt8, isCompressed: Bool, bodyBytes: Int,
+    _ frame: UnsafeMutableRawBufferPointer, kind: UInt8, flags: UInt8, bodyBytes: Int,
     firstCommit: CommitNumber, commitCount: UInt32
   ) {
     precondition(
       bodyBytes <= Int(FrameHeader.bodyBytesMax) && frame.count >= FrameHeader.byteCount + bodyBytes)
     frame.storeBytes(of: kind, toByteOffset: 0, as: UInt8.self)
-    frame.storeBytes(of: isCompressed ? 1 : 0, toByteOffset: 1, as: UInt8.self)
+    frame.storeBytes(of: flags, toByteOffset: 1, as: UInt8.self)
     frame.storeBytes(of: 0, toByteOffset: 2, as: UInt16.self)
     frame.storeBytes(of: UInt32(bodyBytes).littleEndian, toByteOffset: 4, as: UInt32.self)
     frame.storeBytes(of: firstCommit.rawValue.littleEndian, toByteOffset: 8, as: UInt64.self)
@@ -117,11 +132,11 @@ enum Frame {
   /// A body as it is stored.
   struct Body: Sendable {
     let bytes: [UInt8]
-    let isCompressed: Bool
+    let flags: UInt8
 
-    init(stored bytes: [UInt8], isCompressed: Bool = false) {
+    init(stored bytes: [UInt8], flags: UInt8 = 0) {
       self.bytes = bytes
-      self.isCompressed = isCompressed
+      self.flags = flags
     }
   }
 

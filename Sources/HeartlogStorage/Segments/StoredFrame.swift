@@ -53,7 +53,7 @@ enum StoredFrame {
           return .block(block)
         default:
           return .record(
-            kind: frame.kind, body: Frame.Body(stored: Array(body), isCompressed: frame.isCompressed))
+            kind: frame.kind, body: Frame.Body(stored: Array(body), flags: frame.flags))
         }
       }
     }
