@@ -7,6 +7,9 @@ final class OpenFileBudget: Sendable {
   /// A quarter of what the process may open, at least 16 and at most 1,024: the rest is the app's.
   static let process = OpenFileBudget { min(max(16, POSIXFileSystem.openFilesMax / 4), 1_024) }
 
+  /// As many streams of one log keep their files open from one reading to the next; the others open theirs each time.
+  static let streamsMax = 16
+
   private struct Use {
     weak var log: CommitLog?
     var files: Int

@@ -60,6 +60,7 @@ extension CommitLog {
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
       readers[run.replica] = reader
       looksForHeads = true
+      if receivedTails.count >= OpenFileBudget.streamsMax { restReceivedTails(but: run.replica) }
       receivedTails[run.replica] = writer
       ledger.didAppend(upTo: chain, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
       ledger.mark()
@@ -68,6 +69,15 @@ extension CommitLog {
       if writer.offset >= options.segmentBytesMax { didRotate() }
       return .appended(
         commits: new.commitCount, events: new.eventCount, changedItems: changedItems)
+    }
+  }
+
+  /// Gives back the files of streams that were received before.
+  private func restReceivedTails(but replica: ReplicaID) {
+    for (other, _) in receivedTails where other != replica {
+      receivedTails[other] = nil
+      readers[other]?.rest()
+      ledgers.atHead[other]?.rest()
     }
   }
 

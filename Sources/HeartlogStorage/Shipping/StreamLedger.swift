@@ -132,6 +132,9 @@ final class StreamLedger {
     return cursor.offset >= durable.bytes
   }
 
+  /// Gives the open file back until the next reading.
+  func rest() { reader.rest() }
+
   /// Where the ledger stands, as a position to start from; nil where the file that it read last has been replaced.
   ///
   /// - Precondition: it stands behind a commit.

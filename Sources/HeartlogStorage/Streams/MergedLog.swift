@@ -9,6 +9,8 @@ public final class MergedLog {
   private var streams: [ReplicaID: Stream] = [:]
   private var meter: ProgressMeter
   private var seenPage: StoreLock.Page?
+  /// Those whose files are open, the one that was read last at the end.
+  private var openStreams: [Stream] = []
 
   private final class Stream {
     let reader: StreamReader
@@ -84,13 +86,18 @@ public final class MergedLog {
 
   private func fill(_ stream: Stream) throws {
     let isOwn = stream.reader.replica == identity.replica
-    while stream.ahead.isEmpty {
+    defer { keepOpen(stream) }
+    // Where a file is opened for each look, a look is to bring more than one commit.
+    let wanted = streams.count > OpenFileBudget.streamsMax ? Self.commitsAhead : 1
+    var commits: [Commit] = []
+    defer { stream.ahead = commits.reversed() }
+    while commits.count < wanted {
       switch try stream.reader.next(page: isOwn ? lock.page() : StoreLock.Page()) {
       case .frame(let frame, let cursor):
         stream.name = cursor.header.replicaName
         stream.finding = nil
         meter.advance(cursor, to: cursor.offset)
-        if let commits = frame.commits?.commits { stream.ahead = commits.reversed() }
+        if let found = frame.commits?.commits { commits += found }
       case .end(let end):
         stream.isAtEnd = true
         switch end {
@@ -100,6 +107,16 @@ public final class MergedLog {
         return
       }
     }
+  }
+
+  private static let commitsAhead = 256
+
+  /// Notes that a stream was read; those that were not read for longest give their files back.
+  private func keepOpen(_ stream: Stream) {
+    if openStreams.last === stream { return }
+    openStreams.removeAll { $0 === stream }
+    openStreams.append(stream)
+    if openStreams.count > OpenFileBudget.streamsMax { openStreams.removeFirst().reader.rest() }
   }
 }
 
