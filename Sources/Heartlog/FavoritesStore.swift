@@ -84,19 +84,21 @@ public final class FavoritesStore: Sendable {
     progress: LogProgress?
   ) throws(StorageError) -> (Projection, CommitLog) {
     let storage = options.storage
+    var claims: [SnapshotClaim] = []
     func open(from found: SnapshotKeeper.Found?) throws(StorageError) -> (Projection, CommitLog) {
       let projection = Projection(snapshots, from: found)
       let log = try CommitLog(
         at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
-        progress: progress)
+        snapshots: claims, progress: progress)
       projection.noteSnapshot(covering: found?.state.eventCount ?? 0)
       if let found { snapshots.note(log.movedPositions, of: found) }
       return (projection, log)
     }
     while let found = snapshots.newest() {
+      claims.append(found.claim)
       do { return try open(from: found) } catch {
-        guard error.code == .otherLog else { throw error }
-        snapshots.drop(found.file, because: error.reason)
+        try snapshots.passOver(found, because: error)
+        if error.code == .otherLog { claims.removeLast() }
       }
     }
     do {

@@ -91,7 +91,7 @@ extension HeartlogError {
       case .outcomeUnknown: .outcomeUnknown
       case .malformed: .invalid
       // Whoever opens a log at positions falls back on its start.
-      case .otherLog, .misuse: .misuse
+      case .otherLog, .otherHistory, .misuse: .misuse
       }
     self.init(code, error.reason, file: error.file, offset: error.offset, commits: error.commits)
   }

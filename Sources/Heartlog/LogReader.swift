@@ -32,21 +32,3 @@ public final class LogReader {
   /// What is damaged, as far as the log was read.
   public var findings: [Finding] { log.findings.damage }
 }
-
-extension FavoritesStore {
-  /// Verifies the store in a folder without opening it: every byte, every hash, the root of each stream.
-  ///
-  /// - Returns: each stream with its commits, its root, and what ends its sound part.
-  /// - Throws: `notAStore`, `newerFormat`, `inputOutput`. Damage is no error here, but a finding.
-  public static func verify(
-    at path: String, progress: LogProgress? = nil
-  ) throws(HeartlogError) -> [StreamVerification] {
-    try verify(at: path, on: POSIXFileSystem(), progress: progress)
-  }
-
-  static func verify(
-    at path: String, on fileSystem: any FileSystem, progress: LogProgress?
-  ) throws(HeartlogError) -> [StreamVerification] {
-    try heartlogErrors { try Verification.run(at: path, on: fileSystem, progress: progress) }
-  }
-}

@@ -77,14 +77,6 @@ extension FavoritesStore {
   public func readLog(progress: LogProgress? = nil) throws(HeartlogError) -> LogReader {
     try heartlogErrors { LogReader(try MergedLog(at: path, on: fileSystem, progress: progress)) }
   }
-
-  /// Reads every byte and checks all that the format promises.
-  ///
-  /// - Returns: each stream with its commits, its root, and what ends its sound part.
-  /// - Throws: `inputOutput` where a file cannot be read. Damage is no error here, but a finding.
-  public func verify(progress: LogProgress? = nil) throws(HeartlogError) -> [StreamVerification] {
-    try Self.verify(at: path, on: fileSystem, progress: progress)
-  }
 }
 
 extension [Finding] {

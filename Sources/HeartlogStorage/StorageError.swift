@@ -24,8 +24,10 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     case outcomeUnknown
     /// Something that the format has no room for.
     case malformed
-    /// A position that does not stand in this log, or not any more.
+    /// A position of another log, or of a stream that was ended in front of it.
     case otherLog
+    /// A position whose stream is shorter here, or has other commits: something that was there is gone, or was changed.
+    case otherHistory
     /// A call that only a programmer can mend: a store used after a fork, or after it was closed.
     case misuse
   }

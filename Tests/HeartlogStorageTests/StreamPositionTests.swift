@@ -95,30 +95,36 @@ struct StreamPositionTests {
     try history.write(5)
     for _ in 0..<20 { try history.write() }
     let old = TestStore(files: early, path: "/store")
-    func expectRefusal(_ positions: [StreamPosition], on files: any FileSystem, _ comment: Comment) {
+    func expectRefusal(_ positions: [StreamPosition], on files: any FileSystem, _ comment: Comment) throws {
+      let directory = StoreDirectory(fileSystem: files, path: "/store")
+      let streams = try directory.replicas() + [StoreIdentity.read(directory).replica]
+      let isOfThisStore = positions.contains { streams.contains($0.replica) }
       let sink = RecordingSink()
       let error = storageFailure {
         _ = try CommitLog(
           at: "/store", on: files, options: TestStore.options(access: .readOnly), sink: sink,
           from: positions)
       }
-      #expect(error?.code == .otherLog, comment)
+      #expect(error?.code == (isOfThisStore ? .otherHistory : .otherLog), comment)
       #expect(sink.commits.isEmpty, comment)
     }
     let later = history.positions.dropFirst().map(\.positions)
     // An older copy of the folder came back.
-    for positions in later { expectRefusal(positions, on: early, "an older folder") }
+    for positions in later { try expectRefusal(positions, on: early, "an older folder") }
     // And was written to.
     let other = try old.open(TestStore.options(seed: 50, segmentBytesMax: 5_000))
     for index in 0..<25 { try other.write(900 + index, bytes: 150) }
-    for positions in later { expectRefusal(positions, on: early, "another history") }
+    for positions in later { try expectRefusal(positions, on: early, "another history") }
     _ = try other.log.seal()
-    for positions in later { expectRefusal(positions, on: early, "another history, sealed") }
+    for positions in later { try expectRefusal(positions, on: early, "another history, sealed") }
     other.log.close()
     // The stream is gone.
     let empty = TestStore(files: MemoryFileSystem(), path: "/store")
     try empty.create(seed: 31)
-    for positions in later { expectRefusal(positions, on: empty.files, "an empty store") }
+    for positions in later { try expectRefusal(positions, on: empty.files, "an empty store") }
+    let foreign = TestStore(files: MemoryFileSystem(), path: "/store")
+    try foreign.create(seed: 51)
+    for positions in later { try expectRefusal(positions, on: foreign.files, "another store") }
   }
 
   @Test(
@@ -168,7 +174,7 @@ struct StreamPositionTests {
         }
         if place < ends[index], case .failure(let error) = result {
           // The last frame in front of the position was hit.
-          #expect((error as? StorageError)?.code == .otherLog)
+          #expect((error as? StorageError)?.code == .otherHistory)
           continue
         }
         let log = try result.get()

@@ -56,7 +56,7 @@ struct StoreTests {
     try store.records.toggle(Record(id: 1, title: "a"))
     #expect(try store.records.contains(1))
     #expect(try store.state().digest == store.digest)
-    #expect(try store.verify().map(\.commits) == [1])
+    #expect(try store.verify().streams.map(\.commits) == [1])
     try store.seal()
     #expect(try store.state().digest == store.digest)
   }
@@ -84,7 +84,7 @@ struct StoreTests {
     #expect(commits.map(\.number.rawValue) == [1, 1])
     #expect(commits.last?.heads == [Head(replica: original.replica, commit: CommitNumber(rawValue: 1))])
     #expect(try copy.library("papers").counts.favorites == 2)
-    #expect(try copy.verify().count == 2)
+    #expect(try copy.verify().streams.count == 2)
     #expect(try copy.status().replicas.count == 2)
   }
 

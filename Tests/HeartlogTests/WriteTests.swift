@@ -130,7 +130,7 @@ struct WriteTests {
     #expect(reopened.contains("a"))
     try reopened.add("d")
     #expect(
-      try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil).allSatisfy {
+      try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil).streams.allSatisfy {
         $0.finding == nil
       })
   }

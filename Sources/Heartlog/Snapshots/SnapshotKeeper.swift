@@ -11,6 +11,8 @@ final class SnapshotKeeper: Sendable {
     let state: FavoritesState
     let positions: [StreamPosition]
     let byteCount: Int
+    /// What it says of the log.
+    let claim: SnapshotClaim
   }
 
   private struct Content {
@@ -75,7 +77,9 @@ final class SnapshotKeeper: Sendable {
         let (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
         let positions = places(of: file, try Self.positions(log))
         guard isWanted(positions) else { continue }
-        return Found(file: file, state: state, positions: positions, byteCount: mapping.bytes.count)
+        return Found(
+          file: file, state: state, positions: positions, byteCount: mapping.bytes.count,
+          claim: SnapshotClaim(positions: positions, file: folder.path(of: file)))
       } catch let error as MalformedError {
         drop(file, because: error.reason)
       } catch {
@@ -137,6 +141,15 @@ final class SnapshotKeeper: Sendable {
     if removes { try? folder.remove(file) }
   }
 
+  /// Notes that the log cannot be read on from a snapshot. One that knows of commits which the log does not have, or has otherwise, is left
+  /// where it is: it is evidence.
+  ///
+  /// - Throws: the error, where it is about something else.
+  func passOver(_ found: Found, because error: StorageError) throws(StorageError) {
+    guard error.code == .otherLog || error.code == .otherHistory else { throw error }
+    drop(found.file, because: error.reason, removes: error.code == .otherLog)
+  }
+
   // MARK: - Replaying
 
   /// The state up to a moment, from the newest snapshot before it.
@@ -156,8 +169,8 @@ final class SnapshotKeeper: Sendable {
         state.loadSnapshot()
         if !state.isDamaged { return (state, found, outcome) }
         drop(found.file, because: Self.damage)
-      } catch let error as StorageError where error.code == .otherLog {
-        drop(found.file, because: error.reason)
+      } catch let error as StorageError {
+        try passOver(found, because: error)
       }
     }
     var state = FavoritesState()
@@ -170,19 +183,8 @@ final class SnapshotKeeper: Sendable {
   /// The state that the log's commits make up to these heads: for one whose snapshot turned out to be damaged.
   func replayed(upTo heads: [Head]) -> FavoritesState {
     var state = FavoritesState()
-    let last = Dictionary(uniqueKeysWithValues: heads.map { ($0.replica, $0.commit) })
     do {
-      let outcome = try LogReplay(at: path, on: fileSystem).run { piece in
-        switch piece {
-        case .commit(let commit):
-          if let last = last[commit.replica], commit.number <= last { state.apply(commit) }
-        case .rows(let rows):
-          state.apply(rows.filter { row in last[row.replica].map { row.number <= $0 } ?? false })
-        case .block(let block):
-          guard let last = last[block.replica], block.firstCommit <= last else { return }
-          state.apply(block.cut(to: block.firstCommit...last))
-        }
-      }
+      let outcome = try LogReplay(at: path, on: fileSystem).run { state.apply($0, upTo: heads) }
       content.withLock {
         $0.findings = outcome.findings.damage
         $0.rebuildFailure = $0.findings.first.map { HeartlogError($0.error) }
@@ -252,6 +254,20 @@ final class SnapshotKeeper: Sendable {
 }
 
 extension FavoritesState {
+  /// Takes what a replay read, up to these heads.
+  mutating func apply(_ piece: LogReplay.Piece, upTo heads: [Head]) {
+    func last(of replica: ReplicaID) -> CommitNumber {
+      heads.first { $0.replica == replica }?.commit ?? CommitNumber(rawValue: 0)
+    }
+    switch piece {
+    case .commit(let commit): if commit.number <= last(of: commit.replica) { apply(commit) }
+    case .rows(let rows): apply(rows.filter { $0.number <= last(of: $0.replica) })
+    case .block(let block):
+      let last = last(of: block.replica)
+      if block.firstCommit <= last { apply(block.cut(to: block.firstCommit...last)) }
+    }
+  }
+
   /// Takes what a replay read.
   mutating func apply(_ piece: LogReplay.Piece) {
     switch piece {

@@ -6,7 +6,7 @@ struct VerifyCommand: Command {
     name: "verify", group: .check, summary: "check every byte of the log",
     paragraphs: [
       "Prints the commits and the root hash of each device's stream. Two stores that print the same root for a stream hold "
-        + "the same history of it."
+        + "the same history of it. Snapshots are checked, too, and held against the log."
     ],
     examples: [.init("heartlog verify", "Is all as it was written?")],
     endings: [.init(.badInput, "Something is damaged: file, byte offset and commits are named.")])
@@ -15,18 +15,47 @@ struct VerifyCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let directory = try context.storeDirectory()
-    let streams = try context.withByteProgress("verifying") { progress in
+    let found = try context.withByteProgress("verifying") { progress in
       try context.reading { try FavoritesStore.verify(at: directory, progress: progress) }
     }
-    for stream in streams {
+    for stream in found.streams {
       if context.isJSON {
         try context.jsonLine { Self.write(stream, to: &$0) }
       } else {
         try context.output.line(Self.line(stream, context.style))
       }
     }
-    if streams.isEmpty, !context.isJSON { try context.output.line("an empty store: nothing to verify") }
-    return try context.report(streams.compactMap(\.finding), includesTorn: true)
+    for snapshot in found.snapshots {
+      if context.isJSON {
+        try context.jsonLine { Self.write(snapshot, to: &$0) }
+      } else {
+        try context.output.line(Self.line(snapshot, context.style))
+      }
+    }
+    if found.streams.isEmpty, !context.isJSON {
+      try context.output.line("an empty store: nothing to verify")
+    }
+    let code = try context.report(found.streams.compactMap(\.finding), includesTorn: true)
+    let damaged = found.snapshots.filter { $0.problem != nil }
+    if !damaged.isEmpty {
+      context.output.errorLine(
+        "\(context.errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need it: "
+          + "remove the file from the folder \"snapshots\", and \"heartlog snapshot\" makes a new one.")
+    }
+    return damaged.isEmpty ? code : .badInput
+  }
+
+  private static func write(_ snapshot: SnapshotVerification, to json: inout JSONWriter) {
+    json.member("snapshot", snapshot.name)
+    json.member("events", snapshot.events)
+    json.member("isSound", snapshot.problem == nil)
+    if let problem = snapshot.problem { json.member("reason", problem) }
+  }
+
+  private static func line(_ snapshot: SnapshotVerification, _ style: Style) -> String {
+    let mark = snapshot.problem == nil ? style(.good, "sound  ") : style(.failure, "damaged")
+    let problem = snapshot.problem.map { ": \($0)" } ?? ""
+    return "\(mark)  snapshot of \(Quantity.count(snapshot.events, "event"))\(problem)\n  \(snapshot.name)"
   }
 
   private static func write(_ stream: StreamVerification, to json: inout JSONWriter) {

@@ -18,23 +18,56 @@ extension CommitLog {
     let own = ownReader
     let finding = ends[identity.replica]
     if let finding { try cutTail(finding, of: own) }
-    if own.settledStructure != lock.page().structure {
+    let isSettled = own.settledStructure == lock.page().structure
+    let missing = isSettled ? [] : missing
+    var isOver = finding?.verdict == .lost
+    if !isOver, !isSettled { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
+    if !isSettled {
       // The folder may have been copied or restored before it was opened, not while it is open.
       let place = try StoreIdentity.Place.of(directory)
-      if finding?.verdict == .lost || !place.isSame(as: identity.place) {
+      if isOver || !place.isSame(as: identity.place) {
         try becomeNewReplica(at: place)
       } else {
         try settle(own)
       }
-    } else if finding?.verdict == .lost {
+    } else if isOver {
       try becomeNewReplica(at: identity.place)
     }
     if let finding {
       ends[finding.replica] = nil
       reports.append(finding)
     }
+    try setAside(missing)
     try takeOverTail(of: ownReader)
     ownReader.settledStructure = lock.page().structure
+  }
+
+  /// Whether the store must not write its own stream any more: its numbers were given out before, or nobody would read them.
+  private func isOver(_ own: StreamReader, missing: [Finding]) throws(StorageError) -> Bool {
+    if own.isEnded || missing.contains(where: { $0.replica == own.replica }) { return true }
+    // Others have seen commits of this stream that are not here.
+    if readers.values.contains(where: { $0.chain.seen[own.replica].map { $0 >= own.chain.next } ?? false }) {
+      return true
+    }
+    // A segment that begins with a block was received: `store` is of another folder, or older than this one.
+    guard let cursor = own.cursor, own.segment?.state == .open, try cursor.wake(in: directory) else {
+      return false
+    }
+    return try cursor.header(at: UInt64(SegmentHeader.byteCount))?.kind == FrameHeader.Kind.block
+  }
+
+  /// Reports what snapshots know of and the log has lost, once. Their files keep another name from then on: nothing is read from them, and
+  /// nothing that they prove is thrown away.
+  private func setAside(_ missing: [(claim: SnapshotClaim, finding: Finding)]) throws(StorageError) {
+    guard !missing.isEmpty else { return }
+    for file in Set(missing.map(\.claim.file)).sorted() {
+      do throws(FileError) { try directory.fileSystem.rename(file, to: file + ".lost") } catch {
+        // Somebody removed it: snapshots may be.
+        guard error.isNotFound else { throw StorageError(error) }
+      }
+    }
+    reports += missing.map(\.finding)
+    snapshots.removeAll { claim in missing.contains { $0.claim.file == claim.file } }
   }
 
   /// Makes sure that what is appended to a stream's tail will be read: leaves a segment whose commits another process has sealed, which

@@ -25,6 +25,8 @@ public final class CommitLog: @unchecked Sendable {
   /// That of the own stream, once it was looked up.
   @exclusivity(unchecked) private var knownOwnReader: StreamReader?
   var ends: [ReplicaID: Finding] = [:]
+  /// What snapshots say of the log, those among them from which it could not be opened.
+  var snapshots: [SnapshotClaim]
   @exclusivity(unchecked) var writer: SegmentWriter?
   /// What the store's recovery did since it was opened.
   var reports: [Finding] = []
@@ -101,17 +103,23 @@ public final class CommitLog: @unchecked Sendable {
   /// Each position is checked before the sink gets anything: the stream must still have the same commits in front of it. Streams that no
   /// position names are read from their start.
   ///
-  /// - Parameter positions: at most one a stream; where the sink has all commits in front of them already.
-  /// - Throws: `otherLog` where a position does not stand in this log: then it is to be read from its start.
+  /// - Parameters:
+  ///   - positions: at most one a stream; where the sink has all commits in front of them already.
+  ///   - snapshots: what snapshots say of the log, that of the positions among them. Where one knows of commits that are not here, they
+  ///     are lost: `findings` says so, and the next writer acts upon it.
+  /// - Throws: `otherHistory` where a position does not stand in its stream, and `otherLog` where it is of another store, or its stream was
+  ///   ended in front of it: then the log is to be read from its start.
   public init(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
-    sink: any CommitSink, from positions: [StreamPosition] = [], progress: LogProgress? = nil
+    sink: any CommitSink, from positions: [StreamPosition] = [], snapshots: [SnapshotClaim] = [],
+    progress: LogProgress? = nil
   ) throws(StorageError) {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     let found = try StoreIdentity.readWithFile(directory)
     identity = found.identity
     self.options = options
     self.sink = sink
+    self.snapshots = snapshots
     processID = fileSystem.processID
     lock = try StoreLock(directory)
     staged = Chain(replica: identity.replica)
@@ -125,9 +133,8 @@ public final class CommitLog: @unchecked Sendable {
       }
     try monitor.withLock { () throws(StorageError) in
       let page = lock.page()
-      let start = StreamStart(directory: directory)
-      for position in positions {
-        let (reader, moved) = try start.reader(at: position)
+      let starts = try StreamStart(directory: directory).readers(at: positions, own: identity.replica)
+      for (position, (reader, moved)) in zip(positions, starts) {
         readers[position.replica] = reader
         if let moved { movedPositions.append(moved) }
         ledgers.positions[position.replica] = position
@@ -152,7 +159,20 @@ public final class CommitLog: @unchecked Sendable {
 
   /// What is not as it was written, as far as it was read; and what recovery did.
   public var findings: [Finding] {
-    monitor.withLock { reports + ends.sorted { $0.key < $1.key }.map(\.value) }
+    monitor.withLock { reports + ends.sorted { $0.key < $1.key }.map(\.value) + missing.map(\.finding) }
+  }
+
+  /// Commits that a snapshot was made from, and that are not here any more.
+  var missing: [(claim: SnapshotClaim, finding: Finding)] {
+    snapshots.flatMap { claim in
+      claim.positions.compactMap { position in
+        guard ends[position.replica]?.verdict ?? .torn == .torn else { return nil }
+        let reader = readers[position.replica]
+        let next = reader?.chain.next ?? CommitNumber(rawValue: 1)
+        guard next <= position.commit, reader?.isEnded != true else { return nil }
+        return (claim, .missing(next...position.commit, of: position.replica, knownFrom: claim.file))
+      }
+    }
   }
 
   /// Why sealing in the background did not succeed the last time.
@@ -203,7 +223,15 @@ public final class CommitLog: @unchecked Sendable {
     }
     _ = ownReader
     var meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
-    for replica in readers.keys.sorted() { try readOn(replica, page, &meter) }
+    var openStreams = 0
+    for replica in readers.keys.sorted() {
+      try readOn(replica, page, &meter)
+      guard let reader = readers[replica], reader.cursor?.file != nil, replica != identity.replica else {
+        continue
+      }
+      openStreams += 1
+      if openStreams > OpenFileBudget.streamsMax { reader.rest() }
+    }
     seenPage = page
   }
 

@@ -7,9 +7,14 @@ struct SealedFile {
 
   /// Reads a run and builds the file that replaces it.
   ///
+  /// What is replaced can be compared with nothing any more: it is compared first.
+  ///
+  /// - Parameter snapshots: what snapshots say of the log. What the segments say of each other is read from their headers.
   /// - Returns: nil where another process has sealed some of it meanwhile.
+  /// - Throws: `corrupt` where the run does not hold what another file says of it.
   init?(
-    of run: [SealableSegment], in directory: StoreDirectory, replicaName: String, options: StorageOptions
+    of run: [SealableSegment], in directory: StoreDirectory, replicaName: String, options: StorageOptions,
+    snapshots: [SnapshotClaim]
   ) throws {
     guard let first = run.first, let last = run.last else { preconditionFailure("a run has a segment") }
     var generator = options.generator
@@ -17,8 +22,15 @@ struct SealedFile {
     var builder = BlockBuilder(id: id)
     let passage = try StreamPassage(directory, replica: first.header.replica, to: first.file)
     let reader = passage.reader
-    // The tree in front of the run goes into the header; the run's own leaves are for the next one.
+    let next = try directory.segments(of: first.header.replica).first {
+      $0.firstCommit > last.header.firstCommit
+    }
+    let claims = try TreeClaims(
+      of: first.header.replica, in: directory, snapshots: snapshots,
+      upTo: next.map { $0.firstCommit.rawValue - 1 } ?? .max)
+    // The tree in front of the run goes into the header; the run's own leaves are for the next one, and for what is claimed of them.
     var tree = passage.tree
+    var headerTree: MerkleTree?
     var hasher = SHA256Hasher()
     var chain = reader.chain
     reading: while true {
@@ -33,26 +45,31 @@ struct SealedFile {
         if case .record(let kind, let body) = frame, isInRun {
           try builder.add(kind: kind, body: body, next: chain.next)
         }
+        if isInRun, headerTree == nil { headerTree = tree }
         if let (commits, secrets) = frame.commits {
           var salts = Salts(secrets)
           for commit in commits {
-            if isInRun {
-              try builder.add(commit, secrets: secrets, after: chain)
-            } else {
+            if isInRun { try builder.add(commit, secrets: secrets, after: chain) }
+            if !isInRun || tree.size < claims.lastCommit {
               tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+              if let claim = claims.contradicted(by: tree) {
+                throw StorageError(
+                  .corrupt, "nothing was sealed: \(claim.contradiction)", file: claim.file, offset: 0,
+                  commits: CommitNumber(rawValue: 1)...commit.number)
+              }
             }
             try chain.extend(by: commit)
           }
         }
       }
     }
+    guard let headerTree, headerTree.size == first.header.firstCommit.rawValue - 1,
+      chain.nextSequence.rawValue == last.header.firstSequence.rawValue + last.events
+    else { return nil }
     let header = SegmentHeader(
       kind: .sealed, id: id, replica: first.header.replica, replicaName: replicaName,
       firstCommit: first.header.firstCommit, firstSequence: first.header.firstSequence,
-      secret: SegmentHeader.noSecret, treeSize: tree.size, frontier: tree.frontier)
-    guard chain.nextSequence.rawValue == last.header.firstSequence.rawValue + last.events,
-      tree.size == first.header.firstCommit.rawValue - 1
-    else { return nil }
+      secret: SegmentHeader.noSecret, treeSize: headerTree.size, frontier: headerTree.frontier)
     bytes = try builder.finish(header)
   }
 }

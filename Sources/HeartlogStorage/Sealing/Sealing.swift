@@ -121,9 +121,10 @@ extension CommitLog {
   /// Seals a run that is not written to any more.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
     let name = monitor.withLock { replicaName(of: run) }
-    guard let sealed = try SealedFile(of: run, in: directory, replicaName: name, options: options) else {
-      return
-    }
+    guard
+      let sealed = try SealedFile(
+        of: run, in: directory, replicaName: name, options: options, snapshots: snapshots)
+    else { return }
     // Other writers wait for the rename alone, not for the file.
     let path = path(of: run)
     let temporary = try directory.prepareFile(path, with: sealed.bytes, suffix: options.random())
@@ -142,7 +143,7 @@ extension CommitLog {
   private func sealUnderLock(_ run: [SealableSegment], _ report: inout SealReport) throws {
     guard
       let sealed = try SealedFile(
-        of: run, in: directory, replicaName: replicaName(of: run), options: options)
+        of: run, in: directory, replicaName: replicaName(of: run), options: options, snapshots: snapshots)
     else { return }
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to it, whatever becomes of the rest.
@@ -153,8 +154,11 @@ extension CommitLog {
     guard replica == identity.replica else { return try replace(run, by: sealed, &report) }
     writer = nil
     try replace(run, by: sealed, &report)
+    // What is sealed was durable: should it be gone one day, the page still tells.
     lock.update { page in
-      page = StoreLock.Page(generation: page.generation, structure: page.structure)
+      page = StoreLock.Page(
+        generation: page.generation, structure: page.structure, replica: replica,
+        firstCommit: ownReader.chain.next.rawValue)
     }
   }
 

@@ -36,6 +36,7 @@ extension CommitLog {
           }
           let ledger = try ledger(of: head.replica, at: commit.rawValue)
           ledger.mark()
+          if known.count > OpenFileBudget.streamsMax { ledger.rest() }
           return StreamHead(
             replica: head.replica, name: head.name ?? ledger.name, commit: commit, root: ledger.tree.root,
             isEnded: head.isEnded)
@@ -75,8 +76,8 @@ extension CommitLog {
           ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
           try ledger.advance(to: commit)
         }
-        // Should reading fail half-way, the next run starts anew.
-        ledgers.shipped[replica] = nil
+        // Should reading fail half-way, the next run starts anew. Streams are shipped one after the other.
+        ledgers.shipped = [:]
         var draft = BlockDraft()
         while ledger.position < last.rawValue, let (next, secrets) = try ledger.peek(),
           try draft.add(next, secrets: secrets, after: ledger.chain)
@@ -162,6 +163,7 @@ extension CommitLog {
     }
     var known = monitor.withLock { heads() }
     let page = lock.page()
+    guard page.durableBytes > 0 else { return known }
     guard let own = known.firstIndex(where: { $0.replica == page.replica }), let head = known[own].commit
     else { return known }
     let ledger = try StreamLedger(

@@ -20,7 +20,8 @@ public struct SnapshotFolder: Sendable {
 
   var path: String { "\(store)/snapshots" }
 
-  func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
+  /// Where a snapshot lies.
+  public func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
 
   /// The snapshots that are there, those of the most events first; none where there is no folder.
   public func files() throws(StorageError) -> [SnapshotFile] {

@@ -37,6 +37,15 @@ struct StoreDirectory: Sendable {
     }
   }
 
+  /// Whether any of these positions is of a stream that is here, or the own one, which may be gone: else they are another store's.
+  func knowsStream(ofAny positions: [StreamPosition], own: ReplicaID) throws(StorageError) -> Bool {
+    for position in positions {
+      if position.replica == own { return true }
+      if try !segments(of: position.replica).isEmpty { return true }
+    }
+    return false
+  }
+
   /// What a stream's folder holds, as its names tell.
   struct StreamListing {
     /// In order, the one that serves of each first commit.
@@ -100,7 +109,7 @@ struct StoreDirectory: Sendable {
     let path = path(of: segment, in: replica)
     let file: any OpenFile
     do { file = try fileSystem.open(path, .read) } catch {
-      if error.isNotFound { return nil }
+      if error.isNotFound || error.isNotAFile { return nil }
       throw StorageError(error)
     }
     do { return try header(of: file, path: path).header.lastCommit } catch {

@@ -15,4 +15,15 @@ public struct Finding: Sendable {
   public let replica: ReplicaID
   /// The sentence, the file, the offset and the commits.
   public let error: StorageError
+
+  /// Commits that something else in the store knows of, and that are gone.
+  static func missing(
+    _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, knownFrom file: String
+  ) -> Finding {
+    Finding(
+      verdict: .lost, replica: replica,
+      error: StorageError(
+        .corrupt, "commits of the stream \(replica) are missing that \(file) knows of", file: file,
+        commits: commits))
+  }
 }

@@ -60,7 +60,7 @@ public final class LogReplay {
   ///   - bound: the last commits to be passed on; all where nil.
   ///   - givesPositions: whether the outcome is to have positions. Costs the hashing of what was read.
   ///   - visit: gets the commits of each stream in order; of several streams, one after the other.
-  /// - Throws: `otherLog` where a position does not stand in this log, before `visit` is called; `misuse` where one lies behind the bound.
+  /// - Throws: `otherLog` and `otherHistory` where a position does not stand in this log, before `visit` is called; `misuse` where one lies behind the bound.
   public func run(
     from positions: [StreamPosition] = [], upTo bound: ReplayBound? = nil, givesPositions: Bool = false,
     _ visit: (Piece) throws -> Void
@@ -76,6 +76,7 @@ public final class LogReplay {
         if let finding = try stream.read(page: isOwn ? page : StoreLock.Page(), &meter, visit) {
           outcome.findings.append(finding)
         }
+        stream.reader.rest()
         outcome.eventCount += stream.eventCount
       }
       if let commit = bound?.commit, let replica = bound?.replica {
@@ -98,11 +99,10 @@ public final class LogReplay {
     guard bound.map({ positions.allSatisfy($0.contains) }) ?? true else {
       throw StorageError(.misuse, "a replay that starts behind its end")
     }
-    let start = StreamStart(directory: directory)
-    var streams = try positions.map { position in
-      let (reader, moved) = try start.reader(at: position)
-      return ReplayedStream(
-        reader, from: position, moved: moved, upTo: bound?.lastStamp(of: position.replica))
+    let found = try StreamStart(directory: directory).readers(at: positions, own: identity.replica)
+    var streams = zip(positions, found).map { position, found in
+      ReplayedStream(
+        found.reader, from: position, moved: found.moved, upTo: bound?.lastStamp(of: position.replica))
     }
     // The own stream may be gone altogether, which only the lock's page can tell.
     let others = Set(try directory.replicas()).union([identity.replica]).subtracting(positions.map(\.replica))

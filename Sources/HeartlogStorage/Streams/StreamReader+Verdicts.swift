@@ -42,15 +42,20 @@ extension StreamReader {
     return .unfinished(finding(.lost, Self.lostReason, cursor.path, cursor.offset, upTo: nil))
   }
 
-  /// The page knows of durable commits in a segment that is not there.
+  /// The page knows of durable commits in a segment that is not there: in the open one, or in those before it.
   func lostSegment(_ page: StoreLock.Page) -> End? {
-    guard page.replica == replica, page.durableBytes > UInt64(SegmentHeader.byteCount),
-      page.firstCommit >= chain.next.rawValue, page.segment != cursor?.header.id
+    guard page.replica == replica, page.firstCommit >= chain.next.rawValue, page.segment != cursor?.header.id
     else { return nil }
-    let missing = SegmentFile(firstCommit: CommitNumber(rawValue: page.firstCommit), state: .open)
-    let path = directory.path(of: missing, in: replica)
+    let isOpenOneDurable = page.durableBytes > UInt64(SegmentHeader.byteCount)
+    guard isOpenOneDurable || page.firstCommit > chain.next.rawValue else { return nil }
+    let missing = SegmentFile(
+      firstCommit: isOpenOneDurable ? CommitNumber(rawValue: page.firstCommit) : chain.next,
+      state: isOpenOneDurable ? .open : .sealed)
     return .unfinished(
-      finding(.lost, "acknowledged commits are missing with their segment", path, 0, upTo: nil))
+      finding(
+        .lost, "acknowledged commits are missing with their segment",
+        directory.path(of: missing, in: replica),
+        0, upTo: isOpenOneDurable ? nil : CommitNumber(rawValue: page.firstCommit)))
   }
 
   func gap(before segment: SegmentFile) -> Finding {

@@ -8,10 +8,33 @@ import HeartlogFiles
 struct StreamStart {
   let directory: StoreDirectory
 
+  /// Readers at positions, one for each.
+  ///
+  /// - Throws: `otherHistory` where a position does not stand in its stream; `otherLog` where that stream was ended in front of it, or
+  ///   where no position is of a stream that is here: then it was made in another store.
+  func readers(
+    at positions: [StreamPosition], own: ReplicaID
+  ) throws(StorageError) -> [(reader: StreamReader, moved: StreamPosition?)] {
+    do {
+      var readers: [(reader: StreamReader, moved: StreamPosition?)] = []
+      for position in positions {
+        let found = try reader(at: position)
+        if readers.count >= OpenFileBudget.streamsMax { found.reader.rest() }
+        readers.append(found)
+      }
+      return readers
+    } catch {
+      guard error.code == .otherHistory, try !directory.knowsStream(ofAny: positions, own: own) else {
+        throw error
+      }
+      throw StorageError(.otherLog, error.reason, file: error.file, commits: error.commits)
+    }
+  }
+
   /// - Returns: the reader, which stands behind the position's commit; and where its place is another one now, so that its tree had to be
   ///   compared, the position with that.
-  /// - Throws: `otherLog` where the position does not stand in the stream.
-  func reader(at position: StreamPosition) throws(StorageError) -> (
+  /// - Throws: `otherHistory` where the position does not stand in the stream; `otherLog` where that was ended in front of it.
+  private func reader(at position: StreamPosition) throws(StorageError) -> (
     reader: StreamReader, moved: StreamPosition?
   ) {
     do { return try storageErrors { try checkedReader(at: position) } } catch {
@@ -31,7 +54,9 @@ struct StreamStart {
         return StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end)
       }
     } catch {
-      guard error.code == .otherLog || error.code == .corrupt else { throw error }
+      guard error.code == .otherLog || error.code == .otherHistory || error.code == .corrupt else {
+        throw error
+      }
       return nil
     }
   }
@@ -43,7 +68,7 @@ struct StreamStart {
     guard !listing.segments.isEmpty else { throw refusal(of: position, "its stream is not there") }
     let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
     if let end, end.commit < position.commit.rawValue {
-      throw refusal(of: position, "its stream was ended at commit \(end.commit)")
+      throw refusal(of: position, "its stream was ended at commit \(end.commit)", .otherLog)
     }
     let place = try place(of: position, in: listing)
     let moved = place == nil ? try foundByTree(position) : nil
@@ -74,7 +99,7 @@ struct StreamStart {
       throw refusal(of: position, "its segment is another stream's")
     }
     let cursor = SegmentCursor(file: file, path: path, header: found.header, offset: place.frameOffset)
-    guard let frame = try cursor.header(at: place.frameOffset), frame.bodyChecksum == place.frameChecksum,
+    guard let frame = try wholeFrame(at: place, cursor, file), frame.bodyChecksum == place.frameChecksum,
       frame.frameBytes == place.frameBytes, frame.firstCommit <= position.commit,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position.commit.rawValue
     else { throw refusal(of: position, "its last commit is not there") }
@@ -84,6 +109,21 @@ struct StreamStart {
     }
     return (cursor, segment)
   }
+
+  /// The header of a position's frame; nil where the frame is not all there. The body of a large one is not read: `verify` does.
+  private func wholeFrame(
+    at place: StreamPosition.Place, _ cursor: SegmentCursor, _ file: any OpenFile
+  ) throws -> FrameHeader? {
+    // What follows a small one is read with it.
+    if place.frameBytes <= Self.readFrameBytesMax {
+      guard case .frame(let frame) = try cursor.look() else { return nil }
+      return frame
+    }
+    guard try file.size() >= place.frameOffset + place.frameBytes else { return nil }
+    return try cursor.header(at: place.frameOffset)
+  }
+
+  private static let readFrameBytesMax: UInt64 = 32 << 10
 
   /// Compares the tree of a stream up to a position with the position's, from the nearest frontier that a header names.
   ///
@@ -109,9 +149,11 @@ struct StreamStart {
     return StreamPosition(chain: position.chain, tree: tree, place: place)
   }
 
-  private func refusal(of position: StreamPosition, _ reason: String) -> StorageError {
+  private func refusal(
+    of position: StreamPosition, _ reason: String, _ code: StorageError.Code = .otherHistory
+  ) -> StorageError {
     StorageError(
-      .otherLog, "a position does not stand in this log: \(reason)",
+      code, "a position does not stand in this log: \(reason)",
       file: directory.streamPath(position.replica), commits: position.commit...position.commit)
   }
 }

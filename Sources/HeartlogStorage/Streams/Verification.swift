@@ -21,8 +21,11 @@ public struct StreamVerification: Sendable {
 /// Reads every byte of a store and checks all that the format promises.
 public enum Verification {
   /// Verifies each stream, sorted by replica. Takes no lock.
+  ///
+  /// - Parameter snapshots: what snapshots say of the log: held against it.
   public static func run(
-    at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil
+    at path: String, on fileSystem: any FileSystem, snapshots: [SnapshotClaim] = [],
+    progress: LogProgress? = nil
   ) throws(StorageError) -> [StreamVerification] {
     try storageErrors {
       let directory = StoreDirectory(fileSystem: fileSystem, path: path)
@@ -30,6 +33,11 @@ public enum Verification {
       let lock = try StoreLock(directory)
       let page = lock.page()
       let replicas = try directory.replicas()
+      var ofThisStore: [SnapshotClaim] = []
+      for claim in snapshots where try directory.knowsStream(ofAny: claim.positions, own: identity.replica) {
+        ofThisStore.append(claim)
+      }
+      let snapshots = ofThisStore
       var sizes: [ReplicaID: (count: Int, bytes: UInt64)] = [:]
       for replica in replicas {
         for segment in try directory.segments(of: replica) {
@@ -39,31 +47,53 @@ public enum Verification {
         }
       }
       var meter = ProgressMeter(progress, total: sizes.values.reduce(0) { $0 + $1.bytes })
-      var streams = Set(replicas)
-      // The own stream may be missing altogether, which only the page can tell.
-      streams.insert(identity.replica)
-      return try streams.sorted().compactMap { replica in
+      // The own stream may be missing altogether, which only the page can tell; others, which snapshots tell.
+      var streams = Set(replicas).union([identity.replica])
+      streams.formUnion(snapshots.flatMap { $0.positions.map(\.replica) })
+      var verified: [ReplicaID: (stream: StreamVerifier, finding: Finding?)] = [:]
+      let forks = try Forks(among: replicas, in: directory)
+      for replica in streams.sorted() {
+        verified[replica] = try verify(
+          replica, isOwn: replica == identity.replica, directory, lock, page, snapshots, forks, &meter)
+        verified[replica]?.stream.reader.rest()
+      }
+      for (replica, found) in verified where found.finding == nil {
+        verified[replica]?.finding = try forks.finding(of: found.stream.reader)
+      }
+      for (replica, found) in verified.sorted(by: { $0.key < $1.key }) {
+        for head in found.stream.reader.chain.seenHeads {
+          // What the own stream's writer had seen, it had received; and what others had seen of the own stream was written here.
+          guard replica == identity.replica || head.replica == identity.replica else { continue }
+          let seen = verified[head.replica]
+          let stream = seen?.stream ?? StreamVerifier(directory, replica: head.replica)
+          let next = stream.reader.chain.next
+          guard seen?.finding == nil, next <= head.commit, !stream.reader.isEnded else { continue }
+          let finding = Finding.missing(
+            next...head.commit, of: head.replica, knownFrom: directory.streamPath(replica))
+          verified[head.replica] = (stream, finding)
+        }
+      }
+      return verified.sorted { $0.key < $1.key }.compactMap { replica, verified in
         let size = sizes[replica] ?? (0, 0)
-        let (stream, finding) = try verify(replica, directory, lock, page, &meter)
-        if size.count == 0, finding == nil { return nil }
+        if size.count == 0, verified.finding == nil { return nil }
         return StreamVerification(
-          replica: replica, name: stream.name, isOwn: replica == identity.replica,
-          commits: stream.reader.chain.next.rawValue - 1,
-          events: stream.reader.chain.nextSequence.rawValue - 1, segments: size.count, bytes: size.bytes,
-          root: stream.tree.root, finding: finding)
+          replica: replica, name: verified.stream.name, isOwn: replica == identity.replica,
+          commits: verified.stream.reader.chain.next.rawValue - 1,
+          events: verified.stream.reader.chain.nextSequence.rawValue - 1, segments: size.count,
+          bytes: size.bytes, root: verified.stream.tree.root, finding: verified.finding)
       }
     }
   }
 
   private static func verify(
-    _ replica: ReplicaID, _ directory: StoreDirectory, _ lock: StoreLock, _ page: StoreLock.Page,
-    _ meter: inout ProgressMeter
+    _ replica: ReplicaID, isOwn: Bool, _ directory: StoreDirectory, _ lock: StoreLock, _ page: StoreLock.Page,
+    _ snapshots: [SnapshotClaim], _ forks: Forks, _ meter: inout ProgressMeter
   ) throws -> (StreamVerifier, Finding?) {
     var page = page
     var before: StorageError?
     while true {
-      let stream = StreamVerifier(directory, replica: replica)
-      switch try stream.run(page: page, meter: &meter) {
+      let stream = StreamVerifier(directory, replica: replica, isOwn: isOwn, snapshots: snapshots)
+      switch try stream.run(page: page, forks: forks, meter: &meter) {
       case .sound: return (stream, nil)
       case .changed: page = lock.page()
       case .found(let finding):
@@ -89,12 +119,18 @@ private final class StreamVerifier {
   private let directory: StoreDirectory
   private let replica: ReplicaID
   private var segment: SegmentID?
-  /// The frontiers that some header names, by the size of their tree.
-  private var frontiers: [UInt64: [Digest]] = [:]
+  /// What each segment's header and the snapshots say of the tree.
+  private var claims = TreeClaims()
+  private let snapshots: [SnapshotClaim]
+  private let isOwn: Bool
 
-  init(_ directory: StoreDirectory, replica: ReplicaID) {
+  init(
+    _ directory: StoreDirectory, replica: ReplicaID, isOwn: Bool = false, snapshots: [SnapshotClaim] = []
+  ) {
+    self.isOwn = isOwn
     self.directory = directory
     self.replica = replica
+    self.snapshots = snapshots
     reader = StreamReader(directory, replica: replica)
   }
 
@@ -105,50 +141,63 @@ private final class StreamVerifier {
     case changed
   }
 
-  func run(page: StoreLock.Page, meter: inout ProgressMeter) throws -> Outcome {
-    try collectFrontiers()
+  func run(page: StoreLock.Page, forks: Forks, meter: inout ProgressMeter) throws -> Outcome {
+    claims = try TreeClaims(of: replica, in: directory, snapshots: snapshots)
     var hasher = SHA256Hasher()
     while true {
       let chain = reader.chain
       switch try reader.next(page: page) {
-      case .end(.whole): return .sound
+      case .end(.whole): return missing().map(Outcome.found) ?? .sound
+      case .end(.unfinished(let finding)) where finding.verdict == .torn:
+        // What looks like a batch that was not finished may be what is left of commits that were there.
+        return .found(missing() ?? finding)
       case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return .found(finding)
       case .frame(let frame, let cursor):
         if segment != cursor.header.id {
           segment = cursor.header.id
           name = cursor.header.replicaName
-          // Where a segment starts, a later one may take its frontier from.
-          frontiers[tree.size] = tree.frontier
-          guard let frontier = frontiers[cursor.header.treeSize] else { return .changed }
-          if frontier != cursor.header.frontier {
-            return problem("a frontier that differs from the commits before it", cursor, at: 0, chain)
+          let header = cursor.header
+          guard claims.contains(treeSize: header.treeSize, frontier: header.frontier, in: cursor.path) else {
+            return .changed
           }
+        }
+        if isOwn, case .block = frame, cursor.header.kind == .open {
+          return problem(
+            "the stream that the file `store` names was received: that file is of another folder, or an older one",
+            cursor, at: cursor.passedOffset, chain)
         }
         meter.advance(cursor, to: cursor.offset)
         guard let (commits, secrets) = frame.commits else { continue }
         var salts = Salts(secrets)
         for commit in commits {
           do {
-            tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+            let leaf = try commit.leafHash(salts: &salts, hasher: &hasher)
+            forks.note(commit, leaf: leaf)
+            tree.append(leaf: leaf, hasher: &hasher)
           } catch {
             return problem(error.reason, cursor, at: cursor.passedOffset, chain)
           }
-          if frontiers.keys.contains(tree.size) { frontiers[tree.size] = tree.frontier }
+          if let claim = claims.contradicted(by: tree) { return .found(contradiction(of: claim)) }
         }
       }
     }
   }
 
-  private func collectFrontiers() throws {
-    frontiers[0] = []
-    for segment in try directory.segments(of: replica) {
-      let path = directory.path(of: segment, in: replica)
-      // What cannot be read as a header is found again, and named, on the way along the stream.
-      guard let file = try? directory.fileSystem.open(path, .read),
-        let found = try? directory.header(of: file, path: path)
-      else { continue }
-      if found.header.treeSize > 0 { frontiers[found.header.treeSize] = [] }
-    }
+  private func contradiction(of claim: TreeClaims.Claim) -> Finding {
+    Finding(
+      verdict: .corrupt, replica: replica,
+      error: StorageError(
+        .corrupt, claim.contradiction, file: claim.file, offset: 0,
+        commits: CommitNumber(rawValue: 1)...CommitNumber(rawValue: tree.size)))
+  }
+
+  /// Commits that snapshots know of, and that are not here.
+  private func missing() -> Finding? {
+    guard !reader.isEnded, claims.lastCommit > tree.size,
+      let claim = snapshots.first(where: { ($0.claim(of: replica)?.tree.size ?? 0) > tree.size })
+    else { return nil }
+    return .missing(
+      reader.chain.next...CommitNumber(rawValue: claims.lastCommit), of: replica, knownFrom: claim.file)
   }
 
   private func problem(_ reason: String, _ cursor: SegmentCursor, at offset: UInt64, _ chain: Chain)
@@ -160,5 +209,74 @@ private final class StreamVerifier {
         error: StorageError(
           .corrupt, reason, file: cursor.path, offset: offset,
           commits: chain.next...max(chain.next, reader.chain.head ?? chain.next))))
+  }
+}
+
+/// Which streams are branches of others, as their names tell: each fork has an `ended`, and each `ended` a branch.
+private final class Forks {
+  private let directory: StoreDirectory
+  private let streams: Set<ReplicaID>
+  /// By replica: the commits behind which some stream may have been forked from it, since its first commit had seen just these.
+  private var candidates: [ReplicaID: Set<UInt64>] = [:]
+  /// By the stream that was forked: the last commit before a branch that is here.
+  private var forkedBehind: [ReplicaID: UInt64] = [:]
+
+  init(among streams: [ReplicaID], in directory: StoreDirectory) throws {
+    self.directory = directory
+    self.streams = Set(streams)
+    for replica in streams {
+      let reader = StreamReader(directory, replica: replica)
+      guard case .frame(let frame, _) = try reader.next(), let first = frame.commits?.commits.first else {
+        continue
+      }
+      for head in first.heads { candidates[head.replica, default: []].insert(head.commit.rawValue) }
+    }
+  }
+
+  /// Looks whether a commit is the first of a branch that is here.
+  func note(_ commit: Commit, leaf: Digest) {
+    let before = commit.number.rawValue - 1
+    guard before == 0 || candidates[commit.replica]?.contains(before) == true,
+      streams.contains(branch(beginningWith: commit, leaf: leaf))
+    else { return }
+    forkedBehind[commit.replica] = min(before, forkedBehind[commit.replica] ?? .max)
+  }
+
+  private func branch(beginningWith commit: Commit, leaf: Digest) -> ReplicaID {
+    StreamBranch(
+      of: commit.replica, firstCommit: commit.number, firstSequence: commit.firstSequence, leaf: leaf
+    ).replica
+  }
+
+  /// What is wrong with where a stream ends, after all were read.
+  ///
+  /// - Parameter reader: at the end of the stream.
+  func finding(of reader: StreamReader) throws -> Finding? {
+    if let commit = forkedBehind[reader.replica] {
+      return finding(
+        "a branch of it is here, and it is not ended in front of that", of: reader, behind: commit)
+    }
+    guard reader.isEnded else { return nil }
+    let beyond = StreamReader(
+      directory, behind: reader.chain, at: nil, listing: try directory.listing(of: reader.replica), end: nil)
+    guard case .frame(let frame, _) = try beyond.next(), let (commits, secrets) = frame.commits,
+      let next = commits.first
+    else { return nil }
+    var salts = Salts(secrets)
+    var hasher = SHA256Hasher()
+    let leaf = try next.leafHash(salts: &salts, hasher: &hasher)
+    guard !streams.contains(branch(beginningWith: next, leaf: leaf)) else { return nil }
+    return finding(
+      "it is ended, and what lies behind its end is here as no stream of its own", of: reader,
+      behind: next.number.rawValue - 1)
+  }
+
+  private func finding(_ reason: String, of reader: StreamReader, behind commit: UInt64) -> Finding {
+    let next = CommitNumber(rawValue: commit + 1)
+    return Finding(
+      verdict: .corrupt, replica: reader.replica,
+      error: StorageError(
+        .corrupt, reason, file: "\(directory.streamPath(reader.replica))/\(StreamEnd.name)",
+        commits: next...max(next, reader.chain.head ?? next)))
   }
 }

@@ -1,0 +1,112 @@
+import HeartlogFiles
+import HeartlogStorage
+
+/// What `verify` found in a store.
+public struct StoreVerification: Sendable {
+  /// Sorted by replica.
+  public let streams: [StreamVerification]
+  /// Those of the most events first.
+  public let snapshots: [SnapshotVerification]
+}
+
+/// What `verify` found in a snapshot.
+public struct SnapshotVerification: Hashable, Sendable {
+  /// The name of its file, in the store's folder `snapshots`.
+  public let name: String
+  /// Events that it covers, as its name says.
+  public let events: UInt64
+  /// What is wrong with it; nil where nothing is. A snapshot may be removed at any time: the log does not need it.
+  public let problem: String?
+}
+
+extension FavoritesStore {
+  /// Reads every byte of the log and of the snapshots, and checks all that the format promises: checksums, hashes, and that what segments,
+  /// snapshots, heads and the lock's page say of each other agrees.
+  ///
+  /// - Returns: each stream with its commits, its root, and what ends its sound part; each snapshot.
+  /// - Throws: `inputOutput` where a file cannot be read. Damage is no error here, but a finding.
+  public func verify(progress: LogProgress? = nil) throws(HeartlogError) -> StoreVerification {
+    try Self.verify(at: path, on: fileSystem, progress: progress)
+  }
+
+  /// Verifies the store in a folder without opening it, as `verify(progress:)`.
+  ///
+  /// - Throws: `notAStore`, `newerFormat`, `inputOutput`. Damage is no error here, but a finding.
+  public static func verify(
+    at path: String, progress: LogProgress? = nil
+  ) throws(HeartlogError) -> StoreVerification {
+    try verify(at: path, on: POSIXFileSystem(), progress: progress)
+  }
+
+  static func verify(
+    at path: String, on fileSystem: any FileSystem, progress: LogProgress?
+  ) throws(HeartlogError) -> StoreVerification {
+    try heartlogErrors {
+      let snapshots = try SnapshotFolder(at: path, on: fileSystem).checked()
+      let streams = try Verification.run(
+        at: path, on: fileSystem, snapshots: snapshots.compactMap(\.content?.claim), progress: progress)
+      // A snapshot of a log that is damaged has nothing to be compared with.
+      let isLogSound = streams.allSatisfy { $0.finding?.verdict ?? .torn == .torn }
+      return StoreVerification(
+        streams: streams,
+        snapshots: try snapshots.map { snapshot in
+          var problem = snapshot.problem
+          if isLogSound, let content = snapshot.content {
+            problem = try content.differs(fromLogAt: path, on: fileSystem) ? SnapshotProblem.otherState : nil
+          }
+          return SnapshotVerification(
+            name: snapshot.file.name, events: snapshot.file.eventCount, problem: problem)
+        })
+    }
+  }
+}
+
+private enum SnapshotProblem {
+  static let otherState = "it says something else than the log up to it"
+}
+
+/// A snapshot whose every page was looked at.
+private struct CheckedSnapshot {
+  struct Content {
+    let claim: SnapshotClaim
+    let state: FavoritesState
+
+    /// Whether the log, replayed up to where the snapshot stands, makes another state.
+    func differs(fromLogAt path: String, on fileSystem: any FileSystem) throws -> Bool {
+      let heads = claim.positions.map { Head(replica: $0.replica, commit: $0.commit) }
+      var replayed = FavoritesState()
+      _ = try LogReplay(at: path, on: fileSystem).run { replayed.apply($0, upTo: heads) }
+      return replayed.digest != state.digest || replayed.heads != state.heads
+        || replayed.eventCount != state.eventCount || replayed.conflicts != state.conflicts
+    }
+  }
+
+  let file: SnapshotFile
+  /// Nil where it is damaged, or of another version.
+  var content: Content?
+  var problem: String?
+}
+
+extension SnapshotFolder {
+  /// The snapshots that are there, each looked at as a whole.
+  fileprivate func checked() throws -> [CheckedSnapshot] {
+    try files().compactMap { file in
+      guard let mapping = try map(file) else { return nil }
+      var checked = CheckedSnapshot(file: file)
+      do {
+        var (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
+        let positions = try log.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
+        state.loadSnapshot()
+        if state.isDamaged {
+          checked.problem = SnapshotKeeper.damage
+        } else {
+          checked.content = CheckedSnapshot.Content(
+            claim: SnapshotClaim(positions: positions, file: path(of: file)), state: state)
+        }
+      } catch let error as MalformedError {
+        checked.problem = error.reason
+      }
+      return checked
+    }
+  }
+}

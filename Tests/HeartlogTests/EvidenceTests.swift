@@ -1,0 +1,130 @@
+import HeartlogFiles
+import HeartlogStorage
+import Testing
+
+@testable import Heartlog
+
+/// Snapshots are disposable, but what they prove is not thrown away.
+@Suite("What a snapshot knows of the log")
+struct EvidenceTests {
+  private let test = TestStore()
+  private let folder = "\(TestStore.path)/snapshots"
+
+  private func fill(_ store: FavoritesStore, _ range: Range<Int>) throws {
+    let library = try store.library("papers")
+    for number in range {
+      test.clock.now += 1_000
+      try library.toggle("paper-\(number)")
+    }
+  }
+
+  /// Forgets what the lock's page knows, as a restart of the machine may.
+  private func clearPage() throws {
+    try test.files.replaceContents(of: "\(TestStore.path)/lock", with: [UInt8](repeating: 0, count: 4_096))
+  }
+
+  private func segments(of replica: ReplicaID) throws -> [String] {
+    let folder = "\(TestStore.path)/replicas/\(replica)"
+    return try test.files.entries(of: folder).map { "\(folder)/\($0)" }
+  }
+
+  @Test(
+    "a log that is shorter than its snapshot has lost commits: told, kept aside, and no number is used again")
+  func lost() throws {
+    var store = try test.open()
+    try fill(store, 0..<40)
+    try store.seal()
+    try fill(store, 40..<60)
+    try store.seal()
+    try store.snapshot()
+    let replica = store.replica
+    try store.close()
+    #expect(try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil).isSound)
+    for segment in try segments(of: replica) { try test.files.remove(segment) }
+    try clearPage()
+
+    let found = try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil)
+    let finding = try #require(found.streams.first?.finding)
+    #expect(
+      finding.verdict == .lost
+        && finding.error.commits == CommitNumber(rawValue: 1)...CommitNumber(rawValue: 60))
+    for _ in 0..<2 {
+      let reader = try test.open { $0.access = .readOnly }
+      #expect(reader.findings.map(\.verdict) == [.lost])
+      #expect(try test.files.entries(of: folder).count == 1, "who reads throws nothing away")
+    }
+    store = try test.open()
+    try fill(store, 100..<101)
+    #expect(store.replica != replica && store.findings.map(\.verdict) == [.lost])
+    try store.close()
+    #expect(try test.files.entries(of: folder).allSatisfy { $0.hasSuffix(".snapshot.lost") })
+    #expect(try test.open().findings.isEmpty, "it is told once")
+    #expect(try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil).isSound)
+  }
+
+  @Test("a tail that was cut in front of a snapshot's position is lost, and not an unfinished batch")
+  func cutTail() throws {
+    var store = try test.open()
+    try fill(store, 0..<10)
+    try store.snapshot()
+    let replica = store.replica
+    try store.close()
+    let segment = try #require(try segments(of: replica).first)
+    let bytes = try test.files.contents(of: segment)
+    let end = try #require(bytes.lastIndex { $0 != 0 })
+    try test.files.replaceContents(of: segment, with: Array(bytes[..<end]))
+    try clearPage()
+    let found = try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil)
+    #expect(found.streams.first?.finding?.verdict == .lost)
+    store = try test.open()
+    try fill(store, 20..<21)
+    #expect(store.replica != replica && store.findings.contains { $0.verdict == .lost })
+  }
+
+  @Test("a snapshot is made beside one that knows more, and takes nothing of what that proves")
+  func madeBeside() throws {
+    var store = try test.open()
+    try fill(store, 0..<40)
+    try store.seal()
+    try store.snapshot()
+    let replica = store.replica
+    try store.close()
+    for segment in try segments(of: replica) { try test.files.remove(segment) }
+    try clearPage()
+    store = try test.open()
+    try store.snapshot()
+    try store.close()
+    store = try test.open()
+    try fill(store, 50..<51)
+    #expect(store.replica != replica)
+    #expect(store.findings.map(\.verdict) == [.lost])
+  }
+
+  @Test("verify looks at every page of a snapshot", arguments: 0..<12)
+  func everyPage(part: Int) throws {
+    let store = try test.open()
+    try fill(store, 0..<120)
+    try store.snapshot()
+    try store.close()
+    let name = try #require(try test.files.entries(of: folder).first)
+    let whole = try test.files.contents(of: "\(folder)/\(name)")
+    var changed = whole
+    changed[64 + (whole.count - 128) * part / 12] ^= 0x40
+    try test.files.replaceContents(of: "\(folder)/\(name)", with: changed)
+    let found = try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil)
+    #expect(found.streams.allSatisfy { $0.finding == nil })
+    // Some bytes are padding that means nothing.
+    if let problem = found.snapshots[0].problem {
+      #expect(!problem.isEmpty)
+    } else {
+      let reader = try test.open { $0.access = .readOnly }
+      #expect(reader.digest == (try reader.state().digest))
+    }
+  }
+}
+
+extension StoreVerification {
+  fileprivate var isSound: Bool {
+    streams.allSatisfy { $0.finding == nil } && snapshots.allSatisfy { $0.problem == nil }
+  }
+}
