@@ -55,7 +55,7 @@ class SyncTestCase(TestCase):
         for store in stores:
             self.expect(0, store("replay", "--json"))
             lines = self.expect(0, store("verify", "--json")).lines
-            roots.append({line["replica"]: (line["commits"], line["root"]) for line in lines if line["commits"]})
+            roots.append({line["replica"]: (line["commits"], line["root"]) for line in lines if line.get("commits")})
         for other in roots[1:]:
             self.assertEqual(other, roots[0])
         return roots[0]

@@ -158,6 +158,20 @@ struct EvidenceTests {
     #expect(try history.store.verify().first { $0.isOwn }?.finding?.verdict == .corrupt)
   }
 
+  @Test("a store that was given a branch is told so")
+  func ownBranch() throws {
+    let history = try History()
+    try history.write(1)
+    try history.receive(6)
+    let branch = try #require(try history.own.log.endStream(history.otherReplica, after: 4))
+    _ = try history.own.log.seal()
+    history.own.log.close()
+    var identity = try StoreIdentity.read(StoreDirectory(fileSystem: history.files, path: "/store"))
+    identity.replica = branch
+    try history.files.replaceContents(of: "/store/store", with: identity.encoded())
+    #expect(try history.store.verify().first { $0.isOwn }?.finding?.verdict == .corrupt)
+  }
+
   @Test("a store that an older or foreign file `store` gives another's stream does not write to it")
   func othersStream() throws {
     let history = try History()

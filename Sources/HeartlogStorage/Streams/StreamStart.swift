@@ -110,12 +110,13 @@ struct StreamStart {
     return (cursor, segment)
   }
 
-  /// The header of a position's frame; nil where the frame is not all there. The body of a large one is not read: `verify` does.
+  /// The header of a position's frame; nil where the frame is not all there. The body is read where it lies in a tail, which may have been
+  /// cut, and is not large; `verify` reads all.
   private func wholeFrame(
     at place: StreamPosition.Place, _ cursor: SegmentCursor, _ file: any OpenFile
   ) throws -> FrameHeader? {
-    // What follows a small one is read with it.
-    if place.frameBytes <= Self.readFrameBytesMax {
+    // What follows it is read with it.
+    if cursor.header.kind == .open, place.frameBytes <= Self.readFrameBytesMax {
       guard case .frame(let frame) = try cursor.look() else { return nil }
       return frame
     }

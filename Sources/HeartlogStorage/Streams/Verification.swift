@@ -51,13 +51,15 @@ public enum Verification {
       var streams = Set(replicas).union([identity.replica])
       streams.formUnion(snapshots.flatMap { $0.positions.map(\.replica) })
       var verified: [ReplicaID: (stream: StreamVerifier, finding: Finding?)] = [:]
-      let forks = try Forks(among: replicas, in: directory)
+      let forks = try Forks(among: replicas, own: identity.replica, in: directory)
       for replica in streams.sorted() {
         verified[replica] = try verify(
           replica, isOwn: replica == identity.replica, directory, lock, page, snapshots, forks, &meter)
         verified[replica]?.stream.reader.rest()
       }
-      for (replica, found) in verified where found.finding == nil {
+      // Last of the own one: behind the end of another it may turn out to be a branch.
+      for replica in verified.keys.filter({ $0 != identity.replica }) + [identity.replica] {
+        guard let found = verified[replica], found.finding == nil else { continue }
         verified[replica]?.finding = try forks.finding(of: found.stream.reader)
       }
       for (replica, found) in verified.sorted(by: { $0.key < $1.key }) {
@@ -123,11 +125,14 @@ private final class StreamVerifier {
   private var claims = TreeClaims()
   private let snapshots: [SnapshotClaim]
   private let isOwn: Bool
+  /// The stream up to the last commit of the tree, where a snapshot says something of it.
+  private var passed: Chain
 
   init(
     _ directory: StoreDirectory, replica: ReplicaID, isOwn: Bool = false, snapshots: [SnapshotClaim] = []
   ) {
     self.isOwn = isOwn
+    passed = Chain(replica: replica)
     self.directory = directory
     self.replica = replica
     self.snapshots = snapshots
@@ -174,13 +179,26 @@ private final class StreamVerifier {
             let leaf = try commit.leafHash(salts: &salts, hasher: &hasher)
             forks.note(commit, leaf: leaf)
             tree.append(leaf: leaf, hasher: &hasher)
+            if let claim = try contradicted(behind: commit) { return .found(contradiction(of: claim)) }
           } catch {
             return problem(error.reason, cursor, at: cursor.passedOffset, chain)
           }
-          if let claim = claims.contradicted(by: tree) { return .found(contradiction(of: claim)) }
         }
       }
     }
+  }
+
+  /// What is said of the stream up to a commit, and is not so.
+  private func contradicted(behind commit: Commit) throws(MalformedError) -> TreeClaims.Claim? {
+    if let claim = claims.contradicted(by: tree) { return claim }
+    guard !snapshots.isEmpty else { return nil }
+    try passed.extend(by: commit)
+    let wrong = snapshots.first { snapshot in
+      snapshot.positions.contains {
+        $0.replica == replica && $0.commit == commit.number && $0.chain != passed
+      }
+    }
+    return wrong?.claim(of: replica)
   }
 
   private func contradiction(of claim: TreeClaims.Claim) -> Finding {
@@ -216,13 +234,16 @@ private final class StreamVerifier {
 private final class Forks {
   private let directory: StoreDirectory
   private let streams: Set<ReplicaID>
+  private let own: ReplicaID
+  private var isOwnBranch = false
   /// By replica: the commits behind which some stream may have been forked from it, since its first commit had seen just these.
   private var candidates: [ReplicaID: Set<UInt64>] = [:]
   /// By the stream that was forked: the last commit before a branch that is here.
   private var forkedBehind: [ReplicaID: UInt64] = [:]
 
-  init(among streams: [ReplicaID], in directory: StoreDirectory) throws {
+  init(among streams: [ReplicaID], own: ReplicaID, in directory: StoreDirectory) throws {
     self.directory = directory
+    self.own = own
     self.streams = Set(streams)
     for replica in streams {
       let reader = StreamReader(directory, replica: replica)
@@ -236,9 +257,10 @@ private final class Forks {
   /// Looks whether a commit is the first of a branch that is here.
   func note(_ commit: Commit, leaf: Digest) {
     let before = commit.number.rawValue - 1
-    guard before == 0 || candidates[commit.replica]?.contains(before) == true,
-      streams.contains(branch(beginningWith: commit, leaf: leaf))
-    else { return }
+    guard before == 0 || candidates[commit.replica]?.contains(before) == true else { return }
+    let branch = branch(beginningWith: commit, leaf: leaf)
+    guard streams.contains(branch) else { return }
+    if branch == own { isOwnBranch = true }
     forkedBehind[commit.replica] = min(before, forkedBehind[commit.replica] ?? .max)
   }
 
@@ -252,6 +274,12 @@ private final class Forks {
   ///
   /// - Parameter reader: at the end of the stream.
   func finding(of reader: StreamReader) throws -> Finding? {
+    if isOwnBranch, reader.replica == own {
+      return finding(
+        "the file `store` names a branch, which nobody writes: it is of another folder, or an older one",
+        of: reader,
+        behind: 0)
+    }
     if let commit = forkedBehind[reader.replica] {
       return finding(
         "a branch of it is here, and it is not ended in front of that", of: reader, behind: commit)
@@ -265,7 +293,9 @@ private final class Forks {
     var salts = Salts(secrets)
     var hasher = SHA256Hasher()
     let leaf = try next.leafHash(salts: &salts, hasher: &hasher)
-    guard !streams.contains(branch(beginningWith: next, leaf: leaf)) else { return nil }
+    let branch = branch(beginningWith: next, leaf: leaf)
+    if branch == own { isOwnBranch = true }
+    guard !streams.contains(branch) else { return nil }
     return finding(
       "it is ended, and what lies behind its end is here as no stream of its own", of: reader,
       behind: next.number.rawValue - 1)
