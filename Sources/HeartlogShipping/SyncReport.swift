@@ -35,6 +35,39 @@ public struct SyncReport: Hashable, Sendable {
     }
   }
 
+  /// A stream of which commits were to come, and not all of them did. The other streams came all the same.
+  public struct SkippedStream: Hashable, Sendable {
+    /// Why they did not come.
+    public enum Cause: String, Sendable {
+      /// This store does not take them yet: the next sync tries again.
+      case waiting
+      /// They do not lead to the root that came with them.
+      case refused
+    }
+
+    /// Whose stream it is.
+    public let replica: ReplicaID
+    /// What people call that replica.
+    public let name: String
+    /// The first commit that did not come.
+    public let firstCommit: CommitNumber
+    /// Why it did not come, for programs.
+    public let cause: Cause
+    /// Why it did not come: a phrase without a full stop.
+    public let reason: String
+
+    /// A stream that was left out from `firstCommit` on.
+    public init(
+      replica: ReplicaID, name: String, firstCommit: CommitNumber, cause: Cause, reason: String
+    ) {
+      self.replica = replica
+      self.name = name
+      self.firstCommit = firstCommit
+      self.cause = cause
+      self.reason = reason
+    }
+  }
+
   /// Files of a folder that are no part of it, or not yet.
   public struct FolderFiles: Hashable, Sendable {
     /// Run files that are whole by their names.
@@ -76,6 +109,8 @@ public struct SyncReport: Hashable, Sendable {
   public var streams = 0
   /// The forks that were found.
   public var forks: [Fork] = []
+  /// The streams of which not all came that was to come.
+  public var skipped: [SkippedStream] = []
   /// Nil but for folders.
   public var folder: FolderFiles?
 

@@ -23,6 +23,10 @@ final class FakeStreams: ShippedStreams {
     var receivedTwice = 0
     /// Thrown by `receive` after so many runs.
     var runsUntilFailure: Int?
+    /// Streams that are handed out with other commits than those that lead to the root.
+    var forged: Set<ReplicaID> = []
+    /// Streams of which `receive` takes nothing for now.
+    var waiting: Set<ReplicaID> = []
   }
 
   let name: String
@@ -125,10 +129,17 @@ final class FakeStreams: ShippedStreams {
   func streamRun(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> StreamRun? {
-    let (stream, size) = state.withLock { ($0.streams[replica], $0.eventsPerRun) }
+    let (stream, size, isForged) = state.withLock {
+      ($0.streams[replica], $0.eventsPerRun, $0.forged.contains(replica))
+    }
     guard let stream, after < UInt64(stream.commits.count) else { return nil }
     let end = min(Int(last.rawValue), stream.commits.count, Int(after) + size)
-    let commits = Array(stream.commits[Int(after)..<end])
+    var commits = Array(stream.commits[Int(after)..<end])
+    if isForged {
+      commits[0] = Commit(
+        replica: replica, number: commits[0].number, firstSequence: commits[0].firstSequence,
+        stamp: commits[0].stamp, wallTime: commits[0].wallTime, origin: "forged", records: commits[0].records)
+    }
     let first = CommitNumber(rawValue: after + 1)
     let block = Block(
       replica: replica, firstCommit: first,
@@ -162,6 +173,7 @@ final class FakeStreams: ShippedStreams {
         guard left > 0 else { return .failure(HeartlogError(.diskFull, "no room")) }
         state.runsUntilFailure = left - 1
       }
+      if state.waiting.contains(run.replica) { return .success(.waiting("not yet")) }
       var stream = state.streams[run.replica] ?? Stream(name: run.name)
       let known = UInt64(stream.commits.count)
       if run.firstCommit.rawValue > known + 1 { return .success(.gap) }

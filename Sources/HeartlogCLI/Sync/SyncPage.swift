@@ -15,6 +15,9 @@ struct SyncPage {
     report.received.commits > 0 || report.sent.commits > 0 || !report.forks.isEmpty
   }
 
+  /// Whether something is wrong that time alone does not mend.
+  var hasFailed: Bool { report.skipped.contains { $0.cause != .waiting } }
+
   var lines: [String] {
     var lines = [
       "\(verb) \(shownPeer): \(way("received", report.received)), \(isPull ? "nothing sent" : way("sent", report.sent))"
@@ -28,6 +31,7 @@ struct SyncPage {
     }
     lines += folderLines
     lines += report.forks.map(Self.sentence)
+    lines += report.skipped.map(Self.sentence)
     if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000 {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("its clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this one's")
@@ -69,13 +73,27 @@ struct SyncPage {
   }
 
   private static func sentence(_ fork: SyncReport.Fork) -> String {
-    let id = fork.replica.description.prefix(EventLine.prefixDigits)
-    let name = fork.name.isEmpty ? "\(id)" : "\(fork.name) (\(id))"
     let place = fork.lastCommon.map { $0.rawValue == 0 ? " from its start" : " after commit \($0)" } ?? ""
-    let what = "forked: two stores wrote the stream of \(name)\(place), one of them a copy or restored"
+    let what =
+      "forked: two stores wrote the stream of \(shown(fork.replica, fork.name))\(place), one of them a copy or restored"
     return fork.isEnded
       ? "\(what); it ends there, and both go on as streams of their own"
       : "\(what); a sync both ways keeps both"
+  }
+
+  private static func sentence(_ stream: SyncReport.SkippedStream) -> String {
+    let verb =
+      switch stream.cause {
+      case .waiting: "waiting"
+      case .refused: "refused"
+      }
+    return
+      "\(verb): the stream of \(shown(stream.replica, stream.name)) from commit \(stream.firstCommit) on: \(stream.reason)"
+  }
+
+  private static func shown(_ replica: ReplicaID, _ name: String) -> String {
+    let id = replica.description.prefix(EventLine.prefixDigits)
+    return name.isEmpty ? "\(id)" : "\(name) (\(id))"
   }
 
   func write(to json: inout JSONWriter) {
@@ -97,6 +115,18 @@ struct SyncPage {
       json.member("name", fork.name)
       if let last = fork.lastCommon { json.member("lastCommon", last.rawValue) }
       json.member("isEnded", fork.isEnded)
+      json.endObject()
+    }
+    json.endArray()
+    json.name("skipped")
+    json.beginArray()
+    for stream in report.skipped {
+      json.beginObject()
+      json.member("replica", stream.replica.description)
+      json.member("name", stream.name)
+      json.member("firstCommit", stream.firstCommit.rawValue)
+      json.member("cause", stream.cause.rawValue)
+      json.member("reason", stream.reason)
       json.endObject()
     }
     json.endArray()

@@ -12,14 +12,17 @@ struct SyncRun {
   /// One round.
   func once() throws -> ExitCode {
     let store = try open()
+    let page: SyncPage
     do {
-      try tell(try round(store, try peer.carrier(context), isCancelled: { false }))
+      page = try round(store, try peer.carrier(context), isCancelled: { false })
     } catch let error as HeartlogError {
       throw Self.shown(error)
     }
+    try tell(page)
     let findings = store.findings
     try store.close()
-    return try context.report(findings, includesTorn: true)
+    let exitCode = try context.report(findings, includesTorn: true)
+    return exitCode == .success && page.hasFailed ? .badInput : exitCode
   }
 
   /// Rounds until a signal comes: whenever the own log has changed, and now and then.
@@ -29,10 +32,12 @@ struct SyncRun {
     // A folder's carrier remembers what it has read; a store's directory is opened anew each time.
     let kept: (any Carrier)? = if case .store = peer { nil } else { try peer.carrier(context) }
     var isTold = false
+    var skipped: [SyncReport.SkippedStream] = []
     while !StopSignal.isRaised {
       do {
         let page = try round(store, try kept ?? peer.carrier(context), isCancelled: { StopSignal.isRaised })
-        if page.hasNews { try tell(page) }
+        if page.hasNews || page.report.skipped != skipped { try tell(page) }
+        skipped = page.report.skipped
         isTold = false
       } catch let error as HeartlogError where Self.passes(error) {
         guard !StopSignal.isRaised else { break }

@@ -68,6 +68,14 @@ extension FolderRound {
       case .diverged:
         if try !endFork(content) { counts.waiting += 1 }
         return position
+      case .waiting(let reason):
+        counts.waiting += 1
+        report.skipped.removeAll { $0.replica == run.replica }
+        report.skipped.append(
+          SyncReport.SkippedStream(
+            replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: .waiting,
+            reason: reason))
+        return position
       }
       position = run.lastCommit.rawValue
     }

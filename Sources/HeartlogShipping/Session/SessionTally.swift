@@ -9,6 +9,7 @@ final class SessionTally: Sendable {
     var appendedCommits: UInt64 = 0
     var changedItems: UInt64 = 0
     var forks: [SyncReport.Fork] = []
+    var skipped: [SyncReport.SkippedStream] = []
   }
 
   private let state = Mutex(State())
@@ -42,6 +43,26 @@ final class SessionTally: Sendable {
     }
   }
 
+  /// Notes that a stream is passed over from `run` on.
+  func skipped(_ run: StreamRun, _ cause: SyncReport.SkippedStream.Cause, _ reason: String) {
+    skipped(
+      SyncReport.SkippedStream(
+        replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: cause, reason: reason))
+  }
+
+  /// Notes a stream of which not all comes or goes, with the last reason that was found.
+  func skipped(_ stream: SyncReport.SkippedStream) {
+    change { state in
+      state.skipped.removeAll { $0.replica == stream.replica }
+      state.skipped.append(stream)
+    }
+  }
+
+  /// The first stream of which this end refused commits.
+  var refused: SyncReport.SkippedStream? {
+    state.withLock { $0.skipped.first { $0.cause == .refused } }
+  }
+
   /// Commits and events that were received and new.
   var appended: (commits: UInt64, events: UInt64) {
     state.withLock { ($0.appendedCommits, $0.receivedEvents) }
@@ -54,6 +75,7 @@ final class SessionTally: Sendable {
       report.received.events = state.receivedEvents
       report.changedItems = state.changedItems
       report.forks = state.forks
+      report.skipped = state.skipped
     }
   }
 

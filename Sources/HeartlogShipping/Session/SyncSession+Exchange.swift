@@ -20,7 +20,11 @@ extension SyncSession {
     tally.expect(toReceive: toReceive, toSend: toSend)
 
     let name = try sendAndReceive(offers, wants: wants, of: list, peer: begun.peer)
-    try sayDone()
+    if let refused = tally.refused {
+      writer.writeFailure(.dialogue, "\(refused.reason), in the stream of \(refused.replica)")
+    } else {
+      try sayDone()
+    }
     guard case .done(let commits, let events) = try reader.read(.done) else { return report }
     tally.complete(&report)
     report.peerName = report.peerName ?? name
@@ -110,7 +114,8 @@ extension SyncSession {
         try writer.write(
           .run(
             ShippedRun(
-              stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount, name: name,
+              stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount,
+              name: name,
               root: run.root, body: run.body)))
         name = nil
         after = run.lastCommit.rawValue
@@ -124,11 +129,14 @@ extension SyncSession {
     of replica: ReplicaID, after: UInt64, upTo last: UInt64
   ) throws(HeartlogError) -> StreamRun {
     do throws(HeartlogError) {
-      guard let run = try store.streamRun(of: replica, after: after, upTo: CommitNumber(rawValue: last)),
+      guard
+        let run = try store.streamRun(
+          of: replica, after: after, upTo: CommitNumber(rawValue: last)),
         run.firstCommit.rawValue == after + 1, run.commitCount >= 1, run.lastCommit.rawValue <= last
       else {
         throw HeartlogError(
-          .corrupt, "the stream of \(replica) does not go on after commit \(after), up to its head \(last)")
+          .corrupt,
+          "the stream of \(replica) does not go on after commit \(after), up to its head \(last)")
       }
       return run
     } catch {
@@ -149,37 +157,55 @@ extension SyncSession {
       guard let wanted = entry.wanted, let theirs = entry.theirs else { continue }
       var next = wanted.lowerBound
       var name = entry.mine?.name
-      var isParted = false
+      // Nothing more of this stream is taken; what still comes of it is passed over, and the streams behind it are taken.
+      var isSkipped = false
       while next <= wanted.upperBound {
         guard case .run(let run) = try reader.read(.run) else { continue }
         name = run.name ?? name
         let received = try check(run, stream, entry, next, theirs, name)
         next = received.lastCommit.rawValue + 1
-        // Of a stream that parted while the dialogue went on, nothing more is taken; the next sync ends it.
-        let outcome = isParted ? .diverged : try store.receive(received)
+        if isSkipped { continue }
+        let outcome = try store.receive(received)
         tally.received(commits: run.commitCount, outcome)
         switch outcome {
         case .appended, .known: break
         case .gap:
-          throw HeartlogError(.inputOutput, "the stream of \(entry.replica) became shorter during the sync")
+          throw HeartlogError(
+            .inputOutput, "the stream of \(entry.replica) became shorter during the sync")
         case .diverged:
-          isParted = true
-          tally.found(
-            SyncReport.Fork(
-              replica: entry.replica, name: received.name, lastCommon: nil, isEnded: false))
+          isSkipped = true
+          try skip(received)
+        case .waiting(let reason):
+          isSkipped = true
+          tally.skipped(received, .waiting, reason)
         }
       }
       if entry.replica == peer { peerName = name }
-      if theirs.isEnded, !isParted {
+      if theirs.isEnded, !isSkipped {
         try store.endStream(entry.replica, after: CommitNumber(rawValue: theirs.commit))
       }
     }
     return peerName
   }
 
+  /// Notes why a stream is passed over of which a run did not lead to its root.
+  private func skip(_ run: StreamRun) throws(HeartlogError) {
+    // Both ends had the same commits in front of the run: only what came here since can part the stream. The next sync ends it then.
+    if try store.streamRoot(of: run.replica, at: run.firstCommit) != nil {
+      tally.found(
+        SyncReport.Fork(replica: run.replica, name: run.name, lastCommon: nil, isEnded: false))
+    } else {
+      tally.skipped(
+        run, .refused,
+        "commits \(run.firstCommit) to \(run.lastCommit) do not lead to the root that came with them"
+      )
+    }
+  }
+
   /// Holds a run against what was wanted and announced.
   private func check(
-    _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64, _ theirs: ShippedHead.Place,
+    _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64,
+    _ theirs: ShippedHead.Place,
     _ name: String?
   ) throws(HeartlogError) -> StreamRun {
     guard run.stream == stream, run.firstCommit == next else {

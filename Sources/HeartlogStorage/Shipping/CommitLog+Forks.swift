@@ -50,8 +50,13 @@ extension CommitLog {
         replica: branch.replica, name: name, firstCommit: block.firstCommit,
         commitCount: block.commits.count, body: try BlockEncoding.encode(block), root: tree.root)
       let outcome = try takeRun(run)
-      guard outcome != .diverged, outcome != .gap else {
+      switch outcome {
+      case .appended, .known: break
+      case .gap, .diverged:
         throw StorageError(.corrupt, "a branch of \(replica) that is here already is another one")
+      case .waiting(let reason):
+        throw StorageError(
+          .corrupt, "commits of \(replica) that are here cannot be taken as a branch: \(reason)")
       }
     }
     while let (commit, _) = try ledger.peek() {

@@ -59,4 +59,6 @@ public enum ReceivedRun: Hashable, Sendable {
   case gap
   /// The stream has other commits here: it was forked.
   case diverged
+  /// Nothing of it is taken for now, and so nothing of its stream behind it; the store is as it was. Why is a phrase without a full stop.
+  case waiting(String)
 }
