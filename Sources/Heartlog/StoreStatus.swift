@@ -34,6 +34,9 @@ public struct StoreStatus: Sendable {
   public let digest: Digest
   /// How many events there are, of all replicas.
   public let events: UInt64
+  /// How many of them are here without their content: withheld, or of a later version. The digest covers the others, so that a store with
+  /// the same history and more content has another one.
+  public let eventsWithoutContent: UInt64
   /// How many commits there are, of all replicas.
   public let commits: UInt64
   /// Of the log on disk.
@@ -64,7 +67,8 @@ extension FavoritesStore {
     }
     return StoreStatus(
       path: path, replica: own.replica, name: own.name, digest: state.digest, events: state.eventCount,
-      commits: state.commitCount, bytes: try heartlogErrors { try log.logBytes() },
+      eventsWithoutContent: state.eventsWithoutContent, commits: state.commitCount,
+      bytes: try heartlogErrors { try log.logBytes() },
       conflicts: state.conflicts.count, replicas: replicas,
       libraries: state.libraries.map { StoreStatus.Library(name: $0, counts: state.counts(of: $0)) })
   }

@@ -21,6 +21,9 @@ extension FavoritesState {
     return replicas.isApplied(number, of: slot)
   }
 
+  /// Events that were applied and whose content is not here: withheld, or of a later version. The digest covers what is here.
+  public var eventsWithoutContent: UInt64 { tables.reduce(eventCount) { $0 - $1.eventCount } }
+
   /// Events of a replica that were applied: withheld and unknown ones count.
   public func eventCount(of replica: ReplicaID) -> UInt64 { replicas.progress(of: replica)?.eventCount ?? 0 }
 

@@ -34,6 +34,7 @@ enum StatusPage {
     }
     json.endArray()
     if status.conflicts > 0 { json.member("conflicts", status.conflicts) }
+    if status.eventsWithoutContent > 0 { json.member("withoutContent", status.eventsWithoutContent) }
   }
 
   static func lines(_ status: StoreStatus, style: Style, width: Int?) -> [String] {
@@ -43,6 +44,11 @@ enum StatusPage {
         + "\(Quantity.size(bytes: status.bytes)) on disk",
       "digest \(style(.faint, status.digest.description))",
     ]
+    if status.eventsWithoutContent > 0 {
+      lines.append(
+        "\(Quantity.count(status.eventsWithoutContent, "event")) without content: the digest covers the others"
+      )
+    }
     if status.conflicts > 0 {
       lines.append("\(Quantity.count(status.conflicts, "open conflict")): \"heartlog conflicts\" lists them")
     }

@@ -1,0 +1,66 @@
+import HeartlogTesting
+import Testing
+
+@testable import Heartlog
+@testable import HeartlogEvents
+
+@Suite("Events without their content")
+struct WithheldEventTests {
+  /// The run without the content of one event.
+  private func withholding(_ number: UInt64, in run: StreamRun) throws -> StreamRun {
+    let block = try run.body.withUnsafeBytes { bytes in
+      try BlockEncoding.decode(
+        bytes, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
+    }
+    let salts = Salts(block.secrets)
+    var hasher = SHA256Hasher()
+    var left: [EventSalt] = []
+    var commits: [Commit] = []
+    for commit in block.commits {
+      let salt = try #require(salts.salt(commit: commit.number, event: 0))
+      guard commit.number.rawValue == number else {
+        left.append(EventSalt(commit: commit.number, event: 0, salt: salt))
+        commits.append(commit)
+        continue
+      }
+      commits.append(
+        Commit(
+          replica: commit.replica, number: commit.number, firstSequence: commit.firstSequence,
+          stamp: commit.stamp,
+          wallTime: commit.wallTime, origin: commit.origin,
+          records: [.withheld(commit.records[0].hash(salt: salt, hasher: &hasher))]))
+    }
+    let secret = SegmentSecret(
+      firstCommit: run.firstCommit, kind: .runs([RunSecret(run: 0, kind: .salts(left))]))
+    let body = try BlockEncoding.encode(
+      Block(replica: run.replica, firstCommit: run.firstCommit, secrets: [secret], commits: commits))
+    return StreamRun(
+      replica: run.replica, name: run.name, firstCommit: run.firstCommit, commitCount: run.commitCount,
+      body: body,
+      root: run.root)
+  }
+
+  @Test("a store of which an event is withheld has the same history and less content, and says so")
+  func lessContent() throws {
+    let clock = ManualClock()
+    let (whole, less) = (
+      try FavoritesStore.inMemory(clock: clock, seed: 1), try FavoritesStore.inMemory(clock: clock, seed: 2)
+    )
+    for number in 0..<5 { _ = try whole.library("papers").add("\(number)") }
+    let head = try #require(try whole.streamHeads().first)
+    let run = try #require(try whole.streamRun(of: head.replica, after: 0, upTo: head.commit))
+    #expect(try less.receive(withholding(3, in: run)) == .appended(commits: 5, events: 5, changedItems: 4))
+    // The history is the same, to the root; only what can be shown is not.
+    #expect(try less.streamHeads() == whole.streamHeads())
+    #expect(try less.receive(run) == .known)
+    let (status, other) = (try whole.status(), try less.status())
+    #expect(status.digest != other.digest && status.events == other.events && status.commits == other.commits)
+    #expect(status.eventsWithoutContent == 0 && other.eventsWithoutContent == 1)
+    #expect(less.read { $0.favoriteIDs(in: "papers").count } == 4)
+    // Whoever gets it from there has the same, and the same digest.
+    let third = try FavoritesStore.inMemory(clock: clock, seed: 3)
+    try MergeTests.ship(less, to: third)
+    #expect(third.digest == less.digest)
+    #expect(try third.status().eventsWithoutContent == 1)
+  }
+}
