@@ -1,3 +1,5 @@
+import HeartlogShipping
+
 /// Why a command ended: what went wrong, where, and what to do next.
 struct CommandError: Error, Equatable, Sendable {
   let exitCode: ExitCode
@@ -19,13 +21,13 @@ struct CommandError: Error, Equatable, Sendable {
     CommandError(.usage, what, hint: hint)
   }
 
-  /// `what: where. what to do next`, free of control characters, since it may quote what was given.
+  /// `what: where. what to do next`, free of control characters and of passwords, since it may quote what was given.
   var sentence: String {
     var text = what
     if let place { text += ": \(place)" }
     text += "."
     if let hint { text += " \(hint)" }
-    return DisplayText.visible(text)
+    return DisplayText.visible(SSHAddress.withoutPassword(text))
   }
 }
 

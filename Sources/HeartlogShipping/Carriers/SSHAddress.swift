@@ -2,7 +2,8 @@ import Heartlog
 
 /// `ssh://[user@]host[:port]/path`: a store on another machine.
 ///
-/// The path is absolute; `/~/…` begins in the user's home directory, as in git's addresses. Nothing is percent-decoded.
+/// The path is absolute; `/~/…` begins in the user's home directory, as in git's addresses. Nothing is percent-decoded. There is no
+/// password in it: ssh asks for one, or has a key.
 public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
   public let description: String
   /// With the user, where one is named.
@@ -16,12 +17,19 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
 
   /// Takes an address apart.
   ///
-  /// - Throws: `invalid` for what is no such address, and for a host or user that ssh would take for an option.
+  /// - Throws: `invalid` for what is no such address, for a host or user that ssh would take for an option, and for a password, which
+  ///   the error does not tell.
   public init(_ text: String) throws(HeartlogError) {
     guard text.hasPrefix(Self.scheme) else {
       throw HeartlogError(.invalid, "an address that does not begin with \(Self.scheme)")
     }
     let rest = text.dropFirst(Self.scheme.count)
+    guard Self.withoutPassword(text) == text else {
+      throw HeartlogError(
+        .invalid,
+        "an address with a password in it, which everybody can see who lists processes: leave it out, ssh asks for it or has a key"
+      )
+    }
     guard let slash = rest.firstIndex(of: "/") else {
       throw HeartlogError(.invalid, "an address without the path of a store: \(text)")
     }
@@ -50,6 +58,19 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     self.host = (user.map { "\($0)@" } ?? "") + host
     self.port = port
     description = text
+  }
+
+  /// A text in which passwords of addresses are replaced by `***`.
+  package static func withoutPassword(_ text: String) -> String {
+    guard let start = text.firstRange(of: scheme) else { return text }
+    let (before, rest) = (text[..<start.upperBound], text[start.upperBound...])
+    // A password may have a slash in it, and no space.
+    let address = rest.prefix { !$0.isWhitespace }
+    let path = address.firstIndex(of: "/") ?? address.endIndex
+    guard let colon = address.firstIndex(of: ":"), colon < path, let at = address.lastIndex(of: "@"),
+      colon < at
+    else { return before + withoutPassword(String(rest)) }
+    return before + rest[...colon] + "***" + withoutPassword(String(rest[at...]))
   }
 
   /// What follows the program's name.
