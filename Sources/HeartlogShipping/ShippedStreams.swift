@@ -20,16 +20,39 @@ public protocol ShippedStreams: Sendable {
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> StreamRun?
 
+  /// What is known to be damaged. A store that has any damage takes nothing.
+  var findings: [Finding] { get }
+
+  /// Looks whether the commits behind `after`, up to `last`, can be read: what is announced must be there to be given.
+  ///
+  /// - Returns: nil where they can; else what is in the way. The first of the commits that it names is the first that cannot be read.
+  func damage(
+    of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
+  ) throws(HeartlogError) -> Finding?
+
   /// Checks numbers, stamps, limits and root of a run, appends what of it is new, durably and as a whole, and applies it. A
   /// run may begin before the stream's head.
   ///
-  /// - Throws: `HeartlogError`; `invalid` for bytes that are no run.
+  /// - Throws: `HeartlogError`; `peer` for bytes that are no run, or that break a rule.
   func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun
 
   /// Ends a stream that was found to be forked at its last common commit (0: there is none); the rest goes on as a stream
   /// of its own. A stream that has ended already ends earlier from now on, if `commit` is earlier. Of a stream that the store
   /// does not know, it takes note that there is nothing to come.
   func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError)
+}
+
+extension ShippedStreams {
+  /// Nothing.
+  public var findings: [Finding] { [] }
+
+  /// Nothing: a store that cannot look says where reading fails.
+  public func damage(
+    of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
+  ) throws(HeartlogError) -> Finding? { nil }
+
+  /// What keeps the store from being written, because it is damaged.
+  var corruption: Finding? { findings.first { $0.verdict == .corrupt } }
 }
 
 extension FavoritesStore: ShippedStreams {}

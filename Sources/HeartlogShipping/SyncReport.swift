@@ -43,6 +43,10 @@ public struct SyncReport: Hashable, Sendable {
       case waiting
       /// They do not lead to the root that came with them.
       case refused
+      /// This store is damaged; the reason says where.
+      case damaged
+      /// The peer cannot read them: its store is damaged.
+      case peerDamaged
     }
 
     /// Whose stream it is.
@@ -109,11 +113,16 @@ public struct SyncReport: Hashable, Sendable {
   public var streams = 0
   /// The forks that were found.
   public var forks: [Fork] = []
-  /// The streams of which not all came that was to come.
+  /// The streams of which not all came, or could be given, that was to come.
   public var skipped: [SkippedStream] = []
+  /// What the peer said of its own store, where that is damaged: what, where, and what to run there. What of it is sound arrived.
+  public var peerDamage: String?
   /// Nil but for folders.
   public var folder: FolderFiles?
 
   /// Nothing done.
   public init() {}
+
+  /// Whether all came and went that was to, or will once it has waited: false where a store is damaged, or commits were refused.
+  public var isComplete: Bool { peerDamage == nil && skipped.allSatisfy { $0.cause == .waiting } }
 }

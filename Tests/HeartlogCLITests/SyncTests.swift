@@ -23,6 +23,21 @@ struct SyncTests {
     #expect(CapturedOutput.run("sync", text).exitCode == 64)
   }
 
+  @Test(
+    "a password in an address is never printed",
+    arguments: [
+      ["sync", "ssh://anna:secret@desk/s"], ["sync", "ssh://anna:secret@desk:22/s", "--json"],
+      ["sync", "ssh://anna:secret@desk"], ["merge", "ssh://anna:secret@desk/s", "--store", "/nowhere"],
+      ["ssh://anna:secret@desk/s"], ["status", "--store", "ssh://anna:secret@desk/s"],
+      ["sync", "x", "ssh://anna:secret@desk/s"], ["sync", "--peer=ssh://anna:secret@desk/s"],
+    ])
+  func passwords(words: [String]) {
+    let captured = CapturedOutput()
+    let exitCode = HeartlogCLI.run(arguments: words, environment: [:], output: captured.output)
+    #expect(exitCode != 0 && !captured.error.isEmpty)
+    #expect(!(captured.error + captured.standard).contains("secret"), "\(captured.error)")
+  }
+
   @Test("--watch with --dry-run, and serve without --stdio, are refused")
   func usage() {
     #expect(CapturedOutput.run("sync", "folder:x", "--watch", "--dry-run").exitCode == 64)
@@ -65,6 +80,38 @@ struct SyncTests {
         + "it ends there, and both go on as streams of their own")
     #expect(lines[3].hasSuffix("a sync both ways keeps both"))
     #expect(lines[4] == "2 open conflicts: \"heartlog conflicts\" lists them")
+  }
+
+  @Test("what did not come is told once for each reason, and a store with less content is not called another")
+  func incomplete() {
+    var report = report()
+    report.skipped = [
+      .init(
+        replica: Self.replica, name: "phone", firstCommit: CommitNumber(rawValue: 3), cause: .refused,
+        reason: "why"),
+      .init(
+        replica: .init(high: 1, low: 1), name: "", firstCommit: CommitNumber(rawValue: 1), cause: .damaged,
+        reason: "how"),
+      .init(
+        replica: .init(high: 2, low: 1), name: "", firstCommit: CommitNumber(rawValue: 1), cause: .damaged,
+        reason: "how"),
+      .init(
+        replica: .init(high: 3, low: 1), name: "", firstCommit: CommitNumber(rawValue: 1), cause: .waiting,
+        reason: "when"),
+    ]
+    report.peerDamage = "its store is damaged: x"
+    var page = SyncPage(report: report, peer: "exec:x", isPull: false, conflicts: 0, withoutContent: 3)
+    #expect(!report.isComplete && page.lines.last == "3 events here without their content")
+    #expect(page.lines.contains("waiting: the stream of 00000000 from commit 1 on: when"))
+    #expect(
+      page.failures == [
+        "refused: the stream of phone (3f9a12c0) from commit 3 on: why.",
+        "passed over: the stream of 00000000 from commit 1 on: how. 1 other stream with it.",
+        "the peer gave what it can read: its store is damaged: x.",
+      ])
+    page = SyncPage(report: self.report(), peer: "exec:x", isPull: false, conflicts: 0, withoutContent: 1)
+    #expect(
+      page.lines.last == "same history, less content: 1 event here without theirs" && page.failures.isEmpty)
   }
 
   @Test("a clock that is far off is told; the files of a folder are counted")

@@ -54,6 +54,40 @@ struct CarrierTests {
     #expect(throws: HeartlogError.self) { try CommandCarrier.shell("") }
   }
 
+  @Test(
+    "what a login prints before the dialogue is named as such",
+    arguments: [
+      ("echo 'Welcome to desk!'; cat", "Welcome to desk!"),
+      ("printf '\\n\\tLast login: today'", "Last login: today"),
+      ("printf 'Grüße'", "Grüße"), ("printf '\\033[1mbold\\033[0m words'; cat", "[1mbold[0m words"),
+      ("printf '!!\\n'; cat", nil),
+      ("printf 'x%.0s' $(seq 90); cat", String(repeating: "x", count: 60) + "…"),
+    ] as [(String, String?)])
+  func banner(command: String, line: String?) throws {
+    let store = FakeStreams(1, name: "phone")
+    store.write(3)
+    let error = #expect(throws: HeartlogError.self) {
+      try CommandCarrier.shell(command).sync(store, options: SyncOptions())
+    }
+    let message = try #require(error?.message)
+    #expect(error?.code == .peer && message.contains("start-up files") == (line != nil), "\(message)")
+    if let line { #expect(message.contains("printed \"\(line)\" before the dialogue"), "\(message)") }
+  }
+
+  @Test(
+    "a password in an address is refused, and not told",
+    arguments: [
+      "ssh://anna:secret@desk/s", "ssh://anna:secret@desk:22/s", "ssh://anna:se/cret@desk/s",
+      "ssh://:secret@desk/s",
+      "ssh://anna:sec@secret@desk/s", "ssh://anna:secret@desk", "ssh://anna:22@secret@desk:0/",
+    ])
+  func password(text: String) throws {
+    let error = #expect(throws: HeartlogError.self) { try SSHAddress(text) }
+    #expect(error?.code == .invalid && error?.description.contains("secret") == false)
+    let told = SSHAddress.withoutPassword("no store at \(text): what? ssh://host/a")
+    #expect(!told.contains("secret") && told.contains("ssh://") && told.hasSuffix("ssh://host/a"), "\(told)")
+  }
+
   @Test("a sync that is called off ends at once")
   func cancelled() throws {
     let store = FakeStreams(1, name: "phone")

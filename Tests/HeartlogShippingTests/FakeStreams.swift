@@ -2,6 +2,7 @@ import Heartlog
 import Synchronization
 
 @testable import HeartlogShipping
+@testable import HeartlogStorage
 
 /// A store without files, as far as shipping goes: whole streams of real commits, checked as a store checks them.
 final class FakeStreams: ShippedStreams {
@@ -25,8 +26,18 @@ final class FakeStreams: ShippedStreams {
     var runsUntilFailure: Int?
     /// Streams that are handed out with other commits than those that lead to the root.
     var forged: Set<ReplicaID> = []
+    /// The last commit that can be read, of streams that are damaged behind it.
+    var damaged: [ReplicaID: UInt64] = [:]
+    /// When that is noticed.
+    var noticesDamage = Notice.whenLooking
     /// Streams of which `receive` takes nothing for now.
     var waiting: Set<ReplicaID> = []
+  }
+
+  enum Notice: CaseIterable {
+    case whenOpening
+    case whenLooking
+    case whenReading
   }
 
   let name: String
@@ -109,11 +120,41 @@ final class FakeStreams: ShippedStreams {
 
   func streamHeads() throws(HeartlogError) -> [StreamHead] {
     state.withLock { state in
-      state.streams.map { replica, stream in
-        StreamHead(
-          replica: replica, name: stream.name, commit: CommitNumber(rawValue: UInt64(stream.commits.count)),
-          root: stream.tree.root, isEnded: stream.isEnded)
+      state.streams.compactMap { replica, stream in
+        let known = UInt64(stream.commits.count)
+        let last = state.noticesDamage == .whenOpening ? state.damaged[replica] ?? known : known
+        guard last > 0 || known == 0 else { return nil }
+        return StreamHead(
+          replica: replica, name: stream.name, commit: CommitNumber(rawValue: last),
+          root: last == 0 ? MerkleTree().root : stream.roots[Int(last) - 1],
+          isEnded: stream.isEnded && last == known)
       }.sorted { $0.replica < $1.replica }
+    }
+  }
+
+  private func finding(_ replica: ReplicaID, after last: UInt64) -> Finding {
+    let commit = CommitNumber(rawValue: last + 1)
+    return Finding(
+      verdict: .corrupt, replica: replica,
+      error: StorageError(
+        .corrupt, "a checksum that does not hold", file: "/home/anna/store/replicas/\(replica)/1.sealed",
+        offset: 4_096, commits: commit...commit))
+  }
+
+  var findings: [Finding] {
+    state.withLock { state in
+      guard state.noticesDamage == .whenOpening else { return [] }
+      return state.damaged.sorted { $0.key < $1.key }.map { finding($0.key, after: $0.value) }
+    }
+  }
+
+  func damage(
+    of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
+  ) throws(HeartlogError) -> Finding? {
+    state.withLock { state in
+      guard state.noticesDamage != .whenReading, let sound = state.damaged[replica], sound < last.rawValue
+      else { return nil }
+      return finding(replica, after: sound)
     }
   }
 
@@ -133,7 +174,9 @@ final class FakeStreams: ShippedStreams {
       ($0.streams[replica], $0.eventsPerRun, $0.forged.contains(replica))
     }
     guard let stream, after < UInt64(stream.commits.count) else { return nil }
-    let end = min(Int(last.rawValue), stream.commits.count, Int(after) + size)
+    let sound = state.withLock { $0.damaged[replica] }
+    if let sound, after >= sound { throw HeartlogError(finding(replica, after: sound)) }
+    let end = min(Int(last.rawValue), stream.commits.count, Int(after) + size, Int(sound ?? last.rawValue))
     var commits = Array(stream.commits[Int(after)..<end])
     if isForged {
       commits[0] = Commit(
@@ -167,6 +210,7 @@ final class FakeStreams: ShippedStreams {
     } catch {
       throw HeartlogError(.peer, error.reason)
     }
+    if let finding = findings.first { throw HeartlogError(finding) }
     let result: Result<ReceivedRun, HeartlogError> = state.withLock { state in
       state.receivedRuns += 1
       if let left = state.runsUntilFailure {

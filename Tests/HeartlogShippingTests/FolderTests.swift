@@ -283,4 +283,56 @@ struct FolderTests {
     #expect(stores[0].streams == stores[1].streams && stores[0].streams == stores[2].streams, "seed \(seed)")
     #expect(stores[0].streams.count == 3)
   }
+
+  @Test("the directory of a store is no folder between stores, nor is what lies in it")
+  func storeDirectory() throws {
+    for name in ["/cloud/store", "/cloud/lock"] { try put([], name) }
+    try files.createDirectory("/cloud/replicas")
+    let before = try tree(root)
+    let error = #expect(throws: HeartlogError.self) { try sync(device(1, 3)) }
+    #expect(error?.code == .invalid && error?.message.contains("a folder of its own") == true)
+    #expect(try tree(root) == before)
+  }
+
+  @Test("a file whose commits do not lead to its root is refused, and the others are taken")
+  func refused() throws {
+    let forger = device(1, 9)
+    forger.state.withLock { state in
+      state.forged = [state.replica]
+      state.eventsPerRun = 4
+    }
+    for store in [forger, device(2, 3), device(3, 5)] { _ = try sync(store) }
+    let store = device(9, 1)
+    let report = try sync(store)
+    #expect(store.streams.count == 3 && store.streams[forger.replica] == nil)
+    #expect(!report.isComplete && report.skipped.map(\.replica) == [forger.replica])
+    #expect(report.skipped.first?.cause == .refused && report.skipped.first?.firstCommit.rawValue == 1)
+  }
+
+  @Test(
+    "of a damaged stream what can be read is left, and of the others all",
+    arguments: FakeStreams.Notice.allCases)
+  func damaged(notice: FakeStreams.Notice) throws {
+    let others = [device(1, 9), device(2, 9)]
+    for other in others { _ = try sync(other) }
+    let hub = device(3, 9)
+    _ = try sync(hub)
+    hub.write(4)
+    hub.state.withLock { state in
+      state.noticesDamage = notice
+      state.eventsPerRun = 4
+      state.damaged = [state.replica: 11]
+    }
+    others[0].write(2)
+    _ = try sync(others[0])
+    let report = try sync(hub)
+    #expect(hub.streams[others[0].replica]?.commits.count == (notice == .whenOpening ? 9 : 11))
+    #expect(
+      !report.isComplete
+        && report.skipped.contains { $0.cause == .damaged && $0.reason.contains("this store is damaged") })
+    _ = try sync(others[1])
+    // What is found only when it is read ends the file that was being made.
+    #expect(others[1].streams[hub.replica]?.commits.count == (notice == .whenReading ? 9 : 11))
+    #expect(others[1].streams[others[0].replica]?.commits.count == 11)
+  }
 }

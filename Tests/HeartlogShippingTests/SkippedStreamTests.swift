@@ -57,4 +57,121 @@ struct SkippedStreamTests {
     }
     #expect(told.code == .peer && told.message.contains("do not lead to the root"), "\(told)")
   }
+
+  /// The stream in the middle cannot be read behind commit 5.
+  private func damagedHub(_ notice: FakeStreams.Notice) -> (store: FakeStreams, streams: [ReplicaID]) {
+    let (hub, streams) = hub()
+    hub.state.withLock { state in
+      state.damaged = [streams[1]: 5]
+      state.noticesDamage = notice
+    }
+    return (hub, streams)
+  }
+
+  @Test(
+    "a damaged peer gives all that can be read, and the message says that it is damaged, where, and what to run",
+    arguments: FakeStreams.Notice.allCases)
+  func damagedPeer(notice: FakeStreams.Notice) throws {
+    let (hub, streams) = damagedHub(notice)
+    let store = FakeStreams(9, name: "phone")
+    store.write(3)
+    let report = try StoreCarrier(hub, description: "/hub").sync(store, options: SyncOptions())
+    #expect(Set(store.streams.keys) == Set(streams + [store.replica]))
+    #expect(streams.map { store.streams[$0]?.commits.count } == [9, 5, 9])
+    #expect(!report.isComplete && report.received.commits == 23)
+    let told = try #require(report.peerDamage ?? report.skipped.first?.reason)
+    for word in [
+      "its store is damaged", "replicas/\(streams[1])/1.sealed", "offset 4096", "commit 6", "verify",
+      "repair",
+    ] {
+      #expect(told.contains(word), "\(told)")
+    }
+    #expect(!told.contains("/home/anna"), "\(told)")
+    // What is known to be damaged before the dialogue takes nothing; else the rest of the store goes on.
+    #expect((hub.streams[store.replica] == nil) == (notice == .whenOpening))
+    let again = try StoreCarrier(hub, description: "/hub").sync(store, options: SyncOptions())
+    #expect(!again.isComplete && again.received.commits == 0)
+  }
+
+  @Test(
+    "a damaged store gives a peer all that can be read, and says that it is damaged itself",
+    arguments: FakeStreams.Notice.allCases)
+  func damagedCaller(notice: FakeStreams.Notice) throws {
+    let (hub, streams) = damagedHub(notice)
+    let store = FakeStreams(9, name: "phone")
+    store.write(3)
+    let report = try StoreCarrier(store, description: "/phone").sync(hub, options: SyncOptions())
+    #expect(streams.map { store.streams[$0]?.commits.count } == [9, 5, 9])
+    #expect(!report.isComplete && report.peerDamage == nil)
+    let skipped = try #require(report.skipped.first)
+    #expect(skipped.cause == .damaged && skipped.reason.contains("this store is damaged"))
+    #expect(skipped.replica == (notice == .whenOpening ? store.replica : streams[1]))
+    #expect((hub.streams[store.replica] == nil) == (notice == .whenOpening))
+  }
+
+  @Test(
+    "a pull, a dry run and a stream of which nothing can be read are no obstacle either",
+    arguments: [true, false])
+  func damagedOtherwise(isDryRun: Bool) throws {
+    let (hub, streams) = damagedHub(.whenLooking)
+    hub.state.withLock { $0.damaged = [streams[1]: 0] }
+    let store = FakeStreams(9, name: "phone")
+    store.hold(hub.streams[streams[1]]?.commits.prefix(2) ?? [])
+    store.state.withLock { $0.streams[streams[1]]?.name = "" }
+    var options = SyncOptions()
+    options.isPull = true
+    options.isDryRun = isDryRun
+    let report = try StoreCarrier(hub, description: "/hub").sync(store, options: options)
+    #expect(report.received.commits == 18 && !report.isComplete)
+    #expect(streams.map { store.streams[$0]?.commits.count ?? 0 } == (isDryRun ? [0, 2, 0] : [9, 2, 9]))
+  }
+
+  @Test("a peer of an earlier version that breaks off at its damage is asked again, without that stream")
+  func earlierVersion() throws {
+    let (hub, streams) = hub()
+    let store = FakeStreams(9, name: "phone")
+    let heads = try hub.streamHeads()
+    var asked = 0
+    let report = try SyncAttempts.hold(SyncOptions()) { (attempts) throws(HeartlogError) in
+      asked += 1
+      let answer = RecordedChannel(reading: [])
+      let writer = MessageWriter(Link(answer, options: SyncOptions()))
+      // The first time the caller knows no stream; then it has the one that came before the damage.
+      let known = asked == 1 ? [] : [streams[0]]
+      let order = known + streams.filter { !known.contains($0) }
+      let others = heads.filter { !known.contains($0.replica) }
+      try writer.write(
+        .answer(
+          .init(
+            greeting: .init(isServing: true, own: order.firstIndex(of: hub.replica), wallTime: 0),
+            states: known.map { _ in .same },
+            heads: others.map { ShippedHead(replica: $0.replica, place: .init($0)) })))
+      try writer.write(.wants([]))
+      for stream in asked == 1 ? [streams[0]] : [streams[2]] {
+        var after: UInt64 = 0
+        while after < 9,
+          let run = try hub.streamRun(of: stream, after: after, upTo: CommitNumber(rawValue: 9))
+        {
+          try writer.write(
+            .run(
+              ShippedRun(
+                stream: order.firstIndex(of: stream) ?? 0, firstCommit: run.firstCommit.rawValue,
+                commitCount: run.commitCount, name: after == 0 ? run.name : nil, root: run.root,
+                body: run.body)))
+          after = run.lastCommit.rawValue
+        }
+      }
+      try writer.write(
+        asked == 1 ? .failed(.store, "its store failed (corrupt)") : .done(commits: 0, events: 0))
+      return try SyncSession(
+        store, over: RecordedChannel(reading: answer.written), role: .calling, options: SyncOptions(),
+        attempts: attempts
+      ).run()
+    }
+    #expect(asked == 2 && !report.isComplete && report.received.commits == 18)
+    #expect(
+      report.skipped.map(\.replica) == [streams[1]]
+        && report.skipped[0].reason.contains("the peer cannot read it"))
+    #expect(Set(store.streams.keys) == [streams[0], streams[2]])
+  }
 }

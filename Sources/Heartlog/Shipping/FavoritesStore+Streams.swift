@@ -37,6 +37,20 @@ extension FavoritesStore {
     try heartlogErrors { try log.streamRun(of: replica, after: after, upTo: last) }
   }
 
+  /// Looks whether commits of a stream can be read, so that none are announced that cannot be given.
+  ///
+  /// - Parameters:
+  ///   - replica: whose stream.
+  ///   - after: the commit in front of them; 0 for the stream's start.
+  ///   - last: the last of them.
+  /// - Returns: nil where they can; else what is in the way. The first of the commits that it names is the first that cannot be read.
+  /// - Complexity: reads what lies in front of the snapshot from which the store was opened, and nothing else.
+  public func damage(
+    of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
+  ) throws(HeartlogError) -> Finding? {
+    try heartlogErrors { try log.damage(of: replica, after: after, upTo: last) }
+  }
+
   /// Takes a run of another replica's commits: what of it is new, durable and as a whole, or nothing.
   ///
   /// Numbers, sequences, stamps, limits, and the root after the run are checked before anything is written. Who observes the store hears

@@ -28,12 +28,12 @@ struct ServeCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
-    var options = SyncOptions()
-    // What is sound of a damaged store can still be given.
-    options.isReadOnly = store.findings.contains { $0.verdict == .corrupt }
     let channel = DescriptorChannel(input: 0, output: 1, closes: false)
-    _ = try SyncSession(store, over: channel, role: .serving, options: options).run()
+    // What is sound of a damaged store is given all the same.
+    let report = try SyncSession(store, over: channel, role: .serving).run()
+    let findings = store.findings
     try store.close()
-    return .success
+    let exitCode = try context.report(findings)
+    return exitCode == .success && !report.isComplete ? .badInput : exitCode
   }
 }

@@ -73,8 +73,7 @@ enum PeerAddress: Hashable, Sendable {
     options.origin = CommandContext.origin
     if access(path, W_OK) == 0 {
       do throws(HeartlogError) {
-        let store = try FavoritesStore.open(at: path, options: options, progress: nil)
-        return (store, store.findings.contains { $0.verdict == .corrupt })
+        return (try FavoritesStore.open(at: path, options: options, progress: nil), false)
       } catch {
         guard error.code == .readOnly else { throw error }
       }

@@ -10,13 +10,29 @@ struct SyncPage {
   /// Open conflicts of the store afterwards.
   let conflicts: Int
 
+  /// Events of this store whose content is not here.
+  var withoutContent: UInt64 = 0
+
   /// Whether anything came, went or was found.
   var hasNews: Bool {
     report.received.commits > 0 || report.sent.commits > 0 || !report.forks.isEmpty
   }
 
-  /// Whether something is wrong that time alone does not mend.
-  var hasFailed: Bool { report.skipped.contains { $0.cause != .waiting } }
+  /// What is wrong that time alone does not mend: sentences.
+  var failures: [String] {
+    var failures: [String] = []
+    // Of a store that takes nothing, one reason holds for all streams.
+    var reasons: Set<String> = []
+    for stream in report.skipped where stream.cause != .waiting && reasons.insert(stream.reason).inserted {
+      let others = report.skipped.filter { $0.reason == stream.reason }.count - 1
+      let more = others > 0 ? " \(Quantity.count(others, "other stream")) with it." : ""
+      failures.append("\(Self.sentence(stream)).\(more)")
+    }
+    if let damage = report.peerDamage {
+      failures.append("the peer gave what it can read: \(damage).")
+    }
+    return failures.map(DisplayText.visible)
+  }
 
   var lines: [String] {
     var lines = [
@@ -31,13 +47,20 @@ struct SyncPage {
     }
     lines += folderLines
     lines += report.forks.map(Self.sentence)
-    lines += report.skipped.map(Self.sentence)
+    lines += report.skipped.filter { $0.cause == .waiting }.map(Self.sentence)
     if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000 {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("its clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this one's")
     }
     if conflicts > 0, !report.isDryRun {
       lines.append("\(Quantity.count(conflicts, "open conflict")): \"heartlog conflicts\" lists them")
+    }
+    if withoutContent > 0, !report.isDryRun {
+      let events = Quantity.count(withoutContent, "event")
+      lines.append(
+        report.isComplete && report.skipped.isEmpty
+          ? "same history, less content: \(events) here without theirs"
+          : "\(events) here without their content")
     }
     return lines.map(DisplayText.visible)
   }
@@ -86,6 +109,7 @@ struct SyncPage {
       switch stream.cause {
       case .waiting: "waiting"
       case .refused: "refused"
+      case .damaged, .peerDamaged: "passed over"
       }
     return
       "\(verb): the stream of \(shown(stream.replica, stream.name)) from commit \(stream.firstCommit) on: \(stream.reason)"
@@ -106,6 +130,7 @@ struct SyncPage {
     Self.write(report.sent, "sent", to: &json)
     json.member("changedItems", report.changedItems)
     json.member("conflicts", conflicts)
+    if withoutContent > 0 { json.member("withoutContent", withoutContent) }
     json.member("streams", report.streams)
     json.name("forks")
     json.beginArray()
@@ -130,6 +155,7 @@ struct SyncPage {
       json.endObject()
     }
     json.endArray()
+    if let damage = report.peerDamage { json.member("peerDamage", damage) }
     if let ahead = report.peerClockAheadMilliseconds { json.member("clockAheadSeconds", Int(ahead / 1_000)) }
     if let folder = report.folder {
       json.name("folder")

@@ -22,7 +22,14 @@ struct SyncRun {
     let findings = store.findings
     try store.close()
     let exitCode = try context.report(findings, includesTorn: true)
-    return exitCode == .success && page.hasFailed ? .badInput : exitCode
+    if page.report.skipped.contains(where: { $0.cause == .damaged })
+      || findings.contains(where: { $0.verdict == .corrupt })
+    {
+      context.output.errorLine(
+        "\(context.errorStyle(.failure, "heartlog:")) this store is damaged: others were given what can be read of it. "
+          + "Run \"heartlog verify\" for the whole picture, and then \"heartlog repair\".")
+    }
+    return exitCode == .success && !page.report.isComplete ? .badInput : exitCode
   }
 
   /// Rounds until a signal comes: whenever the own log has changed, and now and then.
@@ -32,12 +39,14 @@ struct SyncRun {
     // A folder's carrier remembers what it has read; a store's directory is opened anew each time.
     let kept: (any Carrier)? = if case .store = peer { nil } else { try peer.carrier(context) }
     var isTold = false
-    var skipped: [SyncReport.SkippedStream] = []
+    /// What the last round said did not come: it is told once.
+    var told: [String] = []
     while !StopSignal.isRaised {
       do {
         let page = try round(store, try kept ?? peer.carrier(context), isCancelled: { StopSignal.isRaised })
-        if page.hasNews || page.report.skipped != skipped { try tell(page) }
-        skipped = page.report.skipped
+        let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
+        if page.hasNews || incomplete != told { try tell(page) }
+        told = incomplete
         isTold = false
       } catch let error as HeartlogError where Self.passes(error) {
         guard !StopSignal.isRaised else { break }
@@ -72,7 +81,8 @@ struct SyncRun {
     }
     let report = try carrier.sync(store, options: options)
     return SyncPage(
-      report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count)
+      report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count,
+      withoutContent: store.read { $0.eventsWithoutContent })
   }
 
   private func tell(_ page: SyncPage) throws {
@@ -80,6 +90,10 @@ struct SyncRun {
       try context.jsonLine { page.write(to: &$0) }
     } else {
       for line in page.lines { try context.output.line(line) }
+    }
+    try context.output.flush()
+    for failure in page.failures {
+      context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(failure)")
     }
   }
 

@@ -28,14 +28,24 @@ public struct CommandCarrier: Carrier {
   }
 
   public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try SyncAttempts.hold(options) { (attempts) throws(HeartlogError) in
+      try hold(store, options: options, attempts: attempts)
+    }
+  }
+
+  private func hold(
+    _ store: any ShippedStreams, options: SyncOptions, attempts: SyncAttempts
+  ) throws(HeartlogError) -> SyncReport {
     let child = try ChildProcess(words)
     let result = Result { () throws(HeartlogError) in
-      try SyncSession(store, over: child.channel, role: .calling, options: options).run()
+      try SyncSession(store, over: child.channel, role: .calling, options: options, attempts: attempts).run()
     }
     switch result {
     case .success(let report):
       // The other end may have much to seal now. Where it is ended for taking too long, nothing is lost by that.
-      if let code = child.finish(waiting: options.inactivityMillisecondsMax), code != 0 {
+      let code = child.finish(waiting: options.inactivityMillisecondsMax)
+      // Why it failed is in the report already, where a store is damaged.
+      if let code, code != 0, report.isComplete {
         throw HeartlogError(.inputOutput, "the sync is done, but \(description) ended with exit code \(code)")
       }
       return report

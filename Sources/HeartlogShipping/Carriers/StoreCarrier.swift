@@ -21,6 +21,14 @@ public struct StoreCarrier: Carrier {
   }
 
   public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try SyncAttempts.hold(options) { (attempts) throws(HeartlogError) in
+      try hold(store, options: options, attempts: attempts)
+    }
+  }
+
+  private func hold(
+    _ store: any ShippedStreams, options: SyncOptions, attempts: SyncAttempts
+  ) throws(HeartlogError) -> SyncReport {
     let (near, far) = try DescriptorChannel.pair()
     var serving = SyncOptions()
     serving.isReadOnly = isReadOnly
@@ -34,7 +42,7 @@ public struct StoreCarrier: Carrier {
       far.close()
     }
     let result = Result { () throws(HeartlogError) in
-      try SyncSession(store, over: near, role: .calling, options: options).run()
+      try SyncSession(store, over: near, role: .calling, options: options, attempts: attempts).run()
     }
     near.close()
     group.wait()

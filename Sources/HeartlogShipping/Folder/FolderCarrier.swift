@@ -25,7 +25,7 @@ public final class FolderCarrier: Carrier {
 
   /// Takes in what others left, and leaves what they lack.
   ///
-  /// - Throws: `HeartlogError`; `notAStore` where there is no such folder, `readOnly` and `inputOutput` of its files, and what
+  /// - Throws: `HeartlogError`; `notAStore` where there is no such folder, `invalid` where it is a store's own directory, `readOnly` and `inputOutput` of its files, and what
   ///   the store throws. What others left can be of no harm: what is not whole waits, and is counted in the report.
   public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     var round = FolderRound(
@@ -66,6 +66,15 @@ struct FolderRound {
     guard try onFolder({ () throws(FileError) in try fileSystem.info(root) })?.kind == .directory else {
       throw HeartlogError(.notAStore, "there is no folder \(root)", file: root)
     }
+    for place in ["", "/..", "/../.."] {
+      guard try !isStore(root + place) else {
+        throw HeartlogError(
+          .invalid,
+          "\(root) is \(place.isEmpty ? "" : "inside of ")the directory of a store, and no folder between stores: "
+            + "sync with that store by its directory, without \"folder:\", or name a folder of its own",
+          file: root)
+      }
+    }
     let listing = try onFolder { () throws(FileError) in try FolderListing(root, on: fileSystem) }
     counts = listing.counts
     report.isDryRun = options.isDryRun
@@ -76,7 +85,11 @@ struct FolderRound {
     if options.isDryRun {
       try plan(streams, files)
     } else {
-      for stream in streams { try receive(stream, files[stream] ?? []) }
+      for stream in streams {
+        try passingOver(stream, heads) { (round) throws(HeartlogError) in
+          try round.receive(stream, files[stream] ?? [])
+        }
+      }
       if !options.isPull { try publish(listing) }
       report.received.events = receivedEvents
       report.sent.events = sentEvents
@@ -84,6 +97,40 @@ struct FolderRound {
     counts.damaged = damaged.count
     report.folder = counts
     return report
+  }
+
+  /// Whether a folder has what a store's has; one may be damaged or missing.
+  private func isStore(_ folder: String) throws(HeartlogError) -> Bool {
+    try onFolder { () throws(FileError) in
+      let found = [
+        try fileSystem.info("\(folder)/store")?.kind == .file,
+        try fileSystem.info("\(folder)/lock")?.kind == .file,
+        try fileSystem.info("\(folder)/replicas")?.kind == .directory,
+      ]
+      return found.filter { $0 }.count > 1
+    }
+  }
+
+  /// Does something with one stream. Where it is damaged here, that is noted, and no other stream has to wait for it.
+  mutating func passingOver(
+    _ stream: ReplicaID, _ heads: [StreamHead],
+    _ body: (inout FolderRound) throws(HeartlogError) -> Void
+  ) throws(HeartlogError) {
+    do throws(HeartlogError) { try body(&self) } catch {
+      guard error.code == .corrupt else { throw error }
+      let head = heads.first { $0.replica == stream }
+      let next = CommitNumber(rawValue: (head?.commit.rawValue ?? 0) + 1)
+      skip(
+        SyncReport.SkippedStream(
+          replica: stream, name: head?.name ?? "", firstCommit: error.commits?.lowerBound ?? next,
+          cause: .damaged, reason: "this store is damaged: \(error.description)"))
+    }
+  }
+
+  /// Notes a stream of which not all comes or goes; what was found first says why.
+  mutating func skip(_ stream: SyncReport.SkippedStream) {
+    guard !report.skipped.contains(where: { $0.replica == stream.replica }) else { return }
+    report.skipped.append(stream)
   }
 
   /// Counts what would go each way, by names alone.

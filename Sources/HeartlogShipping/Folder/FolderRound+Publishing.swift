@@ -20,25 +20,40 @@ extension FolderRound {
     let writer = store.replica
     try removeUnfinished(listing, writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
-    for head in try store.streamHeads() {
+    let heads = try store.streamHeads()
+    for head in heads {
       try checkCancelled()
-      let stream = head.replica
-      let found = files[stream] ?? []
-      var own: [FolderFile] = []
-      for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
-        if try isSound(file, head) { own.append(file) }
+      try passingOver(head.replica, heads) { (round) throws(HeartlogError) in
+        try round.publish(head, as: writer, files[head.replica] ?? [])
       }
-      let counted = stream == writer ? own : found
-      for range in try missing(of: head, files: counted) {
-        own += try write(stream, range, as: writer, isNew: true)
-      }
-      if head.isEnded, !found.contains(where: { $0.name.isEnd && $0.name.last == head.commit.rawValue }) {
-        let file = RunFile(
-          replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
-        _ = try write(file.encoded(endRoot: head.root), stream, writer)
-      }
-      try merge(own, of: head, as: writer)
     }
+  }
+
+  private mutating func publish(
+    _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
+  ) throws(HeartlogError) {
+    let stream = head.replica
+    var own: [FolderFile] = []
+    for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
+      if try isSound(file, head) { own.append(file) }
+    }
+    let counted = stream == writer ? own : found
+    for range in try missing(of: head, files: counted) {
+      let damage = try store.damage(
+        of: stream, after: range.lowerBound - 1, upTo: CommitNumber(rawValue: range.upperBound))
+      // Where the range cannot be read to its end, its sound part is left all the same.
+      let end = damage?.error.commits.map { $0.lowerBound.rawValue - 1 } ?? range.upperBound
+      if end >= range.lowerBound {
+        own += try write(stream, range.lowerBound...end, as: writer, isNew: true)
+      }
+      if let damage { throw HeartlogError(damage) }
+    }
+    if head.isEnded, !found.contains(where: { $0.name.isEnd && $0.name.last == head.commit.rawValue }) {
+      let file = RunFile(
+        replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
+      _ = try write(file.encoded(endRoot: head.root), stream, writer)
+    }
+    try merge(own, of: head, as: writer)
   }
 
   /// The commits of a stream that no file has that counts: 1…head without gaps, by names.

@@ -66,12 +66,11 @@ extension FolderRound {
       case .known: break
       case .gap: return position
       case .diverged:
-        if try !endFork(content) { counts.waiting += 1 }
+        if try !endFork(content) { try refuse(run, of: content) }
         return position
       case .waiting(let reason):
         counts.waiting += 1
-        report.skipped.removeAll { $0.replica == run.replica }
-        report.skipped.append(
+        skip(
           SyncReport.SkippedStream(
             replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: .waiting,
             reason: reason))
@@ -80,6 +79,26 @@ extension FolderRound {
       position = run.lastCommit.rawValue
     }
     return position
+  }
+
+  /// Notes a run that does not lead to its root, and is no fork either. In front of a file that begins further on there may be a fork whose
+  /// files are not here yet: it waits for them.
+  private mutating func refuse(_ run: StreamRun, of content: RunFile) throws(HeartlogError) {
+    let before = content.runs.last { $0.lastCommit < run.firstCommit }
+    let isOwn =
+      try before.map { (run) throws(HeartlogError) in
+        try store.streamRoot(of: run.replica, at: run.lastCommit) == run.root
+      } ?? (run.firstCommit.rawValue == 1)
+    guard isOwn else {
+      counts.waiting += 1
+      return
+    }
+    skip(
+      SyncReport.SkippedStream(
+        replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: .refused,
+        reason:
+          "in a file of the folder, commits \(run.firstCommit) to \(run.lastCommit) do not lead to the root that came with them"
+      ))
   }
 
   // MARK: - Forks and ends

@@ -42,6 +42,18 @@ final class Link: Sendable {
     }
   }
 
+  /// What else comes at once, after bytes that were no message.
+  func readRest(atMost count: Int) -> [UInt8] {
+    var rest: [UInt8] = []
+    while rest.count < count,
+      let bytes = try? channel.read(atMost: count - rest.count, milliseconds: Self.sliceMilliseconds),
+      !bytes.isEmpty
+    {
+      rest += bytes
+    }
+    return rest
+  }
+
   /// Writes all of `bytes`.
   func write(_ bytes: [UInt8]) throws(HeartlogError) {
     var rest = bytes[...]

@@ -7,7 +7,13 @@ final class MessageReader: Sendable {
     var checksum = RunningChecksum()
     var buffer: [UInt8] = []
     var start = 0
+    /// What came first, until a whole message has come.
+    var beginning: [UInt8]? = []
   }
+
+  /// A line that is told is cut here.
+  private static let bannerCharactersMax = 60
+  private static let bannerBytesMax = 512
 
   private static let portionBytes = 64 << 10
   private let link: Link
@@ -20,7 +26,19 @@ final class MessageReader: Sendable {
   /// - Throws: `peer` for anything else, `newerFormat` for a greeting in another version.
   func read(_ kinds: Message.Kind..., answering: Int = 0) throws(HeartlogError) -> Message {
     try state.withLock { (state) throws(HeartlogError) in
-      let (kind, payload) = try next(kinds, &state)
+      let (kind, payload): (Message.Kind, [UInt8])
+      do throws(HeartlogError) { (kind, payload) = try next(kinds, &state) } catch {
+        guard error.code == .peer || error.code == .inputOutput, kinds.contains(.answer),
+          let beginning = state.beginning, !beginning.isEmpty,
+          let banner = Self.banner(
+            beginning + link.readRest(atMost: max(0, Self.bannerBytesMax - beginning.count)))
+        else { throw error }
+        throw HeartlogError(
+          .peer,
+          "the other side printed \"\(banner)\" before the dialogue: its shell's start-up files print something; "
+            + "they must not where nobody sits at a terminal")
+      }
+      state.beginning = nil
       let message: Message
       do { message = try Message(kind, payload: payload, answering: answering) } catch let error
         as Message.OtherVersion
@@ -41,6 +59,20 @@ final class MessageReader: Sendable {
       }
       return message
     }
+  }
+
+  /// The first line of what came in place of a message, where that is text.
+  private static func banner(_ bytes: [UInt8]) -> String? {
+    let marks: Set<UInt8> = [0x07, 0x09, 0x0A, 0x0D, 0x1B]
+    // The dialogue itself may follow; it begins with a byte that no text has.
+    let text = String(decoding: bytes.prefix { $0 >= 0x20 || marks.contains($0) }, as: UTF8.self)
+    let lines = text.split(whereSeparator: \.isNewline).map { line in
+      String(line.filter { $0.isASCII ? (" "..."~").contains($0) : $0.isLetter })
+    }
+    guard let line = lines.first(where: { line in line.contains { $0.isLetter } }), line.count > 2 else {
+      return nil
+    }
+    return line.count > bannerCharactersMax ? "\(line.prefix(bannerCharactersMax))…" : line
   }
 
   private func next(
@@ -81,7 +113,11 @@ final class MessageReader: Sendable {
       state.start = 0
     }
     while state.buffer.count - state.start < count {
-      state.buffer += try link.read(atMost: Self.portionBytes)
+      let bytes = try link.read(atMost: Self.portionBytes)
+      if let beginning = state.beginning, beginning.count < Self.bannerBytesMax {
+        state.beginning = beginning + bytes.prefix(Self.bannerBytesMax)
+      }
+      state.buffer += bytes
     }
     defer {
       state.start += count
@@ -100,6 +136,15 @@ extension HeartlogError {
     HeartlogError(.peer, "the peer sends what is no part of a sync: \(reason)")
   }
 
+  private static let gaveUp = "the peer gave up: "
+
+  /// What the peer said of its damaged store, where that is why it gave up.
+  var peerDamage: String? {
+    guard code == .inputOutput, message.hasPrefix(Self.gaveUp) else { return nil }
+    let sentence = String(message.dropFirst(Self.gaveUp.count))
+    return Message.tellsDamage(sentence) ? sentence : nil
+  }
+
   /// What the peer gave as its reason.
   fileprivate init(_ code: Message.ErrorCode, _ sentence: String) {
     let own: Code =
@@ -108,6 +153,6 @@ extension HeartlogError {
       case .dialogue: .peer
       case .later: .locked
       }
-    self.init(own, "the peer gave up: \(sentence)")
+    self.init(own, "\(Self.gaveUp)\(sentence)")
   }
 }

@@ -9,6 +9,8 @@ struct StreamList {
     let theirs: ShippedHead.Place?
     /// The roots differ at the lower of the two heads.
     var isParted: Bool
+    /// Nothing of it is asked for, and it is not ended: the stream is damaged.
+    var isPassedOver = false
 
     var myCommit: UInt64 { mine?.commit.rawValue ?? 0 }
     var theirCommit: UInt64 { theirs?.commit ?? 0 }
@@ -16,7 +18,7 @@ struct StreamList {
 
     /// Up to where this end wants it; nil where it wants nothing.
     var wanted: ClosedRange<UInt64>? {
-      isParted ? nil : Self.missing(from: myCommit, mine?.isEnded, theirCommit)
+      isParted || isPassedOver ? nil : Self.missing(from: myCommit, mine?.isEnded, theirCommit)
     }
 
     /// Up to where the other end may want it.
@@ -30,7 +32,7 @@ struct StreamList {
 
     /// Where the stream has to end because one end knows that it is forked, and the other does not yet.
     var end: UInt64? {
-      guard let mine, let theirs, !isParted else { return nil }
+      guard let mine, let theirs, !isParted, !isPassedOver else { return nil }
       let ends = [mine.isEnded ? myCommit : nil, theirs.isEnded ? theirs.commit : nil].compactMap { $0 }
       guard let end = ends.min(), myCommit >= end, theirCommit >= end else { return nil }
       let isKnown = mine.isEnded && myCommit == end && theirs.isEnded && theirCommit == end

@@ -17,19 +17,15 @@ extension SyncSession {
     var report = begun
     let toReceive = Self.sum(wants.compactMap { list.entries[$0].wanted })
     let toSend = Self.sum(offers.map(\.commits))
-    tally.expect(toReceive: toReceive, toSend: toSend)
+    attempts.tally.expect(toReceive: toReceive, toSend: toSend)
 
     let name = try sendAndReceive(offers, wants: wants, of: list, peer: begun.peer)
-    if let refused = tally.refused {
-      writer.writeFailure(.dialogue, "\(refused.reason), in the stream of \(refused.replica)")
-    } else {
-      try sayDone()
-    }
-    guard case .done(let commits, let events) = try reader.read(.done) else { return report }
-    tally.complete(&report)
+    try sayLastWord()
+    let done = try readDone(&report)
+    attempts.tally.complete(&report)
     report.peerName = report.peerName ?? name
-    report.sent.commits = commits
-    report.sent.events = events
+    report.sent.commits = done.commits
+    report.sent.events = done.events
     if report.isDryRun {
       report.received.commits = Self.sum(list.entries.compactMap(\.wanted))
       report.received.events = nil
@@ -62,23 +58,48 @@ extension SyncSession {
       throw error
     }
     group.wait()
-    if let error = sending.error { throw reason(for: error) }
+    if let error = sending.error { throw reason(for: error, reading: .done) }
     return name
   }
 
+  /// Tells that all has come, or what is wrong.
+  private func sayLastWord() throws(HeartlogError) {
+    if let refused = attempts.tally.refused {
+      writer.writeFailure(.dialogue, "\(refused.reason), in the stream of \(refused.replica)")
+    } else if role == .serving, let damage = store.corruption.map(HeartlogError.init) ?? attempts.damage {
+      // Where the store of the end that calls is damaged, who called it is told there.
+      writer.writeFailure(.store, Message.damage(damage))
+    } else {
+      try sayDone()
+    }
+  }
+
+  /// How much the other end has taken. One that is damaged says so in place of that, and takes nothing.
+  private func readDone(_ report: inout SyncReport) throws(HeartlogError) -> (commits: UInt64, events: UInt64)
+  {
+    do throws(HeartlogError) {
+      guard case .done(let commits, let events) = try reader.read(.done) else { return (0, 0) }
+      return (commits, events)
+    } catch {
+      guard role == .calling, let damage = error.peerDamage else { throw error }
+      report.peerDamage = damage
+      return (0, 0)
+    }
+  }
+
   private func sayDone() throws(HeartlogError) {
-    let appended = tally.appended
+    let appended = attempts.tally.appended
     do throws(HeartlogError) {
       try writer.write(.done(commits: appended.commits, events: appended.events))
     } catch {
-      throw reason(for: error)
+      throw reason(for: error, reading: .done)
     }
   }
 
   /// Why nothing can be written: a peer that hung up may have said it, and then reading tells that.
-  private func reason(for error: HeartlogError) -> HeartlogError {
+  func reason(for error: HeartlogError, reading kind: Message.Kind) -> HeartlogError {
     guard error.code == .inputOutput else { return error }
-    do throws(HeartlogError) { _ = try reader.read(.done) } catch { return error }
+    do throws(HeartlogError) { _ = try reader.read(kind) } catch { return error }
     return error
   }
 
@@ -109,37 +130,37 @@ extension SyncSession {
       var name = entry.theirs == nil ? entry.mine?.name : nil
       while after < commits.upperBound {
         try link.checkFailure()
-        let run = try runToSend(of: entry.replica, after: after, upTo: commits.upperBound)
+        let run = try runToSend(of: entry, after: after, upTo: commits.upperBound)
         // A write that fails is no news to the thread that receives: the peer may have said why it hung up.
         try writer.write(
           .run(
             ShippedRun(
-              stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount,
-              name: name,
+              stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount, name: name,
               root: run.root, body: run.body)))
         name = nil
         after = run.lastCommit.rawValue
-        tally.sent(commits: run.commitCount)
+        attempts.tally.sent(commits: run.commitCount)
       }
     }
   }
 
   /// The next run; where the store has none, the thread that receives is told, too.
   private func runToSend(
-    of replica: ReplicaID, after: UInt64, upTo last: UInt64
+    of entry: StreamList.Entry, after: UInt64, upTo last: UInt64
   ) throws(HeartlogError) -> StreamRun {
+    let replica = entry.replica
     do throws(HeartlogError) {
-      guard
-        let run = try store.streamRun(
-          of: replica, after: after, upTo: CommitNumber(rawValue: last)),
+      guard let run = try store.streamRun(of: replica, after: after, upTo: CommitNumber(rawValue: last)),
         run.firstCommit.rawValue == after + 1, run.commitCount >= 1, run.lastCommit.rawValue <= last
       else {
         throw HeartlogError(
-          .corrupt,
-          "the stream of \(replica) does not go on after commit \(after), up to its head \(last)")
+          .corrupt, "the stream of \(replica) does not go on after commit \(after), up to its head \(last)")
       }
       return run
     } catch {
+      if error.code == .corrupt || error.code == .inputOutput {
+        attempts.bound(replica, entry.mine?.name ?? "", at: after, because: error)
+      }
       link.fail(error)
       throw error
     }
@@ -160,24 +181,23 @@ extension SyncSession {
       // Nothing more of this stream is taken; what still comes of it is passed over, and the streams behind it are taken.
       var isSkipped = false
       while next <= wanted.upperBound {
-        guard case .run(let run) = try reader.read(.run) else { continue }
+        guard case .run(let run) = try readRun(of: entry, name, next) else { continue }
         name = run.name ?? name
         let received = try check(run, stream, entry, next, theirs, name)
         next = received.lastCommit.rawValue + 1
         if isSkipped { continue }
         let outcome = try store.receive(received)
-        tally.received(commits: run.commitCount, outcome)
+        attempts.tally.received(commits: run.commitCount, outcome)
         switch outcome {
         case .appended, .known: break
         case .gap:
-          throw HeartlogError(
-            .inputOutput, "the stream of \(entry.replica) became shorter during the sync")
+          throw HeartlogError(.inputOutput, "the stream of \(entry.replica) became shorter during the sync")
         case .diverged:
           isSkipped = true
           try skip(received)
         case .waiting(let reason):
           isSkipped = true
-          tally.skipped(received, .waiting, reason)
+          attempts.tally.skipped(received, .waiting, reason)
         }
       }
       if entry.replica == peer { peerName = name }
@@ -188,24 +208,35 @@ extension SyncSession {
     return peerName
   }
 
+  /// The next run; where the other end breaks off because it cannot read it, the next dialogue passes the stream over.
+  private func readRun(
+    of entry: StreamList.Entry, _ name: String?, _ next: UInt64
+  ) throws(HeartlogError) -> Message {
+    do throws(HeartlogError) { return try reader.read(.run) } catch {
+      if let damage = error.peerDamage {
+        attempts.passOver(
+          entry.replica, name: name ?? "", from: next, because: "the peer cannot read it: \(damage)")
+      }
+      throw error
+    }
+  }
+
   /// Notes why a stream is passed over of which a run did not lead to its root.
   private func skip(_ run: StreamRun) throws(HeartlogError) {
     // Both ends had the same commits in front of the run: only what came here since can part the stream. The next sync ends it then.
     if try store.streamRoot(of: run.replica, at: run.firstCommit) != nil {
-      tally.found(
+      attempts.tally.found(
         SyncReport.Fork(replica: run.replica, name: run.name, lastCommon: nil, isEnded: false))
     } else {
-      tally.skipped(
+      attempts.tally.skipped(
         run, .refused,
-        "commits \(run.firstCommit) to \(run.lastCommit) do not lead to the root that came with them"
-      )
+        "commits \(run.firstCommit) to \(run.lastCommit) do not lead to the root that came with them")
     }
   }
 
   /// Holds a run against what was wanted and announced.
   private func check(
-    _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64,
-    _ theirs: ShippedHead.Place,
+    _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64, _ theirs: ShippedHead.Place,
     _ name: String?
   ) throws(HeartlogError) -> StreamRun {
     guard run.stream == stream, run.firstCommit == next else {

@@ -7,7 +7,7 @@ extension SyncSession {
       list.entries[index].end.map { StreamEnd(stream: index, commit: $0, rootAfter: nil) }
     }
     // Bisections of all forked streams go on side by side: `low` is common, `high` is not.
-    var searches = list.entries.indices.filter { list.entries[$0].isParted }
+    var searches = list.entries.indices.filter { list.entries[$0].isParted && !list.entries[$0].isPassedOver }
       .map { (stream: $0, low: UInt64(0), high: list.entries[$0].lowerCommit) }
     while searches.contains(where: { $0.high - $0.low > 1 }) {
       let open = searches.indices.filter { searches[$0].high - searches[$0].low > 1 }
@@ -67,7 +67,8 @@ extension SyncSession {
     let last = CommitNumber(rawValue: commit)
     try store.endStream(entry.replica, after: last)
     if mine.commit > last {
-      tally.found(SyncReport.Fork(replica: entry.replica, name: mine.name, lastCommon: last, isEnded: true))
+      attempts.tally.found(
+        SyncReport.Fork(replica: entry.replica, name: mine.name, lastCommon: last, isEnded: true))
     }
   }
 
@@ -90,7 +91,7 @@ extension SyncSession {
   /// Where nothing may be written at one end: tells of forks, which only a sync both ways can end.
   func passOver(_ list: StreamList) {
     for entry in list.entries where entry.isParted {
-      tally.found(
+      attempts.tally.found(
         SyncReport.Fork(
           replica: entry.replica, name: entry.mine?.name ?? "", lastCommon: nil, isEnded: false))
     }

@@ -21,7 +21,7 @@ public struct SyncSession: Sendable {
   let link: Link
   let reader: MessageReader
   let writer: MessageWriter
-  let tally: SessionTally
+  let attempts: SyncAttempts
 
   /// One end, ready to run once.
   ///
@@ -34,13 +34,21 @@ public struct SyncSession: Sendable {
     _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
     options: SyncOptions = SyncOptions()
   ) {
+    self.init(store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
+  }
+
+  /// One end of one of the dialogues of a sync.
+  init(
+    _ store: any ShippedStreams, over channel: any ByteChannel, role: Role, options: SyncOptions,
+    attempts: SyncAttempts
+  ) {
     self.store = store
     self.role = role
     self.options = options
     link = Link(channel, options: options)
     reader = MessageReader(link)
     writer = MessageWriter(link)
-    tally = SessionTally(options.progress)
+    self.attempts = attempts
   }
 
   /// Holds the dialogue.
@@ -66,16 +74,23 @@ public struct SyncSession: Sendable {
       let mine = try heads()
       var own = greeting
       own.own = mine.firstIndex { $0.replica == store.replica }
-      try writer.write(
-        .heads(.init(greeting: own, heads: mine.map { ShippedHead(replica: $0.replica, place: .init($0)) })))
+      do throws(HeartlogError) {
+        try writer.write(
+          .heads(.init(greeting: own, heads: mine.map { ShippedHead(replica: $0.replica, place: .init($0)) }))
+        )
+      } catch {
+        throw reason(for: error, reading: .answer)
+      }
       guard case .answer(let answer) = try reader.read(.answer, answering: mine.count) else { continue }
       let theirs = answer.greeting
       guard theirs.isServing, !theirs.isPull, !theirs.isDryRun else {
         throw .peer("an answer from an end that does not serve")
       }
-      let list = try StreamList.calling(answer, store: store, mine: mine)
+      // Only now it is known what the serving end lacks. Where that cannot be given, less is announced.
+      guard try canGive(mine, lacking: answer) else { continue }
+      let list = passingOver(try StreamList.calling(answer, store: store, mine: mine))
       let report = try begin(list, theirs)
-      let writesBoth = !options.isPull && !theirs.isReadOnly && !options.isDryRun
+      let writesBoth = !options.isPull && !theirs.isReadOnly && !options.isDryRun && !takesNothing
       if writesBoth {
         let ends = try findEnds(list)
         if !ends.isEmpty {
@@ -85,13 +100,15 @@ public struct SyncSession: Sendable {
         }
       } else {
         passOver(list)
-        if !options.isDryRun, try endKnown(list) { continue }
+        if !options.isDryRun, !takesNothing, try endKnown(list) { continue }
       }
-      let wants = options.isDryRun ? [] : list.entries.indices.filter { list.entries[$0].wanted != nil }
-      try writer.write(.wants(Array(wants)))
+      let wants = options.isDryRun ? [] : wants(of: list)
+      try writer.write(.wants(wants))
       guard case .wants(let theirWants) = try reader.read(.wants) else { continue }
-      if !writesBoth, !theirWants.isEmpty { throw .peer("wants where nothing is given") }
-      return try exchange(list, wants: Array(wants), theirWants: theirWants, report)
+      if options.isPull || options.isDryRun || theirs.isReadOnly, !theirWants.isEmpty {
+        throw .peer("wants where nothing is given")
+      }
+      return try exchange(list, wants: wants, theirWants: theirWants, report)
     }
     throw HeartlogError(.peer, "the two ends find new forks again and again")
   }
@@ -112,8 +129,12 @@ public struct SyncSession: Sendable {
         guard rounds <= Self.roundsMax else { throw .peer("a dialogue that begins again and again") }
         guard !heads.greeting.isServing else { throw .peer("what it was sent, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
-        let (list, answer) = try StreamList.serving(
-          heads.heads, store: store, mine: try self.heads(), greeting: greeting)
+        var mine = try self.heads()
+        let theirs = Dictionary(heads.heads.map { ($0.replica, $0.place.commit) }) { first, _ in first }
+        if try !canGive(mine, behind: { theirs[$0] ?? 0 }) { mine = try self.heads() }
+        let (answered, answer) = try StreamList.serving(
+          heads.heads, store: store, mine: mine, greeting: greeting)
+        let list = passingOver(answered)
         try writer.write(.answer(answer))
         current = (list, heads.greeting, try begin(list, heads.greeting))
       case (.probe(let places), .some(let now)):
@@ -121,14 +142,14 @@ public struct SyncSession: Sendable {
         guard probesLeft >= 0 else { throw .peer("probes without end") }
         try writer.write(.roots(try roots(at: places, of: now.list)))
       case (.ends(let ends), .some(let now)):
-        guard !now.greeting.isPull, !now.greeting.isDryRun, !options.isReadOnly else {
+        guard !now.greeting.isPull, !now.greeting.isDryRun, !takesNothing else {
           throw .peer("streams that are to end where nothing may be written")
         }
         try end(ends, of: now.list)
         current = nil
       case (.wants(let theirWants), .some(let now)):
-        let takes = !now.greeting.isPull && !now.greeting.isDryRun && !options.isReadOnly
-        let wants = takes ? now.list.entries.indices.filter { now.list.entries[$0].wanted != nil } : []
+        let takes = !now.greeting.isPull && !now.greeting.isDryRun
+        let wants = takes ? wants(of: now.list) : []
         if now.greeting.isDryRun, !theirWants.isEmpty { throw .peer("wants in a dry run") }
         try writer.write(.wants(wants))
         var report = now.report
@@ -156,12 +177,85 @@ public struct SyncSession: Sendable {
   private var greeting: Message.Greeting {
     Message.Greeting(
       isServing: role == .serving, isPull: role == .calling && options.isPull,
-      isDryRun: role == .calling && options.isDryRun, isReadOnly: role == .serving && options.isReadOnly,
+      isDryRun: role == .calling && options.isDryRun, isReadOnly: role == .serving && takesNothing,
       wallTime: options.clock())
   }
 
+  /// A store that is damaged cannot be written.
+  private var takesNothing: Bool { options.isReadOnly || store.corruption != nil }
+
+  /// The streams to ask for. Those that a damaged store cannot take are noted.
+  private func wants(of list: StreamList) -> [Int] {
+    let wanted = list.entries.indices.filter { list.entries[$0].wanted != nil }
+    guard takesNothing else { return Array(wanted) }
+    guard let corruption = store.corruption else { return [] }
+    for entry in wanted.map({ list.entries[$0] }) {
+      attempts.tally.skipped(
+        SyncReport.SkippedStream(
+          replica: entry.replica, name: entry.mine?.name ?? "",
+          firstCommit: CommitNumber(rawValue: entry.myCommit + 1),
+          cause: .damaged, reason: "this store is damaged, and takes nothing: \(corruption.error.description)"
+        ))
+    }
+    return []
+  }
+
+  /// Looks whether what the other end lacks can be read, and notes how far, where it cannot.
+  ///
+  /// - Parameter known: the last commit of a stream that the other end has.
+  private func canGive(
+    _ mine: [StreamHead], behind known: (ReplicaID) -> UInt64
+  ) throws(HeartlogError) -> Bool {
+    var canAll = true
+    for head in mine {
+      let after = known(head.replica)
+      guard after < head.commit.rawValue,
+        let finding = try store.damage(of: head.replica, after: after, upTo: head.commit)
+      else { continue }
+      let first = finding.error.commits?.lowerBound.rawValue ?? after + 1
+      attempts.bound(
+        head.replica, head.name, at: min(first - 1, head.commit.rawValue - 1), because: HeartlogError(finding)
+      )
+      canAll = false
+    }
+    return canAll
+  }
+
+  private func canGive(
+    _ mine: [StreamHead], lacking answer: Message.Answer
+  ) throws(HeartlogError) -> Bool {
+    var known: [ReplicaID: UInt64] = [:]
+    for (head, state) in zip(mine, answer.states) {
+      known[head.replica] =
+        switch state {
+        case .same: head.commit.rawValue
+        case .none: 0
+        case .other(let place, _): place.commit
+        }
+    }
+    return try canGive(mine, behind: { known[$0] ?? 0 })
+  }
+
+  private func passingOver(_ list: StreamList) -> StreamList {
+    var list = list
+    for index in list.entries.indices {
+      list.entries[index].isPassedOver = attempts.passesOver(list.entries[index].replica)
+    }
+    return list
+  }
+
+  /// What this end has, as far as it can be given.
   private func heads() throws(HeartlogError) -> [StreamHead] {
-    let heads = try store.streamHeads()
+    var heads = try store.streamHeads()
+    for (replica, commit) in attempts.bounds {
+      guard let index = heads.firstIndex(where: { $0.replica == replica }),
+        heads[index].commit.rawValue > commit
+      else { continue }
+      let head = heads.remove(at: index)
+      let last = CommitNumber(rawValue: commit)
+      guard commit > 0, let root = try store.streamRoot(of: replica, at: last) else { continue }
+      heads.insert(StreamHead(replica: replica, name: head.name, commit: last, root: root), at: index)
+    }
     guard heads.count <= Message.streamsMax else {
       throw HeartlogError(.invalid, "a store of \(heads.count) streams, a sync takes \(Message.streamsMax)")
     }
@@ -189,6 +283,7 @@ public struct SyncSession: Sendable {
     case .newerFormat:
       if role == .serving { writer.writeLast(.versions(least: Message.version, most: Message.version)) }
     case .locked: writer.writeFailure(.later, error.message)
+    case .corrupt: writer.writeFailure(.store, Message.damage(error))
     // What the store says names places that are no business of the peer's.
     default: writer.writeFailure(.store, "its store failed (\(error.code.rawValue))")
     }

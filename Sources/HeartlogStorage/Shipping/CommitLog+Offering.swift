@@ -22,7 +22,8 @@ extension CommitLog {
 
   /// The streams and how far they go, durable commits alone, sorted by replica.
   ///
-  /// Costs the hashing of what has come since the last call, the first time since the last sealed segment.
+  /// Costs the hashing of what has come since the last call, the first time since the last sealed segment. A damaged stream goes up to
+  /// its first bad byte, and is left out where that is in front of its first commit.
   public func streamHeads() throws(StorageError) -> [StreamHead] {
     try storageErrors {
       let known = try settledHeads()
@@ -34,12 +35,13 @@ extension CommitLog {
                 replica: head.replica, name: "", commit: CommitNumber(rawValue: 0), root: MerkleTree().root,
                 isEnded: true) : nil
           }
-          let ledger = try ledger(of: head.replica, at: commit.rawValue)
+          guard let ledger = try soundLedger(of: head.replica, at: commit.rawValue) else { return nil }
           ledger.mark()
           if known.count > OpenFileBudget.streamsMax { ledger.rest() }
           return StreamHead(
-            replica: head.replica, name: head.name ?? ledger.name, commit: commit, root: ledger.tree.root,
-            isEnded: head.isEnded)
+            replica: head.replica, name: head.name ?? ledger.name,
+            commit: CommitNumber(rawValue: ledger.position), root: ledger.tree.root,
+            isEnded: head.isEnded && ledger.position == commit.rawValue)
         }
       }
     }
@@ -51,7 +53,8 @@ extension CommitLog {
       guard let head = head(of: replica), commit <= head else { return nil }
       return try ledgers.monitor.withLock {
         if let marked = ledgers.atHead[replica]?.markedTree(at: commit.rawValue) { return marked.root }
-        let ledger = try StreamLedger(directory, replica: replica, before: commit)
+        let ledger = try StreamLedger(
+          directory, replica: replica, before: CommitNumber(rawValue: commit.rawValue + 1))
         try ledger.advance(to: commit.rawValue)
         return ledger.tree.root
       }
@@ -91,6 +94,58 @@ extension CommitLog {
           firstCommit: block.firstCommit, commitCount: block.commits.count,
           body: try BlockEncoding.encode(block), root: ledger.tree.root)
       }
+    }
+  }
+
+  /// Looks whether commits of a stream can be read.
+  ///
+  /// What this log has read itself is sound. In front of the position at which it was opened it has read nothing yet: only there files
+  /// are read, and their checksums compared.
+  ///
+  /// - Returns: nil where they can; else what is in the way. The first of the commits that it names is the first that cannot be read.
+  public func damage(
+    of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
+  ) throws(StorageError) -> Finding? {
+    let known = ledgers.monitor.withLock { ledgers.positions[replica]?.commit.rawValue ?? 0 }
+    let end = min(last.rawValue, known)
+    guard commit < end else { return nil }
+    return try storageErrors {
+      let reader: StreamReader
+      do {
+        reader = try StreamPassage(
+          directory, replica: replica,
+          to: SegmentFile(firstCommit: CommitNumber(rawValue: commit + 1), state: .open)
+        ).reader
+      } catch let error as StorageError where error.code == .corrupt || error.code == .malformed {
+        // Reading from the start tells what is in the way, and where.
+        reader = StreamReader(directory, replica: replica)
+      }
+      while reader.chain.next.rawValue <= end {
+        switch try reader.next() {
+        case .frame: break
+        case .end(.corrupt(let finding)), .end(.unfinished(let finding)): return finding
+        case .end(.whole):
+          let next = reader.chain.next
+          return Finding(
+            verdict: .corrupt, replica: replica,
+            error: StorageError(
+              .corrupt, "the stream ends before commit \(end)", file: directory.streamPath(replica),
+              commits: next...CommitNumber(rawValue: end)))
+        }
+      }
+      return nil
+    }
+  }
+
+  /// The ledger of a stream at its head, or behind the last commit that can be read; nil where there is none.
+  private func soundLedger(of replica: ReplicaID, at commit: UInt64) throws -> StreamLedger? {
+    do { return try ledger(of: replica, at: commit) } catch let error as StorageError
+      where error.code == .corrupt
+    {
+      ledgers.atHead[replica] = nil
+      let ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: 1))
+      while ledger.position < commit, try ledger.pass() {}
+      return ledger.position == 0 ? nil : ledger
     }
   }
 
@@ -171,7 +226,9 @@ extension CommitLog {
     while ledger.position < head.rawValue, !ledger.isAtEnd(durable: (page.segment, page.durableBytes)) {
       try ledger.pass()
     }
-    known[own].commit = ledger.position == 0 ? nil : CommitNumber(rawValue: ledger.position)
+    // Where the stream is damaged, the segment that the page speaks of may lie behind the damage.
+    let durable = min(ledger.position, head.rawValue)
+    known[own].commit = durable == 0 ? nil : CommitNumber(rawValue: durable)
     return known
   }
 }
