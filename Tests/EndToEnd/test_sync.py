@@ -17,6 +17,7 @@ from heartlog import BINARY, SECONDS_MAX, Store, TestCase, environment, model, r
 
 KILLS = int(os.environ.get("KILLS") or 200)
 OPERATIONS = int(os.environ.get("OPERATIONS") or 20_000)
+ROUNDS = int(os.environ.get("ROUNDS") or 120)
 
 
 def operations(chance, count, device, start=0):
@@ -323,6 +324,45 @@ class ManyTests(SyncTestCase):
             for store in stores:
                 listed = self.expect(0, store("list", library, "--all", "--json")).lines
                 self.assertEqual([(item["id"], item["favoritedDate"], item["fields"]) for item in listed], expected)
+
+    def test_rounds_at_the_same_time_over_pipes_directories_and_a_folder_while_all_write(self):
+        number = seed()
+        stores = [self.store(name) for name in ("phone", "tablet", "desk")]
+        cloud = self.folder / "cloud"
+        cloud.mkdir()
+        rounds, answers, written = iter(range(ROUNDS)), [], [0, 0, 0]
+        over = threading.Event()
+
+        def write(place):
+            while not over.is_set():
+                first = written[place]
+                answer = stores[place].apply([{"op": "add", "library": "papers", "id": f"{place}-{item}"} for item in range(first, first + 5)])
+                answers.append(("apply", answer))
+                written[place] = first + 5
+
+        def sync(place, lane):
+            chance = random.Random(number * 10 + place * 2 + lane)
+            for _ in rounds:
+                other = stores[chance.choice([index for index in range(3) if index != place])]
+                peer = chance.choice((other.path, self.serving(other), f"folder:{cloud}"))
+                answers.append((peer, stores[place]("sync", peer, "--json")))
+
+        writers = [threading.Thread(target=write, args=(place,)) for place in range(3)]
+        syncers = [threading.Thread(target=sync, args=(place, lane)) for place in range(3) for lane in range(2)]
+        for thread in writers + syncers:
+            thread.start()
+        for thread in syncers:
+            thread.join()
+        over.set()
+        for thread in writers:
+            thread.join()
+        for what, answer in answers:
+            self.assertEqual(answer.code, 0, f"{what}: {answer.err}")
+        for one, other in ((0, 1), (1, 2), (0, 1), (0, 2)):
+            self.sync(stores[one], stores[other].path)
+        self.check_same(*stores)
+        items = {item["id"] for item in self.expect(0, stores[2]("list", "papers", "--json")).lines}
+        self.assertEqual(items, {f"{place}-{item}" for place in range(3) for item in range(written[place])})
 
     def test_one_new_event_moves_little(self):
         phone, tablet = self.device("phone", 3000), self.device("tablet", 3000)
