@@ -83,7 +83,11 @@ struct FolderRound {
     let streams = Set(files.keys).union(heads.map(\.replica)).sorted()
     report.streams = streams.count
     if options.isDryRun {
-      try plan(streams, files)
+      for stream in streams {
+        try passingOver(stream, heads) { (round) throws(HeartlogError) in
+          try round.plan(stream, files[stream] ?? [])
+        }
+      }
     } else {
       for stream in streams {
         try passingOver(stream, heads) { (round) throws(HeartlogError) in
@@ -134,22 +138,18 @@ struct FolderRound {
   }
 
   /// Counts what would go each way, by names alone.
-  private mutating func plan(_ streams: [ReplicaID], _ files: [ReplicaID: [FolderFile]]) throws(HeartlogError)
-  {
-    for stream in streams {
-      let head = try head(of: stream)
-      let files = files[stream] ?? []
-      if head?.isEnded != true {
-        var position = head?.commit.rawValue ?? 0
-        while let next = next(files, after: position, limit: nil) {
-          report.received.commits += next.name.last - position
-          position = next.name.last
-        }
+  private mutating func plan(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
+    let head = try head(of: stream)
+    if head?.isEnded != true {
+      var position = head?.commit.rawValue ?? 0
+      while let next = next(files, after: position, limit: nil) {
+        report.received.commits += next.name.last - position
+        position = next.name.last
       }
-      if let head, !options.isPull {
-        for range in try missing(of: head, files: files) {
-          report.sent.commits += range.upperBound - range.lowerBound + 1
-        }
+    }
+    if let head, !options.isPull {
+      for range in try missing(of: head, files: files) {
+        report.sent.commits += range.upperBound - range.lowerBound + 1
       }
     }
   }

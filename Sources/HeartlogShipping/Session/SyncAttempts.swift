@@ -7,6 +7,8 @@ final class SyncAttempts: Sendable {
     var bounds: [ReplicaID: UInt64] = [:]
     var unwanted: Set<ReplicaID> = []
     var damage: HeartlogError?
+    /// Of the dialogues that broke off.
+    var bytes: (read: UInt64, written: UInt64) = (0, 0)
     /// Streams that were left out since the last dialogue began.
     var news = 0
   }
@@ -31,6 +33,17 @@ final class SyncAttempts: Sendable {
       }
     }
     return try dialogue(attempts)
+  }
+
+  /// What the dialogues that broke off had read and written.
+  var bytes: (read: UInt64, written: UInt64) { state.withLock { $0.bytes } }
+
+  /// Notes that a dialogue broke off.
+  func brokeOff(read: UInt64, written: UInt64) {
+    state.withLock { state in
+      state.bytes.read += read
+      state.bytes.written += written
+    }
   }
 
   /// By replica: the last commit of this end's stream that can be read, where that is not its head.

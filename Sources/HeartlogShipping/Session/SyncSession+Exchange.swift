@@ -32,8 +32,8 @@ extension SyncSession {
       report.sent.commits = options.isPull ? 0 : Self.sum(list.entries.compactMap(\.offered))
       report.sent.events = nil
     }
-    report.received.bytes = link.bytesRead
-    report.sent.bytes = link.bytesWritten
+    report.received.bytes = link.bytesRead + attempts.bytes.read
+    report.sent.bytes = link.bytesWritten + attempts.bytes.written
     return report
   }
 

@@ -63,6 +63,7 @@ public struct SyncSession: Sendable {
       }
     } catch {
       tellPeer(error)
+      attempts.brokeOff(read: link.bytesRead, written: link.bytesWritten)
       throw error
     }
   }
@@ -244,6 +245,14 @@ public struct SyncSession: Sendable {
     return list
   }
 
+  /// Nil where it cannot be read.
+  private func soundRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
+    do throws(HeartlogError) { return try store.streamRoot(of: replica, at: commit) } catch {
+      guard error.code == .corrupt else { throw error }
+      return nil
+    }
+  }
+
   /// What this end has, as far as it can be given.
   private func heads() throws(HeartlogError) -> [StreamHead] {
     var heads = try store.streamHeads()
@@ -253,7 +262,7 @@ public struct SyncSession: Sendable {
       else { continue }
       let head = heads.remove(at: index)
       let last = CommitNumber(rawValue: commit)
-      guard commit > 0, let root = try store.streamRoot(of: replica, at: last) else { continue }
+      guard commit > 0, let root = try soundRoot(of: replica, at: last) else { continue }
       heads.insert(StreamHead(replica: replica, name: head.name, commit: last, root: root), at: index)
     }
     guard heads.count <= Message.streamsMax else {
