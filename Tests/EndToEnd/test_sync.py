@@ -134,10 +134,20 @@ class CarrierTests(SyncTestCase):
         self.expect(74, phone("sync", "exec:exit 3"))
         self.expect(65, phone("sync", "exec:yes"))
         self.expect(65, phone("sync", "exec:cat"))
+        self.expect(65, phone("sync", "exec:echo Welcome to desk; cat"), '"Welcome to desk"', "start-up files")
+        self.expect(64, phone("sync", "ssh://anna:secret@desk/store"), "password")
+        self.assertNotIn("secret", phone("sync", "ssh://anna:secret@desk/store", "--json").err)
         self.expect(64, phone("serve"))
 
 
 class FolderTests(SyncTestCase):
+    def test_the_directory_of_a_store_is_no_folder_between_stores(self):
+        phone, tablet = self.device("phone", 5), self.device("tablet", 5)
+        before = [sorted(pathlib.Path(store.path).rglob("*")) for store in (phone, tablet)]
+        for place in (phone.path, tablet.path, f"{tablet.path}/replicas", f"{tablet.path}/replicas/.."):
+            self.expect(64, phone("sync", f"folder:{place}"), "the directory of a store", "a folder of its own")
+        self.assertEqual([sorted(pathlib.Path(store.path).rglob("*")) for store in (phone, tablet)], before)
+
     def test_three_devices_that_never_meet(self):
         cloud = self.folder / "cloud"
         cloud.mkdir()

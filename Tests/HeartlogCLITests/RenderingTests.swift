@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Heartlog
 @testable import HeartlogCLI
 
 @Suite("Rendering")
@@ -95,5 +96,26 @@ struct RenderingTests {
     #expect(Quantity.duration(seconds: .infinity) == Quantity.duration(seconds: 1e300))
     #expect(Quantity.date(1_772_435_700_999) == "2026-03-02 07:15")
     #expect(Quantity.date(-1) == "1969-12-31 23:59")
+  }
+
+  @Test("status counts the events that the digest cannot cover")
+  func withoutContent() {
+    func status(_ count: UInt64) -> StoreStatus {
+      StoreStatus(
+        path: "/s", replica: ReplicaID(high: 1, low: 1), name: "",
+        digest: Digest([UInt8](repeating: 0, count: 32)),
+        events: 5, eventsWithoutContent: count, commits: 5, bytes: 0, conflicts: 0, replicas: [],
+        libraries: [])
+    }
+    func json(_ count: UInt64) -> String {
+      var writer = JSONWriter()
+      writer.beginObject()
+      StatusPage.write(status(count), to: &writer)
+      writer.endObject()
+      return String(decoding: writer.bytes, as: UTF8.self)
+    }
+    let line = "2 events without content: the digest covers the others"
+    #expect(StatusPage.lines(status(2), style: Style(isEnabled: false), width: nil).contains(line))
+    #expect(json(2).contains("\"withoutContent\":2") && !json(0).contains("withoutContent"))
   }
 }
