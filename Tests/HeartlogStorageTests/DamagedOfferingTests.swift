@@ -77,4 +77,23 @@ struct DamagedOfferingTests {
     }
     #expect(bounded > 10 && found > 10, "\(bounded) heads were bounded, \(found) were found to be damaged")
   }
+
+  @Test("the own stream is announced up to its damage, and not to the sound segments behind it")
+  func behindTheDamage() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    for (count, start) in [(6, 0), (3, 6), (2, 9)] {
+      for index in start..<start + count { try open.write(index, bytes: 20) }
+      _ = try open.log.seal(joining: false)
+    }
+    for index in 11..<14 { try open.write(index, bytes: 20) }
+    open.log.close()
+    let names = try store.names(of: open.replica)
+    #expect(names.filter { $0.hasSuffix(".sealed") }.count == 3)
+    try flip("/store/replicas/\(open.replica)/0000000000000007.sealed", at: 4_150, on: files)
+    let damaged = try store.open(TestStore.options(seed: 9))
+    let head = try #require(try damaged.log.streamHeads().first)
+    #expect(head.commit.rawValue == 6)
+    #expect(try ship(damaged.log, head, upTo: 6) == head.root)
+  }
 }
