@@ -14,7 +14,8 @@ struct MergeCommand: Command {
     ],
     examples: [.init("heartlog merge /media/stick/favorites.heartlog", "What the other device knows.")],
     endings: [
-      .init(.badInput, "One of the stores is damaged: what is sound of the other arrived."), .init(.noStore, "There is no such store."),
+      .init(.badInput, "One of the stores is damaged: what is sound of the other arrived."),
+      .init(.noStore, "There is no such store."),
     ])
 
   let path: String

@@ -16,7 +16,8 @@ struct ServeCommand: Command {
       .init("heartlog serve --stdio", "What sync runs on the other machine.")
     ],
     endings: [
-      .init(.badInput, "What comes is no part of a sync, or this store is damaged."), .init(.noStore, "There is no such store."),
+      .init(.badInput, "What comes is no part of a sync, or this store is damaged."),
+      .init(.noStore, "There is no such store."),
       .init(.tryAgain, "The other end was silent for 30 seconds."),
     ])
 

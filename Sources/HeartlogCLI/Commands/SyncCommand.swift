@@ -27,7 +27,9 @@ struct SyncCommand: Command {
       .init("heartlog sync backup/favorites.heartlog --dry-run", "What would go each way."),
     ],
     endings: [
-      .init(.badInput, "The peer sends what is no part of a sync, or one of the stores is damaged: what is sound arrived."),
+      .init(
+        .badInput,
+        "The peer sends what is no part of a sync, or one of the stores is damaged: what is sound arrived."),
       .init(.noStore, "There is no such store, folder or peer."),
       .init(.inputOutput, "The way to the peer broke."),
       .init(.tryAgain, "The peer was silent for 30 seconds, or a store is locked."),
