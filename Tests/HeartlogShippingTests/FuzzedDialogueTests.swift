@@ -163,7 +163,7 @@ struct FuzzedDialogueTests {
   private static func problem(_ store: FavoritesStore, _ base: Base, on files: MemoryFileSystem) throws
     -> String?
   {
-    if let finding = try store.verify().compactMap(\.finding).first { return "\(finding.error)" }
+    if let finding = try store.verify().streams.compactMap(\.finding).first { return "\(finding.error)" }
     let missing = base.favorites.subtracting(store.read { $0.favoriteIDs(in: "papers") })
     if !missing.isEmpty { return "without its own \(missing)" }
     let digest = store.digest
