@@ -121,6 +121,7 @@ final class Transcript {
     }
     for (pattern, replacement) in [
       // Salts and replica are random, and so are roots.
+      (#"-[0-9a-f]{8}\.snapshot"#, "-01234567.snapshot"),
       (#"(root[": ]+(␛\[2m)?)[0-9a-f]{64}"#, "$1\(Self.root)"),
       // Versions of LZ4 differ by some bytes: any size but that of an open segment, or of a snapshot, which is larger.
       (#"\b(?!64 KiB)[0-9]{1,2}(\.[0-9]+)? KiB"#, "18 KiB"),

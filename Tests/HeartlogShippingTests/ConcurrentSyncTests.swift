@@ -63,7 +63,7 @@ struct ConcurrentSyncTests {
     #expect(Set(stores.map(\.digest)).count == 1, "seed \(seed)")
     for store in stores {
       #expect(try store.streamHeads() == stores[0].streamHeads(), "seed \(seed)")
-      #expect(try store.verify().allSatisfy { $0.finding == nil }, "seed \(seed)")
+      #expect(try store.verify().streams.allSatisfy { $0.finding == nil }, "seed \(seed)")
       #expect(Set(store.read { $0.favoriteIDs(in: "papers") }) == written.withLock { $0 }, "seed \(seed)")
     }
   }
