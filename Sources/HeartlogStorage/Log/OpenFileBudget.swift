@@ -2,7 +2,7 @@ import HeartlogFiles
 
 /// Bounds the files that logs keep open while nobody uses them, however many logs there are: those that were not used for longest rest.
 ///
-/// Files that a call needs while it runs come on top: the lock of a log at rest, a folder, a segment or two, one for each replica's stream.
+/// Files that a call needs while it runs come on top: the lock of a log at rest, a folder, a segment or two.
 final class OpenFileBudget: Sendable {
   /// A quarter of what the process may open, at least 16 and at most 1,024: the rest is the app's.
   static let process = OpenFileBudget { min(max(16, POSIXFileSystem.openFilesMax / 4), 1_024) }
