@@ -92,6 +92,9 @@ final class StreamReader {
   /// Whether the stream was ended, and is read no further than that.
   var isEnded: Bool { end != nil }
 
+  /// The last commit of a stream that is ended; nil for one that goes on.
+  var endCommit: UInt64? { end?.commit }
+
   /// Whether it was ended in front of where the reader stands, after it had looked.
   func wasEndedMeanwhile() throws(StorageError) -> Bool {
     guard knowsEnd, let now = try StreamEnd.read(of: replica, in: directory), now != end else { return false }

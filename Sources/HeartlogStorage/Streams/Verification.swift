@@ -211,7 +211,14 @@ private final class StreamVerifier {
 
   /// Commits that snapshots know of, and that are not here.
   private func missing() -> Finding? {
-    guard !reader.isEnded, claims.lastCommit > tree.size,
+    if let end = reader.endCommit {
+      // A store ends a stream only where it has all in front of the end.
+      guard end > tree.size else { return nil }
+      return .missing(
+        reader.chain.next...CommitNumber(rawValue: end), of: replica,
+        knownFrom: "\(directory.streamPath(replica))/\(StreamEnd.name)")
+    }
+    guard claims.lastCommit > tree.size,
       let claim = snapshots.first(where: { ($0.claim(of: replica)?.tree.size ?? 0) > tree.size })
     else { return nil }
     return .missing(
