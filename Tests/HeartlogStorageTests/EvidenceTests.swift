@@ -146,6 +146,14 @@ struct EvidenceTests {
       let found = try #require(try history.store.verify().first { $0.replica == history.otherReplica })
       #expect(found.finding?.verdict == .corrupt && found.finding?.error.file == other, "ended after \(end)")
     }
+    let segment = try #require(
+      try history.store.names(of: history.otherReplica).first { $0.hasSuffix(".open") })
+    let bytes = try history.files.contents(of: history.path(segment, of: history.otherReplica))
+    try history.files.replaceContents(of: other, with: StreamEnd(commit: 4).encoded())
+    try history.files.remove(history.path(segment, of: history.otherReplica))
+    #expect(
+      try history.store.verify().first { $0.replica == history.otherReplica }?.finding?.verdict == .lost)
+    try history.files.open(history.path(segment, of: history.otherReplica), .createNew).write(bytes, at: 0)
     try history.files.remove(other)
     #expect(
       try history.store.verify().first { $0.replica == history.otherReplica }?.finding?.verdict == .corrupt)
