@@ -22,6 +22,8 @@ public struct Statistics: Hashable, Sendable {
     public let changed: Int
     /// How many favorites there were at its end.
     public let favoritesAtEnd: Int
+    /// How many periods without an event lie between the interval before it and this one; 0 for the first.
+    public let emptyPeriodsBefore: Int
   }
 
   /// How often an item was made a favorite, or none.
@@ -44,7 +46,8 @@ public struct Statistics: Hashable, Sendable {
     public let events: Int
   }
 
-  /// From the first period with an event to the last one, those without an event too.
+  /// The periods with an event, the first one first. Those without one are left out: a single odd date would make hundreds of thousands
+  /// of them.
   public let intervals: [Interval]
   /// The items that were switched most often, the most first, equals by library and id.
   public let mostTapped: [ItemTally]
@@ -72,7 +75,15 @@ extension Statistics {
     reading log: LogReader, library: String? = nil, by period: Period,
     where isCounted: (Commit) -> Bool = { _ in true }
   ) throws(HeartlogError) {
-    var counter = StatisticsCounter(of: library, by: period)
+    try self.init(reading: log, library: library, by: period, of: .utc, where: isCounted)
+  }
+
+  /// As above, by the periods of another calendar than that of UTC.
+  package init(
+    reading log: LogReader, library: String?, by period: Period, of calendar: PeriodCalendar,
+    where isCounted: (Commit) -> Bool
+  ) throws(HeartlogError) {
+    var counter = StatisticsCounter(of: library, by: period, calendar: calendar)
     while let commit = try log.next() { counter.take(commit, isCounted: isCounted(commit)) }
     self = counter.statistics
   }
@@ -98,25 +109,53 @@ extension Statistics.Period {
   /// 1970-01-01 was a Thursday: weeks that begin on Monday are three days off.
   private static let weekOffset = 3 * dayLength
 
-  /// The first millisecond of the period that a time lies in; times are never before 1970.
+  /// The first millisecond of the period that a time lies in.
   func start(of time: Milliseconds) -> Milliseconds {
+    let day = Self.floor(time, Self.dayLength)
     switch self {
-    case .day: return time - time % Self.dayLength
-    case .week: return time - (time + Self.weekOffset) % (7 * Self.dayLength)
-    case .month:
-      // The text of a time begins with its year and month: its day follows at the eighth character.
-      let text = RFC3339.text(time)
-      let day = Milliseconds(text.dropFirst(8).prefix(2)) ?? 1
-      return time - time % Self.dayLength - (day - 1) * Self.dayLength
+    case .day: return day
+    case .week: return Self.floor(time + Self.weekOffset, 7 * Self.dayLength) - Self.weekOffset
+    case .month: return day - (Self.civil(time).day - 1) * Self.dayLength
     }
   }
 
-  func next(after start: Milliseconds) -> Milliseconds {
+  /// How many periods later the one that begins at `end` is than the one that begins at `start`.
+  func count(from start: Milliseconds, to end: Milliseconds) -> Int {
     switch self {
-    case .day: start + Self.dayLength
-    case .week: start + 7 * Self.dayLength
-    // No month is longer than 31 days, and none shorter than 28.
-    case .month: self.start(of: start + 31 * Self.dayLength)
+    case .day: Int((end - start) / Self.dayLength)
+    case .week: Int((end - start) / (7 * Self.dayLength))
+    case .month: Int(Self.civil(end).month - Self.civil(start).month)
     }
+  }
+
+  /// The months since the year 0, and the day of the month from 1.
+  private static func civil(_ time: Milliseconds) -> (month: Int64, day: Int64) {
+    // The text of a time begins with year, month and day: 2026-03-02.
+    let parts = RFC3339.text(time).prefix(10).split(separator: "-").compactMap { Int64($0) }
+    return (parts[0] * 12 + parts[1], parts[2])
+  }
+
+  /// `time`, rounded down: local times may lie before 1970.
+  private static func floor(_ time: Milliseconds, _ length: Milliseconds) -> Milliseconds {
+    let rest = time % length
+    return time - (rest < 0 ? rest + length : rest)
+  }
+}
+
+/// Whose days and months are counted.
+package struct PeriodCalendar: Sendable {
+  /// What clocks show at a time, in milliseconds as though they showed UTC.
+  package let local: @Sendable (Milliseconds) -> Milliseconds
+  /// The first time at which clocks show as much or more.
+  package let time: @Sendable (Milliseconds) -> Milliseconds
+
+  package static let utc = PeriodCalendar(local: { $0 }, time: { $0 })
+
+  package init(
+    local: @escaping @Sendable (Milliseconds) -> Milliseconds,
+    time: @escaping @Sendable (Milliseconds) -> Milliseconds
+  ) {
+    self.local = local
+    self.time = time
   }
 }

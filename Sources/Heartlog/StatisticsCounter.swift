@@ -36,14 +36,17 @@ struct StatisticsCounter {
 
   private let library: String?
   private let period: Statistics.Period
+  private let calendar: PeriodCalendar
   private var state = FavoritesState()
+  /// By the local start of the period.
   private var tallies: [Milliseconds: Tally] = [:]
   private var taps: [ItemKey: Int] = [:]
   private var events: [Source: Int] = [:]
 
-  init(of library: String?, by period: Statistics.Period) {
+  init(of library: String?, by period: Statistics.Period, calendar: PeriodCalendar) {
     self.library = library
     self.period = period
+    self.calendar = calendar
   }
 
   mutating func take(_ commit: Commit, isCounted: Bool) {
@@ -54,7 +57,7 @@ struct StatisticsCounter {
     let before = favoriteCount(libraries)
     state.apply(commit)
     guard !events.isEmpty else { return }
-    let start = period.start(of: commit.wallTime)
+    let start = period.start(of: calendar.local(commit.wallTime))
     var tally = tallies[start, default: Tally()]
     tally.gain += favoriteCount(libraries) - before
     if isCounted {
@@ -76,19 +79,18 @@ struct StatisticsCounter {
   }
 
   private var intervals: [Statistics.Interval] {
-    let counted = tallies.filter(\.value.isCounted).keys
-    guard let first = counted.min(), let last = counted.max() else { return [] }
     var intervals: [Statistics.Interval] = []
-    var favorites = tallies.reduce(0) { $1.key < first ? $0 + $1.value.gain : $0 }
-    var start = first
-    while start <= last {
-      let tally = tallies[start] ?? Tally()
+    var favorites = 0
+    var last: Milliseconds?
+    for (start, tally) in tallies.sorted(by: { $0.key < $1.key }) {
       favorites += tally.gain
+      guard tally.isCounted else { continue }
       intervals.append(
         Statistics.Interval(
-          start: start, favorited: tally.favorited, unfavorited: tally.unfavorited, changed: tally.changed,
-          favoritesAtEnd: favorites))
-      start = period.next(after: start)
+          start: calendar.time(start), favorited: tally.favorited, unfavorited: tally.unfavorited,
+          changed: tally.changed, favoritesAtEnd: favorites,
+          emptyPeriodsBefore: last.map { period.count(from: $0, to: start) - 1 } ?? 0))
+      last = start
     }
     return intervals
   }

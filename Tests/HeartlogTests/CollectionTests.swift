@@ -116,7 +116,7 @@ struct CollectionTests {
     #expect(ids("") == [1, 2] && ids("zzz") == [])
   }
 
-  @Test("statistics count each day, week and month, empty ones too, and end with what is favorite now")
+  @Test("statistics count each day, week and month with an event, and end with what is favorite now")
   func statistics() throws {
     let store = try test.open()
     let library = try store.library("papers")
@@ -129,13 +129,16 @@ struct CollectionTests {
     try store.write(time: friday + 40 * day) { try library.toggle("c") }
     try store.write(time: friday + 40 * day + 1) { try store.library("books").add("a") }
     let days = try library.statistics(by: .day).intervals
-    #expect(days.count == 41 && days[0].start == friday && days[0].favorited == 2 && days[1].changed == 1)
-    #expect(days[3].unfavorited == 1 && days[3].favoritesAtEnd == 1 && days[40].favoritesAtEnd == 2)
+    #expect(days.map(\.start) == [0, 1, 3, 40].map { friday + $0 * day })
+    #expect(days.map(\.emptyPeriodsBefore) == [0, 0, 1, 36])
+    #expect(days.map(\.favorited) == [2, 0, 0, 1] && days.map(\.changed) == [0, 1, 0, 0])
+    #expect(days.map(\.unfavorited) == [0, 0, 1, 0] && days.map(\.favoritesAtEnd) == [2, 2, 1, 2])
     let weeks = try library.statistics(by: .week).intervals
     #expect(weeks[0].start == friday - 4 * day && weeks[0].changed == 1 && weeks[1].unfavorited == 1)
+    #expect(weeks.map(\.emptyPeriodsBefore) == [0, 0, 4])
     let months = try library.statistics(by: .month).intervals
     #expect(months.map { RFC3339.text($0.start).prefix(10) } == ["2026-02-01", "2026-03-01", "2026-04-01"])
-    #expect(months.map(\.favoritesAtEnd) == [2, 1, 2])
+    #expect(months.map(\.favoritesAtEnd) == [2, 1, 2] && months.allSatisfy { $0.emptyPeriodsBefore == 0 })
     // All libraries; and only what was written from the Monday on, after which there is one favorite less.
     let all = try Statistics(reading: try store.readLog(), by: .month)
     #expect(all.intervals.map(\.favoritesAtEnd) == [2, 1, 3])
@@ -146,7 +149,7 @@ struct CollectionTests {
     let late = try Statistics(reading: try store.readLog(), library: "papers", by: .day) {
       $0.wallTime >= friday + 3 * day
     }
-    #expect(late.intervals.count == 38 && late.intervals[0].favorited == 0)
+    #expect(late.intervals.map(\.emptyPeriodsBefore) == [0, 36] && late.intervals[0].favorited == 0)
     #expect(late.intervals[0].unfavorited == 1 && late.intervals[0].favoritesAtEnd == 1)
     #expect(late.mostTapped.map(\.taps) == [1, 1] && late.sources.map(\.events) == [2])
   }

@@ -64,9 +64,10 @@ struct WishedForTests {
       try papers.toggleFavorite(for: try FavoritePapersTests.paper("1v1"))
     }
     let statistics = try favorites.library.statistics(by: .day)
-    #expect(statistics.intervals.map(\.favorited) == [1, 0, 1])
-    #expect(statistics.intervals.map(\.unfavorited) == [0, 0, 1])
-    #expect(statistics.intervals.map(\.favoritesAtEnd) == [1, 1, 1])
+    #expect(statistics.intervals.map(\.favorited) == [1, 1])
+    #expect(statistics.intervals.map(\.unfavorited) == [0, 1])
+    #expect(statistics.intervals.map(\.favoritesAtEnd) == [1, 1])
+    #expect(statistics.intervals.map(\.emptyPeriodsBefore) == [0, 1])
     #expect(statistics.mostTapped.map(\.item.id) == ["1v1", "2v1"])
   }
 

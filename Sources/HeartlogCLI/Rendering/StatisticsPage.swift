@@ -66,6 +66,10 @@ struct StatisticsPage {
         repeating: block, count: most <= Self.barWidth ? count : max(1, count * Self.barWidth / most))
     }
     for interval in statistics.intervals {
+      if interval.emptyPeriodsBefore > 0 {
+        let empty = "\(Quantity.count(interval.emptyPeriodsBefore, unit)) without events"
+        table.add([.init("…", .faint), .init(""), .init(""), .init(""), .init(""), .init(empty, .faint)])
+      }
       table.add([
         .init(label(interval.start)), .init(Quantity.count(interval.favorited)),
         .init(Quantity.count(interval.unfavorited)), .init(Quantity.count(interval.changed)),
@@ -80,6 +84,14 @@ struct StatisticsPage {
     switch period {
     case .day: "day"
     case .week: "week of"
+    case .month: "month"
+    }
+  }
+
+  private var unit: String {
+    switch period {
+    case .day: "day"
+    case .week: "week"
     case .month: "month"
     }
   }
