@@ -22,7 +22,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case readOnly
     /// Another process has been writing for too long: try again.
     case locked
-    /// No room is left, or the user's share of it is used up. Nothing of the commit was written.
+    /// No room is left, or the user's share of it is used up, or a file would be larger than it may be. Nothing of the commit was written.
     case diskFull
     /// Another error of the disk or of the system; the sentence names the call.
     case inputOutput

@@ -19,7 +19,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case .badInput: "The input or the store is damaged, or the store has a newer format."
     case .noStore: "There is no such store or file."
     case .cannotCreate: "The store or file cannot be created, or is read-only."
-    case .inputOutput: "Reading or writing failed, or the disk is full."
+    case .inputOutput:
+      "Reading or writing failed, the disk is full, or a file would be larger than it may be."
     case .tryAgain: "Another process holds the store, or a peer was silent: try again."
     }
   }

@@ -16,6 +16,8 @@ public enum HeartlogCLI {
   public static func runProcess() -> Int32 {
     // A pipe that nobody reads any more shows as EPIPE where it is written to, and ends the command quietly.
     signal(SIGPIPE, SIG_IGN)
+    // A limit on the size of files shows as EFBIG where one is written, and is told like a full disk.
+    signal(SIGXFSZ, SIG_IGN)
     Terminal.occupyStandardDescriptors()
     let environment = Environment.ofProcess()
     let output = Output.ofProcess(environment: environment)

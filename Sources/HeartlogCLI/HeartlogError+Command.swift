@@ -23,7 +23,8 @@ extension CommandError {
     case .readOnly: exitCode = .cannotCreate
     case .diskFull:
       exitCode = .inputOutput
-      hint = "Nothing that was acknowledged is lost; make room and try again."
+      hint =
+        "Nothing that was acknowledged is lost; make room, or raise the limit that was met (disk quota, ulimit -f), and try again."
     case .inputOutput: exitCode = .inputOutput
     case .outcomeUnknown:
       exitCode = .inputOutput

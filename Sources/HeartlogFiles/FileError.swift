@@ -31,7 +31,8 @@ public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A file stands where a folder was expected.
   public var isNotDirectory: Bool { code == ENOTDIR }
   public var alreadyExists: Bool { code == EEXIST }
-  public var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
+  /// No room is left, on the disk, of the user's share, or below a limit on the size of a file.
+  public var isDiskFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
   public var isReadOnly: Bool { code == EROFS || code == EACCES || code == EPERM }
 
   /// The code of what is no regular file where one was expected: a pipe, a socket or a device.

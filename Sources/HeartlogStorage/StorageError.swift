@@ -16,7 +16,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     case readOnly
     /// Another process holds the lock.
     case locked
-    /// No space is left.
+    /// No space is left, or a file may not become so large.
     case diskFull
     /// Any other refusal of the system.
     case inputOutput

@@ -5,6 +5,7 @@ import ctypes.util
 import fcntl
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import threading
@@ -360,6 +361,26 @@ class DiskTests(TestCase):
             self.expect(0, store("init"))
         self.expect(0, store("add", "papers", "x"))
         self.expect(0, store("verify"))
+
+    def test_a_limit_on_the_size_of_files_is_an_error_like_a_full_disk(self):
+        def limited(store, *words, bytes=1_000, **options):
+            return store(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes, bytes)), **options)
+
+        store = self.store()
+        self.expect(0, store("add", "papers", "x", "title=" + "t" * 60_000))
+        before = store.log()
+        for words in (["set", "papers", "x", "title=" + "u" * 60_000], ["seal"], ["snapshot"]):
+            with self.subTest(words[0]):
+                self.expect(INPUT_OUTPUT, limited(store, *words), "File too large", "ulimit")
+                self.assertEqual(store.log(), before)
+                self.expect(0, store("verify"))
+        self.expect(INPUT_OUTPUT, limited(Store(self.folder / "new"), "init"), "File too large")
+        with open(self.folder / "listed", "wb") as file:
+            answer = subprocess.run([BINARY, "--store", store.path, "list", "papers", "--json"], stdout=file, stderr=subprocess.PIPE,
+                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)))
+        self.assertEqual(answer.returncode, INPUT_OUTPUT)
+        self.assertIn(b"the output cannot be written: File too large", answer.stderr)
+        self.expect(0, store("set", "papers", "x", "title=" + "u" * 60_000))
 
     def test_a_read_only_disk_is_read(self):
         place, remount = self.mount("1m")

@@ -61,11 +61,12 @@ final class ChildProcess: Sendable {
     }
     posix_spawn_file_actions_adddup2(&actions, descriptor, 0)
     posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
-    // A command line ignores SIGPIPE, which a child would go on with.
+    // A command line ignores SIGPIPE and SIGXFSZ, which a child would go on with.
     var signals = sigset_t()
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)
     sigaddset(&signals, SIGPIPE)
+    sigaddset(&signals, SIGXFSZ)
     posix_spawnattr_setsigdefault(&attributes, &signals)
     var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
     if hasGroup { flags |= Int32(POSIX_SPAWN_SETPGROUP) }
