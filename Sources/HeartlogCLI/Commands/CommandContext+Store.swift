@@ -75,6 +75,17 @@ extension CommandContext {
     }
   }
 
+  /// Says of a library that nobody ever wrote to: an empty answer may be that of a name that was mistyped.
+  func tellUnknown(_ library: String, in store: FavoritesStore) throws {
+    let known = store.read { $0.libraries }
+    guard !known.contains(library) else { return }
+    try output.flush()
+    let error = CommandError(
+      .success, "nothing was ever written to a library called \(library)",
+      hint: NearestMatch.hint(for: library, among: known))
+    output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.sentence)")
+  }
+
   /// One JSON object a line.
   func jsonLine(_ build: (inout JSONWriter) -> Void) throws {
     var writer = JSONWriter()

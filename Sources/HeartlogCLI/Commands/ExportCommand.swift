@@ -60,6 +60,7 @@ struct ExportCommand: Command {
     } else {
       try context.output.write(String(decoding: bytes, as: UTF8.self))
     }
+    try context.tellUnknown(library, in: store)
     return try context.report(store.findings)
   }
 }

@@ -64,6 +64,7 @@ struct ListCommand: Command {
       for item in items { table.add(ItemLine.cells(item, context.style)) }
       for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
     }
+    try context.tellUnknown(library, in: store)
     return try context.report(store.findings)
   }
 
