@@ -51,16 +51,25 @@ extension FavoritesStore {
   /// "settings". Should it come back, what it wrote is merged all the same.
   ///
   /// - Returns: whether it was not marked so before.
-  /// - Throws: `HeartlogError`; `notFound` for a replica of which nothing is here, `invalid` for the store's own.
+  /// - Throws: `HeartlogError`; `notFound` for a replica of which nothing is here, `invalid` for the store's own, `misuse` inside of
+  ///   `write { }`.
   @discardableResult
   public func retire(_ replica: ReplicaID) throws(HeartlogError) -> Bool {
+    try retireReturningCommit(replica) != nil
+  }
+
+  /// As `retire`, and returns the commit; nil where the replica was marked before.
+  package func retireReturningCommit(_ replica: ReplicaID) throws(HeartlogError) -> Commit? {
+    try refuseInsideWrite("retire")
     guard let device = devices.first(where: { $0.replica == replica }) else {
       throw HeartlogError(.notFound, "there is no replica \(replica) here")
     }
     guard !device.isOwn else { throw HeartlogError(.invalid, "this store writes as \(replica) itself") }
     let settings = try library("settings")
-    return try settings.set(
-      [Field(name: "retired", value: .bool(true))], of: Self.settingsItem(of: replica)
-    ).isChange
+    return try heartlogErrors {
+      try writeReturningCommit {
+        try settings.set([Field(name: "retired", value: .bool(true))], of: Self.settingsItem(of: replica))
+      }.commit
+    }
   }
 }

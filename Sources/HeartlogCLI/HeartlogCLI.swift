@@ -24,7 +24,7 @@ public enum HeartlogCLI {
     do throws(CommandError) {
       return run(arguments: try Environment.arguments(), environment: environment, output: output)
     } catch {
-      return report(error, on: output, style: Style(isEnabled: false)).rawValue
+      return report(error, UntoldWrites(), on: output, style: Style(isEnabled: false)).rawValue
     }
   }
 
@@ -37,38 +37,38 @@ public enum HeartlogCLI {
 
   static func run(arguments: [String], environment: [String: String], output: Output) -> Int32 {
     let style = Style(isEnabled: output.error.isTerminal && Style.isWanted(environment))
+    let untold = UntoldWrites()
+    func report(_ error: CommandError) -> ExitCode { Self.report(error, untold, on: output, style: style) }
     var exitCode: ExitCode
     do {
-      exitCode = try dispatch(arguments, environment: environment, output: output)
+      let parsed = try ArgumentParser(table: .heartlog).parse(arguments)
+      let context = CommandContext(
+        output: output, environment: environment, storeOption: parsed.store, isJSON: parsed.isJSON,
+        untold: untold)
+      exitCode = try run(parsed.request, context)
       try output.flush()
     } catch OutputError.closed {
       exitCode = .success
     } catch let OutputError.failed(number) {
       let reason = String(cString: strerror(number))
-      exitCode = report(
-        CommandError(.inputOutput, "the output cannot be written", at: reason), on: output, style: style)
+      exitCode = report(CommandError(.inputOutput, "the output cannot be written", at: reason))
     } catch let error as CommandError {
-      exitCode = report(error, on: output, style: style)
+      exitCode = report(error)
     } catch let error as HeartlogError {
-      exitCode = report(CommandError(error), on: output, style: style)
+      exitCode = report(CommandError(error))
     } catch {
-      exitCode = report(CommandError(.inputOutput, "\(error)"), on: output, style: style)
+      exitCode = report(CommandError(.inputOutput, "\(error)"))
     }
     return exitCode.rawValue
   }
 
-  private static func dispatch(
-    _ arguments: [String], environment: [String: String], output: Output
-  ) throws -> ExitCode {
-    let parsed = try ArgumentParser(table: .heartlog).parse(arguments)
-    let context = CommandContext(
-      output: output, environment: environment, storeOption: parsed.store, isJSON: parsed.isJSON)
-    switch parsed.request {
+  private static func run(_ request: ArgumentParser.Request, _ context: CommandContext) throws -> ExitCode {
+    switch request {
     case .version:
-      try output.line("heartlog \(Version.text)")
+      try context.output.line("heartlog \(Version.text)")
       return .success
     case .help(let topic):
-      try output.write(
+      try context.output.write(
         HelpPage(table: .heartlog, style: context.style, width: context.width).text(topic))
       return .success
     case .command(let arguments):
@@ -79,11 +79,14 @@ public enum HeartlogCLI {
     }
   }
 
-  /// Tells standard error; what was printed before comes first.
-  private static func report(_ error: CommandError, on output: Output, style: Style) -> ExitCode {
+  /// Tells standard error, along with what was written and not told; what was printed before comes first.
+  private static func report(
+    _ error: CommandError, _ untold: UntoldWrites, on output: Output, style: Style
+  ) -> ExitCode {
     // Output that fails now has nobody left to tell; the error at hand is what ends the command.
     _ = try? output.flush()
-    output.errorLine("\(style(.failure, "heartlog:")) \(error.sentence)")
+    let sentences = [error.sentence, untold.sentence].compactMap { $0 }
+    output.errorLine("\(style(.failure, "heartlog:")) \(sentences.joined(separator: " "))")
     return error.exitCode
   }
 }

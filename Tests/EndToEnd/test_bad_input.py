@@ -534,6 +534,64 @@ class OutputTests(TestCase):
             self.expect(0, store("toggle", "papers", "new"))
             self.assertEqual(process.wait(), 0)
 
+    def into_nothing(self, store, *words):
+        """Runs a command whose output nothing takes; what it says."""
+        with open("/dev/full", "wb") as full:
+            answer = subprocess.run([BINARY, "--store", store.path, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(answer.returncode, INPUT_OUTPUT, answer.stderr)
+        self.assertIn("No space left", answer.stderr)
+        return answer.stderr
+
+    def test_what_was_written_is_named_where_the_output_fails(self):
+        store = self.store()
+        replica = store("status", "--json").object["replica"][:8]
+        operations, items = self.folder / "operations", self.folder / "items.jsonl"
+        operations.write_text(lines([{"op": "toggle", "library": "papers", "id": str(number), "commit": number // 2} for number in range(6)]))
+        items.write_text(lines([{"id": str(number)} for number in range(5)]))
+        for words, said in (
+                (["add", "cities", "1"], "cities 1 is a favorite now ({}:1)"),
+                (["toggle", "cities", "1"], "cities 1 is no favorite now ({}:2)"),
+                (["toggle", "cities", "1", "--json"], "cities 1 is a favorite now ({}:3)"),
+                (["remove", "cities", "1"], "cities 1 is no favorite now ({}:4)"),
+                (["set", "cities", "1", "f=1"], "cities 1 has its new fields ({}:5)"),
+                (["apply", str(operations)], "the operations up to line 6, 6 events in 3 commits up to {}:11"),
+                # It ends with the acknowledgement that nobody took, before the end of the last commit.
+                (["apply", str(operations), "--ack"], "the operations up to line 4, 4 events in 2 commits up to {}:15"),
+                (["import", "books", str(items)], "5 events of books in 1 commit up to {}:20")):
+            with self.subTest(words[0]):
+                self.assertIn(f"Written: {said.format(replica)}.", self.into_nothing(store, *words))
+        self.assertEqual([event["sequence"] for event in store.log()], list(range(1, 21)))
+        # Where nothing was written nothing is said to be.
+        for words in (["list", "cities", "--all"], ["status"], ["apply", "/dev/null"]):
+            self.assertNotIn("Written:", self.into_nothing(store, *words))
+        self.assertNotIn("Written:", self.expect(1, store("remove", "cities", "1")).err)
+
+    def test_what_devices_exchanged_is_named_where_the_output_fails(self):
+        here, there = self.store("here"), self.store("there")
+        self.expect(0, here("add", "cities", "1", "name=A"))
+        self.assertIn("Written: 1 event in 1 commit received, nothing sent.", self.into_nothing(there, "merge", here.path))
+        self.expect(0, here("set", "cities", "1", "name=B"))
+        self.expect(0, there("set", "cities", "1", "name=C"))
+        self.assertIn("Written: 1 event in 1 commit received, 1 event in 1 commit sent.", self.into_nothing(here, "sync", there.path))
+        self.assertNotIn("Written:", self.into_nothing(here, "sync", there.path))
+        (conflict,) = here("conflicts", "--json").lines
+        side = conflict["writes"][1]
+        said = self.into_nothing(here, "conflicts", "--choose", f"{side['replica'][:8]}:{side['sequence']}")
+        own, other = (store("status", "--json").object["replica"] for store in (here, there))
+        self.assertIn(f"Written: cities 1 has its new fields ({own[:8]}:3).", said)
+        self.assertEqual(here("conflicts", "--json").lines, [])
+        self.assertIn(f"Written: settings replica-{other} has its new fields ({own[:8]}:4).", self.into_nothing(here, "retire", other))
+        new = Store(self.folder / "new")
+        self.assertIn(f"Written: the new store {new.path}.", self.into_nothing(new, "init"))
+        self.expect(0, new("status"))
+
+    def test_what_was_written_before_a_disk_was_full_is_named(self):
+        store = self.store()
+        operations = self.folder / "operations"
+        operations.write_text(lines([{"op": "add", "library": "papers", "id": "1"}, {"op": "add", "library": "papers"}]))
+        replica = store("status", "--json").object["replica"][:8]
+        self.expect(BAD_INPUT, store("apply", str(operations)), "line 2", f"Written: the operations up to line 1, 1 event in 1 commit up to {replica}:1.")
+
     def test_closed_descriptors_never_become_files_of_the_store(self):
         store = self.store()
         self.expect(0, store("add", "papers", "x", "title=" + "t" * 300))

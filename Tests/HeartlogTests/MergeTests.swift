@@ -150,6 +150,10 @@ struct MergeTests {
     try devices.phone.library("papers").add("a")
     try devices.tablet.library("papers").add("b")
     try devices.sync()
+    // Inside of a commit under way it is refused, not waited for.
+    #expect(throws: HeartlogError.self) {
+      try devices.phone.write { try devices.phone.retire(devices.tablet.replica) }
+    }
     #expect(try devices.phone.retire(devices.tablet.replica))
     #expect(try !devices.phone.retire(devices.tablet.replica))
     #expect(throws: HeartlogError.self) { try devices.phone.retire(devices.phone.replica) }

@@ -13,6 +13,10 @@ struct OperationRun {
   private(set) var applied = 0
   private(set) var events = 0
   private(set) var commits = 0
+  /// The last event that was written.
+  private(set) var lastEvent: EventID?
+  /// The last line that was carried out.
+  private(set) var lastLine = 0
 
   init(_ store: FavoritesStore) { self.store = store }
 
@@ -66,9 +70,11 @@ struct OperationRun {
     }.commit
     applied += operations.count
     unacknowledged += lines
+    lastLine = lines.last ?? lastLine
     if let written {
       commits += 1
       events += written.eventCount
+      lastEvent = written.eventID(at: written.eventCount - 1)
     }
   }
 }

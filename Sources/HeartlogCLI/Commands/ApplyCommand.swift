@@ -82,9 +82,15 @@ struct ApplyCommand: Command {
 
   private func acknowledge(_ run: inout OperationRun, _ context: CommandContext) throws {
     let safe = try run.flush()
+    if let last = run.lastEvent {
+      context.untold.set(
+        "the operations up to line \(run.lastLine), \(Quantity.count(run.events, "event")) in "
+          + "\(Quantity.count(run.commits, "commit")) up to \(EventLine.shortID(last))")
+    }
     guard acknowledges, !safe.isEmpty else { return }
     for line in safe { try context.jsonLine { $0.member("ack", line) } }
     try context.output.flush()
+    context.untold.clear()
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }

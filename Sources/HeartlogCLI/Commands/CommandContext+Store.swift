@@ -48,7 +48,7 @@ extension CommandContext {
     }
   }
 
-  /// Says what is damaged, after what is sound was printed.
+  /// Says what is damaged, after what is sound was printed; and what was written all the same.
   ///
   /// - Parameter includesTorn: whether an unfinished batch at the tail is told, too. Who only reads may have come while
   ///   another process was writing it.
@@ -59,7 +59,9 @@ extension CommandContext {
     for finding in includesTorn ? findings : damage {
       output.errorLine("\(errorStyle(.failure, "heartlog:")) \(sentence(finding))")
     }
-    return damage.isEmpty ? .success : .badInput
+    guard !damage.isEmpty else { return .success }
+    if let written = untold.sentence { output.errorLine("\(errorStyle(.failure, "heartlog:")) \(written)") }
+    return .badInput
   }
 
   func sentence(_ finding: Finding) -> String {

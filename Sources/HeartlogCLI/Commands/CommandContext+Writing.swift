@@ -1,6 +1,18 @@
 import Heartlog
 
 extension CommandContext {
+  /// Runs `body` as one commit, and notes what was written.
+  func write<R>(to store: FavoritesStore, _ body: () throws -> R) throws -> (result: R, commit: Commit?) {
+    let written = try store.writeReturningCommit { try body() }
+    note(written.commit)
+    return written
+  }
+
+  /// Notes a commit that was written: nothing was told of it yet.
+  func note(_ commit: Commit?) {
+    if let commit { untold.add(Self.phrase(commit)) }
+  }
+
   /// Carries out one operation as one commit, and says what it did.
   ///
   /// - Parameter otherwise: what is said of the item where there was nothing to write; then the exit code is 1.
@@ -10,7 +22,7 @@ extension CommandContext {
   ) throws -> ExitCode {
     let store = try openForWriting()
     let target = try store.library(library)
-    let (result, commit) = try store.writeReturningCommit { try operation(target) }
+    let (result, commit) = try write(to: store) { try operation(target) }
     let recoveries = store.findings
     try store.close()
     let code = try report(recoveries, includesTorn: true)
@@ -33,5 +45,27 @@ extension CommandContext {
       )
     }
     return code
+  }
+
+  /// Events that a note names one by one; of more it tells how many.
+  private static let noteEventsMax = 3
+
+  /// `cities 2950159 is a favorite now (3f9a12c0:351)`.
+  private static func phrase(_ commit: Commit) -> String {
+    let lines = EventLine.all(of: commit)
+    var notes = lines.prefix(noteEventsMax).map { line in
+      guard let event = line.record.event else { return "event \(line.shortID)" }
+      let what =
+        switch event.action.isFavorite {
+        case true?: "is a favorite now"
+        case false?: "is no favorite now"
+        case nil: "has its new fields"
+        }
+      return "\(event.library) \(event.item) \(what) (\(line.shortID))"
+    }
+    if lines.count > noteEventsMax, let last = lines.last {
+      notes.append("\(Quantity.count(lines.count - noteEventsMax, "more event")) up to \(last.shortID)")
+    }
+    return notes.joined(separator: ", ")
   }
 }

@@ -7,6 +7,7 @@ struct CommandContext: Sendable {
   let storeOption: String?
   /// True where `--json` asks for JSON Lines.
   let isJSON: Bool
+  let untold: UntoldWrites
   let opened = OpenedStores()
 
   /// How standard output is coloured.

@@ -56,7 +56,9 @@ struct ConflictsCommand: Command {
     let store = try context.openForWriting()
     guard case .event(let prefix, let sequence) = choice else { return .usage }
     let replica = try Moment.replica(prefix, among: store.devices.map { ($0.replica, $0.name) })
-    let settled = try store.settleConflicts(inFavorOf: EventID(replica: replica, sequence: sequence))
+    let (settled, _) = try context.write(to: store) {
+      try store.settleConflicts(inFavorOf: EventID(replica: replica, sequence: sequence))
+    }
     let recoveries = store.findings
     try store.close()
     let code = try context.report(recoveries, includesTorn: true)

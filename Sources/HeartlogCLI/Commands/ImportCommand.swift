@@ -59,10 +59,18 @@ struct ImportCommand: Command {
     let bar = context.progress("importing")
     defer { bar.finish() }
     let report: ImportReport
+    var (events, commits) = (0, 0)
     do {
       report = try store.library(library).importFile(
         bytes, format: format, options: options, now: StoreOptions().clock(),
-        progress: { done, _ in bar.update(done) })
+        progress: { done, _ in bar.update(done) },
+        onCommit: { commit in
+          events += commit.records.count
+          commits += 1
+          context.untold.set(
+            "\(Quantity.count(events, "event")) of \(library) in \(Quantity.count(commits, "commit")) up to "
+              + EventLine.shortID(commit.eventID(at: commit.records.count - 1)))
+        })
     } catch let error as LibraryError {
       throw CommandError(
         .badInput, "\(shownPath) cannot be imported as \(format.name)", at: error.description,

@@ -33,6 +33,7 @@ struct InitCommand: Command {
       guard error.code != .invalid, error.code != .diskFull else { throw error }
       throw CommandError(CommandError(error), exitCode: .cannotCreate)
     }
+    context.untold.add("the new store \(directory)")
     let store = try context.openForReading()
     if context.isJSON {
       let status = try store.status()

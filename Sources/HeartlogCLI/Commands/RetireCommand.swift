@@ -32,13 +32,16 @@ struct RetireCommand: Command {
     guard replica != store.replica else {
       throw CommandError(.usage, "this is the store's own replica", hint: "Retire it from another device.")
     }
-    let isNew = try store.retire(replica)
+    let commit = try store.retireReturningCommit(replica)
+    context.note(commit)
     let recoveries = store.findings
     try store.close()
     let code = try context.report(recoveries, includesTorn: true)
     let name = devices.first { $0.replica == replica }?.name ?? ""
     let shown = DisplayText.visible("\(replica.description.prefix(EventLine.prefixDigits)) \(name)")
-    guard isNew else { throw CommandError(.no, "\(shown) is retired already", hint: "Nothing was written.") }
+    guard commit != nil else {
+      throw CommandError(.no, "\(shown) is retired already", hint: "Nothing was written.")
+    }
     if context.isJSON {
       try context.jsonLine { json in
         json.member("id", replica.description)

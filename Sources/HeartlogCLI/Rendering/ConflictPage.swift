@@ -47,11 +47,13 @@ enum ConflictPage {
         table.add([
           .init(index == 0 ? "  shown" : "  other", index == 0 ? .favorite : .faint),
           .init(Quantity.date(write.position.stamp.milliseconds), .faint), .init(text(write.value)),
-          .init(names[write.event.replica] ?? ""), .init(shortID(write.event), .faint),
+          .init(names[write.event.replica] ?? ""), .init(EventLine.shortID(write.event), .faint),
         ])
       }
       lines += table.lines(style: style, width: nil)
-      lines += conflict.writes.dropFirst().map { "  heartlog conflicts --choose \(shortID($0.event))" }
+      lines += conflict.writes.dropFirst().map {
+        "  heartlog conflicts --choose \(EventLine.shortID($0.event))"
+      }
     }
     return lines
   }
@@ -62,9 +64,5 @@ enum ConflictPage {
     case .membership: "♡ no favorite"
     case .field(let value): DisplayText.visible(ItemLine.text(value))
     }
-  }
-
-  private static func shortID(_ event: EventID) -> String {
-    "\(event.replica.description.prefix(EventLine.prefixDigits)):\(event.sequence.rawValue)"
   }
 }

@@ -59,7 +59,11 @@ struct EventLine {
   static let prefixDigits = 8
 
   /// `3f9a12c0:42`, as every WHEN takes it.
-  var shortID: String { "\(commit.replica.description.prefix(Self.prefixDigits)):\(id.sequence)" }
+  var shortID: String { Self.shortID(id) }
+
+  static func shortID(_ event: EventID) -> String {
+    "\(event.replica.description.prefix(prefixDigits)):\(event.sequence)"
+  }
 
   /// The cells of a row: time, event, what happened, in which library, to what and with which fields.
   func cells() -> [Table.Cell] {

@@ -35,9 +35,7 @@ struct SyncPage {
   }
 
   var lines: [String] {
-    var lines = [
-      "\(verb) \(shownPeer): \(way("received", report.received)), \(isPull ? "nothing sent" : way("sent", report.sent))"
-    ]
+    var lines = ["\(verb) \(shownPeer): \(amounts)"]
     if !report.isDryRun {
       let received = Quantity.size(bytes: report.received.bytes)
       let sent = Quantity.size(bytes: report.sent.bytes)
@@ -63,6 +61,11 @@ struct SyncPage {
           : "\(events) here without their content")
     }
     return lines.map(DisplayText.visible)
+  }
+
+  /// `25 events in 20 commits received, nothing sent`.
+  var amounts: String {
+    "\(way("received", report.received)), \(isPull ? "nothing sent" : way("sent", report.sent))"
   }
 
   private var verb: String {

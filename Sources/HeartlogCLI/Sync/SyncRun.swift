@@ -59,6 +59,7 @@ struct SyncRun {
         }
       }
       try context.output.flush()
+      context.untold.clear()
       try pause(store)
     }
     try store.close()
@@ -80,9 +81,13 @@ struct SyncRun {
       bar.update(Int(clamping: progress.receivedCommits + progress.sentCommits))
     }
     let report = try carrier.sync(store, options: options)
-    return SyncPage(
+    let page = SyncPage(
       report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count,
       withoutContent: store.read { $0.eventsWithoutContent })
+    if !options.isDryRun, report.received.commits > 0 || report.sent.commits > 0 {
+      context.untold.set(page.amounts)
+    }
+    return page
   }
 
   private func tell(_ page: SyncPage) throws {

@@ -49,10 +49,11 @@ extension FavoritesLibrary {
   ///   - options: whether anything is written, and whether favorites are made.
   ///   - now: milliseconds since 1970, for formats whose items need a date that the file does not tell.
   ///   - progress: hears items done, of items in all.
+  ///   - onCommit: hears each commit when it is written.
   /// - Throws: `invalidAnswer` for a file that is not of this format at all, `HeartlogError` where the store cannot be written.
   public func importFile(
     _ bytes: [UInt8], format: any FileFormat, options: ImportOptions = ImportOptions(), now: Milliseconds,
-    progress: ((Int, Int) -> Void)? = nil
+    progress: ((Int, Int) -> Void)? = nil, onCommit: ((Commit) -> Void)? = nil
   ) throws -> ImportReport {
     var report = ImportReport(format: format.name)
     let contents = try format.read(FileFormats.withoutMark(bytes), for: name, now: now)
@@ -83,6 +84,7 @@ extension FavoritesLibrary {
       report = counted
       report.commits += commit == nil ? 0 : 1
       report.events += commit?.records.count ?? 0
+      if let commit { onCommit?(commit) }
       start = end
       progress?(start, sound.count)
     }
