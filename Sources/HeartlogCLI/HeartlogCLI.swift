@@ -22,7 +22,8 @@ public enum HeartlogCLI {
     let environment = Environment.ofProcess()
     let output = Output.ofProcess(environment: environment)
     do throws(CommandError) {
-      return run(arguments: try Environment.arguments(), environment: environment, output: output)
+      return run(
+        arguments: try Environment.arguments(), environment: environment, output: output, clock: .ofProcess())
     } catch {
       return report(error, UntoldWrites(), on: output, style: Style(isEnabled: false)).rawValue
     }
@@ -32,19 +33,23 @@ public enum HeartlogCLI {
   ///
   /// - Returns: the exit code.
   public static func run(arguments: [String], environment: [String: String]) -> Int32 {
-    run(arguments: arguments, environment: environment, output: .ofProcess(environment: environment))
+    run(
+      arguments: arguments, environment: environment, output: .ofProcess(environment: environment),
+      clock: .ofProcess())
   }
 
-  static func run(arguments: [String], environment: [String: String], output: Output) -> Int32 {
+  static func run(
+    arguments: [String], environment: [String: String], output: Output, clock: LocalClock
+  ) -> Int32 {
     let style = Style(isEnabled: output.error.isTerminal && Style.isWanted(environment))
     let untold = UntoldWrites()
     func report(_ error: CommandError) -> ExitCode { Self.report(error, untold, on: output, style: style) }
     var exitCode: ExitCode
     do {
-      let parsed = try ArgumentParser(table: .heartlog).parse(arguments)
+      let parsed = try ArgumentParser(table: .heartlog, clock: clock).parse(arguments)
       let context = CommandContext(
         output: output, environment: environment, storeOption: parsed.store, isJSON: parsed.isJSON,
-        untold: untold)
+        clock: clock, untold: untold)
       exitCode = try run(parsed.request, context)
       try output.flush()
     } catch OutputError.closed {

@@ -82,9 +82,9 @@ class Answer:
 
 
 def environment(**changes):
-    """Ours without what the program listens to; a change to None takes a variable away."""
+    """Ours without what the program listens to, in UTC; a change to None takes a variable away."""
     names = ("HEARTLOG_STORE", "XDG_DATA_HOME", "NO_COLOR", "COLUMNS")
-    values = {name: value for name, value in os.environ.items() if name not in names} | changes
+    values = {name: value for name, value in os.environ.items() if name not in names} | {"TZ": "UTC"} | changes
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -5,11 +5,13 @@ import Testing
 @Suite("Reading a command line")
 struct ArgumentParserTests {
   private func parse(_ words: String...) throws -> ArgumentParser.Result {
-    try ArgumentParser(table: .heartlog).parse(words)
+    try ArgumentParser(table: .heartlog, clock: .test).parse(words)
   }
 
   private func arguments(_ words: [String]) throws -> Arguments {
-    guard case .command(let arguments) = try ArgumentParser(table: .heartlog).parse(words).request else {
+    guard
+      case .command(let arguments) = try ArgumentParser(table: .heartlog, clock: .test).parse(words).request
+    else {
       throw CommandError.usage("no command")
     }
     return arguments
@@ -33,7 +35,7 @@ struct ArgumentParserTests {
       ["--store", "/s", "--json", "list", "books"], ["list", "--store=/s", "books", "--json"],
       ["--json", "list", "books", "--store", "/s"],
     ] {
-      let result = try ArgumentParser(table: .heartlog).parse(words)
+      let result = try ArgumentParser(table: .heartlog, clock: .test).parse(words)
       #expect(result.store == "/s")
       #expect(result.isJSON)
       guard case .command(let arguments) = result.request else {
@@ -142,11 +144,11 @@ struct ArgumentParserTests {
       (["show", "books", String(repeating: "x", count: 1_000_000)], "cannot be an ID"),
       (["set", "books", "b1"], "set needs a field"), (["add", "books", "b1", "title"], "is no field"),
       (["add", "books", "b1", "--date", "3f:1"], "not the event"),
-      (["log", "--since", "yesterday"], "needs a time"), (["log", "-x"], "no option \"-x\""),
+      (["log", "--since", "tomorrow"], "needs a time"), (["log", "-x"], "no option \"-x\""),
     ])
   func refused(words: [String], part: String) throws {
     let captured = CapturedOutput()
-    let exitCode = HeartlogCLI.run(arguments: words, environment: [:], output: captured.output)
+    let exitCode = HeartlogCLI.run(arguments: words, environment: [:], output: captured.output, clock: .test)
     #expect(exitCode == 64)
     #expect(captured.standard.isEmpty)
     #expect(captured.error.contains(part), "\(captured.error)")

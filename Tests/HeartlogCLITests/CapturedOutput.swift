@@ -1,3 +1,4 @@
+import Heartlog
 import Synchronization
 
 @testable import HeartlogCLI
@@ -39,7 +40,13 @@ final class CapturedOutput: Sendable {
     _ arguments: String..., environment: [String: String] = [:]
   ) -> (exitCode: Int32, standard: String, error: String) {
     let captured = CapturedOutput()
-    let exitCode = HeartlogCLI.run(arguments: arguments, environment: environment, output: captured.output)
+    let exitCode = HeartlogCLI.run(
+      arguments: arguments, environment: environment, output: captured.output, clock: .test)
     return (exitCode, captured.standard, captured.error)
   }
+}
+
+extension LocalClock {
+  /// UTC, whatever the machine is set to.
+  static var test: LocalClock { LocalClock(zone: .utc, now: StoreOptions().clock()) }
 }

@@ -29,7 +29,7 @@ struct HelpPageTests {
     for command in CommandTable.heartlog.commands {
       for example in command.examples {
         let words = try ShellWords.of(example.line)
-        let parsed = try ArgumentParser(table: .heartlog).parse(words)
+        let parsed = try ArgumentParser(table: .heartlog, clock: .test).parse(words)
         guard case .command(let arguments) = parsed.request else {
           Issue.record("\(example.line) is no command")
           continue

@@ -24,7 +24,7 @@ struct ImportTests {
     func callAsFunction(_ arguments: String...) -> (exitCode: Int32, standard: String, error: String) {
       let captured = CapturedOutput()
       let code = HeartlogCLI.run(
-        arguments: arguments, environment: ["HEARTLOG_STORE": store], output: captured.output)
+        arguments: arguments, environment: ["HEARTLOG_STORE": store], output: captured.output, clock: .test)
       return (code, captured.standard, captured.error)
     }
 

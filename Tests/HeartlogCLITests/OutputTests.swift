@@ -7,7 +7,8 @@ struct OutputTests {
   @Test("output that nobody reads ends the command quietly")
   func brokenPipe() {
     let captured = CapturedOutput(failing: Terminal.brokenPipe)
-    #expect(HeartlogCLI.run(arguments: ["help"], environment: [:], output: captured.output) == 0)
+    #expect(
+      HeartlogCLI.run(arguments: ["help"], environment: [:], output: captured.output, clock: .test) == 0)
     #expect(captured.error.isEmpty)
   }
 
@@ -15,7 +16,8 @@ struct OutputTests {
   func fullDisk() {
     let noSpace: Int32 = 28
     let captured = CapturedOutput(failing: noSpace)
-    #expect(HeartlogCLI.run(arguments: ["help"], environment: [:], output: captured.output) == 74)
+    #expect(
+      HeartlogCLI.run(arguments: ["help"], environment: [:], output: captured.output, clock: .test) == 74)
     #expect(captured.error.hasPrefix("heartlog: the output cannot be written: "))
   }
 
@@ -55,8 +57,10 @@ struct OutputTests {
   func colour() {
     for (environment, isColoured) in [([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false)] {
       let captured = CapturedOutput(isTerminal: true, width: 80)
-      _ = HeartlogCLI.run(arguments: ["help"], environment: environment, output: captured.output)
-      _ = HeartlogCLI.run(arguments: ["nonsense"], environment: environment, output: captured.output)
+      _ = HeartlogCLI.run(
+        arguments: ["help"], environment: environment, output: captured.output, clock: .test)
+      _ = HeartlogCLI.run(
+        arguments: ["nonsense"], environment: environment, output: captured.output, clock: .test)
       #expect(captured.standard.contains("\u{1B}") == isColoured)
       #expect(captured.error.contains("\u{1B}") == isColoured)
     }

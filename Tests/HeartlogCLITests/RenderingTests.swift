@@ -94,8 +94,8 @@ struct RenderingTests {
     #expect(
       Quantity.duration(seconds: 3_600) == "1 h 00 min" && Quantity.duration(seconds: 1e9) == "11574 d 01 h")
     #expect(Quantity.duration(seconds: .infinity) == Quantity.duration(seconds: 1e300))
-    #expect(Quantity.date(1_772_435_700_999) == "2026-03-02 07:15")
-    #expect(Quantity.date(-1) == "1969-12-31 23:59")
+    #expect(TimeStyle.utc.text(1_772_435_700_999) == "2026-03-02 07:15")
+    #expect(TimeStyle.utc.text(-1) == "1969-12-31 23:59")
   }
 
   @Test("status counts the events that the digest cannot cover")

@@ -11,7 +11,8 @@ final class Transcript {
     case terminal(width: Int, colours: Bool)
   }
 
-  private let screen: Screen
+  var screen: Screen
+  private let clock: LocalClock
   private let folder: URL
   private var replica: String?
 
@@ -20,8 +21,9 @@ final class Transcript {
   static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  init(on screen: Screen) throws {
+  init(on screen: Screen, clock: LocalClock = .test) throws {
     self.screen = screen
+    self.clock = clock
     folder = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   }
@@ -67,7 +69,7 @@ final class Transcript {
       arguments[2] = folder.appending(path: arguments[2]).path
     }
     let exitCode = HeartlogCLI.run(
-      arguments: arguments, environment: environment, output: captured.output)
+      arguments: arguments, environment: environment, output: captured.output, clock: clock)
     var output = normalized(captured.standard + captured.error)
     if exitCode != 0 { output += "[exit \(exitCode)]\n" }
     return output

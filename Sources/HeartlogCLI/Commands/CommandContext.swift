@@ -7,6 +7,7 @@ struct CommandContext: Sendable {
   let storeOption: String?
   /// True where `--json` asks for JSON Lines.
   let isJSON: Bool
+  let clock: LocalClock
   let untold: UntoldWrites
   let opened = OpenedStores()
 
@@ -18,6 +19,15 @@ struct CommandContext: Sendable {
 
   /// The columns to which standard output is fitted; nil where it is no terminal, and nothing is cut.
   var width: Int? { output.standard.isTerminal ? output.standard.width() : nil }
+
+  /// How standard output shows times.
+  var times: TimeStyle { output.standard.isTerminal ? TimeStyle(zone: clock.zone) : .utc }
+
+  /// Prints lines that have times in them, headed by their zone where that is not UTC.
+  func linesWithTimes(_ lines: [String]) throws {
+    if !lines.isEmpty, let heading = times.heading { try output.line(style(.faint, heading)) }
+    for line in lines { try output.line(line) }
+  }
 
   func storeDirectory() throws(CommandError) -> String {
     try StoreLocation.directory(option: storeOption, environment: environment)

@@ -5,7 +5,7 @@ struct ConflictsCommand: Command {
   private static let library = Argument(
     "LIBRARY", .optional, .library, "Only conflicts of this library.")
   private static let choice = Option.value(
-    "choose", "EVENT", .moment, "Close every conflict of which EVENT is a side, in its favor.")
+    "choose", "EVENT", .event, "Close every conflict of which EVENT is a side, in its favor.")
 
   static let description = CommandDescription(
     name: "conflicts", group: .devices, summary: "list what devices wrote apart and did not agree on",
@@ -27,11 +27,7 @@ struct ConflictsCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {
     library = arguments.optionalText(Self.library)
-    choice = try arguments.moment(Self.choice)
-    if let choice, case .event = choice { return }
-    if choice != nil {
-      throw .usage("--choose needs an event", hint: "\"heartlog conflicts\" shows the events.")
-    }
+    choice = arguments.event(Self.choice)
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
@@ -45,9 +41,8 @@ struct ConflictsCommand: Command {
       try context.output.line("no open conflicts")
     } else {
       let names = Dictionary(uniqueKeysWithValues: store.devices.map { ($0.replica, $0.name) })
-      for line in ConflictPage.lines(conflicts, names: names, style: context.style) {
-        try context.output.line(line)
-      }
+      try context.linesWithTimes(
+        ConflictPage.lines(conflicts, names: names, style: context.style, times: context.times))
     }
     return try context.report(store.findings)
   }
@@ -64,7 +59,8 @@ struct ConflictsCommand: Command {
     let code = try context.report(recoveries, includesTorn: true)
     guard !settled.isEmpty else {
       throw CommandError(
-        .no, "\(choice.shown) is no side of an open conflict", hint: "\"heartlog conflicts\" lists them.")
+        .no, "\(choice.shown(context.times)) is no side of an open conflict",
+        hint: "\"heartlog conflicts\" lists them.")
     }
     if context.isJSON {
       for conflict in settled { try context.jsonLine { ConflictPage.write(conflict, to: &$0) } }

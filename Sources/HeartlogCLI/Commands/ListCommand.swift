@@ -61,8 +61,8 @@ struct ListCommand: Command {
       try context.jsonPartial(store.findings)
     } else {
       var table = Table(ItemLine.columns)
-      for item in items { table.add(ItemLine.cells(item, context.style)) }
-      for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
+      for item in items { table.add(ItemLine.cells(item, context.style, context.times)) }
+      try context.linesWithTimes(table.lines(style: context.style, width: context.width))
     }
     try context.tellUnknown(library, in: store)
     return try context.report(store.findings)

@@ -26,6 +26,7 @@ struct LogCommand: Command {
       .init("heartlog log -n 20", "The last twenty events."),
       .init("heartlog log cities 2950159", "The history of one city."),
       .init("heartlog log --since 2026-03-01 --until 2026-03-14", "A fortnight."),
+      .init("heartlog log --since \"2 hours ago\"", "What happened of late."),
       .init("heartlog log --follow --json", "A stream for a program."),
     ],
     endings: [.init(.badInput, "A part of the store is damaged; the log is shown as far as it is sound.")])

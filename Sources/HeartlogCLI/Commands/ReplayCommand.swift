@@ -38,7 +38,7 @@ struct ReplayCommand: Command {
         json.partial(replayed.findings)
       }
     } else {
-      if let moment { try context.output.line("as of \(moment.shown)") }
+      if let moment { try context.output.line("as of \(moment.shown(context.times))") }
       for line in StatusPage.lines(status, style: context.style, width: context.width) {
         try context.output.line(line)
       }

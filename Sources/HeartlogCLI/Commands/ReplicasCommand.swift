@@ -33,11 +33,11 @@ struct ReplicasCommand: Command {
         .init(String(device.replica.description.prefix(EventLine.prefixDigits)), .name),
         .init(DisplayText.visible(device.name)), .init(Quantity.count(Int(clamping: device.head))),
         .init(Quantity.count(Int(clamping: device.events))),
-        .init(device.lastSeen.map { Quantity.date($0) } ?? "", .faint),
+        .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
         .init(Self.remarks(device).joined(separator: ", "), .faint),
       ])
     }
-    for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
+    try context.linesWithTimes(table.lines(style: context.style, width: context.width))
     return try context.report(store.findings)
   }
 

@@ -40,7 +40,7 @@ struct ShowCommand: Command {
 
   private func show(_ state: ItemState, of store: FavoritesStore, _ context: CommandContext) throws {
     let style = context.style
-    let since = state.favoritedDate.map { "a favorite since \(Quantity.date($0))" } ?? "not a favorite"
+    let since = state.favoritedDate.map { "a favorite since \(context.times.named($0))" } ?? "not a favorite"
     try context.output.line(
       "\(style.heart(state.isFavorite)) \(DisplayText.visible(state.id))  \(style(.faint, since))")
     var table = Table([.init(), .init(isFlexible: true)])

@@ -6,7 +6,7 @@ struct StatsCommand: Command {
     "LIBRARY", .optional, .library, "Only this library; all where it is left out.")
   private static let period = Option.value(
     "by", "PERIOD", .choice(["day", "week", "month"]),
-    "day, week (from Monday on, the default) or month, in UTC.")
+    "day, week (from Monday on, the default) or month.")
   private static let since = Option.value(
     "since", "WHEN", .moment, "Count only events from then on; a date means its start.")
   private static let until = Option.value(
@@ -50,8 +50,13 @@ struct StatsCommand: Command {
       let filter = try EventFilter(
         library: nil, item: nil, replicas: [], since: since, until: until, store: directory)
       let log = try LogReader(at: directory)
-      let statistics = try Statistics(reading: log, library: library, by: period) { filter.takes($0) }
-      let page = StatisticsPage(statistics: statistics, period: period) { log.name(of: $0) }
+      let zone = context.clock.zone
+      let calendar = PeriodCalendar(
+        local: { zone.localTime(at: $0).milliseconds }, time: { zone.first(LocalTime(milliseconds: $0)) })
+      let statistics = try Statistics(reading: log, library: library, by: period, of: calendar) {
+        filter.takes($0)
+      }
+      let page = StatisticsPage(statistics: statistics, period: period, zone: zone) { log.name(of: $0) }
       if context.isJSON {
         try page.write(context)
         try context.jsonPartial(log.findings)

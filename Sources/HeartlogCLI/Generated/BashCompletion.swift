@@ -103,7 +103,7 @@ struct BashCompletion: Sendable {
     case .choice(let choices): words(choices)
     case .file: "_heartlog_paths -f \"$current\""
     case .directory, .peer: "_heartlog_paths -d \"$current\""
-    case .text, .item, .field, .json, .count, .moment, .date: nil
+    case .text, .item, .field, .json, .count, .moment, .date, .event: nil
     }
   }
 

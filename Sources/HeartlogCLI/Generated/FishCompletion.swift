@@ -98,7 +98,7 @@ struct FishCompletion: Sendable {
     case .choice(let choices): "\(exclusive)-a \(quoted(choices.joined(separator: " ")))"
     case .file: isOption ? "-r -F" : "-F"
     case .directory, .peer: "\(exclusive)-a '(__fish_complete_directories)'"
-    case .text, .item, .field, .json, .count, .moment, .date: nil
+    case .text, .item, .field, .json, .count, .moment, .date, .event: nil
     }
   }
 

@@ -32,9 +32,11 @@ struct ManPage: Sendable {
   ]
 
   private static let when =
-    "Where an option takes a WHEN, it is a time as RFC 3339 writes it (2026-03-02T07:15:00Z), a date in UTC "
-    + "(2026-03-02), or an event as the log shows it: the first digits of its replica, a colon and its number "
-    + "(3f9a12c0:42). A date means its start where something begins, else its end."
+    "Where an option takes a WHEN, it is a time as RFC 3339 writes it (2026-03-02T07:15:00Z), a date or a time in your time zone "
+    + "(2026-03-02, 2026-03-02 07:15, 07:15 for today), today, yesterday, now, what was some time ago (2 hours ago, 3 months ago), or an "
+    + "event as the log shows it: the first digits of its replica, a colon and its number (3f9a12c0:42). A date means its start where "
+    + "something begins, else its end. Your time zone is that of TZ, or of the machine, and UTC where there is none; times are shown in it "
+    + "on a terminal, and in UTC everywhere else."
 
   private static let environment: [(name: String, text: String)] = [
     ("HEARTLOG_STORE", "The store to work with where --store names none."),
@@ -44,6 +46,7 @@ struct ManPage: Sendable {
     ),
     ("NO_COLOR", "Set to anything, it turns colour off."),
     ("COLUMNS", "The width of the terminal where the terminal does not tell."),
+    ("TZ", "Your time zone, where it is not that of the machine."),
   ]
 
   private func section(_ group: CommandDescription.Group) -> [String] {

@@ -72,7 +72,7 @@ struct ZshCompletion: Sendable {
     case .choice(let choices): words(choices)
     case .file: "_files"
     case .directory, .peer: "_files -/"
-    case .text, .item, .field, .json, .count, .moment, .date: " "
+    case .text, .item, .field, .json, .count, .moment, .date, .event: " "
     }
   }
 

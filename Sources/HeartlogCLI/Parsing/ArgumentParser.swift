@@ -13,11 +13,13 @@ struct ArgumentParser: Sendable {
   }
 
   let table: CommandTable
+  /// What words like "yesterday" go by.
+  let clock: LocalClock
 
   /// Reads the words after the program's name. Asking for help or for the version wins over all that follows it,
   /// and over what is missing.
   func parse(_ words: [String]) throws(CommandError) -> Result {
-    var state = State(table: table, rest: words[...])
+    var state = State(table: table, clock: clock, rest: words[...])
     try state.readAll()
     let request: Request
     if state.has(.version) {
@@ -34,6 +36,7 @@ struct ArgumentParser: Sendable {
 
   private struct State {
     let table: CommandTable
+    let clock: LocalClock
     var rest: ArraySlice<String>
     var command: CommandDescription?
     var positionals: [String] = []
@@ -125,7 +128,7 @@ struct ArgumentParser: Sendable {
 
     mutating func record(_ value: String, for option: Option) throws(CommandError) {
       if !option.isRepeatable, has(option) { throw .usage("\(option.spelling) is given twice") }
-      try option.value?.kind.check(value, label: option.spelling)
+      try option.value?.kind.check(value, label: option.spelling, clock: clock)
       values[option, default: []].append(value)
     }
 
@@ -162,14 +165,14 @@ struct ArgumentParser: Sendable {
         } else {
           texts = []
         }
-        for text in texts { try argument.kind.check(text, label: argument.name) }
+        for text in texts { try argument.kind.check(text, label: argument.name, clock: clock) }
         assigned[argument] = texts
       }
       if let surplus = rest.first {
         let most = command.arguments.isEmpty ? "takes no argument" : "takes no more arguments"
         throw .usage("\(command.name) \(most): \(Quoted(surplus))", hint: usage)
       }
-      return Arguments(command: command, positionals: assigned, values: values)
+      return Arguments(command: command, positionals: assigned, values: values, clock: clock)
     }
 
     /// `LIBRARY and ID`: what is required from `first` on.

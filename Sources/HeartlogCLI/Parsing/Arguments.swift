@@ -3,12 +3,17 @@ struct Arguments: Sendable {
   let command: CommandDescription
   private let positionals: [Argument: [String]]
   private let values: [Option: [String]]
+  private let clock: LocalClock
 
   /// `positionals` and `values` have been checked against the description by the parser.
-  init(command: CommandDescription, positionals: [Argument: [String]], values: [Option: [String]]) {
+  init(
+    command: CommandDescription, positionals: [Argument: [String]], values: [Option: [String]],
+    clock: LocalClock
+  ) {
     self.command = command
     self.positionals = positionals
     self.values = values
+    self.clock = clock
   }
 
   /// The text of a required argument.
@@ -40,8 +45,11 @@ struct Arguments: Sendable {
 
   func moment(_ option: Option) throws(CommandError) -> Moment? {
     guard let text = text(option) else { return nil }
-    return try Moment(text, label: option.spelling)
+    return try Moment(text, label: option.spelling, clock: clock)
   }
+
+  /// An event that was given; nil where none was.
+  func event(_ option: Option) -> Moment? { text(option).flatMap(Moment.event) }
 
   /// The fields given as `FIELD` arguments and with `--fields`.
   func fields() throws(CommandError) -> FieldArguments {

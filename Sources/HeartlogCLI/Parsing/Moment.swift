@@ -2,32 +2,44 @@ import Heartlog
 
 /// A WHEN of the command line.
 enum Moment: Equatable, Sendable {
-  case time(Milliseconds)
-  /// A whole day in UTC, named by its first millisecond.
-  case day(start: Milliseconds)
+  /// What a WHEN means as a beginning and as an end, in milliseconds since 1970. Of a time that clocks skip nothing lies between the two.
+  struct Span: Equatable, Sendable {
+    let first: Milliseconds
+    let last: Milliseconds
+  }
+
+  /// A time; without seconds, the whole minute.
+  case time(Span)
+  /// A whole day, named by its date and zone.
+  case day(Span, name: String)
   /// A commit, by one of its events: the first hexadecimal digits of its replica, in lower case, and its number.
   case event(replicaPrefix: String, sequence: SequenceNumber)
 
-  static let timeHint = "Write 2026-03-02 or 2026-03-02T07:15:00Z."
+  /// Forms of times and dates, as messages suggest them.
+  static let timeForms = [
+    "2026-03-02", "2026-03-02T07:15:00Z", "2026-03-02 07:15", "07:15", "now", "today", "yesterday",
+    "2 hours ago",
+  ]
+  /// An event as messages suggest it.
+  static let eventForm = "3f9a12c0:42"
 
-  private static let dayLength: Milliseconds = 86_400_000
+  static let timeHint = "Write it like one of: \(timeForms.joined(separator: ", "))."
 
-  /// Reads RFC 3339, a date, or `REPLICA-PREFIX:SEQUENCE`. `label` names the argument in the message.
-  init(_ text: String, label: String) throws(CommandError) {
-    if let time = try? RFC3339.parse(text) {
-      self = .time(time)
-    } else if let start = try? RFC3339.parseDay(text) {
-      self = .day(start: start)
+  /// Reads a time, a date or an event; times and dates without an offset go by the clock's zone. `label` names the argument in the message.
+  init(_ text: String, label: String, clock: LocalClock) throws(CommandError) {
+    if let time = Self.time(text, clock: clock) {
+      self = time
     } else if let event = Self.event(text) {
       self = event
     } else {
       throw .usage(
         "\(label) needs a time, a date or an event, not \(Quoted(text))",
-        hint: "\(Self.timeHint) An event is written as \"heartlog log\" shows it, like 3f9a12c0:42.")
+        hint: "\(Self.timeHint) An event is written as \"heartlog log\" shows it, like \(Self.eventForm).")
     }
   }
 
-  private static func event(_ text: String) -> Moment? {
+  /// An event, `3f9a12c0:42`; nil where `text` is none.
+  static func event(_ text: String) -> Moment? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, (1...32).contains(parts[0].utf8.count),
       parts[0].utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
@@ -37,11 +49,20 @@ enum Moment: Equatable, Sendable {
     return .event(replicaPrefix: parts[0].lowercased(), sequence: SequenceNumber(rawValue: number))
   }
 
-  /// The moment as people read it; of a day, its end.
-  var shown: String {
+  /// A time or a date; nil where `text` is neither, or lies outside of the years 0000 to 9999.
+  static func time(_ text: String, clock: LocalClock) -> Moment? {
+    let found = timeOfCalendar(text, clock: clock) ?? day(text, clock: clock) ?? ago(text, clock: clock)
+    guard let found, let first = found.first, let last = found.last,
+      first >= Limits.dateMillisecondsMin, last <= Limits.dateMillisecondsMax
+    else { return nil }
+    return found
+  }
+
+  /// The moment as people read it: its last millisecond, with the zone.
+  func shown(_ style: TimeStyle) -> String {
     switch self {
-    case .time(let time): "\(Quantity.date(time)) UTC"
-    case .day: "the end of \(Quantity.date(last ?? 0).prefix(10)) UTC"
+    case .time(let span): style.zone.isUTC ? "\(style.text(span.last)) UTC" : style.named(span.last)
+    case .day(_, let name): "the end of \(name)"
     case .event(let prefix, let sequence): "event \(prefix):\(sequence)"
     }
   }
@@ -49,8 +70,7 @@ enum Moment: Equatable, Sendable {
   /// The first millisecond meant, as `--since` and a favorited date take it; nil for an event.
   var first: Milliseconds? {
     switch self {
-    case .time(let time): time
-    case .day(let start): start
+    case .time(let span), .day(let span, _): span.first
     case .event: nil
     }
   }
@@ -58,9 +78,89 @@ enum Moment: Equatable, Sendable {
   /// The last millisecond meant, as `--at` and `--until` take it; nil for an event.
   var last: Milliseconds? {
     switch self {
-    case .time(let time): time
-    case .day(let start): start + Self.dayLength - 1
+    case .time(let span), .day(let span, _): span.last
     case .event: nil
     }
+  }
+}
+
+extension Moment {
+  /// RFC 3339, which may do without the seconds, the offset and, for today, the date, and have a space for its `T`; and `now`.
+  private static func timeOfCalendar(_ text: String, clock: LocalClock) -> Moment? {
+    if text.lowercased() == "now" { return .time(Span(first: clock.now, last: clock.now)) }
+    let today = clock.zone.localTime(at: clock.now).date
+    let bytes = Array((startsWithTimeOfDay(text) ? "\(today)T\(text)" : text).utf8)
+    // 2026-03-02T07:15, then seconds, a fraction, and an offset.
+    let minuteEnd = 16
+    guard bytes.count >= minuteEnd,
+      [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10])
+    else { return nil }
+    let rest = bytes[minuteEnd...]
+    let hasSeconds = rest.first == UInt8(ascii: ":")
+    let hasOffset = rest.contains { "Zz+-".utf8.contains($0) }
+    var whole = String(decoding: bytes[..<10], as: UTF8.self) + "T"
+    whole += String(decoding: bytes[11..<minuteEnd], as: UTF8.self)
+    whole += (hasSeconds ? "" : ":00") + String(decoding: rest, as: UTF8.self) + (hasOffset ? "" : "Z")
+    guard let time = try? RFC3339.parse(whole) else { return nil }
+    let end = hasSeconds ? time : time + LocalTime.minuteLength - 1
+    if hasOffset { return .time(Span(first: time, last: end)) }
+    return .time(span(LocalTime(milliseconds: time), LocalTime(milliseconds: end), in: clock.zone))
+  }
+
+  /// `07:15…`: two digits each. `7:15` is an event.
+  private static func startsWithTimeOfDay(_ text: String) -> Bool {
+    let bytes = Array(text.utf8.prefix(5))
+    return bytes.count == 5 && bytes[2] == UInt8(ascii: ":")
+      && [0, 1, 3, 4].allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[$0]) }
+  }
+
+  /// `2026-03-02`, `today` and `yesterday`.
+  private static func day(_ text: String, clock: LocalClock) -> Moment? {
+    let today = clock.zone.localTime(at: clock.now).floored(to: LocalTime.dayLength)
+    let start: LocalTime
+    switch text.lowercased() {
+    case "today": start = today
+    case "yesterday": start = today.adding(days: -1)
+    default:
+      guard let day = try? RFC3339.parseDay(text) else { return nil }
+      start = LocalTime(milliseconds: day)
+    }
+    let end = LocalTime(milliseconds: start.milliseconds + LocalTime.dayLength - 1)
+    return .day(
+      span(start, end, in: clock.zone), name: "\(start.date) \(DisplayText.visible(clock.zone.name))")
+  }
+
+  /// `2 hours ago`. Hours and less are spans of time; days and more go by the calendar, at the same time of day.
+  private static func ago(_ text: String, clock: LocalClock) -> Moment? {
+    let words = text.lowercased().split(separator: " ")
+    // Weeks of ten digits are as many milliseconds as fit; seconds of more lie before the year 0.
+    guard words.count == 3, words[2] == "ago", words[0].utf8.count <= 10,
+      words[0].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+      let count = Int64(words[0])
+    else { return nil }
+    let unit = words[1].hasSuffix("s") ? words[1].dropLast() : words[1]
+    let seconds: [Substring: Int64] = ["second": 1, "minute": 60, "hour": 3_600]
+    if let length = seconds[unit] {
+      let time = clock.now - count * length * 1_000
+      return .time(Span(first: time, last: time))
+    }
+    let now = clock.zone.localTime(at: clock.now)
+    let then: LocalTime? =
+      switch unit {
+      case "day": now.adding(days: -count)
+      case "week": now.adding(days: -count * 7)
+      case "month": now.adding(months: -count)
+      case "year": now.adding(months: -count * 12)
+      default: nil
+      }
+    guard let then, (Limits.dateMillisecondsMin...Limits.dateMillisecondsMax).contains(then.milliseconds)
+    else {
+      return nil
+    }
+    return .time(span(then, then, in: clock.zone))
+  }
+
+  private static func span(_ first: LocalTime, _ last: LocalTime, in zone: Zone) -> Span {
+    Span(first: zone.first(first), last: zone.last(last))
   }
 }

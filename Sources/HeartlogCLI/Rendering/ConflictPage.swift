@@ -37,7 +37,9 @@ enum ConflictPage {
     return DisplayText.visible(title)
   }
 
-  static func lines(_ conflicts: [Conflict], names: [ReplicaID: String], style: Style) -> [String] {
+  static func lines(_ conflicts: [Conflict], names: [ReplicaID: String], style: Style, times: TimeStyle)
+    -> [String]
+  {
     var lines: [String] = []
     for conflict in conflicts {
       if !lines.isEmpty { lines.append("") }
@@ -46,7 +48,7 @@ enum ConflictPage {
       for (index, write) in conflict.writes.enumerated() {
         table.add([
           .init(index == 0 ? "  shown" : "  other", index == 0 ? .favorite : .faint),
-          .init(Quantity.date(write.position.stamp.milliseconds), .faint), .init(text(write.value)),
+          .init(times.text(write.position.stamp.milliseconds), .faint), .init(text(write.value)),
           .init(names[write.event.replica] ?? ""), .init(EventLine.shortID(write.event), .faint),
         ])
       }

@@ -66,8 +66,8 @@ struct EventLine {
   }
 
   /// The cells of a row: time, event, what happened, in which library, to what and with which fields.
-  func cells() -> [Table.Cell] {
-    let time = Table.Cell(Quantity.date(commit.wallTime), .faint)
+  func cells(_ times: TimeStyle) -> [Table.Cell] {
+    let time = Table.Cell(times.text(commit.wallTime), .faint)
     let name = Table.Cell(shortID, .faint)
     switch record {
     case .event(let event):

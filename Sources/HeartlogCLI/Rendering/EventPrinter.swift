@@ -4,6 +4,7 @@ import Heartlog
 struct EventPrinter {
   private let context: CommandContext
   private var page: [EventLine] = []
+  private var isHeaded = false
 
   /// Enough for columns that look even, few enough to print soon.
   private static let pageLinesMax = 500
@@ -20,8 +21,14 @@ struct EventPrinter {
   mutating func flush() throws {
     guard !page.isEmpty else { return }
     var table = Table(EventLine.columns)
-    for line in page { table.add(line.cells()) }
+    for line in page { table.add(line.cells(context.times)) }
     page.removeAll(keepingCapacity: true)
-    for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
+    let lines = table.lines(style: context.style, width: context.width)
+    if isHeaded {
+      for line in lines { try context.output.line(line) }
+    } else {
+      try context.linesWithTimes(lines)
+    }
+    isHeaded = true
   }
 }

@@ -39,10 +39,10 @@ enum ItemLine {
     }.joined(separator: ", ")
   }
 
-  static func cells(_ item: ItemState, _ style: Style) -> [Table.Cell] {
+  static func cells(_ item: ItemState, _ style: Style, _ times: TimeStyle) -> [Table.Cell] {
     [
       .init(item.isFavorite ? "♥" : "♡", item.isFavorite ? .favorite : .faint),
-      .init(item.favoritedDate.map { Quantity.date($0) } ?? "", .faint), .init(item.id, .name),
+      .init(item.favoritedDate.map { times.text($0) } ?? "", .faint), .init(item.id, .name),
       .init(title(item)),
     ]
   }

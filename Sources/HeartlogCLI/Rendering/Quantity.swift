@@ -1,6 +1,6 @@
 import Heartlog
 
-/// Numbers, sizes, spans and dates as people read them.
+/// Numbers, sizes and spans as people read them.
 enum Quantity {
   /// `1,234,567`.
   static func count(_ number: Int) -> String { grouped(String(number.magnitude), isNegative: number < 0) }
@@ -50,12 +50,5 @@ enum Quantity {
     case ..<86_400: return "\(total / 3_600) h \(two(total / 60 % 60)) min"
     default: return "\(total / 86_400) d \(two(total / 3_600 % 24)) h"
     }
-  }
-
-  /// `2026-03-02 07:15`, in UTC.
-  static func date(_ time: Milliseconds) -> String {
-    // 2026-03-02T07:15:00.000Z: ten characters of date, one between, five of time.
-    let text = RFC3339.text(time)
-    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
   }
 }

@@ -4,6 +4,8 @@ import Heartlog
 struct StatisticsPage {
   let statistics: Statistics
   let period: Statistics.Period
+  /// Whose periods they are, wherever they are shown.
+  let zone: Zone
   let name: (ReplicaID) -> String?
 
   /// One object for each period, each of the most tapped items, and each device and origin, told apart by `kind`.
@@ -40,7 +42,8 @@ struct StatisticsPage {
 
   func lines(style: Style, width: Int?) -> [String] {
     guard !statistics.intervals.isEmpty else { return ["no events"] }
-    var lines = periods.lines(style: style, width: width)
+    let heading = zone.isUTC ? [] : [style(.faint, "\(unit)s of \(DisplayText.visible(zone.name))")]
+    var lines = heading + periods.lines(style: style, width: width)
     if !statistics.mostTapped.isEmpty {
       lines += ["", style(.heading, "Most tapped")] + items(style).lines(style: style, width: width)
     }
@@ -98,7 +101,7 @@ struct StatisticsPage {
 
   /// `2026-03-02`, and `2026-03` for a month.
   private func label(_ start: Milliseconds) -> String {
-    String(Quantity.date(start).prefix(period == .month ? 7 : 10))
+    String(zone.localTime(at: start).date.prefix(period == .month ? 7 : 10))
   }
 
   private func items(_ style: Style) -> Table {

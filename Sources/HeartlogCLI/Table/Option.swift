@@ -53,5 +53,5 @@ extension Option {
   static let fields = Option.value(
     "fields", "JSON", .json, "Fields as one JSON object, alone or along with FIELD arguments.")
   static let date = Option.value(
-    "date", "WHEN", .date, "The favorited date: RFC 3339, or a date in UTC. Without it, now.")
+    "date", "WHEN", .date, "The favorited date: a date, a time, or \"2 days ago\". Without it, now.")
 }

@@ -9,10 +9,12 @@ enum ValueKind: Hashable, Sendable {
   case json
   /// A whole number from 0.
   case count
-  /// A WHEN: RFC 3339, a date, or an event.
+  /// A WHEN: a time, a date, or an event.
   case moment
-  /// RFC 3339 or a date.
+  /// A time or a date.
   case date
+  /// An event as `log` shows it.
+  case event
   case file
   case directory
   /// A PEER: a directory, or an address.
@@ -27,7 +29,7 @@ enum ValueKind: Hashable, Sendable {
   static let shells = ["bash", "zsh", "fish"]
 
   /// Refuses what can never be a value of this kind. `label` names the argument in the message.
-  func check(_ text: String, label: String) throws(CommandError) {
+  func check(_ text: String, label: String, clock: LocalClock) throws(CommandError) {
     switch self {
     case .text, .json, .field, .command: break
     case .library: try Self.checkLibrary(text)
@@ -35,11 +37,17 @@ enum ValueKind: Hashable, Sendable {
     case .count:
       guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), Int(text) != nil
       else { throw .usage("\(label) needs a whole number, not \(Quoted(text))") }
-    case .moment: _ = try Moment(text, label: label)
+    case .moment: _ = try Moment(text, label: label, clock: clock)
     case .date:
-      if case .event = try Moment(text, label: label) {
+      guard Moment.time(text, clock: clock) != nil else {
+        let event = Moment.event(text) == nil ? "" : "the event "
+        throw .usage("\(label) needs a date or a time, not \(event)\(Quoted(text))", hint: Moment.timeHint)
+      }
+    case .event:
+      guard Moment.event(text) != nil else {
         throw .usage(
-          "\(label) needs a date or a time, not the event \(Quoted(text))", hint: Moment.timeHint)
+          "\(label) needs an event, not \(Quoted(text))",
+          hint: "Write it as \"heartlog log\" and \"heartlog conflicts\" show it, like \(Moment.eventForm).")
       }
     case .file, .directory, .peer:
       guard !text.isEmpty else { throw .usage("\(label) is empty") }

@@ -1,0 +1,130 @@
+import Heartlog
+
+/// What the clocks of a place show: the offset from UTC at every time.
+///
+/// Nothing is known of a zone but its offset at a time. That is enough, both ways, wherever no two changes of the clocks lie within
+/// `reachSeconds` of one local time.
+struct Zone: Sendable {
+  /// As people write it: `Europe/Berlin`.
+  let name: String
+  /// Seconds east of UTC at a time in seconds since 1970; nil for UTC.
+  private let offsetSeconds: (@Sendable (Int64) -> Int64)?
+
+  static let utc = Zone()
+
+  private init() {
+    name = "UTC"
+    offsetSeconds = nil
+  }
+
+  init(name: String, offsetSeconds: @escaping @Sendable (Int64) -> Int64) {
+    self.name = name
+    self.offsetSeconds = offsetSeconds
+  }
+
+  /// True where no zone is set, or the one that is set is UTC itself.
+  var isUTC: Bool { offsetSeconds == nil }
+
+  /// What the clocks show at a time, counted in milliseconds as though they showed UTC.
+  func localTime(at time: Milliseconds) -> LocalTime { LocalTime(milliseconds: time + offset(at: time)) }
+
+  /// Milliseconds east of UTC.
+  func offset(at time: Milliseconds) -> Milliseconds {
+    guard let offsetSeconds else { return 0 }
+    return offsetSeconds(Self.seconds(time)) * 1_000
+  }
+
+  /// The first time at which the clocks show `local` or later: of two that show it the first, and where the clocks skip it the time when
+  /// they do.
+  func first(_ local: LocalTime) -> Milliseconds {
+    guard let change = change(around: local) else { return local.milliseconds - offset(near: local) }
+    let before = local.milliseconds - change.before
+    return before < change.time ? before : max(change.time, local.milliseconds - change.after)
+  }
+
+  /// The last time at which the clocks show `local` or earlier: of two that show it the second, and where the clocks skip it the
+  /// millisecond before they do.
+  func last(_ local: LocalTime) -> Milliseconds {
+    guard let change = change(around: local) else { return local.milliseconds - offset(near: local) }
+    let after = local.milliseconds - change.after
+    return after >= change.time ? after : min(change.time - 1, local.milliseconds - change.before)
+  }
+
+  /// Offsets are less than this: the farthest that a rule of POSIX may name.
+  private static let reachSeconds: Int64 = 25 * 3_600
+
+  private func offset(near local: LocalTime) -> Milliseconds {
+    offset(at: local.milliseconds - Self.reachSeconds * 1_000)
+  }
+
+  /// The change of the clocks near a local time: when it is, and the offsets before it and from it on.
+  private func change(
+    around local: LocalTime
+  ) -> (time: Milliseconds, before: Milliseconds, after: Milliseconds)? {
+    guard let offsetSeconds else { return nil }
+    var low = Self.seconds(local.milliseconds) - Self.reachSeconds
+    var high = low + 2 * Self.reachSeconds
+    let before = offsetSeconds(low)
+    let after = offsetSeconds(high)
+    guard before != after else { return nil }
+    while high - low > 1 {
+      let middle = low + (high - low) / 2
+      if offsetSeconds(middle) == before { low = middle } else { high = middle }
+    }
+    return (high * 1_000, before * 1_000, after * 1_000)
+  }
+
+  /// Whole seconds, rounded down, before 1970 too.
+  private static func seconds(_ time: Milliseconds) -> Int64 {
+    time >= 0 ? time / 1_000 : (time + 1) / 1_000 - 1
+  }
+}
+
+/// What a clock on the wall shows: a date and a time of day without an offset.
+struct LocalTime: Equatable, Sendable {
+  /// As though it were a time in UTC, so that the calendar is that of RFC 3339.
+  let milliseconds: Milliseconds
+
+  static let minuteLength: Milliseconds = 60_000
+  static let dayLength: Milliseconds = 86_400_000
+
+  init(milliseconds: Milliseconds) { self.milliseconds = milliseconds }
+
+  /// `2026-03-02T07:15:00.000`.
+  private var text: Substring { RFC3339.text(milliseconds).dropLast() }
+
+  /// `2026-03-02`.
+  var date: String { String(text.prefix(10)) }
+
+  /// `07:15`.
+  var minute: String { String(text.dropFirst(11).prefix(5)) }
+
+  /// The same time of day, so many days later.
+  func adding(days: Int64) -> LocalTime { LocalTime(milliseconds: milliseconds + days * Self.dayLength) }
+
+  /// The same day of the month and time of day, so many months later: the last day of a month that is too short. nil outside of the years
+  /// 0000 to 9999.
+  func adding(months: Int64) -> LocalTime? {
+    let parts = date.split(separator: "-").compactMap { Int64($0) }
+    let month = parts[0] * 12 + parts[1] - 1 + months
+    guard (0..<10_000 * 12).contains(month) else { return nil }
+    func padded(_ number: Int64, _ width: Int) -> String {
+      String(repeating: "0", count: width - String(number).utf8.count) + String(number)
+    }
+    let start = "\(padded(month / 12, 4))-\(padded(month % 12 + 1, 2))"
+    let timeOfDay = milliseconds - floored(to: Self.dayLength).milliseconds
+    // No month is shorter than 28 days.
+    for day in stride(from: parts[2], through: min(28, parts[2]), by: -1) {
+      if let found = try? RFC3339.parseDay("\(start)-\(padded(day, 2))") {
+        return LocalTime(milliseconds: found + timeOfDay)
+      }
+    }
+    return nil
+  }
+
+  /// The start of the day, the minute, … that it lies in.
+  func floored(to length: Milliseconds) -> LocalTime {
+    let rest = milliseconds % length
+    return LocalTime(milliseconds: milliseconds - (rest < 0 ? rest + length : rest))
+  }
+}
