@@ -33,7 +33,7 @@ struct SyncTests {
     ])
   func passwords(words: [String]) {
     let captured = CapturedOutput()
-    let exitCode = HeartlogCLI.run(arguments: words, environment: [:], output: captured.output)
+    let exitCode = HeartlogCLI.run(arguments: words, environment: [:], output: captured.output, clock: .test)
     #expect(exitCode != 0 && !captured.error.isEmpty)
     #expect(!(captured.error + captured.standard).contains("secret"), "\(captured.error)")
   }
