@@ -1,3 +1,4 @@
+import Heartlog
 import Testing
 
 @testable import Heartlog
@@ -48,6 +49,26 @@ struct RenderingTests {
       table.lines(style: Style(isEnabled: false)) == [
         "City    Events", "東京         7", "Berlin   1,234  x",
       ])
+  }
+
+  @Test("an event tells programs which of its fields were written quietly")
+  func quietFields() throws {
+    func json(_ fields: [Field]) -> JSONValue? {
+      let commit = Commit(
+        replica: ReplicaID(high: 1, low: 2), number: CommitNumber(rawValue: 1),
+        firstSequence: SequenceNumber(rawValue: 1),
+        stamp: HybridTimestamp(milliseconds: 1), wallTime: 1, origin: nil,
+        records: [.event(Event(library: "books", item: "1", action: .changed, fields: fields))])
+      var line = JSONWriter()
+      line.beginObject()
+      EventLine(commit: commit, index: 0).write(to: &line)
+      line.endObject()
+      return try? JSONValue.parse(line.bytes)
+    }
+    let position = Field(name: "position", value: .int64(10), isQuiet: true)
+    let title = Field(name: "title", value: .string("Dune"))
+    #expect(json([position, title])?["quiet"] == .array([.string("position")]))
+    #expect(json([title])?["quiet"] == nil)
   }
 
   @Test("a table is cut to the terminal at its widest flexible columns")

@@ -27,6 +27,13 @@ struct EventLine {
       if let isFavorite = event.action.isFavorite { json.member("isFavorite", isFavorite) }
       if let date = event.favoritedDate { json.member("favoritedDate", RFC3339.text(date)) }
       if !event.fields.isEmpty { json.member("fields", event.fields) }
+      let quiet = event.fields.filter(\.isQuiet)
+      if !quiet.isEmpty {
+        json.name("quiet")
+        json.beginArray()
+        for field in quiet { json.value(field.name) }
+        json.endArray()
+      }
       if !event.unknownMembers.isEmpty {
         json.name("members")
         json.beginArray()
