@@ -77,6 +77,14 @@ class KeyTests(TestCase):
         self.assertEqual(other, {"library": "papers", "id": "y", "isFavorite": False, "favoritedDate": None, "fields": {"list": [1, 2]}})
         self.assertEqual(store("list", "papers", "--all", "--json").lines, [shown, other])
 
+    def test_a_commit_is_known_by_the_value_of_its_name(self):
+        names = ['{"a":1,"b":{"c":[{"d":1,"e":2}],"f":2}}', '{"b":{"f":2,"c":[{"e":2,"d":1}]},"a":1}', '{"a":1,"b":{"c":[{"d":1,"e":2}],"f":3}}',
+                 '[1,2]', '[2,1]', '{"é":1}', '{"e\\u0301":1}', '{"a":9007199254740993}', '{"a":9007199254740993}', '1', '1.0', '"1"']
+        text = "".join('{"op":"add","library":"papers","id":"%d","commit":%s}\n' % (number, name) for number, name in enumerate(names))
+        store = self.store()
+        self.expect(0, store("apply", input=text))
+        self.assertEqual([event["commit"] for event in store.log()], [1, 1, 2, 3, 4, 5, 6, 7, 7, 8, 8, 9])
+
     def test_status_and_replay(self):
         store = self.store("Anna's phone")
         empty = self.expect(0, store("status", "--json")).object

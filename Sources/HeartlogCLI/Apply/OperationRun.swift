@@ -23,7 +23,7 @@ struct OperationRun {
   /// Takes the operation of a line.
   mutating func take(_ line: OperationLine, number: Int) throws {
     guard case .operation(let operation, let name) = line else { return try endGroup() }
-    if let open = group, let name, open.name.isIdentical(to: name) {
+    if let open = group, let name, open.name.isSameValue(as: name) {
       guard open.operations.first?.time == operation.time else {
         throw MalformedError("another \"time\" than the lines before it in the same commit")
       }
@@ -80,8 +80,18 @@ struct OperationRun {
 }
 
 extension JSONValue {
-  /// Whether two values are written alike: names are compared as bytes, not as Swift compares strings.
-  fileprivate func isIdentical(to other: JSONValue) -> Bool {
-    jsonText.utf8.elementsEqual(other.jsonText.utf8)
+  /// Whether two values are the same, in whatever order the members of their objects come. Names are compared as bytes, not as Swift
+  /// compares strings.
+  fileprivate func isSameValue(as other: JSONValue) -> Bool { sortedByName == other.sortedByName }
+
+  private var sortedByName: JSONValue {
+    switch self {
+    case .object(let members):
+      .object(
+        members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+          .map { JSONMember($0.name, $0.value.sortedByName) })
+    case .array(let elements): .array(elements.map(\.sortedByName))
+    default: self
+    }
   }
 }
