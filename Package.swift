@@ -52,7 +52,8 @@ let package = Package(
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogShipping", dependencies: ["HeartlogFiles", "Heartlog"], swiftSettings: settings),
     .target(
-      name: "HeartlogCLI", dependencies: ["Heartlog", "HeartlogLibraries", "HeartlogShipping"],
+      name: "HeartlogCLI",
+      dependencies: ["CHeartlogPlatform", "Heartlog", "HeartlogLibraries", "HeartlogShipping"],
       swiftSettings: settings),
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),

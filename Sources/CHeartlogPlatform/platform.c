@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__APPLE__)
+#include <copyfile.h>
 #include <os/os_sync_wait_on_address.h>
 #include <sys/mount.h>
 #include <sys/param.h>
@@ -18,9 +21,11 @@
 #include <uuid/uuid.h>
 #elif defined(__linux__)
 #include <limits.h>
+#include <linux/limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #endif
 
 int heartlog_error_message(int code, char *buffer, size_t count) {
@@ -185,3 +190,86 @@ void heartlog_wake(uint32_t *word, int is_all) {
 uint32_t heartlog_load_word(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 void heartlog_increment_word(uint32_t *word) { __atomic_fetch_add(word, 1, __ATOMIC_RELEASE); }
+
+int heartlog_open_unnamed(const char *folder, mode_t mode) {
+#if defined(__linux__)
+  int descriptor = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  if (descriptor < 0) {
+    // File systems and kernels without it take the flags for those of a folder.
+    if (errno == EISDIR || errno == EINVAL || errno == EOPNOTSUPP) errno = ENOTSUP;
+    return -1;
+  }
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  if (access(link, F_OK) == 0) return descriptor;
+  close(descriptor);
+#else
+  (void)folder;
+  (void)mode;
+#endif
+  errno = ENOTSUP;
+  return -1;
+}
+
+int heartlog_link_unnamed(int descriptor, const char *path) {
+#if defined(__linux__)
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+#else
+  (void)descriptor;
+  (void)path;
+  errno = ENOTSUP;
+  return -1;
+#endif
+}
+
+#if defined(__linux__)
+/// Whether an attribute is one that people set: access lists are among them, security labels are not.
+static int is_kept(const char *name) {
+  return strncmp(name, "user.", 5) == 0 || strcmp(name, "system.posix_acl_access") == 0;
+}
+
+/// The names of a file's attributes, each with a closing zero, in memory that the caller frees.
+static ssize_t list_attributes(int descriptor, char **names) {
+  *names = NULL;
+  for (;;) {
+    ssize_t count = flistxattr(descriptor, NULL, 0);
+    if (count <= 0) return count < 0 && errno == ENOTSUP ? 0 : count;
+    free(*names);
+    *names = malloc((size_t)count);
+    if (*names == NULL) return -1;
+    ssize_t written = flistxattr(descriptor, *names, (size_t)count);
+    if (written >= 0 || errno != ERANGE) return written;
+  }
+}
+
+static int copy_attribute(int from, int to, const char *name) {
+  char value[XATTR_SIZE_MAX];
+  ssize_t count = fgetxattr(from, name, value, sizeof value);
+  return count < 0 ? -1 : fsetxattr(to, name, value, (size_t)count, 0);
+}
+#endif
+
+int heartlog_copy_attributes(int from, int to) {
+#if defined(__linux__)
+  char *names;
+  // A folder may give new files an access list that the old file does not have.
+  ssize_t count = list_attributes(to, &names);
+  int result = count < 0 ? -1 : 0;
+  for (char *name = names; result == 0 && name < names + count; name += strlen(name) + 1) {
+    if (is_kept(name)) result = fremovexattr(to, name);
+  }
+  free(names);
+  if (result != 0) return -1;
+  count = list_attributes(from, &names);
+  result = count < 0 ? -1 : 0;
+  for (char *name = names; result == 0 && name < names + count; name += strlen(name) + 1) {
+    if (is_kept(name)) result = copy_attribute(from, to, name);
+  }
+  free(names);
+  return result;
+#elif defined(__APPLE__)
+  return fcopyfile(from, to, NULL, COPYFILE_ACL | COPYFILE_XATTR);
+#endif
+}

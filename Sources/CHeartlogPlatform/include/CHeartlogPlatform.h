@@ -35,6 +35,16 @@ int heartlog_file_info(const char *path, struct heartlog_file_info *info);
 /// 1 on a network file system, 0 on another, -1 with errno.
 int heartlog_is_on_network(const char *path);
 
+/// A new file in a folder, open for writing, that has no name and is gone when it is closed: open(2) with O_TMPFILE. -1 with ENOTSUP where
+/// the system has none, or none that could be given a name.
+int heartlog_open_unnamed(const char *folder, mode_t mode);
+
+/// Gives such a file a name, which must be free: linkat(2).
+int heartlog_link_unnamed(int descriptor, const char *path);
+
+/// Gives the file `to` the access list and the attributes of the file `from`, but for those of the system's own (security labels).
+int heartlog_copy_attributes(int from, int to);
+
 /// What identifies the host: on macOS 16 bytes, elsewhere 0; the number of bytes put into `buffer`.
 size_t heartlog_host_identity(void *buffer, size_t count);
 

@@ -56,7 +56,7 @@ struct ExportCommand: Command {
         hint: "jsonl holds everything.")
     }
     if let path {
-      try OutputFile.replace(path, with: bytes)
+      try OutputFile.write(bytes, to: path)
     } else {
       try context.output.write(String(decoding: bytes, as: UTF8.self))
     }

@@ -1,3 +1,5 @@
+import CHeartlogPlatform
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -6,49 +8,279 @@
   import Glibc
 #endif
 
-/// Writes a file that is there whole, or not at all.
+/// Writes what a command makes to the place that a path names.
+///
+/// A regular file is there whole or not at all, and stays what it was but for its content: owner, mode, access list, attributes. Symbolic
+/// links are followed. What is no regular file (a pipe, a device, a descriptor that a shell hands over) is written to as it is.
 enum OutputFile {
-  /// Puts `bytes` in place of what is at `path`.
-  static func replace(_ path: String, with bytes: [UInt8]) throws(CommandError) {
-    let temporary = "\(path).\(getpid()).tmp"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw failure(path, errno) }
-    let number = write(bytes, to: descriptor) ?? (fsync(descriptor) == 0 ? nil : errno)
-    close(descriptor)
-    if let number {
-      unlink(temporary)
-      throw failure(path, number)
-    }
-    guard rename(temporary, path) == 0 else {
-      let number = errno
-      unlink(temporary)
-      throw failure(path, number)
+  /// Writes `bytes` to what `path` names, and makes a file where there is none.
+  static func write(_ bytes: [UInt8], to path: String) throws {
+    do {
+      switch try place(of: path) {
+      case .descriptor(let number): try writeThrough(bytes, to: try Handle(duplicating: number))
+      case .stream: try writeThrough(bytes, to: try Handle(opening: path, O_WRONLY | O_NOCTTY))
+      case .file(let file): try replace(file, with: bytes)
+      case .none(let file): try make(file, with: bytes)
+      }
+    } catch let error as SystemError {
+      // As on standard output: whoever has read enough of a pipe ends the command quietly.
+      if error.number == Terminal.brokenPipe { throw OutputError.closed }
+      throw failure(path, error.number)
     }
   }
 
-  /// Nil, or the errno that stopped it.
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-    bytes.withUnsafeBytes { bytes in
-      var done = 0
-      while done < bytes.count, let base = bytes.baseAddress {
-        #if canImport(Darwin)
-          let written = Darwin.write(descriptor, base + done, bytes.count - done)
-        #elseif canImport(Musl)
-          let written = Musl.write(descriptor, base + done, bytes.count - done)
-        #else
-          let written = Glibc.write(descriptor, base + done, bytes.count - done)
-        #endif
-        if written < 0, errno == EINTR { continue }
-        guard written > 0 else { return written < 0 ? errno : EIO }
-        done += written
+  /// What a path leads to.
+  private enum Place {
+    /// A descriptor of this process, by its name in `/dev`.
+    case descriptor(Int32)
+    /// Something that is written to as it is.
+    case stream
+    /// A regular file, by a path that is no link.
+    case file(String)
+    /// Nothing yet, by a path that is no link.
+    case none(String)
+  }
+
+  /// As many links as Linux follows.
+  private static let linksMax = 40
+
+  private static func place(of path: String) throws -> Place {
+    var end = path
+    for _ in 0..<linksMax {
+      if let number = descriptor(named: end) { return .descriptor(number) }
+      guard let target = target(ofLink: end) else { break }
+      end = target.utf8.first == UInt8(ascii: "/") ? target : "\(folder(of: end))/\(target)"
+    }
+    guard let info = try Info(path) else {
+      guard path.utf8.last != UInt8(ascii: "/") else { throw SystemError(number: EISDIR) }
+      return .none(end)
+    }
+    if info.isFolder { throw SystemError(number: EISDIR) }
+    // Some links of /proc lead to what their text does not name: such a file is not replaced by its name.
+    guard info.isRegular, let named = try Info(end), named.isSameFile(as: info) else { return .stream }
+    return .file(end)
+  }
+
+  /// The descriptor that a path names. Opening such a path would fail for a socket, and begin a regular file anew that
+  /// the shell has opened for all that it runs.
+  private static func descriptor(named path: String) -> Int32? {
+    switch path {
+    case "/dev/stdin": return STDIN_FILENO
+    case "/dev/stdout": return STDOUT_FILENO
+    case "/dev/stderr": return STDERR_FILENO
+    default:
+      for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+        return Int32(path.dropFirst(folder.count))
       }
       return nil
     }
   }
 
+  /// What a symbolic link says; nil where the path is none.
+  private static func target(ofLink path: String) -> String? {
+    var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &target, target.count)
+    return count < 0
+      ? nil : String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  // MARK: - Writing
+
+  /// Writes to what takes the bytes one after another. A regular file among such is one whose place the shell has chosen.
+  private static func writeThrough(_ bytes: [UInt8], to handle: borrowing Handle) throws {
+    try handle.write(bytes)
+    do { try handle.synchronize() } catch let error as SystemError {
+      // Pipes, sockets and most devices hold nothing to be made safe.
+      guard error.number == EINVAL || error.number == ENOTSUP || error.number == EROFS else { throw error }
+    }
+  }
+
+  private static func make(_ file: String, with bytes: [UInt8]) throws {
+    var draft = try Draft(in: folder(of: file), mode: 0o666)
+    try draft.handle.write(bytes)
+    try draft.handle.synchronize()
+    try draft.publish(as: file, replacing: false)
+    try synchronize(folder(of: file))
+  }
+
+  private static func replace(_ file: String, with bytes: [UInt8]) throws {
+    // Refused where the file must not be written to, though its folder would let it be replaced.
+    let old = try Handle(opening: file, O_WRONLY | O_NONBLOCK | O_NOCTTY)
+    do {
+      var draft = try Draft(in: folder(of: file), mode: 0o600)
+      try draft.handle.takeAfter(old)
+      try draft.handle.write(bytes)
+      try draft.handle.synchronize()
+      try draft.publish(as: file, replacing: true)
+    } catch let error as SystemError {
+      // Its folder takes no other file, or it could not stay its owner's, or something is mounted there.
+      guard [EACCES, EPERM, EROFS, EBUSY].contains(error.number) else { throw error }
+      return try overwrite(old, with: bytes)
+    }
+    try synchronize(folder(of: file))
+  }
+
+  /// Writes a file that cannot be replaced where it is.
+  private static func overwrite(_ old: borrowing Handle, with bytes: [UInt8]) throws {
+    try old.write(bytes)
+    try old.truncate(to: bytes.count)
+    try old.synchronize()
+  }
+
+  /// Makes the names in a folder durable.
+  private static func synchronize(_ folder: String) throws {
+    let handle: Handle
+    do { handle = try Handle(opening: folder, O_RDONLY | O_DIRECTORY) } catch let error as SystemError {
+      // One that may be written to and not be read.
+      if error.number == EACCES { return }
+      throw error
+    }
+    do { try handle.synchronize() } catch let error as SystemError {
+      // File systems that keep no order of their own say so.
+      guard error.number == EINVAL || error.number == ENOTSUP else { throw error }
+    }
+  }
+
   private static func failure(_ path: String, _ number: Int32) -> CommandError {
-    CommandError(
-      number == ENOSPC || number == EIO ? .inputOutput : .cannotCreate, "cannot write \(Quoted(path))",
-      at: String(cString: strerror(number)))
+    if number == EISDIR {
+      return CommandError(
+        .cannotCreate, "cannot write \(Quoted(path))", at: "it is a folder", hint: "Name a file in it.")
+    }
+    return CommandError(
+      [ENOSPC, EDQUOT, EFBIG, EIO].contains(number) ? .inputOutput : .cannotCreate,
+      "cannot write \(Quoted(path))", at: String(cString: strerror(number)))
+  }
+}
+
+/// A system call that failed.
+private struct SystemError: Error {
+  let number: Int32
+
+  /// The result of a system call.
+  @discardableResult
+  static func check(_ result: Int32) throws -> Int32 {
+    guard result >= 0 else { throw SystemError(number: errno) }
+    return result
+  }
+}
+
+/// What a path leads to, links followed.
+private struct Info {
+  private let info: stat
+
+  /// Nil where there is nothing.
+  init?(_ path: String) throws {
+    var info = stat()
+    if stat(path, &info) != 0 {
+      if errno == ENOENT { return nil }
+      throw SystemError(number: errno)
+    }
+    self.info = info
+  }
+
+  init(of descriptor: Int32) throws {
+    var info = stat()
+    try SystemError.check(fstat(descriptor, &info))
+    self.info = info
+  }
+
+  var isFolder: Bool { info.st_mode & S_IFMT == S_IFDIR }
+  var isRegular: Bool { info.st_mode & S_IFMT == S_IFREG }
+  var mode: mode_t { info.st_mode & 0o7777 }
+  var owner: uid_t { info.st_uid }
+  var group: gid_t { info.st_gid }
+
+  func isSameFile(as other: Info) -> Bool {
+    info.st_dev == other.info.st_dev && info.st_ino == other.info.st_ino
+  }
+}
+
+/// An open file, closed when it is let go of.
+private struct Handle: ~Copyable {
+  let descriptor: Int32
+
+  init(taking descriptor: Int32) { self.descriptor = descriptor }
+
+  init(opening path: String, _ flags: Int32) throws {
+    var descriptor: Int32
+    // A pipe that nobody reads yet is waited for.
+    repeat { descriptor = open(path, flags | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
+    self.descriptor = try SystemError.check(descriptor)
+  }
+
+  init(duplicating descriptor: Int32) throws {
+    self.descriptor = try SystemError.check(fcntl(descriptor, F_DUPFD_CLOEXEC, 0))
+  }
+
+  deinit { close(descriptor) }
+
+  func write(_ bytes: [UInt8]) throws {
+    if let number = bytes.withUnsafeBytes({ Terminal.write($0, to: descriptor) }) {
+      throw SystemError(number: number)
+    }
+  }
+
+  func truncate(to count: Int) throws { try SystemError.check(ftruncate(descriptor, off_t(count))) }
+
+  func synchronize() throws { try SystemError.check(heartlog_synchronize(descriptor)) }
+
+  /// Takes over all of a file but its content.
+  func takeAfter(_ old: borrowing Handle) throws {
+    let wanted = try Info(of: old.descriptor)
+    let own = try Info(of: descriptor)
+    if own.owner != wanted.owner || own.group != wanted.group {
+      try SystemError.check(fchown(descriptor, wanted.owner, wanted.group))
+    }
+    // After the owner, of which a change takes away set-id bits; before the access list, of which the mode shows a part.
+    try SystemError.check(fchmod(descriptor, wanted.mode))
+    try SystemError.check(heartlog_copy_attributes(old.descriptor, descriptor))
+  }
+}
+
+/// A file that takes the place of another when it is whole, and is gone when it is let go of before that.
+private struct Draft: ~Copyable {
+  let handle: Handle
+  private let folder: String
+  /// Nil for a file that has no name yet, of which nothing is left whenever the process is killed.
+  private var name: String?
+
+  init(in folder: String, mode: mode_t) throws {
+    self.folder = folder
+    let unnamed = heartlog_open_unnamed(folder, mode)
+    if unnamed >= 0 {
+      handle = Handle(taking: unnamed)
+      return
+    }
+    guard errno == ENOTSUP else { throw SystemError(number: errno) }
+    let name = Self.name(in: folder)
+    handle = Handle(
+      taking: try SystemError.check(open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)))
+    self.name = name
+  }
+
+  deinit { if let name { unlink(name) } }
+
+  /// Puts the file in its place.
+  mutating func publish(as file: String, replacing: Bool) throws {
+    if name == nil {
+      if !replacing, heartlog_link_unnamed(handle.descriptor, file) == 0 { return }
+      // Only a file that has a name can take the place of another.
+      let name = Self.name(in: folder)
+      try SystemError.check(heartlog_link_unnamed(handle.descriptor, name))
+      self.name = name
+    }
+    guard let name else { return }
+    try SystemError.check(rename(name, file))
+    self.name = nil
+  }
+
+  /// As short as names go, whatever the file is called.
+  private static func name(in folder: String) -> String {
+    "\(folder)/.heartlog-\(String(UInt64.random(in: .min ... .max), radix: 16)).tmp"
   }
 }

@@ -26,7 +26,7 @@ enum Terminal {
   }
 
   /// Writes all of `bytes`; nil, or the errno that stopped it.
-  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
       // `rest` is a slice of `bytes`, whose base is there since it is not empty.
