@@ -19,8 +19,18 @@ extension FavoritesState {
       wasFavorite = pending.isFavorite(item, in: library, over: self, under: draft)
       differing = operation.takenFields(isFavorite: wasFavorite)
       if !differing.isEmpty {
-        let held = pending.item(item, in: library, over: self, under: draft)?.fields ?? []
-        differing = Operation.differing(differing, from: Array(held))
+        differing = Operation.sortedByName(differing)
+        let found = Self.find(item, in: LibraryKey(library), of: &self)
+        let written = pending.written(item, in: library, under: draft)
+        differing.removeAll { field in
+          if let write = written?[field.name],
+            position(ofField: field.name, of: item, in: library).map({ $0 <= write.position }) ?? true
+          {
+            return write.field.value == field.value
+          }
+          guard let found else { return field.value.isNull }
+          return Self.holds(field, of: ItemSlot(index: found.item), in: found.table, of: &self)
+        }
       }
     } else if let found = Self.find(item, in: LibraryKey(library), of: &self) {
       planned = (found.table, Int(found.item))

@@ -6,42 +6,55 @@ import HeartlogEvents
 /// It holds only the registers that were written, each with its place in the total order, so that it reads
 /// right over a base that took in other replicas' commits meanwhile.
 public struct PendingState: Sendable {
-  private struct Membership: Sendable {
+  fileprivate struct Membership: Sendable {
     let isFavorite: Bool
     let favoritedDate: Milliseconds
     let position: EventPosition
   }
 
-  private struct PendingField: Sendable {
-    let field: Field
-    let position: EventPosition
-  }
-
-  private struct Item: Sendable {
+  fileprivate struct Item: Sendable {
     let library: String
     let id: String
     let hash: Int
     var membership: Membership?
-    /// Sorted by the bytes of their names.
-    var fields: [PendingField] = []
+    var fields = PendingFields()
 
     mutating func write(_ new: Membership) {
       if let membership, new.position <= membership.position { return }
       membership = new
     }
 
-    mutating func write(_ new: PendingField) {
-      let place = fields.firstIndex { !$0.field.name.bytesPrecede(new.field.name) }
-      guard let place, fields[place].field.name.hasSameBytes(as: new.field.name) else {
-        fields.insert(new, at: place ?? fields.endIndex)
-        return
-      }
-      if fields[place].position < new.position { fields[place] = new }
-    }
-
     mutating func merge(_ other: Item) {
       if let membership = other.membership { write(membership) }
-      for field in other.fields { write(field) }
+      fields.take(other.fields)
+    }
+  }
+
+  /// What two overlays write to one item.
+  struct Written {
+    fileprivate let mine: Item?
+    fileprivate let other: Item?
+
+    fileprivate var membership: Membership? {
+      guard let first = mine?.membership, let second = other?.membership else {
+        return mine?.membership ?? other?.membership
+      }
+      return first.position < second.position ? second : first
+    }
+
+    /// By the bytes of their names.
+    fileprivate var fields: [PendingFields.Write] {
+      var both = mine?.fields ?? PendingFields()
+      if let other { both.take(other.fields) }
+      return both.sorted
+    }
+
+    /// The later write to a field. Nothing else of what is pending is looked at.
+    subscript(name: String) -> PendingFields.Write? {
+      guard let first = mine?.fields[name], let second = other?.fields[name] else {
+        return mine?.fields[name] ?? other?.fields[name]
+      }
+      return first.position < second.position ? second : first
     }
   }
 
@@ -67,11 +80,10 @@ public struct PendingState: Sendable {
         Membership(
           isFavorite: isFavorite, favoritedDate: event.favoritedDate ?? wallTime, position: position))
     }
-    if items[index].fields.isEmpty {
-      // They come sorted.
-      items[index].fields = event.fields.map { PendingField(field: $0, position: position) }
+    if items[index].fields.writes.isEmpty {
+      items[index].fields = PendingFields(event.fields, at: position)
     } else {
-      for field in event.fields { items[index].write(PendingField(field: field, position: position)) }
+      for field in event.fields { items[index].fields.take(.init(field: field, position: position)) }
     }
   }
 
@@ -168,12 +180,10 @@ public struct PendingState: Sendable {
   func writes(to id: String, in library: String) -> Bool { find(id, in: library) != nil }
 
   /// What is written to an item, here and by `draft`; nil where nothing is.
-  private func written(_ id: String, in library: String, under draft: PendingState) -> Item? {
+  func written(_ id: String, in library: String, under draft: PendingState) -> Written? {
     let mine = find(id, in: library).map { items[$0] }
-    guard let other = draft.find(id, in: library).map({ draft.items[$0] }) else { return mine }
-    guard var both = mine else { return other }
-    both.merge(other)
-    return both
+    let other = draft.find(id, in: library).map { draft.items[$0] }
+    return mine == nil && other == nil ? nil : Written(mine: mine, other: other)
   }
 
   // MARK: - The table

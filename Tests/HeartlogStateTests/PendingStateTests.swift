@@ -1,5 +1,5 @@
 import HeartlogEvents
-import HeartlogState
+@testable import HeartlogState
 import Testing
 
 @Suite("What is pending, seen over what is published")
@@ -75,6 +75,49 @@ struct PendingStateTests {
       }
     }
   }
+
+  #if DEBUG
+    /// Plans and drafts one operation a name, all on one item, over what is pending of it.
+    ///
+    /// - Returns: how often a pending field was looked at.
+    private func visits(toDraft names: [String], over pending: PendingState) -> Int {
+      let counter = FieldVisits.Counter()
+      FieldVisits.$counter.withValue(counter) {
+        var base = FavoritesState()
+        var draft = PendingState()
+        for (place, name) in names.enumerated() {
+          let (plan, _) = base.plan(
+            .set(fields: [Field(name: name, value: .int64(1))]), on: "wide", in: "papers", under: pending,
+            and: draft, wallTime: 9)
+          if let event = plan.event { draft.apply(event, at: Self.position(UInt64(place) + 1), wallTime: 9) }
+          _ = pending.isFavorite("wide", in: "papers", over: base, under: draft)
+        }
+        let item = pending.item("wide", in: "papers", over: base, under: draft)
+        #expect(item?.fields.map(\.name) == names.sorted())
+      }
+      return counter.count
+    }
+
+    private static func position(_ sequence: UInt64) -> EventPosition {
+      EventPosition(
+        stamp: HybridTimestamp(milliseconds: 9), replica: ReplicaID(high: 0, low: 1),
+        sequence: SequenceNumber(rawValue: sequence))
+    }
+
+    @Test("names that one commit writes to one item cost as many looks as there are names, not their square")
+    func manyNames() {
+      let names = (0..<4_000).map { "name\($0 * 7_919 % 4_000)" }
+      var pending = PendingState()
+      pending.apply(
+        .paper("wide", .changed, [Field(name: names[0], value: .int64(0))]), at: Self.position(0), wallTime: 9
+      )
+      let few = visits(toDraft: Array(names.prefix(1_000)), over: pending)
+      let many = visits(toDraft: names, over: pending)
+      // Four times as many names; the square would be sixteen times as many looks.
+      #expect(many < 6 * few, "\(few) looks for 1,000 names, \(many) for 4,000")
+      #expect(many < 20 * names.count)
+    }
+  #endif
 
   @Test("an overlay of ten thousand items finds each, and none after it forgot them")
   func many() {

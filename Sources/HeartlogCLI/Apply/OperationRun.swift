@@ -23,11 +23,12 @@ struct OperationRun {
   /// Takes the operation of a line.
   mutating func take(_ line: OperationLine, number: Int) throws {
     guard case .operation(let operation, let name) = line else { return try endGroup() }
-    if let open = group, let name, open.name.isSameValue(as: name) {
-      guard open.operations.first?.time == operation.time else {
+    // Whoever held the group beside it would have it copied at each line.
+    if let name, group?.name.isSameValue(as: name) == true {
+      guard group?.operations.first?.time == operation.time else {
         throw MalformedError("another \"time\" than the lines before it in the same commit")
       }
-      guard open.operations.count < Limits.commitEventsMax else {
+      guard let count = group?.operations.count, count < Limits.commitEventsMax else {
         throw MalformedError("more than \(Limits.commitEventsMax) operations in one commit")
       }
       group?.operations.append(operation)

@@ -77,12 +77,12 @@ extension UnsafeRawBufferPointer {
 }
 
 /// A text as a key that equals another where the bytes do.
-struct UTF8Key: Hashable {
+package struct UTF8Key: Hashable {
   let text: String
 
-  init(_ text: String) { self.text = text }
+  package init(_ text: String) { self.text = text }
 
-  static func == (a: UTF8Key, b: UTF8Key) -> Bool { a.text.hasSameBytes(as: b.text) }
+  package static func == (a: UTF8Key, b: UTF8Key) -> Bool { a.text.hasSameBytes(as: b.text) }
 
-  func hash(into hasher: inout Hasher) { text.withUTF8Bytes { hasher.combine(bytes: $0) } }
+  package func hash(into hasher: inout Hasher) { text.withUTF8Bytes { hasher.combine(bytes: $0) } }
 }

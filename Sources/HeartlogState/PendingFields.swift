@@ -1,0 +1,96 @@
+import HeartlogEvents
+
+#if DEBUG
+  import Synchronization
+#endif
+
+/// The fields of one item that are written and not yet published, each with its place in the total order.
+struct PendingFields: Sendable {
+  struct Write: Sendable {
+    let field: Field
+    let position: EventPosition
+  }
+
+  /// Up to so many are compared one by one; the places of more are looked up, so that a commit that writes field after field of one item
+  /// takes a time in proportion to their number.
+  private static let comparedMax = 64
+
+  /// In the order in which they were first written, one a name.
+  private(set) var writes: [Write] = []
+  /// Of more than `comparedMax`.
+  private var places: [UTF8Key: Int] = [:]
+
+  /// - Parameter fields: no two of which have one name.
+  init(_ fields: [Field], at position: EventPosition) {
+    writes = fields.map { Write(field: $0, position: position) }
+    if writes.count > Self.comparedMax { findPlaces() }
+  }
+
+  init() {}
+
+  /// What is written to a field.
+  subscript(name: String) -> Write? { place(of: name).map { writes[$0] } }
+
+  /// Takes a write; of two to one field the later one stays.
+  mutating func take(_ new: Write) {
+    let name = new.field.name
+    if let place = place(of: name) {
+      if writes[place].position < new.position { writes[place] = new }
+      return
+    }
+    writes.append(new)
+    switch writes.count {
+    case ...Self.comparedMax: break
+    case Self.comparedMax + 1: findPlaces()
+    default: places[UTF8Key(name)] = writes.count - 1
+    }
+  }
+
+  mutating func take(_ others: PendingFields) {
+    if writes.isEmpty { return self = others }
+    for write in others.writes { take(write) }
+  }
+
+  /// By the bytes of their names.
+  var sorted: [Write] {
+    FieldVisits.note(writes.count)
+    return writes.sorted { $0.field.name.bytesPrecede($1.field.name) }
+  }
+
+  private func place(of name: String) -> Int? {
+    guard writes.count <= Self.comparedMax else {
+      FieldVisits.note(1)
+      return places[UTF8Key(name)]
+    }
+    FieldVisits.note(writes.count)
+    return writes.firstIndex { $0.field.name.hasSameBytes(as: name) }
+  }
+
+  private mutating func findPlaces() {
+    FieldVisits.note(writes.count)
+    places.reserveCapacity(writes.count)
+    for (place, write) in writes.enumerated() { places[UTF8Key(write.field.name)] = place }
+  }
+}
+
+/// How many pending fields are looked at: debug builds count them for tests, which hold the work to a bound.
+enum FieldVisits {
+  #if DEBUG
+    final class Counter: Sendable {
+      private let visits = Atomic<Int>(0)
+
+      var count: Int { visits.load(ordering: .relaxed) }
+
+      fileprivate func add(_ count: Int) { visits.add(count, ordering: .relaxed) }
+    }
+
+    @TaskLocal static var counter: Counter?
+  #endif
+
+  @inline(__always)
+  static func note(_ count: Int) {
+    #if DEBUG
+      counter?.add(count)
+    #endif
+  }
+}
