@@ -23,6 +23,18 @@ public struct CanonicalJSON: Hashable, Sendable {
     text = String(decoding: form.bytes, as: UTF8.self)
   }
 
+  /// The largest integer in an array or an object, either way: 2^53, up to which doubles tell integers apart.
+  package static let integerMax: UInt64 = 1 << 53
+
+  /// Refuses an integer that an array or an object cannot hold exactly.
+  package static func check(_ integer: Int64) throws(MalformedError) {
+    guard integer.magnitude <= integerMax else {
+      throw MalformedError(
+        "the number \(integer) in a list or an object, where JSON readers round integers beyond ±2^53; in a field of its own, or "
+          + "as text, it is kept")
+    }
+  }
+
   /// Takes a text that is canonical already.
   ///
   /// - Throws: `MalformedError` where it is not, byte for byte.

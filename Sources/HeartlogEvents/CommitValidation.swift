@@ -107,7 +107,9 @@ extension Event {
       guard index == 0 || fields[index - 1].name.bytesPrecede(fields[index].name) else {
         throw MalformedError("fields that are not sorted by the bytes of their names")
       }
-      try fields[index].value.validate()
+      do throws(MalformedError) { try fields[index].value.validate() } catch {
+        throw MalformedError("field \"\(fields[index].name)\": \(error.reason)")
+      }
     }
     try UnknownMember.validate(unknownMembers)
   }

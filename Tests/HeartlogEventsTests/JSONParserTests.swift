@@ -10,8 +10,10 @@ struct JSONParserTests {
       ("0", .int64(0)), ("-0", .int64(0)), ("-0.0", .int64(0)), ("-1e-400", .int64(0)),
       ("9007199254740993", .int64(9_007_199_254_740_993)),
       ("9223372036854775807", .int64(.max)), ("-9223372036854775808", .int64(.min)),
-      ("9223372036854775808", .double(9_223_372_036_854_775_808)),
-      ("123456789012345678901234567890", .double(1.2345678901234568e29)),
+      ("9223372036854776000", .double(9_223_372_036_854_775_808)), ("10000000000000000000", .double(1e19)),
+      ("-100000000000000000000", .double(-1e20)), ("295147905179352830000", .double(0x1p68)),
+      ("9223372036854788153.0", .double(9_223_372_036_854_788_096)),
+      ("123456789012345678901234567890e0", .double(1.2345678901234568e29)),
       ("1e3", .int64(1000)), ("1.50", .double(1.5)), ("2.5e+1", .int64(25)), ("12E-1", .double(1.2)),
       ("0.1", .double(0.1)), ("5e-324", .double(.leastNonzeroMagnitude)),
       ("1.7976931348623157e308", .double(.greatestFiniteMagnitude)),
@@ -48,6 +50,35 @@ struct JSONParserTests {
   func refusals(text: String, offset: Int) {
     let error = #expect(throws: MalformedError.self) { try JSONValue.parse(text) }
     #expect(error?.reason.hasSuffix("at byte offset \(offset)") == true, "\(error?.reason ?? "") for \(text)")
+  }
+
+  @Test(
+    "an integer that would become another one is refused, by its member's name",
+    arguments: [
+      "9223372036854775808", "9223372036854788153", "18446744073709551615", "-9223372036854775809",
+      "9223372036854776001", "123456789012345678901234567890", "1000000000000000000000",
+    ])
+  func otherIntegers(text: String) {
+    let refused = "the integer \(text), which neither 64 bits nor a double hold exactly; as text it is kept"
+    let alone = #expect(throws: MalformedError.self) { try JSONValue.parse(text) }
+    #expect(alone?.reason == "\(refused), at byte offset 0")
+    let inside = #expect(throws: MalformedError.self) { try JSONValue.parse(#"{"a":{"b":[1,\#(text)]}}"#) }
+    #expect(inside?.reason == "at a.b: \(refused), at byte offset 13")
+  }
+
+  @Test("every double that is written is read as itself")
+  func doubles() throws {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<20_000 {
+      // Of all exponents, those of whole numbers beyond int64 above all.
+      let exponent =
+        UInt64.random(in: 0..<4, using: &generator) == 0
+        ? UInt64.random(in: 0...2_046, using: &generator)
+        : UInt64.random(in: 1_080...1_100, using: &generator)
+      let bits = UInt64.random(in: .min ... .max, using: &generator) & ~(0x7FF << 52) | exponent << 52
+      let value = try #require(JSONValue.number(Double(bitPattern: bits)))
+      #expect(try JSONValue.parse(value.jsonText) == value, "\(value.jsonText)")
+    }
   }
 
   @Test(

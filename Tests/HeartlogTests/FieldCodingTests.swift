@@ -121,7 +121,8 @@ struct FieldCodingTests {
     #expect(try decode(.int64(3), as: Float.self) == 3)
     #expect(try decode(.int64(255), as: UInt8.self) == 255)
     #expect(try decode(.double(1e19), as: UInt64.self) == 10_000_000_000_000_000_000)
-    #expect(try decode(FieldEncoder.fields(of: Counted(n: UInt64.max))[0].value, as: UInt64.self) == .max)
+    // What earlier versions wrote for `UInt64.max`.
+    #expect(try decode(.double(0x1p64), as: UInt64.self) == .max)
     #expect(throws: FieldCodingError.self) { try decode(.int64(256), as: UInt8.self) }
     #expect(throws: FieldCodingError.self) { try decode(.int64(-1), as: UInt.self) }
     #expect(throws: FieldCodingError.self) { try decode(.double(0.5), as: Int.self) }
@@ -135,6 +136,87 @@ struct FieldCodingTests {
     #expect(throws: FieldCodingError.self) { try FieldEncoder.fields(of: Counted(n: -Float.infinity)) }
     #expect(throws: FieldCodingError.self) { try FieldEncoder.fields(of: Counted(n: [Int64.max])) }
     #expect(try FieldEncoder.fields(of: Counted(n: -0.0)) == [Field(name: "n", value: .int64(0))])
+  }
+
+  private func reason(_ item: some Encodable) -> String? {
+    do throws(FieldCodingError) {
+      _ = try FieldEncoder.fields(of: item)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+
+  private func expectSame<Number: Codable & Equatable>(_ number: Number) throws {
+    let fields = try FieldEncoder.fields(of: Counted(n: number))
+    // As files and other processes read it, too.
+    let line = try JSONValue.parse(fields[0].value.jsonValue.jsonText)
+    for value in [fields[0].value, try FieldValue(line)] {
+      #expect(try decode(value, as: Number.self) == number)
+    }
+  }
+
+  @Test("a number comes back as itself, or is refused with its field")
+  func exactNumbers() throws {
+    var generator = Generator(state: 7)
+    for bits in 0..<64 {
+      for _ in 0..<8 {
+        let number = UInt64.random(in: .min ... .max, using: &generator) >> UInt64(bits)
+        let nested = [number]
+        if number <= Int64.max || Double(exactly: number) != nil {
+          try expectSame(number)
+        } else {
+          #expect(reason(Counted(n: number))?.contains("field \"n\": the integer \(number), which") == true)
+        }
+        if number <= 1 << 53 || number > Int64.max && Double(exactly: number) != nil {
+          try expectSame(nested)
+        } else {
+          #expect(reason(Counted(n: nested))?.hasPrefix("field \"n\": at [0]: the ") == true)
+          #expect(reason(Counted(n: nested))?.contains("\(number)") == true)
+        }
+        try expectSame(Int64(bitPattern: number))
+        try expectSame(Float(bitPattern: UInt32(truncatingIfNeeded: number) & 0xBF7F_FFFF))
+        let double = Double(bitPattern: number & 0xBFEF_FFFF_FFFF_FFFF)
+        try expectSame(double == 0 ? 0 : double)
+      }
+    }
+    try expectSame(Int128(Int64.min))
+    try expectSame(UInt128(7))
+    try expectSame(UInt128(1) << 100)
+    try expectSame([Int128(-1) << 90])
+    #expect(reason(Counted(n: UInt64.max))?.contains("18446744073709551615") == true)
+    #expect(reason(Counted(n: Int128.max))?.contains("\(Int128.max)") == true)
+    #expect(reason(Counted(n: Optional(UInt128.max)))?.hasPrefix("field \"n\": the integer") == true)
+    #expect(try FieldEncoder.fields(of: Counted(n: Int128?.none)).first?.value == .null)
+  }
+
+  @Test("a nested number that JSON readers would round is refused with its place")
+  func nestedNumbers() throws {
+    struct Item: Codable {
+      struct Part: Codable { var size: Double, ids: [String: Int] }
+      var parts: [Part]
+    }
+    let most = 1 << 53
+    let words = "in a list or an object, where JSON readers round integers beyond ±2^53"
+    func reason(_ size: Double, _ id: Int) -> String {
+      self.reason(Item(parts: [.init(size: 0, ids: [:]), .init(size: size, ids: ["b": id])])) ?? ""
+    }
+    #expect(reason(Double(most), -most).isEmpty)
+    #expect(reason(1e19, 0).isEmpty)
+    #expect(reason(1, most + 1).hasPrefix("field \"parts\": at [1].ids.b: the number \(most + 1) \(words)"))
+    #expect(reason(1e17, 1).hasPrefix("field \"parts\": at [1].size: the number 100000000000000000 \(words)"))
+  }
+
+  @Test("decimals come back to the last digit")
+  func decimals() throws {
+    let texts = [
+      "0.1", "-79228162514264337593543950335.5", "1e-120", "3", "99999999999999999999999999999999999999",
+    ]
+    for text in texts {
+      let number = try #require(Decimal(string: text))
+      let fields = try FieldEncoder.fields(of: Counted(n: number))
+      #expect(try decode(fields[0].value, as: Decimal.self) == number, "\(text)")
+    }
   }
 
   @Test("an error names the field, and the place in a nested value")

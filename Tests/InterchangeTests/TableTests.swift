@@ -9,9 +9,9 @@ struct TableTests {
     .string(""), .string("x"), .string("12"), .string("-1.5"), .string("true"), .string("null"),
     .string("\"q\""), .string("[1"), .string("[1]"),
     .string("{\"a\":1}"), .string(" 12 "), .string("12 "), .string("1e5"), .string("a;b\t\"c\"\r\n,\n"),
-    .string("e\u{301}"), .string("\u{7F}\u{85}"),
-    .int64(0), .int64(.min), .int64(.max), .double(0.1), .double(-1e-300), .double(1.7e308), .bool(true),
-    .bool(false),
+    .string("e\u{301}"), .string("\u{7F}\u{85}"), .string("9223372036854788153"),
+    .int64(0), .int64(.min), .int64(.max), .double(0.1), .double(-1e-300), .double(1.7e308), .double(0x1p63),
+    .double(-1e19), .double(1e21), .bool(true), .bool(false),
   ]
 
   @Test("every value comes back with its type")

@@ -132,7 +132,7 @@ struct ItemContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
 
   func encode(_ value: Double, forKey key: Key) throws {
-    encoder.set(try ValueEncoder.json(value, at: [key]), for: key.stringValue)
+    encoder.set(try ValueEncoder.json(value, at: [key], isNested: false), for: key.stringValue)
   }
 
   func encode(_ value: Int, forKey key: Key) { encode(Int64(value), forKey: key) }
@@ -140,12 +140,16 @@ struct ItemContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: Int16, forKey key: Key) { encode(Int64(value), forKey: key) }
   func encode(_ value: Int32, forKey key: Key) { encode(Int64(value), forKey: key) }
   func encode(_ value: Int64, forKey key: Key) { encoder.set(FieldValue.int64(value), for: key.stringValue) }
-  func encode(_ value: UInt, forKey key: Key) { encode(UInt64(value), forKey: key) }
+  func encode(_ value: Int128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt, forKey key: Key) throws { try encode(integer: value, forKey: key) }
   func encode(_ value: UInt8, forKey key: Key) { encode(Int64(value), forKey: key) }
   func encode(_ value: UInt16, forKey key: Key) { encode(Int64(value), forKey: key) }
   func encode(_ value: UInt32, forKey key: Key) { encode(Int64(value), forKey: key) }
-  func encode(_ value: UInt64, forKey key: Key) {
-    encoder.set(ValueEncoder.json(value), for: key.stringValue)
+  func encode(_ value: UInt64, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+
+  private func encode(integer: some BinaryInteger, forKey key: Key) throws(FieldCodingError) {
+    encoder.set(try ValueEncoder.json(integer, at: [key], isNested: false), for: key.stringValue)
   }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
@@ -194,8 +198,8 @@ struct ItemContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeIfPresent(_ value: Int64?, forKey key: Key) {
     if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
   }
-  func encodeIfPresent(_ value: UInt?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
   }
   func encodeIfPresent(_ value: UInt8?, forKey key: Key) {
     if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
@@ -206,8 +210,14 @@ struct ItemContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeIfPresent(_ value: UInt32?, forKey key: Key) {
     if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
   }
-  func encodeIfPresent(_ value: UInt64?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int128?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
     if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }

@@ -49,6 +49,8 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try integer(type, key) }
 
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try integer(type, key) }
+
   func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(type, key) }
 
   func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(type, key) }
@@ -58,6 +60,8 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(type, key) }
 
   func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(type, key) }
+
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(type, key) }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     if let value = try suppliedValue(type, key) { return value }

@@ -14,19 +14,22 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
 
   func encode(_ value: Double, forKey key: Key) throws {
-    encoder.set(try ValueEncoder.json(value, at: codingPath + [key]), for: key.stringValue)
+    encoder.set(
+      try ValueEncoder.json(value, at: codingPath + [key], isNested: isNested), for: key.stringValue)
   }
 
-  func encode(_ value: Int, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: Int8, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: Int16, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: Int32, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: Int64, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: UInt, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: UInt8, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: UInt16, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: UInt32, forKey key: Key) { encode(integer: value, forKey: key) }
-  func encode(_ value: UInt64, forKey key: Key) { encode(integer: value, forKey: key) }
+  func encode(_ value: Int, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: Int8, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: Int16, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: Int32, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: Int64, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: Int128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt64, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     encoder.set(try ValueEncoder.json(value, at: codingPath + [key]), for: key.stringValue)
@@ -45,9 +48,13 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder() -> any Encoder { encoder.child(for: FieldKey.super) }
   func superEncoder(forKey key: Key) -> any Encoder { encoder.child(for: key) }
 
-  private func encode(integer: some BinaryInteger, forKey key: Key) {
-    encoder.set(ValueEncoder.json(integer), for: key.stringValue)
+  private func encode(integer: some BinaryInteger, forKey key: Key) throws(FieldCodingError) {
+    encoder.set(
+      try ValueEncoder.json(integer, at: codingPath + [key], isNested: isNested), for: key.stringValue)
   }
+
+  /// Members of an item itself are fields of their own.
+  private var isNested: Bool { !codingPath.isEmpty }
 
   // An item's own nil is a null field, so that writing it clears the value that was held; nested ones are left
   // out. The defaults of these would leave out both.
@@ -63,35 +70,41 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
     if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: Int?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: Int8?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: Int16?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: Int32?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: Int64?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: UInt?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: UInt8?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: UInt16?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: UInt32?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: UInt64?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int128?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
     if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }

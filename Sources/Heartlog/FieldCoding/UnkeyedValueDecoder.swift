@@ -35,6 +35,8 @@ struct UnkeyedValueDecoder: UnkeyedDecodingContainer {
   mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try next { try $0.integer(type) } }
   mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try next { try $0.integer(type) } }
   mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: Int128.Type) throws -> Int128 { try next { try $0.integer(type) } }
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next { try $0.integer(type) } }
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next { try $0.decode(type) } }
 
   mutating func nestedContainer<NestedKey: CodingKey>(

@@ -13,17 +13,21 @@ struct UnkeyedValueEncoder: UnkeyedEncodingContainer {
   func encode(_ value: Bool) { encoder.append(.bool(value)) }
   func encode(_ value: String) { encoder.append(.string(value)) }
   func encode(_ value: Float) throws { try encode(Double(value)) }
-  func encode(_ value: Double) throws { encoder.append(try ValueEncoder.json(value, at: placeOfNext)) }
-  func encode(_ value: Int) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: Int8) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: Int16) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: Int32) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: Int64) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: UInt) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: UInt8) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: UInt16) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: UInt32) { encoder.append(ValueEncoder.json(value)) }
-  func encode(_ value: UInt64) { encoder.append(ValueEncoder.json(value)) }
+  func encode(_ value: Double) throws {
+    encoder.append(try ValueEncoder.json(value, at: placeOfNext, isNested: true))
+  }
+  func encode(_ value: Int) throws { try encode(integer: value) }
+  func encode(_ value: Int8) throws { try encode(integer: value) }
+  func encode(_ value: Int16) throws { try encode(integer: value) }
+  func encode(_ value: Int32) throws { try encode(integer: value) }
+  func encode(_ value: Int64) throws { try encode(integer: value) }
+  func encode(_ value: Int128) throws { try encode(integer: value) }
+  func encode(_ value: UInt) throws { try encode(integer: value) }
+  func encode(_ value: UInt8) throws { try encode(integer: value) }
+  func encode(_ value: UInt16) throws { try encode(integer: value) }
+  func encode(_ value: UInt32) throws { try encode(integer: value) }
+  func encode(_ value: UInt64) throws { try encode(integer: value) }
+  func encode(_ value: UInt128) throws { try encode(integer: value) }
 
   func encode<T: Encodable>(_ value: T) throws {
     encoder.append(try ValueEncoder.json(value, at: placeOfNext))
@@ -37,6 +41,10 @@ struct UnkeyedValueEncoder: UnkeyedEncodingContainer {
 
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.nextChild().unkeyedContainer() }
   func superEncoder() -> any Encoder { encoder.nextChild() }
+
+  private func encode(integer: some BinaryInteger) throws(FieldCodingError) {
+    encoder.append(try ValueEncoder.json(integer, at: placeOfNext, isNested: true))
+  }
 
   private var placeOfNext: [any CodingKey] { codingPath + [FieldKey(intValue: count)] }
 }

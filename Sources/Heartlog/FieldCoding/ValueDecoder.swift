@@ -56,7 +56,7 @@ struct ValueDecoder: Decoder {
     return value
   }
 
-  /// A number without a fraction that fits. 2^64, which `UInt64.max` is as the nearest double, becomes that.
+  /// A number without a fraction that fits. 2^64 becomes `UInt64.max`, for which earlier versions wrote it.
   func integer<T: FixedWidthInteger>(_ type: T.Type) throws(FieldCodingError) -> T {
     let integer: T?
     switch value {
@@ -103,5 +103,7 @@ struct SingleValueDecoder: SingleValueDecodingContainer {
   func decode(_ type: UInt16.Type) throws -> UInt16 { try decoder.integer(type) }
   func decode(_ type: UInt32.Type) throws -> UInt32 { try decoder.integer(type) }
   func decode(_ type: UInt64.Type) throws -> UInt64 { try decoder.integer(type) }
+  func decode(_ type: Int128.Type) throws -> Int128 { try decoder.integer(type) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try decoder.integer(type) }
   func decode<T: Decodable>(_ type: T.Type) throws -> T { try decoder.decode(type) }
 }

@@ -96,14 +96,29 @@ final class ValueEncoder: Encoder {
 
   // MARK: Values
 
-  static func json(_ value: some BinaryInteger) -> JSONValue {
-    Int64(exactly: value).map { .int64($0) } ?? .double(Double(value))
+  /// An integer never becomes another one: beyond int64 it is a double where one is exactly that.
+  static func json(
+    _ value: some BinaryInteger, at path: @autoclosure () -> [any CodingKey], isNested: Bool
+  ) throws(FieldCodingError) -> JSONValue {
+    do throws(MalformedError) {
+      if let integer = Int64(exactly: value) {
+        if isNested { try CanonicalJSON.check(integer) }
+        return .int64(integer)
+      }
+      guard let number = Double(exactly: value) else { throw FieldValue.refusal(ofInteger: "\(value)") }
+      return .double(number)
+    } catch {
+      throw FieldCodingError(path: path(), reason: error.reason)
+    }
   }
 
-  static func json(_ value: Double, at path: [any CodingKey]) throws(FieldCodingError) -> JSONValue {
+  static func json(
+    _ value: Double, at path: @autoclosure () -> [any CodingKey], isNested: Bool
+  ) throws(FieldCodingError) -> JSONValue {
     guard let number = JSONValue.number(value) else {
-      throw FieldCodingError(path: path, reason: "a number that is not finite")
+      throw FieldCodingError(path: path(), reason: "a number that is not finite")
     }
+    if isNested, case .int64(let integer) = number { return try json(integer, at: path(), isNested: true) }
     return number
   }
 

@@ -82,9 +82,7 @@ enum OperationLine {
       var fields: [Field] = []
       for member in members {
         try NameRules.checkFieldName(member.name)
-        do { fields.append(Field(name: member.name, value: try FieldValue(member.value))) } catch {
-          throw MalformedError("field \"\(member.name)\": \(error.reason)")
-        }
+        fields.append(try Field(member))
       }
       return fields
     default: throw MalformedError("\"fields\" is not an object")

@@ -19,7 +19,7 @@ struct FieldArguments: Equatable, Sendable {
         let json = try JSONValue.parse(Array(object.utf8), depthMax: Limits.jsonDepthMax + 1)
         guard case .object(let members) = json else { throw MalformedError("it is \(json.kind)") }
         for member in members {
-          all.append(Assignment(name: member.name, value: try FieldValue(member.value)))
+          all.append(Assignment(name: member.name, value: try Field(member).value))
         }
       } catch {
         throw .usage(

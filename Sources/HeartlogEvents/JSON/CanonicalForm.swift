@@ -2,18 +2,13 @@
 struct CanonicalForm {
   private(set) var bytes: [UInt8] = []
 
-  /// The largest integer that is written, either way: 2^53, up to which doubles tell integers apart.
-  static let integerMax: UInt64 = 1 << 53
-
   /// Appends `value`. Refused are what the form cannot hold (integers beyond ±2^53, NaN and infinity, two
   /// members of a name) and what a field must not (deep nesting, long strings).
   mutating func append(_ value: JSONValue, depth: Int = 0) throws(MalformedError) {
     switch value {
     case .null, .bool: value.appendJSON(to: &bytes)
     case .int64(let integer):
-      guard integer.magnitude <= Self.integerMax else {
-        throw MalformedError("a nested integer beyond 2^53, which JSON readers would round: \(integer)")
-      }
+      try CanonicalJSON.check(integer)
       JSONText.append(integer, to: &bytes)
     case .double(let number):
       guard let number = JSONValue.number(number) else {

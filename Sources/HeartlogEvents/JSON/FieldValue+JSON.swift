@@ -20,6 +20,11 @@ extension FieldValue {
     }
   }
 
+  /// What an integer beyond int64 is refused with where no double is exactly that.
+  package static func refusal(ofInteger text: String) -> MalformedError {
+    MalformedError("the integer \(text), which neither 64 bits nor a double hold exactly; as text it is kept")
+  }
+
   /// The value as JSON shows it. One of a later format version, which JSON has no word for, is an object of
   /// `unknownTag`, its tag, and `unknownBytes`, its bytes in hexadecimal digits.
   public var jsonValue: JSONValue {
@@ -35,6 +40,19 @@ extension FieldValue {
         JSONMember("unknownTag", .int64(Int64(tag))),
         JSONMember("unknownBytes", .string(Hexadecimal.text(bytes))),
       ])
+    }
+  }
+}
+
+extension Field {
+  /// The field that a member of a JSON object is.
+  ///
+  /// - Throws: `MalformedError`, which names the field, for what `FieldValue` refuses.
+  package init(_ member: JSONMember) throws(MalformedError) {
+    do throws(MalformedError) {
+      self.init(name: member.name, value: try FieldValue(member.value))
+    } catch {
+      throw MalformedError("field \"\(member.name)\": \(error.reason)")
     }
   }
 }

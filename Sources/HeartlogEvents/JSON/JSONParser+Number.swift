@@ -8,8 +8,9 @@ extension JSONParser {
     1e19, 1e20, 1e21, 1e22,
   ]
 
-  /// Reads a number. An integer within int64 never passes through a double; what is none becomes the nearest
-  /// double, and an int64 again where `Int64(exactly:)` takes that.
+  /// Reads a number. An integer never becomes another one: within int64 it passes through no double, and beyond it is taken only as
+  /// RFC 8785 writes a double. What has a fraction or an exponent becomes the nearest double, and an int64 where `Int64(exactly:)` takes
+  /// that.
   mutating func number() throws(MalformedError) -> JSONValue {
     let start = offset
     let isNegative = current == UInt8(ascii: "-")
@@ -40,6 +41,13 @@ extension JSONParser {
     let magnitude = digits.exactDouble ?? nearestDouble(from: isNegative ? start + 1 : start)
     guard let value = JSONValue.number(isNegative ? -magnitude : magnitude) else {
       throw malformed("a number too large for a double", at: start)
+    }
+    if isInteger {
+      let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+      guard value.jsonText == text else {
+        refusedPath = []
+        throw malformed(FieldValue.refusal(ofInteger: text).reason, at: start)
+      }
     }
     return value
   }

@@ -7,6 +7,8 @@ struct JSONParser {
   let depthMax: Int
   /// The next byte to read.
   var offset = 0
+  /// The names of the members in which a value was refused that is JSON like any other; nil where none was.
+  var refusedPath: [Substring]?
 
   init(_ bytes: UnsafeRawBufferPointer, depthMax: Int) {
     self.bytes = bytes
@@ -15,7 +17,11 @@ struct JSONParser {
 
   /// The one value of the text.
   mutating func document() throws(MalformedError) -> JSONValue {
-    let value = try value(depth: 0)
+    let value: JSONValue
+    do throws(MalformedError) { value = try self.value(depth: 0) } catch {
+      guard let path = refusedPath, !path.isEmpty else { throw error }
+      throw MalformedError("at \(path.joined(separator: ".")): \(error.reason)")
+    }
     skipWhitespace()
     guard offset == bytes.count else { throw malformed("something after the end of the JSON value") }
     return value
@@ -117,7 +123,10 @@ struct JSONParser {
       skipWhitespace()
       guard current == UInt8(ascii: ":") else { throw unexpected("':'") }
       offset += 1
-      members.append(JSONMember(name, try value(depth: depth)))
+      do throws(MalformedError) { members.append(JSONMember(name, try value(depth: depth))) } catch {
+        refusedPath?.insert(name.prefix(64), at: 0)
+        throw error
+      }
       skipWhitespace()
       switch current {
       case UInt8(ascii: ","):

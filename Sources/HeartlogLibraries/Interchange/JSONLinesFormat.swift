@@ -57,7 +57,7 @@ public struct JSONLinesFormat: FileFormat {
       case nil, .null: break
       case .object(let members):
         for member in members {
-          item.fields.append(Field(name: member.name, value: try FieldValue(member.value)))
+          item.fields.append(try Field(member))
         }
       default: throw MalformedError("\"fields\" is no object")
       }

@@ -73,11 +73,14 @@ struct ItemRest: Sendable {
       guard json["fields"] == nil || json["fields"]?.object != nil else {
         throw MalformedError("\"fields\" that are no object")
       }
-      for member in json["fields"]?.object ?? [] {
-        item.fields.removeAll { $0.name.utf8.elementsEqual(member.name.utf8) }
-        item.defaults.removeAll { $0.name.utf8.elementsEqual(member.name.utf8) }
-        let value = try FieldValue(member.value)
-        if !value.isNull { item.fields.append(Field(name: member.name, value: value)) }
+      let members = json["fields"]?.object ?? []
+      // A record has few of these, and each may be among thousands of members.
+      let names = Set(members.map { UTF8Key($0.name) })
+      item.fields.removeAll { names.contains(UTF8Key($0.name)) }
+      item.defaults.removeAll { names.contains(UTF8Key($0.name)) }
+      for member in members {
+        let field = try Field(member)
+        if !field.value.isNull { item.fields.append(field) }
       }
     } catch {
       throw .invalidItem("\"\(Self.name)\" with \(error.reason)")

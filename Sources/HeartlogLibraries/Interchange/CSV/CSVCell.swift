@@ -40,6 +40,11 @@ enum CSVCell {
     guard isDecimal, let number = Double(digits), let value = FieldValue.number(number) else {
       throw .invalidItem("\(name) is not a number: \(KnownField.shown(text))")
     }
+    // As in JSON: an integer never becomes another one.
+    let isInteger = !digits.utf8.contains { ".eE".utf8.contains($0) }
+    guard !isInteger || value.jsonValue.jsonText == digits else {
+      throw .invalidItem("\(name): \(FieldValue.refusal(ofInteger: KnownField.shown(digits)).reason)")
+    }
     return value
   }
 
