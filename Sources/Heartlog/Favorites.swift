@@ -11,15 +11,23 @@
 public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
   /// The same library by id and fields.
   public let library: FavoritesLibrary
+  /// What stands in for fields that an item lacks.
+  private let template: ItemTemplate?
 
-  init(_ library: FavoritesLibrary) { self.library = library }
+  init(_ library: FavoritesLibrary) throws(HeartlogError) {
+    self.library = library
+    do { template = try ItemTemplate(of: Item.self) } catch {
+      throw HeartlogError(.invalidItem, "the template of \(Item.self): \(error)")
+    }
+  }
 
   // MARK: - Reading
 
   /// Whether the item of that id is a favorite. One look-up; inside of `write { }` with the closure's changes.
   public func contains(_ id: Item.ID) -> Bool { library.contains(id.favoriteID) }
 
-  /// How many favorites there are. O(1); inside of `write { }` as many as before the closure.
+  /// How many favorites there are, those that cannot be read as an `Item` among them. O(1); inside of `write { }` as many as before the
+  /// closure.
   public var count: Int { library.counts.favorites }
 
   /// The ids of the favorites, in no order that means anything: much cheaper than a list of the items.
@@ -44,12 +52,12 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// The favorites, newest first unless asked otherwise; those of one millisecond by the bytes of their ids.
   ///
-  /// An item whose fields do not make an `Item` is left out here, and named by `load`. O(n log n) for all; the first few cost one pass over
-  /// the library, and only they are decoded.
+  /// An item whose fields do not make an `Item` is left out here, and named by `load` and `failures`; a debug build tells of the first on
+  /// standard error. O(n log n) for all; the first few cost one pass over the library, and only they are decoded.
   ///
   /// - Parameters:
   ///   - order: by date, one way or the other, or by id.
-  ///   - limit: the most to return; all of them where nil.
+  ///   - limit: the most to return; all of them where nil. Fewer are returned only where there are no more.
   public func list(order: ListOrder = .newestFirst, limit: Int? = nil) -> [Item] {
     load(order: order, limit: limit).items
   }
@@ -58,27 +66,67 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   ///
   /// - Parameters:
   ///   - order: by date, one way or the other, or by id.
-  ///   - limit: the most to look at, failures among them; all of them where nil.
-  /// - Returns: the items, and for each that is none its id with an error of the code `invalidItem`.
+  ///   - limit: the most items to return; all of them where nil. What cannot be read does not count.
+  /// - Returns: the items, and for each that is none and stands before the last of them its id with an error of the code `invalidItem`.
   public func load(
     order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
+    let most = limit.map { max(0, $0) }
+    var wanted = most
+    var states = library.favorites(order: order, limit: wanted)
+    var page = read(states, upTo: most)
+    // Fewer than were asked for, and there are more: a page is full where it can be.
+    while let most, let count = wanted, states.count == count, page.items.count < most {
+      wanted = count * 2
+      let more = library.favorites(order: order, limit: wanted)
+      if more.starts(with: states) {
+        let rest = read(more.dropFirst(states.count), upTo: most - page.items.count)
+        page.items += rest.items
+        page.failures += rest.failures
+      } else {
+        // Something was written meanwhile.
+        page = read(more, upTo: most)
+      }
+      states = more
+    }
+    return page
+  }
+
+  /// Decodes items until there are enough.
+  private func read(
+    _ states: some Sequence<ItemState>, upTo limit: Int?
+  ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
     var items: [Item] = []
     var failures: [(id: String, error: HeartlogError)] = []
-    for state in library.favorites(order: order, limit: limit) {
-      do throws(HeartlogError) { items.append(try decode(state)) } catch {
+    for state in states {
+      if let limit, items.count >= limit { break }
+      do throws(HeartlogError) { items.append(try decode(state, isListed: true)) } catch {
         failures.append((state.id, error))
       }
     }
     return (items, failures)
   }
 
-  func decode(_ state: ItemState) throws(HeartlogError) -> Item {
+  /// Those of some items that can be read.
+  func readable(_ states: [ItemState]) -> [Item] { read(states, upTo: nil).items }
+
+  /// What is a favorite and cannot be read as an `Item`: each by its id, with an error of the code `invalidItem` that names the field.
+  /// Decodes all favorites.
+  ///
+  /// An older version of an app finds here what a newer one wrote, and a newer one items that lack a property without a default: see
+  /// ``FavoriteItem/template``.
+  public var failures: [(id: String, error: HeartlogError)] { load().failures }
+
+  /// - Parameter isListed: whether nobody would hear that it is left out.
+  private func decode(_ state: ItemState, isListed: Bool = false) throws(HeartlogError) -> Item {
     do {
       return try FieldDecoder.decode(
         Item.self, id: state.id, isFavorite: state.isFavorite, favoritedDate: state.favoritedDate,
-        fields: state.fields)
+        fields: state.fields, template: template)
     } catch {
+      #if DEBUG
+        if isListed { DebugWarnings.current.tell(error, of: state.id, in: library.name, as: Item.self) }
+      #endif
       throw HeartlogError(.invalidItem, "\(library.name) \(state.id): \(error)")
     }
   }
@@ -168,16 +216,16 @@ extension FavoritesStore {
   /// - Parameters:
   ///   - type: what the items of the library are read and written as.
   ///   - library: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`. It needs no making.
-  /// - Throws: `invalid` for a name that is none.
+  /// - Throws: `invalid` for a name that is none; `invalidItem` for a template that cannot be stored.
   public func favorites<Item: Codable & Identifiable & Sendable>(
     of type: Item.Type, in library: String
   ) throws(HeartlogError) -> Favorites<Item> where Item.ID: FavoriteID {
-    Favorites(try self.library(library))
+    try Favorites(try self.library(library))
   }
 
   /// The favorites of a type that names its library.
   ///
-  /// - Throws: `invalid` where the type's name of it is none.
+  /// - Throws: `invalid` where the type's name of it is none; `invalidItem` where its template cannot be stored.
   public func favorites<Item: FavoriteItem>(of type: Item.Type) throws(HeartlogError) -> Favorites<Item> {
     try favorites(of: type, in: Item.library)
   }

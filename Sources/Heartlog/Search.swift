@@ -63,7 +63,7 @@ extension Favorites {
   public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
   ) -> [Item] {
-    library.search(text, options: options, order: order).compactMap { try? decode($0) }
+    readable(library.search(text, options: options, order: order))
   }
 }
 

@@ -22,6 +22,22 @@ public protocol FavoriteID: Hashable, Sendable {
 public protocol FavoriteItem: Codable, Identifiable, Sendable where ID: FavoriteID {
   /// 1 to 64 bytes of a–z, 0–9, `-`, `_`, `.`.
   static var library: String { get }
+
+  /// An item whose properties stand in for those that a stored item lacks; nil, unless said otherwise, for none.
+  ///
+  /// A property that a later version of a type adds is in no item of before. Where it is not optional, it is read from here:
+  ///
+  /// ```swift
+  /// static var template: Self? { Recipe(id: "", title: "", rating: 3) }
+  /// ```
+  ///
+  /// Optional properties stay nil: that is what they say where there is no value. The `id` of a template means nothing.
+  static var template: Self? { get }
+}
+
+extension FavoriteItem {
+  /// None.
+  public static var template: Self? { nil }
 }
 
 extension String: FavoriteID {

@@ -5,6 +5,9 @@ public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertib
   /// What is wrong, as a sentence without a full stop; for a nested value it begins with the place inside.
   public let reason: String
 
+  /// Why a value that is not there is none.
+  static let missing = "it is missing"
+
   /// An error about a field, or about the item as a whole where `field` is nil.
   public init(field: String?, reason: String) {
     self.field = field
@@ -25,7 +28,7 @@ public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertib
     case EncodingError.invalidValue(_, let context): self.init(context)
     case DecodingError.dataCorrupted(let context): self.init(context)
     case DecodingError.keyNotFound(let key, let context):
-      self.init(path: context.codingPath + [key], reason: "it is missing")
+      self.init(path: context.codingPath + [key], reason: Self.missing)
     case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
       self.init(context)
     default: self.init(field: nil, reason: "\(error)")

@@ -88,8 +88,9 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   private func member(_ key: some CodingKey) throws(FieldCodingError) -> ValueDecoder {
-    guard let value = value(named: key.stringValue) else {
-      throw FieldCodingError(path: codingPath + [key], reason: "it is missing")
+    // Only here: what is optional is asked for first, and left out.
+    guard let value = value(named: key.stringValue) ?? decoder.supplied?.template?[key.stringValue] else {
+      throw FieldCodingError(path: codingPath + [key], reason: FieldCodingError.missing)
     }
     return ValueDecoder(value, codingPath: codingPath + [key])
   }

@@ -11,6 +11,7 @@ struct SuppliedValues {
   let id: String
   let isFavorite: Bool
   let favoritedDate: Milliseconds?
+  let template: ItemTemplate?
 
   /// The value for a key; nil where the key is a field's.
   func json(for name: String) -> JSONValue? {

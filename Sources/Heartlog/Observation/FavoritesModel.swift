@@ -8,7 +8,7 @@ import Observation
 public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where Item.ID: FavoriteID {
   /// The favorites in the order that was asked for.
   public private(set) var items: [Item] = []
-  /// What is a favorite and could not be read as an item.
+  /// What is a favorite and could not be read as an item, and so is missing from `items`: by its id, with an error that names the field.
   public private(set) var failures: [(id: String, error: HeartlogError)] = []
   /// Why the last tap came to nothing; nil after one that did not.
   public private(set) var lastError: HeartlogError?
