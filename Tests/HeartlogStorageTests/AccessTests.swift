@@ -52,6 +52,22 @@ struct AccessTests {
     try open.write(1)
   }
 
+  @Test("waiting for the lock is measured by a clock, however long each pause takes")
+  func lockTimeOutByClock() throws {
+    let (store, files) = try TestStore.inMemory()
+    let holder = try files.openLock("\(store.path)/lock")
+    #expect(try holder.tryLock())
+    let lock = try StoreLock(StoreDirectory(fileSystem: files, path: store.path))
+    var seconds: UInt64 = 0
+    let error = storageFailure {
+      try lock.acquire(waitingAtMost: 10_000) {
+        seconds += 1
+        return seconds * 1_000_000_000
+      }
+    }
+    #expect(error?.code == .locked && error?.reason.contains("10000 ms") == true && seconds == 11)
+  }
+
   @Test("after a fork, and after it was closed, a log throws")
   func misuse() throws {
     let (store, files) = try TestStore.inMemory()

@@ -1,3 +1,4 @@
+import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
@@ -38,21 +39,28 @@ final class StoreLock: Sendable {
   ///
   /// Waiting is a series of tries, each of which sets the page's "wanted" word: a waiter that is killed
   /// leaves nothing behind that the next holder does not clear. A count of waiters would stay wrong for ever.
-  func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
-    let pauseMicroseconds = 200
-    var waited = 0
+  ///
+  /// - Parameter uptime: nanoseconds of a clock that never goes back. Pauses take longer than they are asked for, so they are not counted.
+  func acquire(
+    waitingAtMost milliseconds: Int,
+    uptime: () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
+  ) throws(StorageError) {
+    let pauseMicroseconds: UInt32 = 200
+    var deadline: UInt64?
     while true {
       if try onFiles({ () throws(FileError) in try file.tryLock() }) {
         if file.load(Word.isWanted) != 0 { file.store(0, Word.isWanted) }
         return
       }
-      guard waited < milliseconds * 1_000 else {
+      let now = uptime()
+      let end = deadline ?? now + UInt64(max(0, milliseconds)) * 1_000_000
+      deadline = end
+      guard now < end else {
         throw StorageError(
           .locked, "another process has been writing to the store for \(milliseconds) ms", file: path)
       }
       file.store(1, Word.isWanted)
-      usleep(UInt32(pauseMicroseconds))
-      waited += pauseMicroseconds
+      usleep(pauseMicroseconds)
     }
   }
 
