@@ -61,6 +61,12 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
   /// The commits concerned, as far as known.
   public var commits: ClosedRange<CommitNumber>? { content.commits }
 
+  /// Whether it is about a file beside the segments, which `StoreRepair` can make anew.
+  public var isMendable: Bool {
+    guard code == .corrupt, let file else { return false }
+    return file.hasSuffix("/store") || file.hasSuffix("/\(StreamEnd.name)")
+  }
+
   public init(
     _ code: Code, _ reason: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil

@@ -8,30 +8,32 @@ struct StreamEnd: Equatable, Sendable {
 
   static let name = "ended"
 
-  func encoded() -> [UInt8] {
-    let text = "heartlog \(StoreIdentity.formatVersion)\nended \(commit)\n"
-    return Array((text + "checksum \(Self.checksum(text))\n").utf8)
-  }
+  func encoded() -> [UInt8] { ChecksummedText.encoded(["ended \(commit)"]) }
 
-  private static func checksum(_ text: String) -> String {
-    HybridTimestamp(rawValue: Array(text.utf8).withUnsafeBytes { Checksum.of($0, seed: 0) }).description
+  static func path(of replica: ReplicaID, in directory: StoreDirectory) -> String {
+    "\(directory.streamPath(replica))/\(name)"
   }
 
   /// Where a stream ends; nil for one that goes on.
   ///
-  /// - Throws: `corrupt` for a file that is damaged: reading on would bring a history back that was set aside.
+  /// - Throws: `corrupt` for a file that is damaged: reading on would bring a history back that was set aside. `newerFormat`.
   static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> StreamEnd? {
-    let path = "\(directory.streamPath(replica))/\(name)"
+    let path = path(of: replica, in: directory)
     let file: any OpenFile
     do { file = try directory.fileSystem.open(path, .read) } catch {
       if error.isNotFound { return nil }
       throw StorageError(error)
     }
-    let bytes = try onFiles { () throws(FileError) in try file.bytes(4_096, at: 0) }
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    guard lines.count == 3, lines[1].hasPrefix("ended "), let commit = UInt64(lines[1].dropFirst(6)),
+    let bytes = try onFiles { () throws(FileError) in try file.bytes(bytesMax, at: 0) }
+    let damaged = StorageError(.corrupt, "the end of a stream is damaged", file: path, offset: 0)
+    guard let text = ChecksummedText(bytes) else { throw damaged }
+    try text.checkVersion(of: "the end of a stream", file: path)
+    guard let line = text.lines.first,
+      let commit = ChecksummedText.value(of: "ended", in: line).flatMap({ UInt64($0) }),
       StreamEnd(commit: commit).encoded() == bytes
-    else { throw StorageError(.corrupt, "the end of a stream is damaged", file: path, offset: 0) }
+    else { throw damaged }
     return StreamEnd(commit: commit)
   }
+
+  static let bytesMax = 4_096
 }

@@ -24,6 +24,16 @@ struct StoreDirectory: Sendable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// Whether the folder holds what every store has beside the file `store`.
+  func hasStoreFiles() throws(StorageError) -> Bool {
+    if try !replicas().isEmpty { return true }
+    return try onFiles { () throws(FileError) in
+      let lock = try fileSystem.info(lockPath)
+      let replicas = try fileSystem.info(replicasPath)
+      return lock?.kind == .file && replicas?.kind == .directory
+    }
+  }
+
   /// The streams that have a folder, sorted by replica.
   func replicas() throws(StorageError) -> [ReplicaID] {
     do {

@@ -29,19 +29,13 @@ public struct StoreIdentity: Equatable, Sendable {
     }
   }
 
-  static let formatVersion = 1
-
   func encoded() -> [UInt8] {
-    var text = "heartlog \(Self.formatVersion)\nreplica \(replica)\nname \(name)\nmachine \(place.machine)\n"
-    text += "inode \(place.inode)\nbirth \(place.birthTime)\n"
-    for line in laterLines { text += line + "\n" }
-    text += "checksum \(Self.checksum(text))\n"
-    return Array(text.utf8)
-  }
-
-  private static func checksum(_ text: String) -> String {
-    let checksum = Array(text.utf8).withUnsafeBytes { Checksum.of($0, seed: 0) }
-    return HybridTimestamp(rawValue: checksum).description
+    var lines = [
+      "replica \(replica)", "name \(name)", "machine \(place.machine)", "inode \(place.inode)",
+      "birth \(place.birthTime)",
+    ]
+    lines += laterLines
+    return ChecksummedText.encoded(lines)
   }
 
   /// Reads the identity of the store at `directory`.
@@ -56,48 +50,64 @@ public struct StoreIdentity: Equatable, Sendable {
     let path = directory.identityPath
     let file: any OpenFile
     do { file = try directory.fileSystem.open(path, .read) } catch {
-      if error.isNotFound || error.isNotDirectory {
-        throw StorageError(.notAStore, "there is no store at \(directory.path)", file: directory.path)
-      }
-      throw StorageError(error)
+      guard error.isNotFound || error.isNotDirectory else { throw StorageError(error) }
+      if error.isNotFound, try isMissing(in: directory) { throw missing(path) }
+      throw StorageError(.notAStore, "there is no store at \(directory.path)", file: directory.path)
     }
-    let bytes = try onFiles { () throws(FileError) in try file.bytes(16_384, at: 0) }
-    return (try decode(bytes, file: path), file)
+    let bytes = try onFiles { () throws(FileError) in try file.bytes(bytesMax, at: 0) }
+    do { return (try decode(bytes, file: path), file) } catch {
+      // What lies in a store's folder under this name was the store's, whatever it holds by now.
+      guard error.code == .notAStore, try directory.hasStoreFiles() else { throw error }
+      throw damaged(path)
+    }
+  }
+
+  static let bytesMax = 16_384
+
+  /// Whether there are streams, and no file that says who writes here. It is made before the first stream.
+  static func isMissing(in directory: StoreDirectory) throws(StorageError) -> Bool {
+    guard try !directory.replicas().isEmpty else { return false }
+    return try onFiles { () throws(FileError) in
+      try directory.fileSystem.info(directory.identityPath) == nil
+    }
+  }
+
+  static func missing(_ file: String) -> StorageError {
+    StorageError(.corrupt, "the file that says who writes to the store is missing", file: file)
+  }
+
+  private static func damaged(_ file: String) -> StorageError {
+    StorageError(.corrupt, "the store's identity is damaged", file: file)
   }
 
   static func decode(_ bytes: [UInt8], file: String) throws(StorageError) -> StoreIdentity {
-    let damaged = StorageError(.corrupt, "the store's identity is damaged", file: file)
-    guard bytes.starts(with: Array("heartlog ".utf8)) else {
+    guard bytes.starts(with: ChecksummedText.start) else {
       throw StorageError(.notAStore, "this file does not belong to a Heartlog store", file: file)
     }
-    // Bytes, not characters: a name may begin with a mark that combines with the space before it.
-    var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    guard lines.popLast()?.isEmpty == true, let last = lines.popLast(),
-      let covered = String(validating: bytes[..<last.startIndex], as: UTF8.self),
-      Array(last) == Array("checksum \(checksum(covered))".utf8)
-    else { throw damaged }
-    var rest = lines[...]
+    guard let text = ChecksummedText(bytes) else { throw damaged(file) }
+    try text.checkVersion(of: "a store", file: file)
+    var rest = text.lines[...]
     func value(_ key: String) throws(StorageError) -> String {
-      let start = Array("\(key) ".utf8)
-      guard let line = rest.popFirst(), line.starts(with: start),
-        let value = String(validating: line.dropFirst(start.count), as: UTF8.self)
-      else { throw damaged }
+      guard let line = rest.popFirst(), let value = ChecksummedText.value(of: key, in: line) else {
+        throw damaged(file)
+      }
       return value
     }
-    guard let version = Int(try value("heartlog")), version >= 1 else { throw damaged }
-    guard version <= formatVersion else {
-      throw StorageError(
-        .newerFormat,
-        "a store of format version \(version), this Heartlog reads up to \(formatVersion)", file: file)
-    }
-    guard let replica = ReplicaID(try value("replica")) else { throw damaged }
+    guard let replica = ReplicaID(try value("replica")) else { throw damaged(file) }
     let name = try value("name")
     guard let machine = Digest(try value("machine")), let inode = UInt64(try value("inode")),
       let birth = Int64(try value("birth")), isName(name)
-    else { throw damaged }
+    else { throw damaged(file) }
     return StoreIdentity(
       replica: replica, name: name, place: Place(machine: machine, inode: inode, birthTime: birth),
       laterLines: rest.compactMap { String(validating: $0, as: UTF8.self) })
+  }
+
+  static func checkName(_ name: String) throws(StorageError) {
+    guard isName(name) else {
+      throw StorageError(
+        .malformed, "a name has at most \(SegmentHeader.nameBytesMax) bytes and no control characters")
+    }
   }
 
   /// Whether `name` may be the name of a replica.

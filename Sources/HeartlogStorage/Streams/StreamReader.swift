@@ -97,13 +97,29 @@ final class StreamReader {
 
   /// Whether it was ended in front of where the reader stands, after it had looked.
   func wasEndedMeanwhile() throws(StorageError) -> Bool {
-    guard knowsEnd, let now = try StreamEnd.read(of: replica, in: directory), now != end else { return false }
-    return true
+    guard knowsEnd else { return false }
+    let couldTell = corruption.map { !isOfEnd($0.error) } ?? true
+    do {
+      guard let now = try StreamEnd.read(of: replica, in: directory) else { return !couldTell }
+      return now != end || !couldTell
+    } catch {
+      guard isOfEnd(error) else { throw error }
+      return couldTell
+    }
+  }
+
+  /// Whether what is damaged is the file that says where the stream ends.
+  private func isOfEnd(_ error: StorageError) -> Bool {
+    error.code == .corrupt && error.file == StreamEnd.path(of: replica, in: directory)
   }
 
   private func step(_ page: StoreLock.Page) throws -> Next {
     if !knowsEnd {
-      end = try StreamEnd.read(of: replica, in: directory)
+      do { end = try StreamEnd.read(of: replica, in: directory) } catch {
+        guard isOfEnd(error) else { throw error }
+        // Nothing of it is shown: what lies behind its end is a stream of its own by now, and would be there twice.
+        corruption = Finding(verdict: .corrupt, replica: replica, error: error)
+      }
       knowsEnd = true
     }
     while true {
