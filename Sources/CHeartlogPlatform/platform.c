@@ -76,12 +76,14 @@ int heartlog_file_info(const char *path, struct heartlog_file_info *info) {
   memset(info, 0, sizeof *info);
 #if defined(__linux__)
   struct statx s;
-  const unsigned wanted = STATX_TYPE | STATX_SIZE | STATX_INO | STATX_BTIME;
+  const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_SIZE | STATX_INO | STATX_BTIME;
   if (statx(AT_FDCWD, path, AT_STATX_SYNC_AS_STAT, wanted, &s) != 0) return -1;
   info->is_file = S_ISREG(s.stx_mode);
   info->is_directory = S_ISDIR(s.stx_mode);
   info->size = s.stx_size;
   info->inode = s.stx_ino;
+  info->owner = s.stx_uid;
+  info->permissions = s.stx_mode & 0777;
   if (s.stx_mask & STATX_BTIME) {
     info->birth_time_nanoseconds = (int64_t)s.stx_btime.tv_sec * 1000000000 + s.stx_btime.tv_nsec;
   }
@@ -92,6 +94,8 @@ int heartlog_file_info(const char *path, struct heartlog_file_info *info) {
   info->is_directory = S_ISDIR(s.st_mode);
   info->size = (uint64_t)s.st_size;
   info->inode = (uint64_t)s.st_ino;
+  info->owner = s.st_uid;
+  info->permissions = s.st_mode & 0777;
 #if defined(__APPLE__)
   info->birth_time_nanoseconds =
       (int64_t)s.st_birthtimespec.tv_sec * 1000000000 + s.st_birthtimespec.tv_nsec;

@@ -74,6 +74,9 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     StorageError(.malformed, message, file: file, offset: offset, commits: commits).description
   }
+
+  /// Whether it is about a file that ``FavoritesStore/repair(at:name:isDryRun:progress:)`` makes anew.
+  public var isRepairable: Bool { code == .corrupt && StorageError(.corrupt, message, file: file).isMendable }
 }
 
 extension HeartlogError {

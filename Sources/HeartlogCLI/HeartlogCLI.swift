@@ -79,7 +79,10 @@ public enum HeartlogCLI {
     case .command(let arguments):
       guard let type = CommandTable.types.first(where: { $0.description.name == arguments.command.name })
       else { throw CommandError.usage("there is no command \(Quoted(arguments.command.name))") }
-      defer { context.tellDroppedSnapshots() }
+      defer {
+        context.tellDroppedSnapshots()
+        context.tellClosedStores()
+      }
       return try type.init(arguments).run(context)
     }
   }

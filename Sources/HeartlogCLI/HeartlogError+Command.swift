@@ -9,7 +9,10 @@ extension CommandError {
     case .invalid, .invalidItem, .misuse: exitCode = .usage
     case .corrupt:
       exitCode = .badInput
-      hint = "Run \"heartlog verify\" for the whole picture; what is sound can still be read."
+      hint =
+        error.isRepairable
+        ? Self.repairHint
+        : "Run \"heartlog verify\" for the whole picture; what is sound can still be read."
     case .newerFormat:
       exitCode = .badInput
       hint = "Install a newer Heartlog."
@@ -42,6 +45,8 @@ extension CommandError {
     }
     self.init(exitCode, error.message, at: Self.place(error), hint: hint)
   }
+
+  static let repairHint = "\"heartlog repair\" makes that file anew, and keeps what is left of it aside."
 
   private static func place(_ error: HeartlogError) -> String? {
     var parts: [String] = []

@@ -4,7 +4,7 @@ public enum OpenMode: Sendable {
   case read
   /// To read and write; the file must exist.
   case readWrite
-  /// To read and write; the file must not exist yet (`O_EXCL`) and is made with mode 0644.
+  /// To read and write; the file must not exist yet (`O_EXCL`) and is made.
   case createNew
 }
 
@@ -22,13 +22,25 @@ public struct FileInfo: Equatable, Sendable {
   public var inode: UInt64
   /// Since 1970; 0 where the file system does not know.
   public var birthTimeNanoseconds: Int64
+  /// The number of the user whose it is.
+  public var owner: UInt32
+  /// The nine bits that say who may read, write and execute it: the owner's, the group's, everybody's.
+  public var permissions: UInt16
 
-  public init(kind: Kind, size: UInt64, inode: UInt64, birthTimeNanoseconds: Int64) {
+  public init(
+    kind: Kind, size: UInt64, inode: UInt64, birthTimeNanoseconds: Int64, owner: UInt32 = 0,
+    permissions: UInt16 = 0o700
+  ) {
     self.kind = kind
     self.size = size
     self.inode = inode
     self.birthTimeNanoseconds = birthTimeNanoseconds
+    self.owner = owner
+    self.permissions = permissions
   }
+
+  /// Whether others than the owner may do anything with it.
+  public var isOpenToOthers: Bool { permissions & 0o077 != 0 }
 }
 
 /// The seam: every system call of the product that touches files goes through here.
@@ -41,7 +53,7 @@ public protocol FileSystem: Sendable {
   /// Removes the name of a file; files that are open stay whole until they are closed.
   func remove(_ path: String) throws(FileError)
 
-  /// Makes one directory, whose parent must exist, with mode 0755.
+  /// Makes one directory, whose parent must exist.
   func createDirectory(_ path: String) throws(FileError)
 
   /// Makes the names in a directory durable: those made, renamed and removed before.
@@ -53,6 +65,12 @@ public protocol FileSystem: Sendable {
 
   /// Nil where nothing has that name.
   func info(_ path: String) throws(FileError) -> FileInfo?
+
+  /// Takes every permission for a file or directory of `owner` from everybody else. Nothing happens to what is another's, or gone; a
+  /// symbolic link is passed over, unless it is to be followed.
+  ///
+  /// - Returns: false where the file system does not let permissions be changed, and others still have some.
+  func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool
 
   /// Opens a lock file of one page. Where the file is missing or short and can be written, it is made that
   /// page of zeros. Where it cannot be written, words can be loaded but `tryLock` throws `EROFS` or
@@ -70,9 +88,18 @@ public protocol FileSystem: Sendable {
 
   /// Whether there is a process of that number, as far as this one can tell.
   func isRunning(_ process: Int32) -> Bool
+
+  /// The number of the user that the process acts for; 0 may change what is anybody's.
+  var userID: UInt32 { get }
 }
 
 extension FileSystem {
   /// A file system that is no system's knows this process alone.
   public func isRunning(_ process: Int32) -> Bool { process == processID }
+
+  /// A file system that is no system's has no users.
+  public var userID: UInt32 { 0 }
+  public func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
+    true
+  }
 }

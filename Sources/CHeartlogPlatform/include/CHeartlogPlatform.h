@@ -28,6 +28,8 @@ struct heartlog_file_info {
   uint64_t size;
   uint64_t inode;
   int64_t birth_time_nanoseconds;  // 0 where unknown
+  uint32_t owner;
+  uint32_t permissions;            // the nine bits
 };
 
 int heartlog_file_info(const char *path, struct heartlog_file_info *info);

@@ -22,6 +22,23 @@ extension CommandContext {
     return store
   }
 
+  /// Says that other users may read the store. Reading changes nothing of it.
+  func tellIfOpenToOthers() throws {
+    guard try FavoritesStore.isOpenToOthers(at: try storeDirectory()) else { return }
+    try output.flush()
+    output.errorLine(
+      "\(errorStyle(.failure, "heartlog:")) other users of this machine may read the store; its next write ends that."
+    )
+  }
+
+  /// Says which stores other users could read until a write ended that.
+  func tellClosedStores() {
+    guard opened.takeClosed() else { return }
+    output.errorLine(
+      "\(errorStyle(.failure, "heartlog:")) the store could be read by other users of this machine; now it cannot."
+    )
+  }
+
   /// Says which snapshots turned out to be of no use since it was last asked: some damage is met only when it is looked at.
   func tellDroppedSnapshots() {
     for dropped in opened.takeDroppedSnapshots() {
@@ -72,6 +89,9 @@ extension CommandContext {
         "the last batch was not finished: \(place). It was never acknowledged; writing cuts it off and keeps it aside."
     case .lost:
       return "lost: \(place). What is left can be read; other devices may still have the rest."
+    case .corrupt where finding.error.isMendable:
+      return
+        "damaged: \(place). Nothing of this stream is shown; the store is read-only. \(CommandError.repairHint)"
     case .corrupt:
       return "damaged: \(place). What comes before it is sound and was shown; the store is read-only."
     }

@@ -7,6 +7,9 @@ final class OpenedStores: Sendable {
 
   func add(_ store: FavoritesStore) { stores.withLock { $0.append((store, 0)) } }
 
+  /// Whether one of them was open to other users, and is not any more.
+  func takeClosed() -> Bool { stores.withLock { $0.contains { $0.store.wasOpenToOthers } } }
+
   /// The snapshots that were dropped since the last call.
   func takeDroppedSnapshots() -> [DroppedSnapshot] {
     stores.withLock { stores in

@@ -18,9 +18,11 @@ struct StatusCommand: Command {
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
     let status = try store.status()
+    let isOpen = try FavoritesStore.isOpenToOthers(at: status.path)
     if context.isJSON {
       try context.jsonLine { json in
         StatusPage.write(status, to: &json)
+        if isOpen { json.member("openToOthers", true) }
         json.partial(store.findings)
       }
     } else {
@@ -28,6 +30,7 @@ struct StatusCommand: Command {
         try context.output.line(line)
       }
     }
+    try context.tellIfOpenToOthers()
     return try context.report(store.findings)
   }
 }

@@ -35,6 +35,7 @@ struct VerifyCommand: Command {
     if found.streams.isEmpty, !context.isJSON {
       try context.output.line("an empty store: nothing to verify")
     }
+    try context.tellIfOpenToOthers()
     let code = try context.report(found.streams.compactMap(\.finding), includesTorn: true)
     let damaged = found.snapshots.filter { $0.problem != nil }
     if !damaged.isEmpty {

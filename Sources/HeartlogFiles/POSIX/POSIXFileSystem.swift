@@ -10,7 +10,18 @@ import CHeartlogPlatform
 
 /// The files of the operating system.
 public struct POSIXFileSystem: FileSystem {
-  public init() {}
+  /// Whom the files and directories that are made are for, as far as the process's umask lets them be.
+  public enum Readers: Sendable {
+    /// The owner alone: modes 0600 and 0700. What root makes is given to the owner of the directory that it lies in, who could not
+    /// read it otherwise.
+    case owner
+    /// Everybody: modes 0644 and 0755.
+    case everybody
+  }
+
+  private let readers: Readers
+
+  public init(readers: Readers = .owner) { self.readers = readers }
 
   public func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
     let call = SystemCall(mode == .createNew ? "create" : "open", path)
@@ -21,8 +32,9 @@ public struct POSIXFileSystem: FileSystem {
       case .createNew: O_RDWR | O_CREAT | O_EXCL
       }
     // A pipe in the place of a file would be waited for.
-    let descriptor = try call.run { heartlog_open($0, flags | O_NONBLOCK, 0o644) }
+    let descriptor = try call.run { heartlog_open($0, flags | O_NONBLOCK, readers == .owner ? 0o600 : 0o644) }
     let file = POSIXOpenFile(descriptor: descriptor, path: path)
+    if mode == .createNew, readers == .owner { try Self.giveToOwner(ofFolderOf: path, descriptor, call) }
     switch try file.status().st_mode & S_IFMT {
     case S_IFREG: return file
     // To read, the system opens directories too, and would refuse the first read only.
@@ -44,7 +56,32 @@ public struct POSIXFileSystem: FileSystem {
   }
 
   public func createDirectory(_ path: String) throws(FileError) {
-    try SystemCall("create", path).run { mkdir($0, 0o755) }
+    let call = SystemCall("create", path)
+    try call.run { mkdir($0, readers == .owner ? 0o700 : 0o755) }
+    guard readers == .owner, geteuid() == 0 else { return }
+    let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+    defer { close(descriptor) }
+    try Self.giveToOwner(ofFolderOf: path, descriptor, call)
+  }
+
+  /// Gives what root has just made to the owner of the directory that it lies in.
+  static func giveToOwner(ofFolderOf path: String, _ descriptor: Int32, _ call: SystemCall) throws(FileError)
+  {
+    guard geteuid() == 0 else { return }
+    var folder = stat()
+    try SystemCall("inspect", parent(of: path)).run(withPath: { stat($0, &folder) })
+    var made = stat()
+    try call.run { fstat(descriptor, &made) }
+    // Some file systems give everything in them to one user.
+    guard made.st_uid != folder.st_uid else { return }
+    try call.run { fchown(descriptor, folder.st_uid, folder.st_gid) }
+  }
+
+  private static func parent(of path: String) -> String {
+    var path = path[...]
+    while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   public func synchronizeDirectory(_ path: String) throws(FileError) {
@@ -89,7 +126,32 @@ public struct POSIXFileSystem: FileSystem {
     }
     return FileInfo(
       kind: found.is_file != 0 ? .file : found.is_directory != 0 ? .directory : .other,
-      size: found.size, inode: found.inode, birthTimeNanoseconds: found.birth_time_nanoseconds)
+      size: found.size, inode: found.inode, birthTimeNanoseconds: found.birth_time_nanoseconds,
+      owner: found.owner, permissions: UInt16(truncatingIfNeeded: found.permissions))
+  }
+
+  public func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
+    let call = SystemCall("restrict", path)
+    let descriptor: Int32
+    do throws(FileError) {
+      // A FIFO without a writer would be waited for.
+      let flags = O_RDONLY | O_NONBLOCK | (followingLink ? 0 : O_NOFOLLOW)
+      descriptor = try call.run { heartlog_open($0, flags, 0) }
+    } catch {
+      // A link; or a file that not even its owner may read.
+      if error.isNotFound || error.code == ELOOP || error.isReadOnly { return true }
+      throw error
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    try call.run { fstat(descriptor, &status) }
+    guard status.st_uid == owner, status.st_mode & 0o077 != 0 else { return true }
+    do throws(FileError) { try call.run { fchmod(descriptor, status.st_mode & 0o700) } } catch {
+      guard error.isReadOnly || error.code == ENOTSUP || error.code == ENOSYS else { throw error }
+      return false
+    }
+    try call.run { fstat(descriptor, &status) }
+    return status.st_mode & 0o077 == 0
   }
 
   public func openLock(_ path: String) throws(FileError) -> any LockFile {
@@ -117,6 +179,8 @@ public struct POSIXFileSystem: FileSystem {
   }
 
   public var processID: Int32 { heartlog_process_id() }
+
+  public var userID: UInt32 { geteuid() }
 
   public func isRunning(_ process: Int32) -> Bool {
     // 0 and below stand for groups of processes.

@@ -55,7 +55,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   static func open(_ path: String) throws(FileError) -> POSIXLockFile {
     let call = SystemCall("open", path)
     do throws(FileError) {
-      let descriptor = try call.run { heartlog_open($0, O_RDWR | O_CREAT | O_NONBLOCK, 0o644) }
+      let descriptor = try call.run { heartlog_open($0, O_RDWR | O_CREAT | O_NONBLOCK, 0o600) }
       return try map(descriptor, path, refusal: 0)
     } catch {
       guard error.isReadOnly else { throw error }
@@ -74,7 +74,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   ) throws(FileError) -> POSIXLockFile {
     let call = SystemCall("open", path)
     defer { close(descriptor) }
-    if refusal == 0 { try fill(descriptor, call) }
+    if refusal == 0 { try fill(descriptor, path, call) }
     var page: UnsafeMutableRawPointer?
     let status = try status(of: descriptor, call)
     // The bytes behind the end of a short file read as zeros in its last page; a file of none has no page.
@@ -88,8 +88,9 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
 
   /// Writes the zeros that a new file lacks: a mapped hole on a full disk would be a fault at the first store.
   /// Under the lock, so that nobody's words are written over; whoever holds it longer has filled the page before.
-  private static func fill(_ descriptor: Int32, _ call: SystemCall) throws(FileError) {
+  private static func fill(_ descriptor: Int32, _ path: String, _ call: SystemCall) throws(FileError) {
     if try status(of: descriptor, call).st_size >= lockPageBytes { return }
+    try POSIXFileSystem.giveToOwner(ofFolderOf: path, descriptor, call)
     try call.run { flock(descriptor, LOCK_EX) }
     defer { _ = flock(descriptor, LOCK_UN) }
     var size = Int(try status(of: descriptor, call).st_size)

@@ -16,7 +16,7 @@ public final class FolderCarrier: Carrier {
   public var description: String { "folder:\(path)" }
 
   /// The way through the folder at `path`, which must be there when `sync` is called.
-  public convenience init(_ path: String) { self.init(path, on: POSIXFileSystem()) }
+  public convenience init(_ path: String) { self.init(path, on: POSIXFileSystem(readers: .everybody)) }
 
   init(_ path: String, on fileSystem: any FileSystem) {
     self.path = path

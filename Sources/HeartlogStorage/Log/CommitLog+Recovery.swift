@@ -23,6 +23,7 @@ extension CommitLog {
     var isOver = finding?.verdict == .lost
     if !isOver, !isSettled { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
     if !isSettled {
+      if try directory.closeToOthers() { tookPermissions = true }
       // The folder may have been copied or restored before it was opened, not while it is open.
       let place = try StoreIdentity.Place.of(directory)
       if isOver || !place.isSame(as: identity.place) {

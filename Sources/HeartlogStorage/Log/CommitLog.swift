@@ -30,6 +30,8 @@ public final class CommitLog: @unchecked Sendable {
   @exclusivity(unchecked) var writer: SegmentWriter?
   /// What the store's recovery did since it was opened.
   var reports: [Finding] = []
+  /// A writer of this process took permissions that others had for the store.
+  var tookPermissions = false
   @exclusivity(unchecked) var clock = HybridClock()
 
   // The line.
@@ -174,6 +176,9 @@ public final class CommitLog: @unchecked Sendable {
       }
     }
   }
+
+  /// Whether other users of the machine could read the store, or hold its lock, until this process first wrote to it.
+  public var hasTakenPermissions: Bool { monitor.withLock { tookPermissions } }
 
   /// Why sealing in the background did not succeed the last time.
   public var sealingFailure: StorageError? { monitor.withLock { backgroundSealingFailure } }

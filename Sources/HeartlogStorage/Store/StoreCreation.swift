@@ -10,16 +10,14 @@ extension CommitLog {
   public static func create(
     at path: String, on fileSystem: any FileSystem, name: String, options: StorageOptions = StorageOptions()
   ) throws(StorageError) {
-    guard StoreIdentity.isName(name) else {
-      throw StorageError(
-        .malformed, "a name has at most \(SegmentHeader.nameBytesMax) bytes and no control characters")
-    }
+    try StoreIdentity.checkName(name)
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     guard try onFiles({ () throws(FileError) in try !fileSystem.isOnNetwork(directory.parent) }) else {
       throw StorageError(.readOnly, networkReason, file: path)
     }
     try makeFolder(directory)
     try checkIsFree(directory)
+    try directory.closeToOthers()
     let lock = try StoreLock(directory)
     try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
     defer { lock.release() }
@@ -64,6 +62,7 @@ extension CommitLog {
       throw StorageError(error)
     }
     if entries.contains("store") { throw StorageError(.exists, "a store is at \(path) already", file: path) }
+    if try StoreIdentity.isMissing(in: directory) { throw StoreIdentity.missing(directory.identityPath) }
     let unfinished = entries.filter { $0.hasPrefix("store.tmp-") }
     guard entries.allSatisfy({ $0 == "lock" || $0 == "replicas" || unfinished.contains($0) }) else {
       throw StorageError(.exists, "the folder \(path) is not empty", file: path)
