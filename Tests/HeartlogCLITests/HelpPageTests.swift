@@ -91,6 +91,7 @@ struct HelpPageTests {
       Check and care
         replay       rebuild every projection from the log alone
         verify       check every byte of the log
+        repair       make anew what is damaged beside the log's segments
         seal         compress the log's open end into sealed segments
         snapshot     write a snapshot, from which the store opens at once
 

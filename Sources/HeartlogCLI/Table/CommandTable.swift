@@ -12,7 +12,7 @@ struct CommandTable: Sendable {
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, RetireCommand.self, ConflictsCommand.self,
-    ReplayCommand.self, VerifyCommand.self, SealCommand.self, SnapshotCommand.self,
+    ReplayCommand.self, VerifyCommand.self, RepairCommand.self, SealCommand.self, SnapshotCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 

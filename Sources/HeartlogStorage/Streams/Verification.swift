@@ -27,14 +27,22 @@ public enum Verification {
     at path: String, on fileSystem: any FileSystem, snapshots: [SnapshotClaim] = [],
     progress: LogProgress? = nil
   ) throws(StorageError) -> [StreamVerification] {
+    let directory = StoreDirectory(fileSystem: fileSystem, path: path)
+    let own = try StoreIdentity.read(directory).replica
+    return try run(directory, own: own, snapshots: snapshots, progress: progress)
+  }
+
+  /// - Parameter own: who writes to the store.
+  static func run(
+    _ directory: StoreDirectory, own: ReplicaID, snapshots: [SnapshotClaim], progress: LogProgress?
+  ) throws(StorageError) -> [StreamVerification] {
     try storageErrors {
-      let directory = StoreDirectory(fileSystem: fileSystem, path: path)
-      let identity = try StoreIdentity.read(directory)
+      let fileSystem = directory.fileSystem
       let lock = try StoreLock(directory)
       let page = lock.page()
       let replicas = try directory.replicas()
       var ofThisStore: [SnapshotClaim] = []
-      for claim in snapshots where try directory.knowsStream(ofAny: claim.positions, own: identity.replica) {
+      for claim in snapshots where try directory.knowsStream(ofAny: claim.positions, own: own) {
         ofThisStore.append(claim)
       }
       let snapshots = ofThisStore
@@ -48,24 +56,24 @@ public enum Verification {
       }
       var meter = ProgressMeter(progress, total: sizes.values.reduce(0) { $0 + $1.bytes })
       // The own stream may be missing altogether, which only the page can tell; others, which snapshots tell.
-      var streams = Set(replicas).union([identity.replica])
+      var streams = Set(replicas).union([own])
       streams.formUnion(snapshots.flatMap { $0.positions.map(\.replica) })
       var verified: [ReplicaID: (stream: StreamVerifier, finding: Finding?)] = [:]
-      let forks = try Forks(among: replicas, own: identity.replica, in: directory)
+      let forks = try Forks(among: replicas, own: own, in: directory)
       for replica in streams.sorted() {
         verified[replica] = try verify(
-          replica, isOwn: replica == identity.replica, directory, lock, page, snapshots, forks, &meter)
+          replica, isOwn: replica == own, directory, lock, page, snapshots, forks, &meter)
         verified[replica]?.stream.reader.rest()
       }
       // Last of the own one: behind the end of another it may turn out to be a branch.
-      for replica in verified.keys.filter({ $0 != identity.replica }) + [identity.replica] {
+      for replica in verified.keys.filter({ $0 != own }) + [own] {
         guard let found = verified[replica], found.finding == nil else { continue }
         verified[replica]?.finding = try forks.finding(of: found.stream.reader)
       }
       for (replica, found) in verified.sorted(by: { $0.key < $1.key }) {
         for head in found.stream.reader.chain.seenHeads {
           // What the own stream's writer had seen, it had received; and what others had seen of the own stream was written here.
-          guard replica == identity.replica || head.replica == identity.replica else { continue }
+          guard replica == own || head.replica == own else { continue }
           let seen = verified[head.replica]
           let stream = seen?.stream ?? StreamVerifier(directory, replica: head.replica)
           let next = stream.reader.chain.next
@@ -79,7 +87,7 @@ public enum Verification {
         let size = sizes[replica] ?? (0, 0)
         if size.count == 0, verified.finding == nil { return nil }
         return StreamVerification(
-          replica: replica, name: verified.stream.name, isOwn: replica == identity.replica,
+          replica: replica, name: verified.stream.name, isOwn: replica == own,
           commits: verified.stream.reader.chain.next.rawValue - 1,
           events: verified.stream.reader.chain.nextSequence.rawValue - 1, segments: size.count,
           bytes: size.bytes, root: verified.stream.tree.root, finding: verified.finding)

@@ -1,0 +1,270 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Makes anew what stands beside the segments and is damaged: the file `store`, and the ends of forked streams. Segments are left alone.
+///
+/// Every original is kept beside what takes its place. Should it be killed, the store is as before or mended. Source of what is certain:
+/// docs/format.md, "Repair".
+public struct StoreRepair {
+  private let directory: StoreDirectory
+  private let options: StorageOptions
+  private let lock: StoreLock
+  /// What people call the store, where nothing says so.
+  private let name: String?
+  private var report: RepairReport
+
+  /// Repairs the store at `path`; a sound one is left as it is.
+  ///
+  /// - Parameters:
+  ///   - name: what people call the store, where its file `store` is made anew; nil for what the streams say.
+  ///   - isDryRun: only says what would be done. Takes no lock.
+  /// - Throws: `notAStore` where there is nothing to mend a store from, `newerFormat`, `readOnly`, `locked`, `inputOutput`, `malformed`
+  ///   for a name that is none.
+  public static func run(
+    at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
+    name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil
+  ) throws(StorageError) -> RepairReport {
+    if let name { try StoreIdentity.checkName(name) }
+    let directory = StoreDirectory(fileSystem: fileSystem, path: path)
+    // A lock is made where there is none: not in a folder that is no store.
+    do { _ = try StoreIdentity.read(directory) } catch { guard error.isMendable else { throw error } }
+    let lock = try StoreLock(directory)
+    if !isDryRun {
+      guard lock.hasPage else { throw StorageError(.readOnly, CommitLog.networkReason, file: path) }
+      try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
+    }
+    defer { if !isDryRun { lock.release() } }
+    return try storageErrors {
+      var repair = StoreRepair(
+        directory: directory, options: options, lock: lock, name: name,
+        report: RepairReport(isDryRun: isDryRun))
+      let own = try repair.mendIdentity()
+      try repair.mendEnds(own: own)
+      try repair.nameOthers(own: own?.replica, progress)
+      return repair.report
+    }
+  }
+
+  // MARK: - The file `store`
+
+  /// - Returns: who writes to the store; nil where a dry run would draw a new identity.
+  private mutating func mendIdentity() throws -> StoreIdentity? {
+    let damage: StorageError
+    do {
+      let identity = try StoreIdentity.read(directory)
+      report.replica = identity.replica
+      report.name = identity.name
+      return identity
+    } catch {
+      guard error.isMendable else { throw error }
+      damage = error
+    }
+    let bytes = try contents(of: directory.identityPath)
+    if let bytes { try refuseLaterVersion(bytes) }
+    let evidence = try IdentityEvidence(directory, bytes: bytes, page: lock.page())
+    let place = try StoreIdentity.Place.of(directory)
+    let kept = try evidence.provenReplica(at: place)
+    report.name = name ?? evidence.name ?? ""
+    report.formerReplica = kept == nil ? evidence.formerReplica : nil
+    let outcome =
+      kept == nil
+      ? "made anew, and the store goes on under a new identity: nothing proves that this folder is not a copy"
+      : "made anew: its place and its stream prove who wrote here"
+    guard let replica = kept ?? newReplica() else {
+      note(directory.identityPath, damage, outcome)
+      return nil
+    }
+    let identity = StoreIdentity(replica: replica, name: report.name, place: place)
+    report.replica = replica
+    try replace(
+      directory.identityPath, bytes, by: identity.encoded(), in: directory.path, damage, outcome,
+      synchronizesTails: kept == nil)
+    return identity
+  }
+
+  /// A first line that names a later version is taken at its word, though its checksum does not hold.
+  private func refuseLaterVersion(_ bytes: [UInt8]) throws(StorageError) {
+    let first = bytes.prefix { $0 != UInt8(ascii: "\n") }
+    guard let version = ChecksummedText.version(in: first), version > ChecksummedText.formatVersion else {
+      return
+    }
+    throw StorageError(
+      .newerFormat,
+      "the store's identity is damaged, and names format version \(version): if no newer Heartlog ever wrote it, move the file away and repair again",
+      file: directory.identityPath)
+  }
+
+  private func newReplica() -> ReplicaID? {
+    guard !report.isDryRun else { return nil }
+    var generator = options.generator
+    return .random(using: &generator)
+  }
+
+  /// The new stream will name the last commits of all others: they must not be lost after it.
+  private func synchronizeTails() throws {
+    for replica in try directory.replicas() {
+      guard let tail = try directory.segments(of: replica).last, tail.state == .open else { continue }
+      try directory.fileSystem.open(directory.path(of: tail, in: replica), .readWrite).synchronizeData()
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
+    }
+    try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
+    try directory.fileSystem.synchronizeDirectory(directory.path)
+  }
+
+  // MARK: - The ends of streams
+
+  private mutating func mendEnds(own: StoreIdentity?) throws {
+    for replica in try directory.replicas() {
+      do { _ = try StreamEnd.read(of: replica, in: directory) } catch {
+        guard error.isMendable else { throw error }
+        try mendEnd(of: replica, error, own: own)
+      }
+    }
+  }
+
+  private mutating func mendEnd(of replica: ReplicaID, _ damage: StorageError, own: StoreIdentity?) throws {
+    let path = StreamEnd.path(of: replica, in: directory)
+    let bytes = try contents(of: path) ?? []
+    let streams = try Set(directory.replicas().filter { try !directory.segments(of: $0).isEmpty })
+    let verdict = try StreamEndEvidence.verdict(of: replica, bytes: bytes, streams: streams, in: directory)
+    if verdict != .unknown, let own, own.replica == replica { try leaveEndedStream(own) }
+    switch verdict {
+    case .ended(let end):
+      let folder = directory.streamPath(replica)
+      try replace(
+        path, bytes, by: end.encoded(), in: folder, damage,
+        "made anew: the stream ends behind commit \(end.commit)")
+    case .isAllCommon:
+      try setAside(path, bytes, in: directory.streamPath(replica), damage)
+    case .unknown:
+      report.entries.append(
+        RepairReport.Entry(
+          file: path, damage: damage.reason,
+          outcome: "left alone: the stream is damaged too, and what is left does not tell where it ends",
+          isMended: false))
+    }
+  }
+
+  /// The store's own stream was ended: the numbers behind its end are used elsewhere.
+  private mutating func leaveEndedStream(_ own: StoreIdentity) throws {
+    var changed = own
+    changed.place = try StoreIdentity.Place.of(directory)
+    let path = directory.identityPath
+    let bytes = try contents(of: path)
+    let damage = StorageError(.corrupt, "the stream that it names was ended", file: path)
+    let outcome = "made anew: the store goes on under a new identity"
+    report.formerReplica = own.replica
+    report.replica = newReplica()
+    guard let replica = report.replica else { return note(path, damage, outcome) }
+    changed.replica = replica
+    try replace(
+      path, bytes, by: changed.encoded(), in: directory.path, damage, outcome, synchronizesTails: true)
+  }
+
+  // MARK: - What is left alone
+
+  private mutating func nameOthers(own: ReplicaID?, _ progress: LogProgress?) throws {
+    for stream in try Verification.run(
+      directory, own: own ?? IdentityEvidence.noReplica, snapshots: [], progress: progress)
+    {
+      guard let finding = stream.finding, finding.verdict == .corrupt, !finding.error.isMendable else {
+        continue
+      }
+      report.entries.append(
+        RepairReport.Entry(
+          file: finding.error.file ?? directory.streamPath(stream.replica), damage: finding.error.reason,
+          outcome: "left alone: segments are not repaired; what comes before it can be read", isMended: false)
+      )
+    }
+  }
+
+  // MARK: - Files
+
+  private func contents(of path: String) throws -> [UInt8]? {
+    do throws(FileError) {
+      let file = try directory.fileSystem.open(path, .read)
+      return try file.bytes(Int(clamping: try file.size()), at: 0)
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+  }
+
+  private mutating func note(
+    _ path: String, _ damage: StorageError, _ outcome: String, keptAt: String? = nil
+  ) {
+    report.entries.append(
+      RepairReport.Entry(
+        file: path, damage: damage.reason, outcome: outcome, isMended: true, keptAt: keptAt))
+  }
+
+  /// Keeps what is left of a file aside, and puts a whole one in its place.
+  ///
+  /// - Parameters:
+  ///   - bytes: what is left of it; nil where there is none.
+  ///   - synchronizesTails: whether what takes its place is a new identity.
+  private mutating func replace(
+    _ path: String, _ bytes: [UInt8]?, by new: [UInt8], in folder: String, _ damage: StorageError,
+    _ outcome: String, synchronizesTails: Bool = false
+  ) throws {
+    var keptAt: String?
+    if !report.isDryRun {
+      lock.update { $0.structure &+= 1 }
+      try removeUnfinished(in: folder)
+      if synchronizesTails { try synchronizeTails() }
+      if let bytes {
+        let (name, isThere) = try asideName(of: path, bytes)
+        if !isThere { try directory.replaceFile(name, with: bytes, in: folder, suffix: options.random()) }
+        keptAt = name
+      }
+      try directory.replaceFile(path, with: new, in: folder, suffix: options.random())
+      lock.update { $0.structure &+= 1 }
+    }
+    note(path, damage, outcome, keptAt: keptAt)
+  }
+
+  /// Takes an `ended` out of the way.
+  private mutating func setAside(
+    _ path: String, _ bytes: [UInt8], in folder: String, _ damage: StorageError
+  ) throws {
+    var keptAt: String?
+    if !report.isDryRun {
+      let (name, isThere) = try asideName(of: path, bytes)
+      lock.update { $0.structure &+= 1 }
+      try onFiles { () throws(FileError) in
+        if isThere {
+          try directory.fileSystem.remove(path)
+        } else {
+          try directory.fileSystem.rename(path, to: name)
+        }
+        try directory.fileSystem.synchronizeDirectory(folder)
+      }
+      lock.update { $0.structure &+= 1 }
+      keptAt = name
+    }
+    note(
+      path, damage,
+      "set aside: nothing behind the stream's end is here, and whoever knows its end says so at the next sync",
+      keptAt: keptAt)
+  }
+
+  /// Where an original is kept: the first free name, or one that has the same bytes since a repair that was killed.
+  private func asideName(of path: String, _ bytes: [UInt8]) throws -> (name: String, isThere: Bool) {
+    var number = 1
+    while true {
+      let name = "\(path).damaged-\(number)"
+      guard let found = try contents(of: name) else { return (name, false) }
+      if found == bytes { return (name, true) }
+      number += 1
+    }
+  }
+
+  /// Removes what a repair that was killed left unfinished.
+  private func removeUnfinished(in folder: String) throws(StorageError) {
+    try onFiles { () throws(FileError) in
+      for name in try directory.fileSystem.entries(of: folder) where name.contains(".tmp-") {
+        try directory.fileSystem.remove("\(folder)/\(name)")
+      }
+    }
+  }
+}
