@@ -12,9 +12,13 @@ public struct Device: Hashable, Sendable {
   public let head: UInt64
   /// How many of its events are here.
   public let events: UInt64
-  /// The stamp of its last commit, as milliseconds since 1970; nil before the first.
+  /// What its clock said at its last commit, as milliseconds since 1970; nil before the first.
   public let lastSeen: Milliseconds?
-  /// How far its stamps run ahead of this machine's clock, in seconds; 0 where they do not.
+  /// The latest that its clock ever said, as milliseconds since 1970: later than `lastSeen` where it was set back. Moments go by it, see
+  /// ``LogMoment/milliseconds(_:)``. Nil before the first commit.
+  public let latestTime: Milliseconds?
+  /// How far its clock was ahead of this machine's at its last commit, in seconds; 0 where it was not known to be. What it had heard of from
+  /// others, whose clocks may be wrong, has no part in it.
   public let wallClockAheadSeconds: Double
   /// Somebody said that it will not come back. It may all the same, and nothing of it is lost then.
   public let isRetired: Bool
@@ -31,21 +35,24 @@ extension FavoritesStore {
     let own = log.ownIdentity
     let now = options.clock()
     let streams = log.streams
-    var names = Dictionary(uniqueKeysWithValues: streams.map { ($0.replica, $0.name) })
-    names[own.replica] = own.name
-    let ended = Set(streams.filter(\.isEnded).map(\.replica))
+    let byReplica = Dictionary(uniqueKeysWithValues: streams.map { ($0.replica, $0) })
     return read { state in
-      Set(names.keys).union(state.heads.map(\.replica)).sorted().map { replica in
-        let last = state.lastStamp(of: replica)?.milliseconds
+      Set(byReplica.keys).union([own.replica]).union(state.heads.map(\.replica)).sorted().map { replica in
+        let stream = byReplica[replica]
+        let isOwn = replica == own.replica
         let retired = state.item(Self.settingsItem(of: replica), in: "settings")?.value(of: "retired")
         return Device(
-          replica: replica, name: names[replica] ?? "", isOwn: replica == own.replica,
-          head: state.head(of: replica)?.rawValue ?? 0, events: state.eventCount(of: replica), lastSeen: last,
-          wallClockAheadSeconds: Double(max(0, (last ?? 0) - now)) / 1_000, isRetired: retired == .bool(true),
-          isEnded: ended.contains(replica))
+          replica: replica, name: isOwn ? own.name : stream?.name ?? "", isOwn: isOwn,
+          head: state.head(of: replica)?.rawValue ?? 0, events: state.eventCount(of: replica),
+          lastSeen: stream?.lastWallTime, latestTime: stream?.latestWallTime,
+          wallClockAheadSeconds: stream?.secondsAhead(of: now) ?? 0, isRetired: retired == .bool(true),
+          isEnded: stream?.isEnded ?? false)
       }
     }
   }
+
+  /// What the clock of a device said at its last commit that is here, in milliseconds since 1970; nil where there is none.
+  public func lastWallTime(of replica: ReplicaID) -> Milliseconds? { log.lastWallTime(of: replica) }
 
   /// Marks a replica as one that will not come back, for all devices to see: the field `retired` of the item `replica-ID` in the library
   /// "settings". Should it come back, what it wrote is merged all the same.
@@ -71,5 +78,12 @@ extension FavoritesStore {
         try settings.set([Field(name: "retired", value: .bool(true))], of: Self.settingsItem(of: replica))
       }.commit
     }
+  }
+}
+
+extension CommitLog.StreamStatus {
+  /// How far the writer's clock was ahead of `now` at its last commit; 0 where it was not.
+  func secondsAhead(of now: Milliseconds) -> Double {
+    Double(max(0, (lastWallTime ?? 0) - now)) / 1_000
   }
 }

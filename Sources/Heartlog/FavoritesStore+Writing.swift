@@ -16,7 +16,7 @@ extension FavoritesStore {
   /// - Parameters:
   ///   - origin: who writes; the options' origin where nil.
   ///   - durability: the options' where nil.
-  ///   - time: stands in for the clock: whole milliseconds since 1970.
+  ///   - time: stands in for the clock: whole milliseconds since 1970, up to the end of the year 2199.
   ///   - body: runs on this thread; a task that it starts is not part of the commit.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws; what every write throws: <doc:WhatCanGoWrong>.
@@ -42,17 +42,26 @@ extension FavoritesStore {
   /// It neither locks nor waits, and works on a store that is open for reading alone.
   ///
   /// - Parameters:
-  ///   - time: stands in for the clock: whole milliseconds since 1970.
+  ///   - time: stands in for the clock: whole milliseconds since 1970, up to the end of the year 2199.
   ///   - body: what would be done.
   /// - Returns: what `body` returned, and the events that the commit would have.
   public func rehearse<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
     result: R, events: [Event]
   ) {
     try refuseInsideWrite("rehearse")
-    let transaction = WriteTransaction(self, wallTime: time ?? options.clock())
+    let transaction = WriteTransaction(self, wallTime: try wallTime(time))
     defer { transaction.close() }
     let result = try WriteTransaction.$current.withValue(transaction) { try body() }
     return (result, transaction.events)
+  }
+
+  /// The wall time of a commit that is drafted now: the clock's, unless `time` stands in for it.
+  private func wallTime(_ time: Milliseconds?) throws(HeartlogError) -> Milliseconds {
+    let wallTime = time ?? options.clock()
+    guard wallTime >= 0, wallTime <= Limits.clockMillisecondsMax else {
+      throw .refusing(wallTime, isClock: time == nil)
+    }
+    return wallTime
   }
 
   /// `write { }` for a body that throws nothing but the one error.
@@ -79,7 +88,7 @@ extension FavoritesStore {
     try heartlogErrors {
       // With the log's own `throws`: turned into that, a closure of another would take memory.
       _ = try log.writeTurn(options.durability) { () throws in
-        let wallTime = options.clock()
+        let wallTime = try wallTime(nil)
         let (event, result) = try draft(
           operation, on: id, in: library, under: PendingState(), wallTime: wallTime)
         outcome = result
@@ -106,7 +115,7 @@ extension FavoritesStore {
     var outcome: Result<R, any Error>?
     do {
       let turn = try log.stage(durability ?? options.durability) {
-        let transaction = WriteTransaction(self, wallTime: time ?? options.clock())
+        let transaction = WriteTransaction(self, wallTime: try wallTime(time))
         defer { transaction.close() }
         let result = WriteTransaction.$current.withValue(transaction) {
           Result { try body(transaction) }
@@ -129,5 +138,14 @@ extension FavoritesStore {
   ) throws(HeartlogError) -> (result: R, commit: Commit?) {
     guard let turn = staged.turn else { return (staged.result, nil) }
     return (staged.result, try heartlogErrors { try log.finish(turn) })
+  }
+}
+
+extension HeartlogError {
+  /// Nothing is written with a wall time that others would refuse.
+  fileprivate static func refusing(_ wallTime: Milliseconds, isClock: Bool) -> HeartlogError {
+    let shown = RFC3339.text(min(max(wallTime, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax))
+    guard isClock else { return HeartlogError(.invalid, "a time before 1970 or after 2199: \(shown)") }
+    return HeartlogError(.wrongClock, "this device's clock says \(shown); set it right and try again")
   }
 }

@@ -26,6 +26,8 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case diskFull
     /// Another error of the disk or of the system; the sentence names the call.
     case inputOutput
+    /// This device's clock says a time before 1970 or after 2199, which no other device would take: nothing was written.
+    case wrongClock
     /// A failed fsync: the commit may or may not be there when the store is opened again.
     case outcomeUnknown
     /// The task was cancelled before its commit stood in line: nothing was written.

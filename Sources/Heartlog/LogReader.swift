@@ -23,6 +23,10 @@ public final class LogReader {
     try heartlogErrors { try log.next() }
   }
 
+  /// The time of the commit that `next` gave last, as moments go by it: the latest wall time of its device up to it, in milliseconds since
+  /// 1970. So a device whose clock was set back goes on as of when it was. 0 before the first commit.
+  public var lastTime: Milliseconds { log.lastTime }
+
   /// The replicas whose streams were met so far.
   public var replicas: [ReplicaID] { log.replicas }
 

@@ -69,7 +69,7 @@ extension Statistics {
   ///   - log: from where it stands on.
   ///   - library: whose events; those of all libraries where nil.
   ///   - period: what makes one of `intervals`.
-  ///   - isCounted: whether a commit's events count.
+  ///   - isCounted: whether a commit's events count; the log's `lastTime` is that commit's.
   /// - Throws: `inputOutput` where a file cannot be read.
   public init(
     reading log: LogReader, library: String? = nil, by period: Period,

@@ -12,7 +12,7 @@ public struct StoreStatus: Sendable {
     public let head: UInt64
     /// How many events it has written.
     public let events: UInt64
-    /// How far the stamps of this replica run ahead of this machine's clock, in seconds; 0 where they do not.
+    /// How far this replica's clock was ahead of this machine's at its last commit, in seconds; 0 where it was not known to be.
     public let wallClockAheadSeconds: Double
   }
 
@@ -57,13 +57,13 @@ extension FavoritesStore {
     let state = state ?? read { $0 }
     let own = log.ownIdentity
     let now = options.clock()
-    var names = Dictionary(uniqueKeysWithValues: log.streams.map { ($0.replica, $0.name) })
-    names[own.replica] = own.name
-    let replicas = Set(names.keys).union(state.heads.map(\.replica)).sorted().map { replica in
-      let ahead = (state.lastStamp(of: replica)?.milliseconds ?? 0) - now
-      return StoreStatus.Replica(
-        id: replica, name: names[replica] ?? "", head: state.head(of: replica)?.rawValue ?? 0,
-        events: state.eventCount(of: replica), wallClockAheadSeconds: Double(max(0, ahead)) / 1_000)
+    let streams = Dictionary(uniqueKeysWithValues: log.streams.map { ($0.replica, $0) })
+    let known = Set(streams.keys).union([own.replica]).union(state.heads.map(\.replica))
+    let replicas = known.sorted().map { replica in
+      StoreStatus.Replica(
+        id: replica, name: replica == own.replica ? own.name : streams[replica]?.name ?? "",
+        head: state.head(of: replica)?.rawValue ?? 0, events: state.eventCount(of: replica),
+        wallClockAheadSeconds: streams[replica]?.secondsAhead(of: now) ?? 0)
     }
     return StoreStatus(
       path: path, replica: own.replica, name: own.name, digest: state.digest, events: state.eventCount,

@@ -8,7 +8,8 @@ import HeartlogStorage
 
 /// A moment in the history of a store.
 public enum LogMoment: Hashable, Sendable {
-  /// Every commit whose stamp's milliseconds are at most these, since 1970.
+  /// Every commit whose time is at most these milliseconds since 1970: its wall time, or an earlier one's of its device where that is
+  /// later. Whatever a device had heard of has no part in it.
   case milliseconds(Milliseconds)
   /// The commit of this event, and all before it in the total order.
   case event(EventID)

@@ -21,7 +21,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case .cannotCreate: "The store or file cannot be created, or is read-only."
     case .inputOutput:
       "Reading or writing failed, the disk is full, or a file would be larger than it may be."
-    case .tryAgain: "Another process holds the store, or a peer was silent: try again."
+    case .tryAgain:
+      "Another process holds the store, a peer was silent, or this device's clock is wrong: try again."
     }
   }
 }

@@ -32,7 +32,7 @@ extension CommandError {
     case .outcomeUnknown:
       exitCode = .inputOutput
       hint = "Look with \"heartlog log -n 5\" before you try again."
-    case .cancelled: exitCode = .tryAgain
+    case .cancelled, .wrongClock: exitCode = .tryAgain
     case .timedOut:
       exitCode = .tryAgain
       hint = "What came is kept; a sync goes on where this one ended."

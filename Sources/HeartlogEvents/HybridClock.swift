@@ -25,6 +25,10 @@ public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable,
   /// The last stamp that is well formed: the end of the year 2999.
   public static let last = HybridTimestamp(rawValue: (UInt64(Limits.timeMillisecondsMax) << 16) | 0xFFFF)
 
+  /// The last stamp that a clock may give by itself: the end of the year 2199. Higher ones are reached step by step.
+  public static let lastOfClocks = HybridTimestamp(
+    rawValue: (UInt64(Limits.clockMillisecondsMax) << 16) | 0xFFFF)
+
   public static func < (a: HybridTimestamp, b: HybridTimestamp) -> Bool { a.rawValue < b.rawValue }
 
   /// 16 hexadecimal digits.
@@ -42,16 +46,41 @@ public struct HybridClock: Sendable {
   /// A clock that has seen a stamp; none where it is not given.
   public init(last: HybridTimestamp = HybridTimestamp(rawValue: 0)) { self.last = last }
 
-  /// The stamp of a new commit: max(last + 1, wall time). The counter carries into the milliseconds.
+  /// The stamp of a new commit: max(last + 1, wall time). The counter carries into the milliseconds. A wall time beyond the year 2199 counts
+  /// as the end of that year.
   ///
   /// - Returns: nil where the stamp would pass the year 2999.
   public mutating func next(wallTime: Milliseconds) -> HybridTimestamp? {
     guard last < .last else { return nil }
     let stamp = max(
-      HybridTimestamp(rawValue: last.rawValue + 1), HybridTimestamp(milliseconds: wallTime))
+      HybridTimestamp(rawValue: last.rawValue + 1),
+      HybridTimestamp(milliseconds: min(wallTime, Limits.clockMillisecondsMax)))
     guard stamp <= .last else { return nil }
     last = stamp
     return stamp
+  }
+
+  /// Whether the clock may go on to a stamp that comes from elsewhere: any up to the year 2199, and beyond it one more than the last. So whoever
+  /// wants to use up the stamps that are left has to send as many commits.
+  @inline(__always)
+  public func reaches(_ stamp: HybridTimestamp) -> Bool {
+    stamp <= .lastOfClocks || stamp.rawValue <= last.rawValue + 1
+  }
+
+  /// Takes note of a stamp, if the clock reaches it; false where it does not.
+  public mutating func receive(ifReached stamp: HybridTimestamp) -> Bool {
+    guard reaches(stamp) else { return false }
+    receive(stamp)
+    return true
+  }
+
+  /// The place of the first stamp that the clock does not reach, having received those before it; nil where it reaches all.
+  ///
+  /// - Parameter stamps: rising.
+  public func firstOutOfReach(of stamps: ArraySlice<HybridTimestamp>) -> Int? {
+    guard let highest = stamps.last, !reaches(highest) else { return nil }
+    var clock = self
+    return stamps.firstIndex { !clock.receive(ifReached: $0) }
   }
 
   /// Takes note of a stamp from the log or from another replica. The wall clock has no part in it.

@@ -28,6 +28,8 @@ public enum Limits {
   public static let numberMax: UInt64 = 9_007_199_254_740_991
   /// The last millisecond of the year 2999: later wall times and stamps are malformed.
   public static let timeMillisecondsMax: Milliseconds = 32_503_679_999_999
+  /// The last millisecond of the year 2199: no clock is believed that says more, and nothing with a later wall time is written or received.
+  public static let clockMillisecondsMax: Milliseconds = 7_258_118_399_999
   /// The largest favorited date either way, in milliseconds: years 0000 to 9999 of RFC 3339.
   public static let dateMillisecondsMin: Milliseconds = -62_167_219_200_000
   /// The latest favorited date, in milliseconds since 1970: the end of the year 9999.

@@ -36,6 +36,15 @@ public protocol ShippedStreams: Sendable {
   /// - Throws: `HeartlogError`; `peer` for bytes that are no run, or that break a rule.
   func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun
 
+  /// Takes runs that were `waiting`, now that all others are here: their stamps may lead up to each other's.
+  ///
+  /// - Parameter runs: of any streams; those of one stream in its order.
+  /// - Returns: what became of each.
+  func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun]
+
+  /// What the clock of a stream's writer said at the last commit that is here; nil where there is none, or nobody knows.
+  func lastWallTime(of replica: ReplicaID) -> Milliseconds?
+
   /// Ends a stream that was found to be forked at its last common commit (0: there is none); the rest goes on as a stream
   /// of its own. A stream that has ended already ends earlier from now on, if `commit` is earlier. Of a stream that the store
   /// does not know, it takes note that there is nothing to come.
@@ -43,6 +52,16 @@ public protocol ShippedStreams: Sendable {
 }
 
 extension ShippedStreams {
+  /// Takes one run after the other.
+  public func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
+    var outcomes: [ReceivedRun] = []
+    for run in runs { outcomes.append(try receive(run)) }
+    return outcomes
+  }
+
+  /// Nil: nobody knows.
+  public func lastWallTime(of replica: ReplicaID) -> Milliseconds? { nil }
+
   /// Nothing.
   public var findings: [Finding] { [] }
 

@@ -41,6 +41,8 @@ public struct SyncReport: Hashable, Sendable {
     public enum Cause: String, Sendable {
       /// This store does not take them yet: the next sync tries again.
       case waiting
+      /// A clock wrote them that is not believed.
+      case clock
       /// They do not lead to the root that came with them.
       case refused
       /// This store is damaged; the reason says where.
@@ -69,6 +71,23 @@ public struct SyncReport: Hashable, Sendable {
       self.firstCommit = firstCommit
       self.cause = cause
       self.reason = reason
+    }
+  }
+
+  /// A device whose clock is ahead of this one's by an hour or more.
+  public struct ClockAhead: Hashable, Sendable {
+    /// Nil for a peer that has no commit of its own.
+    public let replica: ReplicaID?
+    /// What people call it; nil where that was not told.
+    public let name: String?
+    /// How far it is ahead.
+    public let milliseconds: Milliseconds
+
+    /// A device that far ahead.
+    public init(replica: ReplicaID?, name: String?, milliseconds: Milliseconds) {
+      self.replica = replica
+      self.name = name
+      self.milliseconds = milliseconds
     }
   }
 
@@ -117,6 +136,8 @@ public struct SyncReport: Hashable, Sendable {
   public var skipped: [SkippedStream] = []
   /// What the peer said of its own store, where that is damaged: what, where, and what to run there. What of it is sound arrived.
   public var peerDamage: String?
+  /// The devices whose clock is ahead by an hour or more: by the commits that came, or by the peer's greeting.
+  public var clocksAhead: [ClockAhead] = []
   /// Nil but for folders.
   public var folder: FolderFiles?
 

@@ -204,7 +204,7 @@ class Snapshot:
     def __init__(self, data):
         self.data = data
         require(len(data) % 64 == 0 and len(data) >= 128, "a snapshot of a wrong size")
-        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 3, "no snapshot")
+        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 4, "no snapshot")
         require(struct.unpack_from("<Q", data, 56)[0] == xxh3(data[:56], 0), "a damaged header")
         low, high = struct.unpack_from("<QQ", data, 16)
         self.seed = low ^ high

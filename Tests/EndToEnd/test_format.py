@@ -347,7 +347,7 @@ def odd_operations():
     for place, moment in enumerate(("0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z")):
         yield {"op": "add", "library": "a-b_c.0", "id": f"ïd {place}/" + "ü" * 2000, "favoritedDate": moment}
     yield {"op": "toggle", "library": "9" * 64, "id": "x", "time": "1970-01-01T00:00:00Z"}
-    yield {"op": "toggle", "library": "9" * 64, "id": "x", "time": "2999-12-31T23:59:59.999Z"}
+    yield {"op": "toggle", "library": "9" * 64, "id": "x", "time": "2199-12-31T23:59:59.999Z"}
     for _ in range(3):
         yield {"op": "toggle", "library": "late", "id": "x", "time": "2024-01-01T00:00:00Z"}
     yield {"op": "add", "library": "n" * 7, "id": "f" * 4096, "fields": {"é" * 128: 1, "e" * 256: 0.5}}

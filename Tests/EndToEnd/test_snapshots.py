@@ -217,6 +217,8 @@ class FormatTests(SnapshotTestCase):
             last = commits[-1]
             events = sum(len(commit.events) for commit in commits)
             self.assertEqual((positions.take(16), positions.u64(), positions.u64(), positions.u64()), (replica, last.number, events, last.stamp))
+            walls = [commit.wall for commit in commits]
+            self.assertEqual((positions.u64(), positions.u64()), (walls[-1], max(walls)))
             positions.take(16 + 4 * 8 + 32 * last.number.bit_count())
             heads = {}
             for commit in commits:

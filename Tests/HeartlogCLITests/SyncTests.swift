@@ -82,6 +82,35 @@ struct SyncTests {
     #expect(lines[4] == "2 open conflicts: \"heartlog conflicts\" lists them")
   }
 
+  @Test("a stream that was not taken is named, with the reason; a clock that is far ahead is a warning")
+  func skippedAndAhead() throws {
+    var report = report()
+    report.peerClockAheadMilliseconds = 864_000_000
+    report.clocksAhead = [
+      .init(replica: Self.replica, name: "phone", milliseconds: 864_000_000),
+      .init(replica: nil, name: nil, milliseconds: 7_200_000),
+    ]
+    report.skipped = [
+      .init(
+        replica: Self.replica, name: "phone\u{7}", firstCommit: CommitNumber(rawValue: 7), cause: .clock,
+        reason: "a wall time"),
+      .init(
+        replica: Self.replica, name: "", firstCommit: CommitNumber(rawValue: 1), cause: .waiting,
+        reason: "a stamp"),
+    ]
+    let page = SyncPage(report: report, peer: "exec:x", isPull: true, conflicts: 0)
+    #expect(page.lines.count == 3 && page.failures.count == 1 && !page.failures[0].contains("\u{7}"))
+    #expect(page.failures[0].hasPrefix("refused: the stream of phone"))
+    #expect(page.failures[0].hasSuffix("(3f9a12c0) from commit 7 on: a wall time."))
+    #expect(page.lines[2] == "waiting: the stream of 3f9a12c0 from commit 1 on: a stamp")
+    #expect(!report.isComplete)
+    #expect(page.warnings.count == 2)
+    #expect(page.warnings[0].hasPrefix("the clock of phone (3f9a12c0) is 10 d 00 h ahead of this one's:"))
+    #expect(page.warnings[1].hasPrefix("the clock of exec:x is 2 h 00 min ahead of this one's:"))
+    report.skipped.removeFirst()
+    #expect(report.isComplete)
+  }
+
   @Test("what did not come is told once for each reason, and a store with less content is not called another")
   func incomplete() {
     var report = report()

@@ -36,9 +36,38 @@ struct HybridClockTests {
     #expect(clock.next(wallTime: 0) == nil)
     #expect(clock.last == .last)
     var early = HybridClock()
-    #expect(early.next(wallTime: Limits.timeMillisecondsMax + 1) == nil)
-    #expect(early.next(wallTime: Limits.timeMillisecondsMax)?.milliseconds == Limits.timeMillisecondsMax)
     early.receive(HybridTimestamp(rawValue: .max))
     #expect(early.next(wallTime: 0) == nil)
+  }
+
+  @Test("no wall time leads beyond the year 2199; stamps that are there already go on to 2999, one by one")
+  func endOfClocks() {
+    let end = Limits.clockMillisecondsMax
+    for wallTime in [end, end + 1, Limits.timeMillisecondsMax, .max] {
+      var clock = HybridClock()
+      #expect(clock.next(wallTime: wallTime) == HybridTimestamp(milliseconds: end))
+    }
+    var clock = HybridClock(last: .lastOfClocks)
+    #expect(clock.next(wallTime: .max)?.rawValue == HybridTimestamp.lastOfClocks.rawValue + 1)
+    #expect(clock.next(wallTime: 0)?.rawValue == HybridTimestamp.lastOfClocks.rawValue + 2)
+    #expect(RFC3339.text(end) == "2199-12-31T23:59:59.999Z")
+  }
+
+  @Test("from elsewhere it goes to any stamp up to the year 2199, and beyond it one step at a time")
+  func reach() {
+    func stamp(_ steps: UInt64) -> HybridTimestamp {
+      HybridTimestamp(rawValue: HybridTimestamp.lastOfClocks.rawValue + steps)
+    }
+    let clock = HybridClock(last: HybridTimestamp(milliseconds: 1_000))
+    #expect(clock.firstOutOfReach(of: [stamp(0)]) == nil)
+    #expect(clock.firstOutOfReach(of: [stamp(1)]) == 0)
+    #expect(clock.firstOutOfReach(of: [stamp(0), stamp(1), stamp(2)]) == nil)
+    #expect(
+      clock.firstOutOfReach(of: [HybridTimestamp(milliseconds: 2_000), stamp(0), stamp(1), stamp(3)]) == 3)
+    let later = HybridClock(last: stamp(7))
+    #expect(later.firstOutOfReach(of: [stamp(3), stamp(5), stamp(8), stamp(9)]) == nil)
+    #expect(later.firstOutOfReach(of: [stamp(8), stamp(10)]) == 1)
+    #expect(later.firstOutOfReach(of: [.last]) == 0)
+    #expect(HybridClock(last: .last).firstOutOfReach(of: [.last]) == nil)
   }
 }

@@ -49,7 +49,7 @@ struct MemoryFolder {
 
   init() throws { try files.createDirectory("/cloud") }
 
-  func sync(_ store: any ShippedStreams) throws -> SyncReport {
-    try FolderCarrier("/cloud", on: files).sync(store, options: SyncOptions())
+  func sync(_ store: any ShippedStreams, options: SyncOptions = SyncOptions()) throws -> SyncReport {
+    try FolderCarrier("/cloud", on: files).sync(store, options: options)
   }
 }

@@ -29,7 +29,7 @@ struct LogReplayTests {
       guard index % 3 == 0 else { return [] }
       let event = commit.eventID(at: commit.records.count - 1)
       return [
-        .milliseconds(commit.stamp.milliseconds), .milliseconds(commit.stamp.milliseconds - 1), .event(event),
+        .milliseconds(commit.wallTime), .milliseconds(commit.wallTime - 1), .event(event),
       ]
     }
   }
@@ -37,7 +37,11 @@ struct LogReplayTests {
   private func commits(of history: History, upTo moment: ReplayMoment) throws -> [Commit] {
     switch moment {
     case .milliseconds(let milliseconds):
-      return history.commits.filter { $0.stamp.milliseconds <= milliseconds }
+      var latest: [ReplicaID: Milliseconds] = [:]
+      return history.commits.filter {
+        latest[$0.replica] = max(latest[$0.replica] ?? 0, $0.wallTime)
+        return (latest[$0.replica] ?? 0) <= milliseconds
+      }
     case .event(let id):
       let last = try #require(
         history.commits.first {
@@ -47,9 +51,11 @@ struct LogReplayTests {
     }
   }
 
-  @Test("up to every moment it gives the commits up to then, from the start and from each position before it")
-  func everyMoment() throws {
-    let history = try History.long()
+  @Test(
+    "up to every moment it gives the commits up to then, from the start and from each position before it",
+    arguments: [false, true])
+  func everyMoment(clocksAreWrong: Bool) throws {
+    let history = try History.long(clocksAreWrong: clocksAreWrong)
     for moment in moments(of: history) {
       let expected = try commits(of: history, upTo: moment)
       let bound = try #require(try LogReplay(at: "/store", on: history.files).bound(of: moment))
@@ -73,9 +79,48 @@ struct LogReplayTests {
     }
   }
 
+  @Test("the merged log tells each commit's time: the latest wall time of its stream up to it")
+  func mergedTimes() throws {
+    let history = try History.long(clocksAreWrong: true)
+    let log = try MergedLog(at: "/store", on: history.files)
+    var latest: [ReplicaID: Milliseconds] = [:]
+    var setBack = 0
+    while let commit = try log.next() {
+      latest[commit.replica] = max(latest[commit.replica] ?? 0, commit.wallTime)
+      #expect(log.lastTime == latest[commit.replica], "\(commit.replica) \(commit.number)")
+      if log.lastTime > commit.wallTime { setBack += 1 }
+    }
+    #expect(setBack > 5)
+  }
+
+  @Test("positions tell the stream's time however they are made, and keep it")
+  func positionsTime() throws {
+    let history = try History.long(clocksAreWrong: true)
+    for (positions, heads) in history.positions {
+      for position in positions {
+        let wallTimes = history.commits.filter {
+          $0.replica == position.replica && $0.number.rawValue <= heads[$0.replica] ?? 0
+        }.map(\.wallTime)
+        #expect(position.latestWallTime == wallTimes.max() && position.time.last == wallTimes.last)
+      }
+      let bytes = StreamPosition.encode(positions)
+      let decoded = try bytes.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
+      #expect(decoded == positions)
+      // A log that was opened there knows it as well.
+      let open = try history.open(at: positions)
+      let streams = open.log.streams.filter { $0.lastWallTime != nil }
+      #expect(
+        streams.map(\.latestWallTime)
+          == streams.map { stream in
+            history.commits.filter { $0.replica == stream.replica }.map(\.wallTime).max()
+          })
+      open.log.close()
+    }
+  }
+
   @Test("without a bound it gives the whole log; the positions that it came to are those of the log")
   func wholeLog() throws {
-    let history = try History.long()
+    let history = try History.long(clocksAreWrong: true)
     let last = try #require(history.positions.last?.positions)
     let (found, outcome) = try replay(history, givesPositions: true)
     #expect(found == history.commits && outcome.positions == last)
@@ -87,7 +132,7 @@ struct LogReplayTests {
 
   @Test("the positions at a moment are good to start from")
   func positionsAtMoments() throws {
-    let history = try History.long()
+    let history = try History.long(clocksAreWrong: true)
     for moment in moments(of: history) {
       let bound = try #require(try LogReplay(at: "/store", on: history.files).bound(of: moment))
       let (found, outcome) = try replay(history, upTo: bound, givesPositions: true)

@@ -59,7 +59,21 @@ extension FavoritesStore {
   /// - Throws: `peer` for bytes that are no run, or break a rule; `HeartlogError` where the store cannot be written.
   public func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
     try refuseInsideWrite("receive")
-    do { return try log.receive(run) } catch {
+    return try peerErrors { () throws(StorageError) in try log.receive(run) }
+  }
+
+  /// Takes runs that were ``ReceivedRun/waiting(_:)``, now that others are here: they may lead up to each other.
+  ///
+  /// - Parameter runs: of any streams; those of one stream in its order.
+  /// - Returns: what became of each.
+  /// - Throws: as ``receive(_:)``; some of the runs may have been taken then.
+  public func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
+    try refuseInsideWrite("receive")
+    return try peerErrors { () throws(StorageError) in try log.receive(together: runs) }
+  }
+
+  private func peerErrors<R>(_ body: () throws(StorageError) -> R) throws(HeartlogError) -> R {
+    do { return try body() } catch {
       guard error.code == .malformed else { throw HeartlogError(error) }
       throw HeartlogError(.peer, "a run of commits that is malformed: \(error.reason)")
     }

@@ -43,8 +43,8 @@ enum OperationLine {
     if fields != nil, name == "remove" { throw MalformedError("fields with remove, which takes none") }
     if fields == nil, name == "set" { throw MalformedError("set without fields") }
     let time = try Self.time("time", in: json)
-    if let time, !(0...Limits.timeMillisecondsMax).contains(time) {
-      throw MalformedError("a time before 1970 or after 2999")
+    if let time, !(0...Limits.clockMillisecondsMax).contains(time) {
+      throw MalformedError("a time before 1970 or after 2199")
     }
     let item = try Self.text("id", in: json)
     let library = try Self.text("library", in: json)

@@ -6,7 +6,7 @@ struct ReplicasCommand: Command {
     name: "replicas", group: .devices, summary: "list the devices whose commits are here",
     paragraphs: [
       "Each with its name, the number of its last commit, its events, and when it wrote last by its own clock. A clock that runs ahead is "
-        + "told; its taps win over yours until yours has caught up, so it should be set right."
+        + "told, by what it said itself; its taps win over yours until you sync with it, so it should be set right."
     ],
     examples: [
       .init("heartlog replicas", "The devices."),
@@ -18,6 +18,7 @@ struct ReplicasCommand: Command {
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
     let devices = store.devices
+    let now = StoreOptions().clock()
     if context.isJSON {
       for device in devices { try context.jsonLine { Self.write(device, to: &$0) } }
       try context.jsonPartial(store.findings)
@@ -34,20 +35,22 @@ struct ReplicasCommand: Command {
         .init(DisplayText.visible(device.name)), .init(Quantity.count(Int(clamping: device.head))),
         .init(Quantity.count(Int(clamping: device.events))),
         .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
-        .init(Self.remarks(device).joined(separator: ", "), .faint),
+        .init(Self.remarks(device, now: now, context).joined(separator: ", "), .faint),
       ])
     }
     try context.linesWithTimes(table.lines(style: context.style, width: context.width))
     return try context.report(store.findings)
   }
 
-  private static func remarks(_ device: Device) -> [String] {
+  private static func remarks(_ device: Device, now: Milliseconds, _ context: CommandContext) -> [String] {
     var remarks: [String] = []
     if device.isOwn { remarks.append("this device") }
     if device.isEnded { remarks.append("forked: its two histories go on as replicas of their own") }
     if device.isRetired { remarks.append("retired") }
     if device.wallClockAheadSeconds >= 1 {
       remarks.append("its clock is \(Quantity.duration(seconds: device.wallClockAheadSeconds)) ahead")
+    } else if let latest = device.latestTime, latest > now {
+      remarks.append("its clock was ahead, at \(context.times.text(latest)), and was set back")
     }
     return remarks
   }
@@ -60,6 +63,8 @@ struct ReplicasCommand: Command {
     json.member("events", device.events)
     json.name("lastSeen")
     if let lastSeen = device.lastSeen { json.value(RFC3339.text(lastSeen)) } else { json.null() }
+    json.name("latestTime")
+    if let latest = device.latestTime { json.value(RFC3339.text(latest)) } else { json.null() }
     json.member("wallClockAheadSeconds", device.wallClockAheadSeconds)
     json.member("isRetired", device.isRetired)
     json.member("isEnded", device.isEnded)

@@ -54,7 +54,7 @@ struct StatsCommand: Command {
       let calendar = PeriodCalendar(
         local: { zone.localTime(at: $0).milliseconds }, time: { zone.first(LocalTime(milliseconds: $0)) })
       let statistics = try Statistics(reading: log, library: library, by: period, of: calendar) {
-        filter.takes($0)
+        filter.takes($0, at: log.lastTime)
       }
       let page = StatisticsPage(statistics: statistics, period: period, zone: zone) { log.name(of: $0) }
       if context.isJSON {

@@ -1,12 +1,12 @@
 import Heartlog
 
-/// Which events `log` shows. Times go by the stamp, which orders; what is shown is the wall time.
+/// Which events `log` shows. Times go by the log's time: by wall times, as they are shown; events by the order.
 struct EventFilter {
   private let library: String?
   private let item: String?
   private let replicas: Set<ReplicaID>?
-  private let isSince: (Commit) -> Bool
-  private let isUntil: (Commit) -> Bool
+  private let isSince: (Commit, Milliseconds) -> Bool
+  private let isUntil: (Commit, Milliseconds) -> Bool
 
   /// - Parameter directory: the store, where replicas' names and events are looked up.
   init(
@@ -19,22 +19,24 @@ struct EventFilter {
     let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
     replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
     if let position = try since?.position(in: directory) {
-      isSince = { $0.position >= position }
+      isSince = { commit, _ in commit.position >= position }
     } else {
       let first = since?.first
-      isSince = { commit in first.map { commit.stamp.milliseconds >= $0 } ?? true }
+      isSince = { _, time in first.map { time >= $0 } ?? true }
     }
     if let position = try until?.position(in: directory) {
-      isUntil = { $0.position <= position }
+      isUntil = { commit, _ in commit.position <= position }
     } else {
       let last = until?.last
-      isUntil = { commit in last.map { commit.stamp.milliseconds <= $0 } ?? true }
+      isUntil = { _, time in last.map { time <= $0 } ?? true }
     }
   }
 
   /// Whether any event of a commit may be shown.
-  func takes(_ commit: Commit) -> Bool {
-    isSince(commit) && isUntil(commit) && replicas?.contains(commit.replica) ?? true
+  ///
+  /// - Parameter time: the commit's, as the log tells it.
+  func takes(_ commit: Commit, at time: Milliseconds) -> Bool {
+    isSince(commit, time) && isUntil(commit, time) && replicas?.contains(commit.replica) ?? true
   }
 
   func takes(_ record: EventRecord) -> Bool {
@@ -89,7 +91,7 @@ extension LogReader {
   /// The events that are there at the moment and that `filter` takes, in order.
   func forEachEvent(where filter: EventFilter, _ body: (EventLine) throws -> Void) throws {
     while let commit = try next() {
-      guard filter.takes(commit) else { continue }
+      guard filter.takes(commit, at: lastTime) else { continue }
       for line in EventLine.all(of: commit) where filter.takes(line.record) { try body(line) }
     }
   }

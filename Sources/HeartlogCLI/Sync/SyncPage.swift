@@ -46,7 +46,7 @@ struct SyncPage {
     lines += folderLines
     lines += report.forks.map(Self.sentence)
     lines += report.skipped.filter { $0.cause == .waiting }.map(Self.sentence)
-    if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000 {
+    if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000, !isNamed(report.peer) {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("its clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this one's")
     }
@@ -61,6 +61,21 @@ struct SyncPage {
           : "\(events) here without their content")
     }
     return lines.map(DisplayText.visible)
+  }
+
+  /// Sentences that name the devices whose clocks are far ahead.
+  var warnings: [String] { report.clocksAhead.map { DisplayText.visible(sentence($0)) } }
+
+  private func isNamed(_ replica: ReplicaID?) -> Bool {
+    report.clocksAhead.contains { $0.replica == replica }
+  }
+
+  private func sentence(_ clock: SyncReport.ClockAhead) -> String {
+    let device = clock.replica.map { Self.shown($0, clock.name ?? "") } ?? peer
+    let span = Quantity.duration(seconds: Double(clock.milliseconds) / 1_000)
+    return
+      "the clock of \(device) is \(span) ahead of this one's: its taps win over later ones of devices that have not heard of them. "
+      + "Set it right."
   }
 
   /// `25 events in 20 commits received, nothing sent`.
@@ -111,7 +126,7 @@ struct SyncPage {
     let verb =
       switch stream.cause {
       case .waiting: "waiting"
-      case .refused: "refused"
+      case .refused, .clock: "refused"
       case .damaged, .peerDamaged: "passed over"
       }
     return
@@ -159,6 +174,16 @@ struct SyncPage {
     }
     json.endArray()
     if let damage = report.peerDamage { json.member("peerDamage", damage) }
+    json.name("clocksAhead")
+    json.beginArray()
+    for clock in report.clocksAhead {
+      json.beginObject()
+      if let replica = clock.replica { json.member("replica", replica.description) }
+      if let name = clock.name { json.member("name", name) }
+      json.member("aheadSeconds", Int(clock.milliseconds / 1_000))
+      json.endObject()
+    }
+    json.endArray()
     if let ahead = report.peerClockAheadMilliseconds { json.member("clockAheadSeconds", Int(ahead / 1_000)) }
     if let folder = report.folder {
       json.name("folder")

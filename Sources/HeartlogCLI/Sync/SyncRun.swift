@@ -19,6 +19,7 @@ struct SyncRun {
       throw Self.shown(error)
     }
     try tell(page)
+    try warn(page.warnings)
     let findings = store.findings
     try store.close()
     let exitCode = try context.report(findings, includesTorn: true)
@@ -41,12 +42,17 @@ struct SyncRun {
     var isTold = false
     /// What the last round said did not come: it is told once.
     var told: [String] = []
+    var warned: Set<ReplicaID?> = []
     while !StopSignal.isRaised {
       do {
         let page = try round(store, try kept ?? peer.carrier(context), isCancelled: { StopSignal.isRaised })
         let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
         if page.hasNews || incomplete != told { try tell(page) }
         told = incomplete
+        // A clock is named once.
+        let clocks = Set(page.report.clocksAhead.map(\.replica))
+        if !clocks.isSubset(of: warned) { try warn(page.warnings) }
+        warned.formUnion(clocks)
         isTold = false
       } catch let error as HeartlogError where Self.passes(error) {
         guard !StopSignal.isRaised else { break }
@@ -99,6 +105,14 @@ struct SyncRun {
     try context.output.flush()
     for failure in page.failures {
       context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(failure)")
+    }
+  }
+
+  private func warn(_ sentences: [String]) throws {
+    guard !sentences.isEmpty else { return }
+    try context.output.flush()
+    for sentence in sentences {
+      context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(sentence)")
     }
   }
 

@@ -43,6 +43,16 @@ public struct ColumnBlock: Sendable {
   /// The stamp of the last commit, which is the highest.
   public var lastStamp: HybridTimestamp { columns.commits.stamps[places.upperBound - 1] }
 
+  /// The wall time of the last commit.
+  public var lastWallTime: Milliseconds { columns.commits.wallTimes[places.upperBound - 1] }
+
+  /// The latest wall time of all commits.
+  ///
+  /// - Complexity: O(commits).
+  public var latestWallTime: Milliseconds {
+    columns.commits.wallTimes[places].reduce(0) { max($0, $1) }
+  }
+
   package func number(at place: Int) -> CommitNumber {
     CommitNumber(rawValue: firstRead.rawValue + UInt64(place))
   }

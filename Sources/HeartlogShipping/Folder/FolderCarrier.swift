@@ -47,6 +47,9 @@ struct FolderRound {
   var counts = SyncReport.FolderFiles()
   /// Paths of files that were read and are not whole.
   var damaged: Set<String> = []
+  /// Of streams that go on once others are here.
+  var waiting = WaitingRuns()
+  var receivedStreams: Set<ReplicaID> = []
   var receivedEvents: UInt64 = 0
   var sentEvents: UInt64 = 0
   var progress = SyncProgress()
@@ -94,6 +97,8 @@ struct FolderRound {
           try round.receive(stream, files[stream] ?? [])
         }
       }
+      try settleWaiting()
+      report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
       report.received.events = receivedEvents
       report.sent.events = sentEvents

@@ -49,6 +49,11 @@ extension FolderRound {
     var position = start
     for run in content.runs where run.lastCommit.rawValue > position {
       try checkCancelled()
+      if isSkipped(run.replica) {
+        waiting.add(run)
+        position = run.lastCommit.rawValue
+        continue
+      }
       let outcome: ReceivedRun
       do throws(HeartlogError) { outcome = try store.receive(run) } catch {
         // The file is whole, so that what does not fit is a fork further back, or a writer that errs.
@@ -57,28 +62,64 @@ extension FolderRound {
         return position
       }
       switch outcome {
-      case .appended(let commits, let events, let changedItems):
-        report.received.commits += UInt64(commits)
-        receivedEvents += UInt64(events)
-        report.changedItems += UInt64(changedItems)
-        progress.receivedCommits += UInt64(commits)
-        options.progress?(progress)
-      case .known: break
+      case .appended, .known: count(outcome, of: run)
       case .gap: return position
       case .diverged:
         if try !endFork(content) { try refuse(run, of: content) }
         return position
       case .waiting(let reason):
-        counts.waiting += 1
-        skip(
-          SyncReport.SkippedStream(
-            replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: .waiting,
-            reason: reason))
+        waiting.begin(with: run)
+        skip(run, .waiting, reason)
+      case .refused(let reason):
+        skip(run, .clock, reason)
         return position
       }
       position = run.lastCommit.rawValue
     }
     return position
+  }
+
+  /// Counts a run that was taken.
+  private mutating func count(_ outcome: ReceivedRun, of run: StreamRun) {
+    guard case .appended(let commits, let events, let changedItems) = outcome else { return }
+    report.received.commits += UInt64(commits)
+    receivedEvents += UInt64(events)
+    report.changedItems += UInt64(changedItems)
+    receivedStreams.insert(run.replica)
+    progress.receivedCommits += UInt64(commits)
+    options.progress?(progress)
+  }
+
+  // MARK: - What is not taken
+
+  /// Notes that a stream is passed over from `run` on.
+  private mutating func skip(_ run: StreamRun, _ cause: SyncReport.SkippedStream.Cause, _ reason: String) {
+    skip(
+      SyncReport.SkippedStream(
+        replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: cause, reason: reason))
+  }
+
+  private func isSkipped(_ stream: ReplicaID) -> Bool { report.skipped.contains { $0.replica == stream } }
+
+  /// Gives runs that had to wait to the store once more, now that all others are here.
+  mutating func settleWaiting() throws(HeartlogError) {
+    let settlements: [ReplicaID: WaitingRuns.Settlement]
+    do throws(HeartlogError) { settlements = try waiting.settle(in: store) } catch {
+      // One of them breaks a rule: none of them is taken.
+      guard error.code == .peer else { throw error }
+      return
+    }
+    for (replica, settlement) in settlements.sorted(by: { $0.key < $1.key }) {
+      // Why it had to wait at first may be another reason.
+      report.skipped.removeAll { $0.replica == replica }
+      for (run, outcome) in settlement.taken { count(outcome, of: run) }
+      switch settlement.stop {
+      case nil: break
+      case (let run, .refused(let reason))?: skip(run, .clock, reason)
+      case (let run, .waiting(let reason))?: skip(run, .waiting, reason)
+      case (let run, _)?: skip(run, .waiting, "it has other commits here by now")
+      }
+    }
   }
 
   /// Notes a run that does not lead to its root, and is no fork either. In front of a file that begins further on there may be a fork whose
@@ -94,11 +135,9 @@ extension FolderRound {
       return
     }
     skip(
-      SyncReport.SkippedStream(
-        replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: .refused,
-        reason:
-          "in a file of the folder, commits \(run.firstCommit) to \(run.lastCommit) do not lead to the root that came with them"
-      ))
+      run, .refused,
+      "in a file of the folder, commits \(run.firstCommit) to \(run.lastCommit) do not lead to the root that came with them"
+    )
   }
 
   // MARK: - Forks and ends

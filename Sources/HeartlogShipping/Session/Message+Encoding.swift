@@ -90,7 +90,7 @@ extension Message.Greeting {
     writer.u8(Message.version)
     writer.u8((isServing ? 1 : 0) | (isPull ? 2 : 0) | (isDryRun ? 4 : 0) | (isReadOnly ? 8 : 0))
     writer.varint(own.map { $0 + 1 } ?? 0)
-    writer.varint(UInt64(max(0, wallTime)))
+    writer.varint(UInt64(min(max(0, wallTime), Limits.timeMillisecondsMax)))
   }
 }
 

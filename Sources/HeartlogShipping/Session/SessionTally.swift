@@ -27,6 +27,11 @@ final class SessionTally: Sendable {
   func sent(commits: Int) { change { $0.progress.sentCommits += UInt64(commits) } }
 
   func received(commits: Int, _ outcome: ReceivedRun) {
+    switch outcome {
+    // Not taken, or not yet.
+    case .waiting, .refused: return
+    case .appended, .known, .gap, .diverged: break
+    }
     change { state in
       state.progress.receivedCommits += UInt64(commits)
       guard case .appended(let commits, let events, let changedItems) = outcome else { return }
@@ -56,6 +61,11 @@ final class SessionTally: Sendable {
       state.skipped.removeAll { $0.replica == stream.replica }
       state.skipped.append(stream)
     }
+  }
+
+  /// Notes that a stream is not passed over after all.
+  func resumed(_ replica: ReplicaID) {
+    change { $0.skipped.removeAll { $0.replica == replica } }
   }
 
   /// The first stream of which this end refused commits.

@@ -26,6 +26,7 @@ extension SyncSession {
     report.peerName = report.peerName ?? name
     report.sent.commits = done.commits
     report.sent.events = done.events
+    noteClocks(of: wants.map { list.entries[$0].replica }, &report)
     if report.isDryRun {
       report.received.commits = Self.sum(list.entries.compactMap(\.wanted))
       report.received.events = nil
@@ -173,6 +174,8 @@ extension SyncSession {
     _ wants: [Int], of list: StreamList, peer: ReplicaID?
   ) throws(HeartlogError) -> String? {
     var peerName: String?
+    var waiting = WaitingRuns()
+    var ends: [ReplicaID: CommitNumber] = [:]
     for stream in wants {
       let entry = list.entries[stream]
       guard let wanted = entry.wanted, let theirs = entry.theirs else { continue }
@@ -185,7 +188,10 @@ extension SyncSession {
         name = run.name ?? name
         let received = try check(run, stream, entry, next, theirs, name)
         next = received.lastCommit.rawValue + 1
-        if isSkipped { continue }
+        if isSkipped {
+          waiting.add(received)
+          continue
+        }
         let outcome = try store.receive(received)
         attempts.tally.received(commits: run.commitCount, outcome)
         switch outcome {
@@ -197,15 +203,44 @@ extension SyncSession {
           try skip(received)
         case .waiting(let reason):
           isSkipped = true
+          waiting.begin(with: received)
           attempts.tally.skipped(received, .waiting, reason)
+        case .refused(let reason):
+          isSkipped = true
+          attempts.tally.skipped(received, .clock, reason)
         }
       }
       if entry.replica == peer { peerName = name }
-      if theirs.isEnded, !isSkipped {
-        try store.endStream(entry.replica, after: CommitNumber(rawValue: theirs.commit))
+      if theirs.isEnded {
+        let end = CommitNumber(rawValue: theirs.commit)
+        if isSkipped { ends[entry.replica] = end } else { try store.endStream(entry.replica, after: end) }
       }
     }
+    try settle(waiting, ends: ends)
     return peerName
+  }
+
+  /// Gives runs that had to wait to the store once more, now that all others are here.
+  ///
+  /// - Parameter ends: where streams end of which something had to wait.
+  private func settle(_ waiting: WaitingRuns, ends: [ReplicaID: CommitNumber]) throws(HeartlogError) {
+    for (replica, settlement) in try waiting.settle(in: store).sorted(by: { $0.key < $1.key }) {
+      for (run, outcome) in settlement.taken { attempts.tally.received(commits: run.commitCount, outcome) }
+      switch settlement.stop {
+      case nil:
+        attempts.tally.resumed(replica)
+        if let end = ends[replica] { try store.endStream(replica, after: end) }
+      case (let run, .refused(let reason))?: attempts.tally.skipped(run, .clock, reason)
+      case (let run, .waiting(let reason))?: attempts.tally.skipped(run, .waiting, reason)
+      case (let run, _)?: attempts.tally.skipped(run, .waiting, "it has other commits here by now")
+      }
+    }
+  }
+
+  /// Names the devices whose clocks are far ahead: of the streams that came, and the peer.
+  private func noteClocks(of replicas: [ReplicaID], _ report: inout SyncReport) {
+    report.noteClocks(of: replicas, in: store, now: options.clock())
+    report.noteClock(of: report.peer, called: report.peerName, ahead: report.peerClockAheadMilliseconds ?? 0)
   }
 
   /// The next run; where the other end breaks off because it cannot read it, the next dialogue passes the stream over.

@@ -5,7 +5,7 @@ import HeartlogEvents
 /// The header comes first and tells what the file is; the trailer comes last and tells that it is whole.
 enum SnapshotLayout {
   static let magic: [UInt8] = [0x89, 0x48, 0x53, 0x4E, 0x41, 0x50, 0x0D, 0x0A]
-  static let version: UInt16 = 3
+  static let version: UInt16 = 4
   /// Of parts, and the length of header and trailer.
   static let alignment = 64
   private static let checkedBytes = 56

@@ -1,13 +1,38 @@
 import HeartlogEvents
 
 extension CommitLog {
-  /// The streams of the store, sorted by replica, and what their replicas are called; ended are those that were forked.
-  public var streams: [(replica: ReplicaID, name: String, isEnded: Bool)] {
+  /// One stream, as far as it was read.
+  public struct StreamStatus: Sendable {
+    public let replica: ReplicaID
+    /// What people call the replica.
+    public let name: String
+    /// It was forked.
+    public let isEnded: Bool
+    /// What the writer's clock said at the last commit; nil before the first.
+    public let lastWallTime: Milliseconds?
+    /// The latest that it ever said; nil before the first commit.
+    public let latestWallTime: Milliseconds?
+  }
+
+  /// The streams of the store, sorted by replica.
+  public var streams: [StreamStatus] {
     monitor.withLock {
       readers.keys.sorted().map { replica in
         let name = replica == identity.replica ? identity.name : readers[replica]?.cursor?.header.replicaName
-        return (replica, name ?? "", readers[replica]?.isEnded ?? false)
+        let chain = readers[replica]?.chain
+        let time = chain?.head == nil ? nil : chain?.time
+        return StreamStatus(
+          replica: replica, name: name ?? "", isEnded: readers[replica]?.isEnded ?? false,
+          lastWallTime: time?.last, latestWallTime: time?.latest)
       }
+    }
+  }
+
+  /// What the clock of a stream's writer said at the last commit that was read; nil where there is none.
+  public func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
+    monitor.withLock {
+      guard let chain = readers[replica]?.chain, chain.head != nil else { return nil }
+      return chain.time?.last
     }
   }
 

@@ -94,10 +94,14 @@ extension CommitLog {
     guard staged.next.rawValue <= Limits.numberMax else {
       throw StorageError(.malformed, "this replica has written all the commits that it can")
     }
+    guard draft.wallTime <= Limits.clockMillisecondsMax else {
+      throw StorageError(.malformed, "a wall time past the year 2199")
+    }
     // A commit that is refused must not move the clock.
     var advanced = clock
     guard let stamp = advanced.next(wallTime: draft.wallTime) else {
-      throw StorageError(.malformed, "a stamp past the year 2999")
+      throw StorageError(
+        .malformed, "a stamp past the year 2999: no stamps are left that this store can write with")
     }
     let commit = Commit(
       replica: identity.replica, number: staged.next, firstSequence: staged.nextSequence, stamp: stamp,

@@ -49,12 +49,12 @@ extension CommitLog {
       let run = StreamRun(
         replica: branch.replica, name: name, firstCommit: block.firstCommit,
         commitCount: block.commits.count, body: try BlockEncoding.encode(block), root: tree.root)
-      let outcome = try takeRun(run)
+      let outcome = try takeRun(run, admitting: .ownLog)
       switch outcome {
       case .appended, .known: break
       case .gap, .diverged:
         throw StorageError(.corrupt, "a branch of \(replica) that is here already is another one")
-      case .waiting(let reason):
+      case .waiting(let reason), .refused(let reason):
         throw StorageError(
           .corrupt, "commits of \(replica) that are here cannot be taken as a branch: \(reason)")
       }

@@ -175,14 +175,16 @@ extension CommitLog {
     positions: [StreamPosition], result: R
   ) {
     try storageErrors {
-      let (heads, result) = try withQuietLog {
-        (readers.mapValues { $0.chain.next.rawValue - 1 }.filter { $0.value > 0 }, try body())
+      let (chains, result) = try withQuietLog {
+        (readers.mapValues(\.chain).filter { $0.value.head != nil }, try body())
       }
       let positions = try ledgers.monitor.withLock {
-        try heads.sorted { $0.key < $1.key }.map { replica, commit in
-          if let position = try ledger(of: replica, at: commit).streamPosition() { return position }
+        try chains.sorted { $0.key < $1.key }.map { replica, chain in
+          let commit = chain.next.rawValue - 1
+          guard let time = chain.time else { preconditionFailure("the log reads streams from their start") }
+          if let position = try ledger(of: replica, at: commit).streamPosition(at: time) { return position }
           // What it stood in was sealed meanwhile; or it has not read the last commit, but starts behind it.
-          return try StreamLedger.position(behind: commit, of: replica, in: directory, from: nil)
+          return try StreamLedger.position(behind: commit, at: time, of: replica, in: directory, from: nil)
         }
       }
       return (positions, result)

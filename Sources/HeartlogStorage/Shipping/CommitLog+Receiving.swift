@@ -6,7 +6,7 @@ extension CommitLog {
   /// Takes a run of another replica's commits: all of it, durable and part of the state, or nothing.
   ///
   /// It must continue the stream: numbers, sequences, stamps, heads, limits, and the root after it are checked before a byte is written.
-  /// A run whose beginning is here already is taken from where it is new. The store's own number is never given away: where a run goes on
+  /// A run whose beginning is here already is taken from where it is new. One that is sound may have to wait, or be refused. The store's own number is never given away: where a run goes on
   /// with the store's own stream, which a restored copy does not know, the store writes as another replica from then on.
   public func receive(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
     try storageErrors {
@@ -14,13 +14,92 @@ extension CommitLog {
     }
   }
 
-  /// Takes a run. The log is quiet.
-  func takeRun(_ run: StreamRun) throws -> ReceivedRun {
-    guard StoreIdentity.isName(run.name) else { throw MalformedError("a replica's name that is none") }
-    let block = try run.body.withUnsafeBytes { bytes in
+  /// Takes runs that wait for each other: their stamps count as if the store had all of them, as far as one leads up to the next.
+  ///
+  /// - Parameter runs: of any streams; those of one stream in its order.
+  /// - Returns: what became of each.
+  public func receive(together runs: [StreamRun]) throws(StorageError) -> [ReceivedRun] {
+    try storageErrors {
+      try withQuietLog {
+        let waiting = try runsOutOfReach(runs)
+        var outcomes: [ReceivedRun] = []
+        for (index, run) in runs.enumerated() {
+          outcomes.append(try waiting[index] ?? takeRun(run, admitting: .reachableStamps))
+        }
+        return outcomes
+      }
+    }
+  }
+
+  /// Of runs that are looked at together those that wait all the same, by their index.
+  private func runsOutOfReach(_ runs: [StreamRun]) throws -> [Int: ReceivedRun] {
+    var rising: [(stamp: HybridTimestamp, run: Int, commit: CommitNumber)] = []
+    var refused: Set<ReplicaID> = []
+    for (index, run) in runs.enumerated() {
+      let block = try Self.block(of: run)
+      // What is refused leads nobody anywhere, nor does what follows it in its stream.
+      if block.latestWallTime > Limits.clockMillisecondsMax { refused.insert(run.replica) }
+      guard !refused.contains(run.replica) else { continue }
+      let stamps = block.columns.commits.stamps
+      rising += block.places.map { (stamps[$0], index, block.number(at: $0)) }
+    }
+    rising.sort { $0.stamp < $1.stamp }
+    var waiting: [Int: ReceivedRun] = [:]
+    while true {
+      var reach = clock
+      guard let place = rising.firstIndex(where: { !reach.receive(ifReached: $0.stamp) }) else {
+        return waiting
+      }
+      for (stamp, run, commit) in rising[place...] where waiting[run] == nil {
+        waiting[run] = Self.waiting(for: stamp, of: commit)
+      }
+      // A run waits as a whole: what its earlier commits alone led up to waits, too.
+      rising.removeAll { waiting[$0.run] != nil }
+    }
+  }
+
+  private static func waiting(for stamp: HybridTimestamp, of commit: CommitNumber) -> ReceivedRun {
+    .waiting(
+      "commit \(commit) has a stamp of \(RFC3339.text(stamp.milliseconds)), and nothing that is here leads up to it"
+    )
+  }
+
+  private static func block(of run: StreamRun) throws -> ColumnBlock {
+    try run.body.withUnsafeBytes { bytes in
       try BlockEncoding.decodeColumns(
         bytes, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
     }
+  }
+
+  /// What of a run need not be looked at, since it was.
+  enum Admission {
+    /// It comes from a peer.
+    case checked
+    /// It comes from a peer, and its stamps are known to be in reach.
+    case reachableStamps
+    /// It is made of commits that are in the log.
+    case ownLog
+  }
+
+  /// Why a run is not taken that is sound; nil where it is. Source: docs/format.md, "Received streams".
+  private func reasonToLeave(_ block: ColumnBlock, admitting admission: Admission) -> ReceivedRun? {
+    guard admission != .ownLog else { return nil }
+    let commits = block.columns.commits
+    if let place = block.places.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
+      return .refused(
+        "commit \(block.number(at: place)) was written when a clock said \(RFC3339.text(commits.wallTimes[place])); "
+          + "no clock is believed beyond the year 2199")
+    }
+    guard admission == .checked, let place = clock.firstOutOfReach(of: commits.stamps[block.places]) else {
+      return nil
+    }
+    return Self.waiting(for: commits.stamps[place], of: block.number(at: place))
+  }
+
+  /// Takes a run. The log is quiet.
+  func takeRun(_ run: StreamRun, admitting admission: Admission = .checked) throws -> ReceivedRun {
+    guard StoreIdentity.isName(run.name) else { throw MalformedError("a replica's name that is none") }
+    let block = try Self.block(of: run)
     let reader = readers[run.replica] ?? StreamReader(directory, replica: run.replica)
     if reader.isEnded { return .known }
     try settle(reader)
@@ -41,6 +120,7 @@ extension CommitLog {
       var tree = ledger.tree
       try LeafHashing.append(new, to: &tree)
       guard tree.root == run.root else { return .diverged }
+      if let left = reasonToLeave(new, admitting: admission) { return left }
 
       if run.replica == identity.replica { try becomeNewReplica(at: try StoreIdentity.Place.of(directory)) }
       var body = run.body

@@ -137,19 +137,23 @@ final class StreamLedger {
 
   /// Where the ledger stands, as a position to start from; nil where the file that it read last has been replaced.
   ///
+  /// - Parameter time: the stream's there, which a ledger that began at a sealed segment does not know.
   /// - Precondition: it stands behind a commit.
-  func streamPosition() throws -> StreamPosition? {
+  func streamPosition(at time: StreamTime) throws -> StreamPosition? {
     guard let cursor = reader.cursor, let file = cursor.file, let place = try place(cursor),
       try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
     else { return nil }
-    return StreamPosition(chain: chain, tree: tree, place: place)
+    return StreamPosition(chain: chain, at: time, tree: tree, place: place)
   }
 
   /// A commit of a stream as a position to start from.
   ///
-  /// - Parameter start: a position in front of it, where one is known: only what lies between them is hashed then.
+  /// - Parameters:
+  ///   - time: the stream's at that commit.
+  ///   - start: a position in front of it, where one is known: only what lies between them is hashed then.
   static func position(
-    behind commit: UInt64, of replica: ReplicaID, in directory: StoreDirectory, from start: StreamPosition?
+    behind commit: UInt64, at time: StreamTime, of replica: ReplicaID, in directory: StoreDirectory,
+    from start: StreamPosition?
   ) throws -> StreamPosition {
     if let start, start.commit.rawValue == commit,
       try StreamStart(directory: directory).readerInSegment(at: start) != nil
@@ -160,7 +164,7 @@ final class StreamLedger {
       let ledger = try StreamLedger(
         directory, replica: replica, before: CommitNumber(rawValue: commit), from: start)
       try ledger.advance(to: commit)
-      if let position = try ledger.streamPosition() { return position }
+      if let position = try ledger.streamPosition(at: time) { return position }
     }
     throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }

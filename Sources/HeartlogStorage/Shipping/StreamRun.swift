@@ -61,4 +61,7 @@ public enum ReceivedRun: Hashable, Sendable {
   case diverged
   /// Nothing of it is taken for now, and so nothing of its stream behind it; the store is as it was. Why is a phrase without a full stop.
   case waiting(String)
+  /// Nothing of it is taken, nor of its stream behind it, though it is sound: a clock wrote it that is not believed. Why is a phrase without
+  /// a full stop.
+  case refused(String)
 }

@@ -6,28 +6,33 @@ struct Chain: Hashable, Sendable {
   private(set) var next = CommitNumber(rawValue: 1)
   private(set) var nextSequence = SequenceNumber(rawValue: 1)
   private(set) var lastStamp = HybridTimestamp(rawValue: 0)
+  /// Nil where the chain began in front of a sealed segment, and what its commits' clocks said before that is not known: nothing may be
+  /// selected by time then.
+  private(set) var time: StreamTime? = StreamTime()
   /// What the stream's writer had seen of others, all its commits added up.
   private(set) var seen: [ReplicaID: CommitNumber] = [:]
 
   init(replica: ReplicaID) { self.replica = replica }
 
-  /// The chain in front of a sealed segment, whose first block says what had been seen by then.
+  /// The chain in front of a sealed segment, whose first block says what had been seen by then. Its time is not known.
   init(before header: SegmentHeader, seen heads: [Head]) {
     replica = header.replica
     next = header.firstCommit
     nextSequence = header.firstSequence
+    time = nil
     for head in heads { seen[head.replica] = head.commit }
   }
 
   /// The chain behind a commit.
   init(
     replica: ReplicaID, behind commit: CommitNumber, eventCount: UInt64, lastStamp: HybridTimestamp,
-    seen heads: [Head]
+    time: StreamTime, seen heads: [Head]
   ) {
     self.replica = replica
     next = commit.next
     nextSequence = SequenceNumber(rawValue: eventCount + 1)
     self.lastStamp = lastStamp
+    self.time = time
     for head in heads { seen[head.replica] = head.commit }
   }
 
@@ -39,14 +44,21 @@ struct Chain: Hashable, Sendable {
     seen.map { Head(replica: $0.key, commit: $0.value) }.sorted { $0.replica < $1.replica }
   }
 
+  /// Takes note of the time where it is not known; returns what is known then.
+  mutating func know(_ time: StreamTime) -> StreamTime {
+    let known = self.time ?? time
+    self.time = known
+    return known
+  }
+
   /// Takes the next commit of the stream; refuses one that does not continue it.
   mutating func extend(by commit: Commit) throws(MalformedError) {
     guard commit.replica == replica, commit.number == next else {
       throw MalformedError("commit \(commit.number) where \(next) should be")
     }
     try extend(
-      stamp: commit.stamp, firstSequence: commit.firstSequence, eventCount: commit.eventCount,
-      heads: commit.heads)
+      stamp: commit.stamp, wallTime: commit.wallTime, firstSequence: commit.firstSequence,
+      eventCount: commit.eventCount, heads: commit.heads)
   }
 
   /// Takes the next commit of the stream; refuses one that does not continue it, and then stands where it stood.
@@ -59,7 +71,8 @@ struct Chain: Hashable, Sendable {
     let before = heads.isEmpty ? nil : self
     do throws(MalformedError) {
       try extend(
-        stamp: row.stamp, firstSequence: row.firstSequence, eventCount: row.eventCount, heads: heads)
+        stamp: row.stamp, wallTime: row.wallTime, firstSequence: row.firstSequence,
+        eventCount: row.eventCount, heads: heads)
     } catch {
       if let before { self = before }
       throw error
@@ -88,10 +101,12 @@ struct Chain: Hashable, Sendable {
     next = block.lastCommit.next
     nextSequence = SequenceNumber(rawValue: nextSequence.rawValue &+ UInt64(block.eventCount))
     lastStamp = block.lastStamp
+    time?.pass(block)
   }
 
   private mutating func extend(
-    stamp: HybridTimestamp, firstSequence: SequenceNumber, eventCount: Int, heads: [Head]
+    stamp: HybridTimestamp, wallTime: Milliseconds, firstSequence: SequenceNumber, eventCount: Int,
+    heads: [Head]
   ) throws(MalformedError) {
     guard firstSequence == nextSequence else {
       throw MalformedError("a commit that starts at event \(firstSequence) instead of \(nextSequence)")
@@ -101,6 +116,7 @@ struct Chain: Hashable, Sendable {
     next = next.next
     nextSequence = SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(eventCount))
     lastStamp = stamp
+    time?.pass(wallTime)
   }
 
   private mutating func see(_ heads: [Head]) throws(MalformedError) {

@@ -3,8 +3,8 @@ import HeartlogFiles
 
 /// Reads all streams of a store without a lock, one after the other, to their ends or up to a moment.
 ///
-/// For those to whom the order between streams does not matter: it is much faster than `MergedLog`, since blocks stay blocks. Stamps rise
-/// along a stream, so each is read to its first later commit and no further.
+/// For those to whom the order between streams does not matter: it is much faster than `MergedLog`, since blocks stay blocks. Stamps and
+/// time rise along a stream, so each is read to its first later commit and no further.
 public final class LogReplay {
   private let directory: StoreDirectory
   private let identity: StoreIdentity
@@ -79,15 +79,15 @@ public final class LogReplay {
         stream.reader.rest()
         outcome.eventCount += stream.eventCount
       }
-      if let commit = bound?.commit, let replica = bound?.replica {
+      if let last = bound?.commit {
         outcome.reachedBound = streams.contains {
-          $0.reader.replica == replica && $0.lastCommit >= commit.rawValue
+          $0.reader.replica == last.replica && $0.lastCommit >= last.number.rawValue
         }
       }
       if givesPositions {
         outcome.positions = try streams.filter { $0.lastCommit > 0 }.map {
           try StreamLedger.position(
-            behind: $0.lastCommit, of: $0.reader.replica, in: directory, from: $0.start)
+            behind: $0.lastCommit, at: $0.time, of: $0.reader.replica, in: directory, from: $0.start)
         }
       }
       return outcome
@@ -102,13 +102,13 @@ public final class LogReplay {
     let found = try StreamStart(directory: directory).readers(at: positions, own: identity.replica)
     var streams = zip(positions, found).map { position, found in
       ReplayedStream(
-        found.reader, from: position, moved: found.moved, upTo: bound?.lastStamp(of: position.replica))
+        found.reader, from: position, moved: found.moved, upTo: bound?.bound(of: position.replica))
     }
     // The own stream may be gone altogether, which only the lock's page can tell.
     let others = Set(try directory.replicas()).union([identity.replica]).subtracting(positions.map(\.replica))
     streams += others.map { replica in
       ReplayedStream(
-        StreamReader(directory, replica: replica), from: nil, upTo: bound?.lastStamp(of: replica))
+        StreamReader(directory, replica: replica), from: nil, upTo: bound?.bound(of: replica))
     }
     return streams.sorted { $0.reader.replica < $1.reader.replica }
   }
@@ -120,21 +120,24 @@ private final class ReplayedStream {
   let start: StreamPosition?
   /// `start` with where it is now, if that is not where it says.
   let moved: StreamPosition?
-  private let lastStamp: HybridTimestamp?
+  private let bound: StreamBound?
   /// The last commit that was passed on; 0 for none.
   private(set) var lastCommit: UInt64
+  /// The stream's time at that commit.
+  private(set) var time: StreamTime
   private(set) var eventCount: UInt64 = 0
 
   init(
     _ reader: StreamReader, from start: StreamPosition?, moved: StreamPosition? = nil,
-    upTo lastStamp: HybridTimestamp?
+    upTo bound: StreamBound?
   ) {
     self.reader = reader
     reader.borrowsRows = true
     self.start = start
     self.moved = moved
-    self.lastStamp = lastStamp
+    self.bound = bound
     lastCommit = start?.commit.rawValue ?? 0
+    time = start?.time ?? StreamTime()
   }
 
   /// Reads to the stream's end, or to its first commit behind the bound.
@@ -153,11 +156,13 @@ private final class ReplayedStream {
         switch frame {
         case .record: break
         case .row(let commit, _):
-          guard pass(commit.number, at: commit.stamp, events: commit.eventCount) else { return nil }
+          guard pass(commit.number, commit.stamp, commit.wallTime, events: commit.eventCount) else {
+            return nil
+          }
           try visit(.commit(commit))
         case .rows(let rows, _):
           let isWhole = try rows.withRows { all in
-            let count = all.prefix { pass($0.number, at: $0.stamp, events: $0.eventCount) }.count
+            let count = all.prefix { pass($0.number, $0.stamp, $0.wallTime, events: $0.eventCount) }.count
             if count == all.count, rows.mayReadAhead { frames.readAhead() }
             if count > 0 { try visit(.rows(count == all.count ? all : Array(all[..<count]))) }
             return count == all.count
@@ -168,6 +173,7 @@ private final class ReplayedStream {
           let isWhole = part.lastCommit == block.lastCommit
           if isWhole { frames.readAhead() }
           eventCount += UInt64(part.eventCount)
+          time.pass(part)
           lastCommit = part.lastCommit.rawValue
           try visit(.block(part))
           if !isWhole { return nil }
@@ -177,8 +183,13 @@ private final class ReplayedStream {
   }
 
   /// Counts a commit; false where it lies behind the bound.
-  private func pass(_ number: CommitNumber, at stamp: HybridTimestamp, events: Int) -> Bool {
-    if let lastStamp, stamp > lastStamp { return false }
+  private func pass(
+    _ number: CommitNumber, _ stamp: HybridTimestamp, _ wallTime: Milliseconds, events: Int
+  ) -> Bool {
+    var time = time
+    time.pass(wallTime)
+    if let bound, !bound.contains(stamp: stamp, time: time) { return false }
+    self.time = time
     eventCount += UInt64(events)
     lastCommit = number.rawValue
     return true
@@ -186,16 +197,17 @@ private final class ReplayedStream {
 
   /// What of a block lies within the bound.
   private func part(of block: ColumnBlock) -> ColumnBlock? {
-    guard let lastStamp, block.lastStamp > lastStamp else { return block }
-    let stamps = block.columns.commits.stamps
-    // Stamps rise: the first later one.
-    var low = block.places.lowerBound
-    var high = block.places.upperBound
-    while low < high {
-      let middle = (low + high) / 2
-      if stamps[middle] <= lastStamp { low = middle + 1 } else { high = middle }
+    guard let bound else { return block }
+    var time = time
+    time.pass(block)
+    if bound.contains(stamp: block.lastStamp, time: time) { return block }
+    let commits = block.columns.commits
+    time = self.time
+    let first = block.places.first { place in
+      time.pass(commits.wallTimes[place])
+      return !bound.contains(stamp: commits.stamps[place], time: time)
     }
-    guard low > block.places.lowerBound else { return nil }
-    return block.cut(to: block.firstCommit...block.number(at: low - 1))
+    guard let first, first > block.places.lowerBound else { return nil }
+    return block.cut(to: block.firstCommit...block.number(at: first - 1))
   }
 }

@@ -20,6 +20,8 @@ public final class MergedLog {
     var isAtEnd = false
     var finding: Finding?
     var name = ""
+    /// At the last commit that was handed out.
+    var time = StreamTime()
 
     init(_ reader: StreamReader) { self.reader = reader }
   }
@@ -49,6 +51,9 @@ public final class MergedLog {
     streams.sorted { $0.key < $1.key }.compactMap(\.value.finding)
   }
 
+  /// The time of the commit that `next` gave last: the latest wall time of its stream up to it; 0 before the first.
+  public private(set) var lastTime: Milliseconds = 0
+
   /// The next commit in the total order; nil where there is none at the moment.
   ///
   /// After nil it may be asked again: what has come since follows. Only what is there at the same time is in order.
@@ -63,7 +68,10 @@ public final class MergedLog {
         guard let b = b.ahead.last else { return true }
         return a.position < b.position
       }
-      return first?.ahead.popLast()
+      guard let first, let commit = first.ahead.popLast() else { return nil }
+      first.time.pass(commit.wallTime)
+      lastTime = first.time.latest
+      return commit
     }
   }
 

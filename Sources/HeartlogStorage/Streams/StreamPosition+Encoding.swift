@@ -2,7 +2,7 @@ import HeartlogEvents
 
 // Source of the bytes: docs/format.md, "Snapshots".
 extension StreamPosition {
-  private static let byteCountMin = 16 + 9 * 8 + 1
+  private static let byteCountMin = 16 + 11 * 8 + 1
 
   /// Positions as bytes, the same for the same positions.
   ///
@@ -19,6 +19,8 @@ extension StreamPosition {
     writer.u64(commit.rawValue)
     writer.u64(eventCount)
     writer.u64(lastStamp.rawValue)
+    writer.u64(UInt64(time.last))
+    writer.u64(UInt64(time.latest))
     writer.u64(place.segment.words.0)
     writer.u64(place.segment.words.1)
     writer.u64(place.firstCommit.rawValue)
@@ -56,11 +58,14 @@ extension StreamPosition {
     let commit = try reader.u64()
     let eventCount = try reader.u64()
     let stamp = HybridTimestamp(rawValue: try reader.u64())
+    let lastWallTime = try reader.u64()
+    let latestWallTime = try reader.u64()
     let place = Place(
       segment: SegmentID(words: (try reader.u64(), try reader.u64())),
       firstCommit: CommitNumber(rawValue: try reader.u64()), frameOffset: try reader.u64(),
       frameBytes: try reader.u64(), frameChecksum: try reader.u64())
     guard (1...Limits.numberMax).contains(commit), eventCount <= Limits.numberMax, stamp <= .last,
+      lastWallTime <= latestWallTime, latestWallTime <= UInt64(Limits.timeMillisecondsMax),
       (1...commit).contains(place.firstCommit.rawValue), place.isSound
     else { throw MalformedError("a position with numbers out of range") }
     var frontier: [Digest] = []
@@ -78,11 +83,12 @@ extension StreamPosition {
       else { throw MalformedError("a position with a malformed head") }
       heads.append(head)
     }
+    let time = StreamTime(last: Milliseconds(lastWallTime), latest: Milliseconds(latestWallTime))
     return StreamPosition(
       chain: Chain(
         replica: replica, behind: CommitNumber(rawValue: commit), eventCount: eventCount, lastStamp: stamp,
-        seen: heads),
-      tree: tree, place: place)
+        time: time, seen: heads),
+      at: time, tree: tree, place: place)
   }
 }
 

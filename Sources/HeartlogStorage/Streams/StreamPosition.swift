@@ -22,9 +22,15 @@ public struct StreamPosition: Hashable, Sendable {
     var frameChecksum: UInt64
   }
 
+  /// The stream's time at `commit`: who reads on selects by it.
+  let time: StreamTime
+
+  /// - Parameter time: the stream's, where the chain does not know it.
   /// - Precondition: the chain has a commit, and the tree is over its commits.
-  init(chain: Chain, tree: MerkleTree, place: Place) {
+  init(chain: Chain, at time: StreamTime, tree: MerkleTree, place: Place) {
     precondition(chain.head.map(\.rawValue) == tree.size && tree.size > 0, "a tree of other commits")
+    var chain = chain
+    self.time = chain.know(time)
     self.chain = chain
     self.tree = tree
     self.place = place
@@ -41,6 +47,8 @@ public struct StreamPosition: Hashable, Sendable {
   public var eventCount: UInt64 { chain.nextSequence.rawValue - 1 }
   /// The stamp of `commit`, the highest of the stream so far.
   public var lastStamp: HybridTimestamp { chain.lastStamp }
+  /// The latest wall time of the stream so far.
+  public var latestWallTime: Milliseconds { time.latest }
   /// The root of the stream's tree over the commits up to here.
   public var root: Digest { tree.root }
 }

@@ -147,7 +147,7 @@ struct StreamStart {
     guard tree == position.tree else {
       throw refusal(of: position, "its stream has other commits in front of it")
     }
-    return StreamPosition(chain: position.chain, tree: tree, place: place)
+    return StreamPosition(chain: position.chain, at: position.time, tree: tree, place: place)
   }
 
   private func refusal(

@@ -13,8 +13,10 @@ final class History {
   /// With how many commits of each stream stood in front of them.
   private(set) var positions: [(positions: [StreamPosition], heads: [ReplicaID: UInt64])] = []
   private var index = 0
+  private let clocksAreWrong: Bool
 
-  init(segmentBytesMax: UInt64 = 5_000) throws {
+  init(segmentBytesMax: UInt64 = 5_000, clocksAreWrong: Bool = false) throws {
+    self.clocksAreWrong = clocksAreWrong
     store = TestStore(files: files, path: "/store")
     try store.create(seed: 31)
     own = try store.open(TestStore.options(seed: 32, segmentBytesMax: segmentBytesMax))
@@ -23,9 +25,16 @@ final class History {
     other = try otherStore.open(TestStore.options(seed: 34))
   }
 
+  /// Where clocks are wrong, the other device's is ten minutes ahead, and the own one jumps ahead and back now and then.
+  private var wallTime: Milliseconds { 1_772_000_000_000 + Milliseconds(index) * 1_000 }
+  private var ownWallTime: Milliseconds {
+    clocksAreWrong && index % 11 < 3 ? wallTime + 7_000 - Milliseconds(index % 11) * 6_000 : wallTime
+  }
+  private var otherWallTime: Milliseconds { clocksAreWrong ? wallTime + 600_000 : wallTime }
+
   /// Rotation, sealing, joining, and received blocks in between.
-  static func long() throws -> History {
-    let history = try History()
+  static func long(clocksAreWrong: Bool = false) throws -> History {
+    let history = try History(clocksAreWrong: clocksAreWrong)
     try history.write(3)
     for _ in 0..<30 { try history.write() }
     try history.receive(12)
@@ -47,7 +56,7 @@ final class History {
 
   func write(_ count: Int = 1) throws {
     for _ in 0..<count {
-      try own.write(index, events: index % 3 + 1, bytes: 150)
+      try own.write(index, events: index % 3 + 1, bytes: 150, at: ownWallTime)
       index += 1
     }
     try note()
@@ -57,7 +66,7 @@ final class History {
   func receive(_ count: Int) throws {
     let before = try other.log.streamHeads().first?.commit.rawValue ?? 0
     for _ in 0..<count {
-      try other.write(index, events: index % 3 + 1, bytes: 60)
+      try other.write(index, events: index % 3 + 1, bytes: 60, at: otherWallTime)
       index += 1
     }
     let head = try #require(try other.log.streamHeads().first { $0.replica == other.replica })

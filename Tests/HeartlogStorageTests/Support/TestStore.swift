@@ -74,22 +74,25 @@ final class OpenStore: Sendable {
   var replica: ReplicaID { log.ownIdentity.replica }
 
   @discardableResult
-  func write(_ index: Int, _ durability: Durability = .durable, events: Int = 1, bytes: Int = 12) throws
-    -> Commit
-  {
-    let commit = try log.write(durability) { .test(index, events: events, bytes: bytes) }
+  func write(
+    _ index: Int, _ durability: Durability = .durable, events: Int = 1, bytes: Int = 12,
+    at wallTime: Milliseconds? = nil
+  ) throws -> Commit {
+    let commit = try log.write(durability) { .test(index, events: events, bytes: bytes, at: wallTime) }
     return try #require(commit)
   }
 }
 
 extension CommitDraft {
   /// A commit that its index makes different from others.
-  static func test(_ index: Int, events: Int = 1, bytes: Int = 12) -> CommitDraft {
+  static func test(
+    _ index: Int, events: Int = 1, bytes: Int = 12, at wallTime: Milliseconds? = nil
+  ) -> CommitDraft {
     // Not to be compressed, so that sizes are what a test asks for.
     var generator = SeededGenerator(seed: UInt64(index))
     let note = (0..<bytes).map { _ in Character(UnicodeScalar(UInt8(33 + generator.next() % 90))) }
     return CommitDraft(
-      wallTime: 1_772_000_000_000 + Int64(index) * 1_000, origin: index % 3 == 0 ? "test" : nil,
+      wallTime: wallTime ?? 1_772_000_000_000 + Int64(index) * 1_000, origin: index % 3 == 0 ? "test" : nil,
       records: (0..<events).map { event in
         .event(
           Event(
