@@ -8,7 +8,7 @@ import json
 import random
 import unittest
 
-from heartlog import TestCase, seed
+from heartlog import PACKAGE, TestCase, seed
 
 WORDS = ["Lisboa", "Łódź", "two\nlines", "a,b", 'say "x"', "<b>&amp;</b>", " padded ", "İstanbul", "東京", "007", "true", "=1+1", "semi;colon", "tab\there"]
 
@@ -163,6 +163,108 @@ class FileTests(TestCase):
                 answer = store("import", "cities", "-", "--format", name, "--dry-run", input=bytes(broken))
                 self.assertIn(answer.code, (0, 65), answer.err)
                 self.assertNotIn("Fatal error", answer.err)
+
+    # What is imported: the library, the format, the file, and what is refused by its line; None where the whole file is. What is sound is taken.
+    CITY = '{"type":"Feature","id":%s,"geometry":%s,"properties":{}}'
+    SHELF = "<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>"
+    BOOK = '"title":"T","fileURL":"/a.m4b"'
+    PAPER = "@misc{b, eprint={2101.09077v1}, archiveprefix={arXiv}, title={%s}}"
+    MALFORMED = [
+        ("things", "jsonl", b"\x89PNG\r\n\x1a\n\0\0", [1, 2, 3], []),
+        ("things", "jsonl", '{"id":"a"}'.encode("utf-16"), [1], []),
+        ("things", "jsonl", '{"id":"a"}\n{"id":"b"\n{"id":"c"}\n', [2], ["a", "c"]),
+        ("things", "jsonl", '{"id":"a"}\n{"id":""}\n{"id":7}\n{"id":"b","fields":[]}\n{"id":"c","favoritedDate":"soon"}\n'
+         '{"id":"d","fields":{"a":1,"a":2}}\n[]\n{"id":"e"}', [2, 3, 4, 5, 6, 7], ["a", "e"]),
+        ("things", "csv", "name\nx\n", None, []),
+        ("things", "csv", "id,v\na,b\n".encode("utf-16"), None, []),
+        ("things", "csv", "id,v\na\nb,1,2\nc,3\n", [2, 3], ["c"]),
+        ("things", "csv", 'id,v\na,"x\nb,1\n', [2], ["b"]),
+        ("things", "csv", 'id,v\na,"x"y\nb,1\n', [2], ["b"]),
+        ("things", "csv", "id,v\na,ü\nb,1\n".encode("latin-1"), [2], ["b"]),
+        ("things", "csv", "id,favoritedDate\na,yesterday\nb,2024-03-01\n", [2], ["b"]),
+        ("cities", "csv", "id,lat\nx,1\n2,91\n3,north\n4,5\n", [2, 3, 4], ["4"]),
+        ("cities", "geojson", '{"type":"FeatureCollection"}', None, []),
+        ("cities", "geojson", '{"type":"Point","coordinates":[1,2]}', None, []),
+        ("cities", "geojson", '{"type":"FeatureCollection","features":[\n%s]}' % ",\n".join([
+            CITY % (1, '{"type":"LineString","coordinates":[[1,2],[3,4]]}'), '{"type":"Feature","geometry":null,"properties":{}}',
+            CITY % (3, '{"type":"Point","coordinates":[200,2]}'), CITY % (4, '{"type":"Point","coordinates":[2]}'),
+            CITY % (5, '{"type":"Point","coordinates":[2,3]}')]), [2, 3, 4, 5], ["5"]),
+        ("things", "bookmarks", "<html><body>no bookmarks</body></html>", None, []),
+        ("things", "bookmarks", SHELF + '\n<DT><A HREF="">x</A>\n<DT><A>y</A>\n<DT><A HREF="https://a/" ADD_DATE="soon">z</A></DL>', [2, 3], ["https://a/"]),
+        ("papers", "bookmarks", SHELF + '\n<DT><A HREF="https://example.com/">x</A>\n<DT><A HREF="https://arxiv.org/abs/2101.09077v1">y</A>', [2],
+         ["2101.09077v1"]),
+        ("archives", "archive-json", "{}", None, []),
+        ("archives", "archive-json", '{"error":"no such user"}', None, []),
+        ("archives", "archive-json", '["a",\n7,\n"",\n"b"]', [2, 3], ["a", "b"]),
+        ("archives", "archive-json", '{"members":[{"title":"x"},{"identifier":"ok"}]}', [1], ["ok"]),
+        ("books", "user-defaults", '[{"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF"}]', [1], []),
+        ("books", "user-defaults", '[{"id":7,%s,"dateAdded":1},\n{"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF",%s,"dateAdded":1e300}]' % (BOOK, BOOK), [1, 2], []),
+        ("settings", "user-defaults", "[]", None, []),
+        ("breeds", "user-defaults", '[{"url":"no url","isFavorite":true},\n{"url":"https://images.dog.ceo/breeds/akita/1.jpg","isFavorite":1}]', [1, 2], []),
+        ("cities", "user-defaults", '[{"_id":1,"name":"x","country":"PT","coord":{"lon":200,"lat":0}},\n{"_id":2}]', [1, 2], []),
+        ("breeds", "dog-ceo", '{"message":{"akita":[]},"status":"success"}', None, []),
+        ("breeds", "dog-ceo", '{"status":"error","message":"Breed not found"}', None, []),
+        ("books", "librivox", '{"error":"Audiobooks could not be found"}', None, []),
+        ("books", "librivox", '{"books":[{"title":"x"},\n{"id":"7"}]}', [1, 2], []),
+        ("papers", "bibtex", "@article{a, title={x}\n" + PAPER % "T", [1], ["2101.09077v1"]),
+        ("papers", "bibtex", "@article{,}\n" + PAPER % "T", [1], ["2101.09077v1"]),
+        ("papers", "bibtex", (PAPER % "ü").encode("latin-1"), [1], []),
+        ("papers", "bibtex", "no bibliography", None, []),
+        ("papers", "ris", "TY  - JOUR\nTI  - x\nER  - \n", [1], []),
+        ("papers", "ris", "TY  - UNPB\nAN  - 2101.09077v1\nTI  - ü\nER  - \n".encode("latin-1"), [1], []),
+        ("papers", "ris", "no bibliography", None, []),
+        ("papers", "csl-json", '[{"title":"x"},\n7,\n{"id":"a","issued":{"date-parts":[["x"]]}}]', [1, 2], ["a"]),
+        ("papers", "arxiv-atom", "<feed><entry><id>http://arxiv.org/abs/2101.09077v1", None, []),
+        ("papers", "arxiv-atom", '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><feed>&b;</feed>', None, []),
+        ("papers", "arxiv-atom", "<html></html>", None, []),
+        ("papers", "arxiv-jsonl", '{"id":"2101.09077","title":7}\n{"title":"x"}\nnonsense\n', [1, 2, 3], []),
+    ]
+
+    def test_what_is_malformed_is_refused_and_what_is_sound_is_taken(self):
+        for number, (library, name, text, refused, items) in enumerate(self.MALFORMED):
+            with self.subTest(number=number, format=name):
+                store = self.store()
+                answer = self.expect(65, store("import", library, "-", "--format", name, "--json", input=text))
+                if refused is None:
+                    self.assertEqual(answer.out, "")
+                    self.expect(65, answer, f"cannot be imported as {name}")
+                else:
+                    self.assertEqual([line["line"] for line in answer.lines[:-1]], refused)
+                    self.assertEqual(answer.lines[-1]["refused"], len(refused))
+                self.assertEqual([item["id"] for item in store("list", library, "--json", "--order", "id").lines], items)
+                self.assertEqual(len(store.log()), len(items))
+
+    WRITTEN = {
+        "archives": ["jsonl", "csv", "bookmarks", "archive-json"], "tracks": ["jsonl", "csv", "bookmarks"],
+        "papers": ["jsonl", "csv", "bookmarks", "bibtex", "ris", "csl-json"], "cities": ["jsonl", "csv", "bookmarks", "geojson", "user-defaults"],
+        "breeds": ["jsonl", "csv", "bookmarks", "user-defaults"], "books": ["jsonl", "csv", "bookmarks", "user-defaults"],
+        "settings": ["jsonl", "csv", "user-defaults"],
+        "recipes": ["jsonl", "csv", "bookmarks", "geojson", "archive-json", "bibtex", "ris", "csl-json"],
+    }
+
+    def test_every_library_comes_back_from_every_format_that_holds_it(self):
+        store, operations = self.store(), []
+        for library in self.WRITTEN:
+            source = PACKAGE / "fixtures" / "items" / f"{library if library != 'recipes' else 'papers'}.jsonl"
+            for number, line in enumerate(source.read_text(encoding="utf-8").splitlines()):
+                item = json.loads(line)
+                operation = {"op": "set", "library": library, "id": item["id"], "fields": item["fields"]}
+                if library != "settings":
+                    operation |= {"op": "add", "favoritedDate": "2025-03-%02dT10:%02d:00.%03dZ" % (number % 28 + 1, number % 60, number * 37 % 1000)}
+                    operation["fields"] |= {"@note": f'nöte {number}\nsecond line, "x" & <b>'} if number % 3 == 0 else {}
+                    operation["fields"] |= {"@in/later": f"V{number}"} if number % 4 == 0 else {}
+                operations.append(operation)
+        self.expect(0, store.apply(operations))
+        for library, formats in self.WRITTEN.items():
+            for name in formats:
+                with self.subTest(library=library, format=name):
+                    file = self.expect(0, store("export", library, "--format", name)).out_bytes
+                    copy = self.store()
+                    self.expect(0, copy("import", library, "-", "--format", name, input=file))
+                    self.assertEqual(copy("list", library, "--all", "--json").lines, store("list", library, "--all", "--json").lines)
+                    self.assertEqual(self.expect(0, copy("export", library, "--format", name)).out_bytes, file)
+                    again = self.expect(0, copy("import", library, "-", "--format", name, "--json", input=file)).object
+                    self.assertEqual((again["events"], again["refused"]), (0, 0))
 
 
 if __name__ == "__main__":

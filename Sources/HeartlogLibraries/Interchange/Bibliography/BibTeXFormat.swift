@@ -33,6 +33,11 @@ public struct BibTeXFormat: FileFormat {
     var contents = FileContents()
     var parser = BibTeXParser(bytes)
     var keys: Set<String> = []
+    // Any text is BibTeX between its entries, which programs begin with comments; one with neither is something else.
+    let first = bytes.first { !($0 == 0x20 || (0x09...0x0D).contains($0)) }
+    guard first == nil || first == UInt8(ascii: "%") || bytes.contains(UInt8(ascii: "@")) else {
+      throw .invalidAnswer("text without an entry of BibTeX")
+    }
     while let piece = parser.next() {
       switch piece {
       case .refusal(let line, let reason): contents.refuse(line: line, reason)

@@ -22,6 +22,10 @@ public struct RISFormat: FileFormat {
   ) throws(LibraryError) -> FileContents {
     var contents = FileContents()
     let (records, refusals) = RISRecord.records(bytes)
+    let isBlank = bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) }
+    guard isBlank || !records.isEmpty || !refusals.isEmpty else {
+      throw .invalidAnswer("text without a record of RIS")
+    }
     for refusal in refusals { contents.refuse(line: refusal.line, refusal.reason) }
     for record in records {
       contents.take(line: record.line) { () throws(LibraryError) in try PaperReference(record).item() }
