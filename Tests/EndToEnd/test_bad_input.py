@@ -3,6 +3,7 @@
 import ctypes
 import ctypes.util
 import fcntl
+import gzip
 import os
 import pathlib
 import resource
@@ -245,6 +246,56 @@ class ApplyTests(TestCase):
                 self.assertEqual(len(answer.err.splitlines()), 1)
         self.assertEqual([event["item"] for event in store.log()], [str(number) for number in range(count)])
         self.expect(0, store("verify"))
+
+    OTHER = b'{"op":"add","library":"papers","id":"other"}'
+    DEEP = b'[' * 100_000 + b']' * 100_000
+    # Whole inputs: what it is, its bytes, the exit code, and the items of the events that are written.
+    WHOLE = [
+        ("nothing", b"", 0, []),
+        ("white space", b" \t\r\n\n", 0, []),
+        ("a hundred thousand blank lines", b"\n" * 100_000 + GOOD.encode(), 0, ["good"]),
+        ("white space around a line", b" " * 10_000 + GOOD.encode() + b"\t" * 10_000, 0, ["good"]),
+        ("UTF-16", GOOD.encode("utf-16"), BAD_INPUT, []),
+        ("UTF-16 without a mark", GOOD.encode("utf-16-le"), BAD_INPUT, []),
+        ("UTF-32", GOOD.encode("utf-32"), BAD_INPUT, []),
+        ("a byte order mark", b"\xef\xbb\xbf" + GOOD.encode(), BAD_INPUT, []),
+        ("a compressed file", gzip.compress(GOOD.encode()), BAD_INPUT, []),
+        ("zeros", bytes(65_536), BAD_INPUT, []),
+        ("a web page", b"<!doctype html><html></html>", BAD_INPUT, []),
+        ("a table", b"op,library,id\nadd,papers,x\n", BAD_INPUT, []),
+        ("a list of operations", b"[" + GOOD.encode() + b"," + OTHER + b"]", BAD_INPUT, []),
+        ("an operation over several lines", GOOD.replace(",", ",\n").encode(), BAD_INPUT, []),
+        ("a comment", GOOD.encode() + b"\n// no JSON\n" + OTHER, BAD_INPUT, ["good"]),
+        ("a carriage return alone between lines", GOOD.encode() + b"\r" + OTHER, BAD_INPUT, []),
+        ("a form feed behind a line", GOOD.encode() + b"\x0c\n" + OTHER, BAD_INPUT, []),
+        ("U+2028 between lines", GOOD.encode() + "\u2028".encode() + OTHER, BAD_INPUT, []),
+        ("the end in the middle of a text", GOOD.encode() + b"\n" + OTHER[:20], BAD_INPUT, ["good"]),
+        ("the end in the middle of an escape", GOOD.encode() + b'\n{"op":"add","library":"papers","id":"\\u00', BAD_INPUT, ["good"]),
+        ("no value for a key that is needed", b'{"op":null,"library":"papers","id":"x"}', BAD_INPUT, []),
+        ("keys by escapes", b'{"\\u006fp":"\\u0061dd","library":"papers","id":"x"}', 0, ["x"]),
+        ("an unknown key that is nested without end", b'{"op":"add","library":"papers","id":"x","k":' + DEEP + b"}", BAD_INPUT, []),
+        ("an unknown key with a number past all doubles", b'{"op":"add","library":"papers","id":"x","k":1e999}', BAD_INPUT, []),
+        ("a group by a value that is nested without end", b'{"op":"add","library":"papers","id":"x","commit":' + DEEP + b"}", BAD_INPUT, []),
+        ("a group by a long text", b'{"op":"add","library":"papers","id":"x","commit":"' + b"c" * 100_000 + b'"}\n' + GOOD.encode(), 0, ["x", "good"]),
+        ("bytes of a longer form than needed", b'{"op":"add","library":"papers","id":"\xc0\xaf"}', BAD_INPUT, []),
+        ("bytes past the last character", b'{"op":"add","library":"papers","id":"\xf4\x90\x80\x80"}', BAD_INPUT, []),
+        ("a path as an item", b'{"op":"add","library":"..","id":"../../etc"}', 0, ["../../etc"]),
+        ("a value of two MiB", b'{"op":"add","library":"papers","id":"x","fields":{"f":"' + b"x" * (2 << 20) + b'"}}', BAD_INPUT, []),
+        ("a date past the year 9999", b'{"op":"add","library":"papers","id":"x","favoritedDate":"10000-01-01T00:00:00Z"}', BAD_INPUT, []),
+        ("an offset of a day", b'{"op":"add","library":"papers","id":"x","time":"2026-03-02T07:15:00+24:00"}', BAD_INPUT, []),
+        ("a time in the second line of a commit", b'{"op":"add","library":"papers","id":"x","commit":1}\n'
+         b'{"op":"add","library":"papers","id":"y","commit":1,"time":"2026-03-02T07:15:00Z"}', BAD_INPUT, []),
+    ]
+
+    def test_whole_inputs_that_nobody_should_write(self):
+        for name, text, code, items in self.WHOLE:
+            with self.subTest(name):
+                store = self.store()
+                answer = self.expect(code, store("apply", "--ack", input=text))
+                self.assertLess(len(answer.err), 1_000)
+                self.assertEqual([event["item"] for event in store.log()], items)
+                self.assertEqual(len(answer.acknowledged), len(items))
+        self.assertGreaterEqual(len(self.WHOLE) + len(self.BAD_LINES), 90)
 
     def test_a_bad_line_discards_the_group_that_it_ends(self):
         store = self.store()
