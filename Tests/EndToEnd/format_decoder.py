@@ -23,6 +23,10 @@ class Malformed(Exception):
     pass
 
 
+class NoFrame(Malformed):
+    """Bytes where a frame should be, which may be what an unfinished write has left."""
+
+
 class Newer(Exception):
     """Of a format version past 1: refused as a whole."""
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from format_blocks import Secret, read_block
 from format_decoder import (
-    NUMBER_MAX, ROW_BYTES_MAX, Bytes, Malformed, Newer, decoded, decompressed, read_row, require)
+    EVENTS_MAX, MIB, NUMBER_MAX, ROW_BYTES_MAX, Bytes, Malformed, Newer, NoFrame, decoded, decompressed, read_row, require)
 
 HEADER_BYTES, COPY_BYTES, FRAME_HEADER_BYTES = 4096, 2048, 40
+BODY_BYTES_MAX = 80 * MIB
 MASK = (1 << 64) - 1
 
 xxhash = ctypes.CDLL("libxxhash.so.0")
@@ -80,24 +81,33 @@ class Segment:
         return low ^ high
 
 
+MAGIC = b"\x89HLOG\r\n\x1a"
+
+
 def header_copies(data):
     """The copies whose checksums are good, by their offsets."""
     copies = {offset: data[offset:offset + COPY_BYTES] for offset in (0, COPY_BYTES)}
     return {
         offset: copy for offset, copy in copies.items()
-        if len(copy) == COPY_BYTES and struct.unpack_from("<Q", copy, 2040)[0] == xxh3(copy[:2040], offset)}
+        if len(copy) == COPY_BYTES and copy.startswith(MAGIC) and struct.unpack_from("<Q", copy, 2040)[0] == xxh3(copy[:2040], offset)}
 
 
 def read_header(path, data):
     good = header_copies(data)
     require(good, "both copies of a segment's header are bad")
-    copy = Bytes(next(iter(good.values())))
-    segment = Segment(path)
-    if len(good) == 1:
+    segment, *others = [read_copy(path, copy) for copy in good.values()]
+    require(all(segment == other for other in others), "the two copies of a segment's header differ")
+    if not others:
         segment.header_problem = {
             "file": path.name, "offset": COPY_BYTES if 0 in good else 0, "verdict": "corrupt",
             "problem": "one copy of a segment's header is bad"}
-    require(copy.take(8) == b"\x89HLOG\r\n\x1a", "no segment")
+    return segment
+
+
+def read_copy(path, data):
+    copy = Bytes(data)
+    segment = Segment(path)
+    copy.take(len(MAGIC))
     version = copy.number("H")
     if version > 1:
         raise Newer
@@ -135,7 +145,8 @@ def read_segment(path):
             offset = read_frame(segment, data, offset)
         except Malformed as problem:
             segment.problem = {
-                "file": path.name, "offset": offset, "problem": str(problem), "verdict": verdict(segment, data, offset)}
+                "file": path.name, "offset": offset, "problem": str(problem),
+                "verdict": verdict(segment, data, offset) if isinstance(problem, NoFrame) else "corrupt"}
             return segment
     if segment.is_sealed:
         counts = len(segment.commits), sum(len(commit.events) for commit in segment.commits), len(data)
@@ -174,35 +185,46 @@ def recorded_length(segment):
     return int.from_bytes(page[40:48], sys.byteorder)
 
 
-def read_frame(segment, data, offset):
-    """Adds the commits of the frame at `offset`; answers with the offset after it."""
+def whole_frame(segment, data, offset):
+    """The fields of the frame at `offset`, its body, and the offset after it."""
+    def check(condition, sentence):
+        if not condition:
+            raise NoFrame(sentence)
+
     header = data[offset:offset + FRAME_HEADER_BYTES]
-    require(len(header) == FRAME_HEADER_BYTES, "a frame's header is cut")
+    check(len(header) == FRAME_HEADER_BYTES, "a frame's header is cut")
     kind, flags, zero, length, first, count, _, body_sum, header_sum = struct.unpack("<BBHIQIIQQ", header)
-    require(header_sum == xxh3(header[:32], segment.base + offset), "the checksum of a frame's header is wrong")
-    require(kind >= 1 and flags <= 1 and zero == 0, "a frame's header is malformed")
+    check(header_sum == xxh3(header[:32], segment.base + offset), "the checksum of a frame's header is wrong")
+    check(kind >= 1 and zero == 0 and 1 <= first <= NUMBER_MAX and length <= BODY_BYTES_MAX, "a frame's header is malformed")
+    check(flags <= 1 or kind > 2, "a frame's flags are malformed")
+    check(count == 1 if kind == 1 else 1 <= count <= EVENTS_MAX if kind == 2 else count == 0, "a frame counts other commits than it has")
     start = offset + FRAME_HEADER_BYTES
     body, after = data[start:start + length], start + length + (-length & 7)
-    require(len(body) == length, "a frame's body is cut")
-    require(body_sum == xxh3(body, segment.base + start), "the checksum of a frame's body is wrong")
-    require(after <= len(data) and not any(data[start + length:after]), "a frame's padding is not zero")
+    check(len(body) == length, "a frame's body is cut")
+    check(body_sum == xxh3(body, segment.base + start), "the checksum of a frame's body is wrong")
+    check(after <= len(data) and not any(data[start + length:after]), "a frame's padding is not zero")
+    return kind, flags, first, count, body, after
+
+
+def read_frame(segment, data, offset):
+    """Adds the commits of the frame at `offset`; answers with the offset after it."""
+    kind, flags, first, count, body, after = whole_frame(segment, data, offset)
     require(first == segment.last + 1, "a frame's first commit does not follow")
-    if flags & 1 and kind == 1:
-        require(length >= 4, "a compressed body is cut")
+    if kind == 1 and flags:
+        require(len(body) >= 4, "a compressed body is cut")
         whole = struct.unpack_from("<I", body)[0]
         require(whole <= ROW_BYTES_MAX, "a body is too long")
         body = decompressed(body[4:], whole)
     if kind == 1:
-        require(not segment.is_sealed and count == 1, "a commit's frame is malformed")
+        require(not segment.is_sealed, "a commit's frame lies in a sealed segment")
         commits = [read_row(body, segment.replica, first)]
         segment.rows.append((commits[0], body))
     elif kind == 2:
-        require(count >= 1 and not flags, "a block's frame is malformed")
+        require(not flags, "a block is compressed as a whole")
         block = read_block(body, segment.replica, first, count)
         commits = block.commits
         segment.blocks.append(block)
     else:
-        require(count == 0, "a frame without commits counts some")
         return after
     for commit in commits:
         before = segment.commits[-1] if segment.commits else None

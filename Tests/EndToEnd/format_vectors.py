@@ -88,16 +88,16 @@ def equals(value_of):
 
 
 def segment_header():
-    data = header(SEGMENT, REPLICA, 42, 300, secret=SECRET, name="Anna's phone")
+    data = header(SEGMENT, REPLICA, 7, 300, secret=SECRET, name="Anna's phone")
     segment = read_header(None, data)
-    assert (segment.identity, segment.replica, segment.first, segment.sequence) == (SEGMENT, REPLICA, 42, 300)
+    assert (segment.identity, segment.replica, segment.first, segment.sequence) == (SEGMENT, REPLICA, 7, 300)
     assert (segment.is_sealed, segment.secret, segment.tree_size, segment.name) == (False, SECRET, 0, "Anna's phone")
     return data
 
 
 def frame_header():
     body, flags = compressed(encoded_row(ROW))
-    return frame(SEGMENT, 4096, 1, body, 42, 1, 4096, flags)[:40]
+    return frame(SEGMENT, 4096, 1, body, ROW.number, 1, 4096, flags)[:40]
 
 
 def leaf_hashes():
@@ -109,6 +109,14 @@ def root():
     for node in leaf_hashes():
         tree.append(node)
     return tree.root
+
+
+def branch():
+    """The replica and the secret of the history that goes on with the last commit of the block."""
+    first = BLOCK[-1]
+    seed = REPLICA + struct.pack("<Q", first.number) + leaf_hashes()[-1]
+    name = sha256(seed)
+    return name[:16] + sha256(name, seed)
 
 
 def check_snapshot(lines):
@@ -135,6 +143,7 @@ CHECKS = {
     "leaf-hash": equals(lambda: leaf_hash(ROW, [Secret(1, SECRET)])),
     "leaf-hashes": equals(lambda: b"".join(leaf_hashes())),
     "root": equals(root),
+    "branch": equals(branch),
     "snapshot": check_snapshot,
 }
 

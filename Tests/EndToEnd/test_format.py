@@ -27,7 +27,7 @@ from format_decoder import (  # noqa: E402
     CHANGED, EVENTS_MAX, LATER, ROW_BYTES_MAX, WITHHELD, Bytes, Commit, Event, read_row)
 from format_encoder import (  # noqa: E402
     encoded_block, encoded_columns, encoded_doubles, encoded_ints, encoded_row, encoded_strings)
-from format_hashes import Tree, event_hash, leaf_hash, run_salt, run_secret, salt  # noqa: E402
+from format_hashes import Tree, event_hash, leaf_hash, run_salt, run_secret, salt, sha256  # noqa: E402
 from format_reader import Store  # noqa: E402
 from format_writer import open_segment, sealed_segment  # noqa: E402
 
@@ -228,6 +228,14 @@ class StoreTests(unittest.TestCase):
     def test_an_empty_store(self):
         self.run_heartlog("init", "--name", "")
         self.assertEqual(self.check().summary["streams"], [])
+
+    def test_the_machine_in_the_file_store_is_the_hash_of_its_id_without_the_line_feed(self):
+        ident = pathlib.Path("/etc/machine-id")
+        if not ident.is_file():
+            self.skipTest("this machine has no id in a file")
+        self.run_heartlog("init")
+        (line,) = [line for line in (self.store / "store").read_text().splitlines() if line.startswith("machine ")]
+        self.assertEqual(line, "machine " + sha256(ident.read_bytes().strip()).hex())
 
     def test_the_fortnight_on_the_phone(self):
         self.make((ROOT / "fixtures/fortnight/phone.jsonl").read_text(encoding="utf-8"))

@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import format_writer as writer  # noqa: E402
 from format_blocks import Block, Secret  # noqa: E402
+from format_editor import patched_header  # noqa: E402
 from format_encoder import encoded_block, encoded_columns, encoded_row  # noqa: E402
 from format_hashes import Tree, leaf_hash  # noqa: E402
 from format_reader import Store  # noqa: E402
@@ -51,28 +52,30 @@ def served(secret, commits):
     return Secret(1, b"", {0: {place: salt for place, salt in secret.runs[0].items() if place[0] in numbers}})
 
 
-def tail(commits, last_body, flags=0):
-    """An open segment, its last commit's body as given; a whole frame after it, so that a bad one is no torn tail."""
+def tail(commits, last_body, flags=0, is_followed=True):
+    """An open segment, its last commit's body as given, and a whole frame after it that says so far all was durable."""
     data = writer.header(IDENTITY, commits[0].replica, 1, 1, secret=FOREIGN_SECRET)
     for commit in commits:
         body = last_body if commit is commits[-1] else encoded_row(commit)
         data += writer.frame(
             IDENTITY, len(data), 1, body, commit.number, 1, 4096, flags if commit is commits[-1] else 0)
-    return {"0000000000000001.open": data + writer.frame(IDENTITY, len(data), 77, b"", len(commits) + 1, 0, len(data))}
+    if is_followed:
+        data += writer.frame(IDENTITY, len(data), 77, b"", len(commits) + 1, 0, len(data))
+    return {"0000000000000001.open": data}
 
 
 def changed_row(chance, replica):
     commits, _ = foreign_commits(replica)
     drop_withheld(commits)
     commits = commits[:chance.randint(1, 5)]
-    return tail(commits, changed(chance, encoded_row(commits[-1])))
+    return tail(commits, changed(chance, encoded_row(commits[-1])), is_followed=chance.random() < 0.5)
 
 
 def changed_compressed_row(chance, replica):
     commits, _ = foreign_commits(replica)
     drop_withheld(commits)
     body, flags = writer.compressed(encoded_row(commits[-1]))
-    return tail(commits, changed(chance, body), flags)
+    return tail(commits, changed(chance, body), flags, chance.random() < 0.5)
 
 
 def changed_block(chance, replica):
@@ -94,13 +97,23 @@ def changed_frame(chance, replica):
     """Good checksums over a header of a frame that says something else."""
     commits, _ = foreign_commits(replica)
     drop_withheld(commits)
-    name, data = tail(commits, encoded_row(commits[-1])).popitem()
+    name, data = tail(commits, encoded_row(commits[-1]), is_followed=chance.random() < 0.5).popitem()
     header = bytearray(data[4096:4096 + 32])
     at = chance.randrange(24)
     header[at] = chance.choice((0, 1, 2, 3, 4, 5, 6, 255, header[at] ^ 1))
     low, high = struct.unpack("<QQ", IDENTITY)
     frame = bytes(header) + struct.pack("<Q", xxh3(header, (low ^ high) + 4096))
     return {name: data[:4096] + frame + data[4136:]}
+
+
+def changed_header(chance, replica):
+    """Good checksums over a header that says something else, in one copy or in both; the version is left alone, for it concerns the whole store."""
+    commits, _ = foreign_commits(replica)
+    drop_withheld(commits)
+    name, data = tail(commits, encoded_row(commits[-1])).popitem()
+    at = chance.choice((0, 10, 11, 12, 16, 31, 32, 48, 50, 56, 64, 80, 88, 120, 128, 159, 160, 1824, 1952, 2039))
+    new = bytes([chance.choice((0, 1, 2, 3, 127, 128, data[at] ^ 1))])
+    return {name: patched_header(data[:4096], {at: new}, chance.choice(((0,), (2048,), (0, 2048)))) + data[4096:]}
 
 
 def changed_file(chance, replica):
@@ -165,7 +178,7 @@ class RefusalTests(unittest.TestCase):
         for stream in store.streams:
             line = theirs[stream.replica]
             found = line.get("finding")
-            mine = stream.root, [problem["verdict"] for problem in stream.problems]
+            mine = stream.root, list(dict.fromkeys(problem["verdict"] for problem in stream.problems))
             self.assertEqual(
                 mine, (line["root"], [found["verdict"]] if found else []),
                 f"seed {int(stream.replica[2:], 16)}: {stream.problems}, {found}")
@@ -183,6 +196,9 @@ class RefusalTests(unittest.TestCase):
 
     def test_frames_with_a_changed_header(self):
         self.check(changed_frame)
+
+    def test_headers_that_say_something_else(self):
+        self.check(changed_header)
 
     def test_tails_that_are_cut_or_changed(self):
         self.check(changed_file)

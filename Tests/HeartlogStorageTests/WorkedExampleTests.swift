@@ -24,7 +24,7 @@ struct WorkedExampleTests {
     let page = try FormatPage()
     let header = SegmentHeader(
       kind: .open, id: Self.segment, replica: Self.replica, replicaName: "Anna's phone",
-      firstCommit: CommitNumber(rawValue: 42), firstSequence: SequenceNumber(rawValue: 300),
+      firstCommit: CommitNumber(rawValue: 7), firstSequence: SequenceNumber(rawValue: 300),
       secret: Digest(Array(0..<32)))
     let encoded = header.encoded()
     let start = try page.bytes("segment-header")
@@ -48,7 +48,7 @@ struct WorkedExampleTests {
   func frame() throws {
     let page = try FormatPage()
     let row = try page.bytes("row")
-    let commit = try RowEncoding.decode(row, replica: Self.replica, number: CommitNumber(rawValue: 42))
+    let commit = try RowEncoding.decode(row, replica: Self.replica, number: CommitNumber(rawValue: 7))
     var frames = CommitFrames()
     let frameBytes = try frames.append(commit, recordsAreChecked: false)
     frames.place(at: 4_096, of: Self.segment, durableOffset: 4_096)
