@@ -269,6 +269,8 @@ def among():
             for place in some:
                 if kind == "a segment's secret" and place in (NEW, BEHIND):
                     continue  # it is that of the commits in front, too
+                if kind == "a commit taken out from among others" and place == BRANCHED:
+                    continue  # then its stream is shorter than own heads say
 
                 def make(store, change=change, way=way, place=place):
                     stream, commits = Streams(store).commits(place)
