@@ -101,6 +101,7 @@ class DamageTests(TestCase):
         self.sound, _ = make(self)
         self.digest = self.sound("status", "--json").object["digest"]
         self.log = self.sound.log()
+        self.held = [line for line in self.without_end().log() if "sequence" in line]
         places = {name: path.relative_to(self.sound.path) for name, path in self.places(self.sound.path).items()}
         kinds = [(name, change) for name in places for change in [*CHANGES, *MOVES]]
         kinds += [(name, change) for name in places if "segment" in name for change in SEGMENT_MOVES]
@@ -110,6 +111,13 @@ class DamageTests(TestCase):
         for (name, change), answer in zip(kinds, answers):
             with self.subTest(file=name, change=change):
                 self.check(places[name], *answer)
+
+    def without_end(self):
+        """A store that shows what the segments of the forked stream hold behind its end, too."""
+        store = Store(self.folder / "without the end")
+        shutil.copytree(self.sound.path, store.path)
+        self.places(store.path)["ended"].unlink()
+        return store
 
     def damaged(self, name, change, places):
         """What the commands say of a store with one damaged file."""
@@ -130,11 +138,11 @@ class DamageTests(TestCase):
         for answer in (verified, read, status, listed, toggled, after):
             self.assertIn(answer.code, (0, 65, 66, 74), answer.err)
             self.assertNotIn("Fatal error", answer.err)
-        # What is shown was written, from the start of each stream on; all of it, unless it is said that this is not all.
+        # What is shown was written, from the start of each stream on; all of it and no more, unless it is said that something is wrong.
         shown = self.events(read)
         self.check_written(shown)
         if verified.code == 0 and "not finished" not in verified.err:
-            self.assertEqual((read.code, len(shown)), (0, len(self.log)), "something is missing, and nobody says so")
+            self.assertEqual((read.code, len(shown)), (0, len(self.log)), "nobody says that something is wrong")
         if verified.code != 0:
             self.assertIn(path.parent.name if path.parent.name else path.name, verified.err)
         if status.code == 0 and "not finished" not in verified.err:
@@ -149,8 +157,8 @@ class DamageTests(TestCase):
         return [line for line in answer.lines if "sequence" in line] if answer.code in (0, 65) else []
 
     def check_written(self, events):
-        streams, sound = ({}, {})
-        for held, lines in ((streams, events), (sound, self.log)):
+        streams, sound = {}, {}
+        for held, lines in ((streams, events), (sound, self.held)):
             for event in lines:
                 held.setdefault(event["replica"], []).append(event)
         for replica, shown in streams.items():
