@@ -99,6 +99,8 @@ def changed_frame(chance, replica):
     drop_withheld(commits)
     name, data = tail(commits, encoded_row(commits[-1]), is_followed=chance.random() < 0.5).popitem()
     header = bytearray(data[4096:4096 + 32])
+    if chance.random() < 0.2:  # of a later kind, which carries no commits, and has flags of its own
+        header[0], header[16:20] = chance.choice((3, 77, 255)), bytes(4)
     at = chance.randrange(24)
     header[at] = chance.choice((0, 1, 2, 3, 4, 5, 6, 255, header[at] ^ 1))
     low, high = struct.unpack("<QQ", IDENTITY)
