@@ -145,7 +145,9 @@ class DamageTests(TestCase):
             self.assertEqual((read.code, len(shown)), (0, len(self.log)), "nobody says that something is wrong")
         if verified.code != 0:
             self.assertIn(path.parent.name if path.parent.name else path.name, verified.err)
-        if status.code == 0 and "not finished" not in verified.err:
+        # Where commits of a stream that has ended are lost, `verify` says so, and reading that it does not start from what had them.
+        is_lost = "heartlog: lost:" in verified.err and "was dropped" in status.err
+        if status.code == 0 and "not finished" not in verified.err and not is_lost:
             self.assertEqual(status.object["digest"], self.digest)
         # A write is refused, or it comes behind what was there.
         if toggled.code == 0:
