@@ -16,11 +16,11 @@ from typing import Callable
 import format_decoder as d
 from format_decoder import HAS_DATE, HAS_FIELDS, HAS_MEMBERS, Event
 from format_editor import EditedSnapshot, Frame, Stream, copied, patched_header
-from format_hashes import event_hash, run_salt, run_secret, salt
+from format_hashes import event_hash, run_salt, run_secret, salt, sha256
 from format_blocks import Secret
 
 CHECKSUMS, STREAM, STORE, UNSHIPPED = "checksums", "stream", "store", "unshipped"
-OWN, TABLET, BRANCH, DESK = "own", "tablet", "branch", "desk"
+OWN, TABLET, BRANCH, OTHER_BRANCH, DESK = "own", "tablet", "branch", "other branch", "desk"
 
 # What stands where in the store of edited_store.py: the stream, its first and its last commit.
 PLACES = {
@@ -60,7 +60,10 @@ class Streams:
                     if (ended.replica, ended.ended) in stream.commits[0].heads]
         own = store.own_stream
         others = [stream for stream in store.streams.values() if stream is not own and stream is not ended and stream not in branches]
-        self.by_part = {OWN: own, TABLET: others[0], BRANCH: branches[0], DESK: ended}
+        # Of the desk's two lives the segments here still hold one.
+        seed = ended.replica + struct.pack("<Q", ended.ended + 1) + ended.frontiers()[1][ended.ended]
+        branches.sort(key=lambda stream: stream.replica != sha256(seed)[:16])
+        self.by_part = {OWN: own, TABLET: others[0], BRANCH: branches[0], OTHER_BRANCH: branches[1], DESK: ended}
 
     def __getitem__(self, part):
         return self.by_part[part]
@@ -677,8 +680,9 @@ def beside():
     yield Edit("`store`: a line of a later version", STREAM, "another", lambda store: store.lines.append("later 17"))
     yield Edit("`store`: the format version", STREAM, "2", lambda store: store.lines.__setitem__(0, "heartlog 2"))
     yield Edit("`store`: the replica, one of nobody", STREAM, "of nobody", line("replica", "07" * 16))
-    for part in (TABLET, BRANCH, DESK):
-        yield Edit("`store`: the replica, that of another stream", STREAM, part, line("replica", lambda store, part=part: Streams(store)[part].replica.hex()))
+    for part in (TABLET, BRANCH, DESK, OTHER_BRANCH):
+        kind = "`store`: the replica, that of a branch whose origin is not here" if part == OTHER_BRANCH else "`store`: the replica, that of another stream"
+        yield Edit(kind, STREAM, part, line("replica", lambda store, part=part: Streams(store)[part].replica.hex()))
 
     def page(words):
         def make(store):
