@@ -40,7 +40,8 @@ public struct StoreRepair {
         report: RepairReport(isDryRun: isDryRun))
       let own = try repair.mendIdentity()
       try repair.mendEnds(own: own)
-      try repair.nameOthers(own: own?.replica, progress)
+      // Who writes may be another one by now.
+      try repair.nameOthers(own: repair.report.replica, progress)
       return repair.report
     }
   }
