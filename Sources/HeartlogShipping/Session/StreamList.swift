@@ -42,6 +42,9 @@ struct StreamList {
 
   var entries: [Entry]
 
+  /// The streams of which the other end has more, by their place.
+  var wanted: [Int] { entries.indices.filter { entries[$0].wanted != nil } }
+
   /// What the serving end makes of the calling end's heads, and its answer.
   static func serving(
     _ heads: [ShippedHead], store: any ShippedStreams, mine: [StreamHead], greeting: Message.Greeting

@@ -187,18 +187,24 @@ public struct SyncSession: Sendable {
 
   /// The streams to ask for. Those that a damaged store cannot take are noted.
   private func wants(of list: StreamList) -> [Int] {
-    let wanted = list.entries.indices.filter { list.entries[$0].wanted != nil }
-    guard takesNothing else { return Array(wanted) }
-    guard let corruption = store.corruption else { return [] }
-    for entry in wanted.map({ list.entries[$0] }) {
+    let wanted = list.wanted
+    if !takesNothing { return wanted }
+    if let damage = corruptionReason { skip(wanted.map { list.entries[$0] }, because: damage) }
+    return []
+  }
+
+  private var corruptionReason: String? {
+    store.corruption.map { "this store is damaged, and takes nothing: \($0.error)" }
+  }
+
+  /// Notes that the rest of some streams is not taken.
+  private func skip(_ entries: [StreamList.Entry], because reason: String) {
+    for entry in entries {
       attempts.tally.skipped(
         SyncReport.SkippedStream(
           replica: entry.replica, name: entry.mine?.name ?? "",
-          firstCommit: CommitNumber(rawValue: entry.myCommit + 1),
-          cause: .damaged, reason: "this store is damaged, and takes nothing: \(corruption.error.description)"
-        ))
+          firstCommit: CommitNumber(rawValue: entry.myCommit + 1), cause: .damaged, reason: reason))
     }
-    return []
   }
 
   /// Looks whether what the other end lacks can be read, and notes how far, where it cannot.
