@@ -15,8 +15,10 @@ public struct SnapshotVerification: Hashable, Sendable {
   public let name: String
   /// Events that it covers, as its name says.
   public let events: UInt64
-  /// What is wrong with it; nil where nothing is. A snapshot may be removed at any time: the log does not need it.
+  /// What is wrong with it; nil where nothing is. The log does not need it.
   public let problem: String?
+  /// False where nobody starts from it any more: it is of another version, of another store, or of a stream that was ended in front of it.
+  public let isOfUse: Bool
 }
 
 extension FavoritesStore {
@@ -51,18 +53,22 @@ extension FavoritesStore {
         streams: streams,
         snapshots: try snapshots.map { snapshot in
           var problem = snapshot.problem
-          if isLogSound, let content = snapshot.content {
-            problem = try content.differs(fromLogAt: path, on: fileSystem) ? SnapshotProblem.otherState : nil
+          var isOfUse = snapshot.isOfThisVersion
+          if let content = snapshot.content {
+            isOfUse = try LogReplay(at: path, on: fileSystem).isOfUse(content.claim.positions)
+            if isLogSound, isOfUse, try content.differs(fromLogAt: path, on: fileSystem) {
+              problem = SnapshotProblem.otherState
+            }
           }
           return SnapshotVerification(
-            name: snapshot.file.name, events: snapshot.file.eventCount, problem: problem)
+            name: snapshot.file.name, events: snapshot.file.eventCount, problem: problem, isOfUse: isOfUse)
         })
     }
   }
 }
 
 private enum SnapshotProblem {
-  static let otherState = "it says something else than the log up to it"
+  static let otherState = "the log up to it makes another state"
 }
 
 /// A snapshot whose every page was looked at.
@@ -85,6 +91,7 @@ private struct CheckedSnapshot {
   /// Nil where it is damaged, or of another version.
   var content: Content?
   var problem: String?
+  var isOfThisVersion = true
 }
 
 extension SnapshotFolder {
@@ -93,9 +100,13 @@ extension SnapshotFolder {
     try files().compactMap { file in
       guard let mapping = try map(file) else { return nil }
       var checked = CheckedSnapshot(file: file)
+      guard FavoritesState.isSnapshotOfThisVersion(mapping.bytes) else {
+        checked.isOfThisVersion = false
+        return checked
+      }
       do {
         var (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
-        let positions = try log.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
+        let positions = try SnapshotKeeper.positions(log)
         state.loadSnapshot()
         if state.isDamaged {
           checked.problem = SnapshotKeeper.damage

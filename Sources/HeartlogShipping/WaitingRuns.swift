@@ -12,7 +12,7 @@ struct WaitingRuns {
   private var streams: Set<ReplicaID> = []
 
   /// What is kept at most: a stream of which there is more goes on at the next sync. The store looks at all of it at once.
-  private static let (bytesMax, commitsMax, runsMax) = (64 << 20, 1_000_000, 4_096)
+  private static let (bytesMax, commitsMax, runsMax) = (64 << 20, 1_000_000, 64)
 
   /// Notes that the stream of a run waits from that run on.
   mutating func begin(with run: StreamRun) {

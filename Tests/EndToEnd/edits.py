@@ -640,7 +640,7 @@ def position_offset(positions, replica):
     for _ in range(source.varint()):
         start = source.at
         found, commit = source.take(16), source.number("Q")
-        source.take(64 + 32 * commit.bit_count())
+        source.take(80 + 32 * commit.bit_count())
         for _ in range(source.varint()):
             source.take(16)
             source.varint()
@@ -761,13 +761,13 @@ def beside():
             directory[at + offset:at + offset + len(data)] = data
         return change
     told = {"commit": patch(16, struct.pack("<Q", 33)), "commit past the end": patch(16, struct.pack("<Q", 48)),
-            "events": patch(24, struct.pack("<Q", 67)), "stamp": patch(32, b"\7"), "frontier": patch(88, bytes(32))}
+            "events": patch(24, struct.pack("<Q", 67)), "stamp": patch(32, b"\7"), "wall time": patch(40, b"\7"), "latest wall time": patch(48, b"\7"), "frontier": patch(104, bytes(32))}
     for name, change in told.items():
         yield Edit("a snapshot's position: commit, events, stamp or frontier", STREAM, name, position(change))
-    found = {"offset": patch(64, struct.pack("<Q", 8192)), "size": patch(72, struct.pack("<Q", 800)), "checksum": patch(80, bytes(8))}
+    found = {"offset": patch(80, struct.pack("<Q", 8192)), "size": patch(88, struct.pack("<Q", 800)), "checksum": patch(96, bytes(8))}
     for name, change in found.items():
         yield Edit("a snapshot's position: the frame", STREAM, name, position(change))
-    for name, change in {"id": patch(40, b"another segment!"), "first commit": patch(56, struct.pack("<Q", 24))}.items():
+    for name, change in {"id": patch(56, b"another segment!"), "first commit": patch(72, struct.pack("<Q", 24))}.items():
         yield Edit("a snapshot's position: the segment", STREAM, name, position(change))
 
     def of_nobody(store):

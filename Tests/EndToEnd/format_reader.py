@@ -174,6 +174,8 @@ def event_line(commit, place, event):
     if event.head & HAS_FIELDS:
         values = (json_text(name) + ":" + value_text(byte & 63, value) for name, byte, value in event.fields)
         lines.append('"fields":{' + ",".join(values) + "}")
+        if quiet := [json_text(name) for name, byte, _ in event.fields if byte & 128]:
+            lines.append('"quiet":[' + ",".join(quiet) + "]")
     if event.members:
         members = ('{"tag":%d,"bytes":"%s"}' % (tag, data.hex()) for tag, data in event.members)
         lines.append('"members":[' + ",".join(members) + "]")

@@ -81,6 +81,63 @@ struct EvidenceTests {
     #expect(store.replica != replica && store.findings.contains { $0.verdict == .lost })
   }
 
+  @Test("a snapshot never knows more than a power cut leaves: what it was made from is durable before it")
+  func buffered() throws {
+    let files = MemoryFileSystem()
+    var options = StoreOptions()
+    options.durability = .buffered
+    options.snapshots = .manual
+    let store = try FavoritesStore(at: TestStore.path, on: files, options: options)
+    for number in 0..<20 { try store.library("papers").add("paper-\(number)") }
+    // Another process makes it: what this one has not flushed is none of its own.
+    options.createsIfMissing = false
+    let other = try FavoritesStore(at: TestStore.path, on: files, options: options)
+    #expect(try other.snapshots.make()?.events == 20)
+    for state in files.crashStates(after: files.crashPoints, sectorBytes: 512, limit: 200, seed: 3) {
+      let found = try FavoritesStore(at: TestStore.path, on: state, options: options)
+      try found.library("papers").add("new")
+      #expect(!found.findings.contains { $0.verdict == .lost })
+      #expect(found.replica == store.replica)
+    }
+  }
+
+  @Test("a snapshot of other commits than the log has stays, however many are made after it")
+  func otherCommits() throws {
+    var store = try test.open()
+    try fill(store, 0..<6)
+    try store.snapshot()
+    let name = try #require(try test.files.entries(of: folder).first)
+    let known = try test.files.contents(of: "\(folder)/\(name)")
+    let replica = store.replica
+    try store.close()
+    // The same store with another sixth commit, and as many events.
+    let segment = try #require(try segments(of: replica).first)
+    let bytes = try test.files.contents(of: segment)
+    try test.files.remove("\(folder)/\(name)")
+    let twin = TestStore(files: test.files.deepCopy(), clock: test.clock)
+    try test.files.replaceContents(of: segment, with: bytes)
+    store = try twin.open()
+    try fill(store, 50..<51)
+    try store.snapshot()
+    let other = try #require(try twin.files.entries(of: folder).first)
+    let foreign = try twin.files.contents(of: "\(folder)/\(other)")
+    try store.close()
+    store = try test.open()
+    try fill(store, 60..<61)
+    try store.snapshot()
+    try store.close()
+    try test.files.open("\(folder)/\(other)", .createNew).write(foreign, at: 0)
+    try test.files.open("\(folder)/\(name)", .createNew).write(known, at: 0)
+    for round in 0..<2 {
+      let found = try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil)
+      #expect(found.streams.first?.finding?.verdict == .corrupt, "round \(round)")
+      store = try test.open()
+      _ = try? store.snapshot()
+      try store.close()
+      #expect(try test.files.entries(of: folder).contains(other), "round \(round)")
+    }
+  }
+
   @Test("a snapshot is made beside one that knows more, and takes nothing of what that proves")
   func madeBeside() throws {
     var store = try test.open()

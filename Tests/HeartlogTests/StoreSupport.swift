@@ -18,8 +18,8 @@ final class TestClock: Sendable {
 
 /// A store in memory whose disk and clock a test holds.
 struct TestStore {
-  let files = MemoryFileSystem(recording: false)
-  let clock = TestClock()
+  var files = MemoryFileSystem(recording: false)
+  var clock = TestClock()
   static let path = "/favorites.heartlog"
 
   func open(_ change: (inout StoreOptions) -> Void = { _ in }) throws -> FavoritesStore {

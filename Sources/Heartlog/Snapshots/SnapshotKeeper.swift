@@ -17,6 +17,8 @@ final class SnapshotKeeper: Sendable {
 
   private struct Content {
     var dropped: [DroppedSnapshot] = []
+    /// The names of those among them that say of the log what is not so: evidence of a loss or an edit.
+    var evidence: Set<String> = []
     var failure: HeartlogError?
     var findings: [Finding] = []
     var rebuildFailure: HeartlogError?
@@ -90,7 +92,7 @@ final class SnapshotKeeper: Sendable {
     return nil
   }
 
-  private static func positions(_ bytes: [UInt8]) throws -> [StreamPosition] {
+  static func positions(_ bytes: [UInt8]) throws -> [StreamPosition] {
     try bytes.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
   }
 
@@ -147,6 +149,7 @@ final class SnapshotKeeper: Sendable {
   /// - Throws: the error, where it is about something else.
   func passOver(_ found: Found, because error: StorageError) throws(StorageError) {
     guard error.code == .otherLog || error.code == .otherHistory else { throw error }
+    if error.code == .otherHistory { content.withLock { _ = $0.evidence.insert(found.file.name) } }
     drop(found.file, because: error.reason, removes: error.code == .otherLog)
   }
 
@@ -214,6 +217,8 @@ final class SnapshotKeeper: Sendable {
       }
       // A log that ends early must be found damaged at each opening.
       guard outcome.findings.damage.isEmpty else { return nil }
+      // What it tells of must not be lost before it.
+      try log.makeDurable(outcome.positions)
       if let start, outcome.eventCount == 0, !anew {
         return SnapshotReport(
           events: start.state.eventCount, bytes: UInt64(start.byteCount), isNew: false)
@@ -221,7 +226,9 @@ final class SnapshotKeeper: Sendable {
       let bytes = StreamPosition.encode(outcome.positions)
       var byteCount: UInt64 = 0
       let isHurried = { self.content.withLock { $0.waiting > 0 } }
-      let file = try folder.write(eventCount: state.eventCount, isHurried: isHurried) { output in
+      let evidence = content.withLock { $0.evidence }
+      let file = try folder.write(eventCount: state.eventCount, keeping: evidence, isHurried: isHurried) {
+        output in
         try withoutActuallyEscaping(output) { output in
           try state.writeSnapshot(log: bytes) {
             byteCount += UInt64($0.count)

@@ -40,8 +40,9 @@ struct VerifyCommand: Command {
     let damaged = found.snapshots.filter { $0.problem != nil }
     if !damaged.isEmpty {
       context.output.errorLine(
-        "\(context.errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need it: "
-          + "remove the file from the folder \"snapshots\", and \"heartlog snapshot\" makes a new one.")
+        "\(context.errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need it. "
+          + "Where it says otherwise than the log, one of both was changed: compare with another device before you remove it from the folder \"snapshots\"."
+      )
     }
     return damaged.isEmpty ? code : .badInput
   }
@@ -50,11 +51,14 @@ struct VerifyCommand: Command {
     json.member("snapshot", snapshot.name)
     json.member("events", snapshot.events)
     json.member("isSound", snapshot.problem == nil)
+    if !snapshot.isOfUse { json.member("isOfUse", false) }
     if let problem = snapshot.problem { json.member("reason", problem) }
   }
 
   private static func line(_ snapshot: SnapshotVerification, _ style: Style) -> String {
-    let mark = snapshot.problem == nil ? style(.good, "sound  ") : style(.failure, "damaged")
+    let mark =
+      snapshot.problem != nil
+      ? style(.failure, "damaged") : snapshot.isOfUse ? style(.good, "sound  ") : style(.faint, "unused ")
     let problem = snapshot.problem.map { ": \($0)" } ?? ""
     return "\(mark)  snapshot of \(Quantity.count(snapshot.events, "event"))\(problem)\n  \(snapshot.name)"
   }

@@ -103,12 +103,7 @@ extension FolderRound {
 
   /// Gives runs that had to wait to the store once more, now that all others are here.
   mutating func settleWaiting() throws(HeartlogError) {
-    let settlements: [ReplicaID: WaitingRuns.Settlement]
-    do throws(HeartlogError) { settlements = try waiting.settle(in: store) } catch {
-      // One of them breaks a rule: none of them is taken.
-      guard error.code == .peer else { throw error }
-      return
-    }
+    let settlements = try waiting.settle(in: store)
     for (replica, settlement) in settlements.sorted(by: { $0.key < $1.key }) {
       // Why it had to wait at first may be another reason.
       report.skipped.removeAll { $0.replica == replica }

@@ -56,6 +56,11 @@ extension FavoritesState {
     return (state, log)
   }
 
+  /// False for a snapshot whose header is whole and says another version: it is not to be read, and not damaged.
+  package static func isSnapshotOfThisVersion(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    SnapshotLayout.isOfThisVersion(bytes)
+  }
+
   private init(_ reader: inout SnapshotReader) throws(MalformedError) {
     self.init()
     snapshot = reader.source

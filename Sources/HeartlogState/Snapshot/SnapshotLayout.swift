@@ -47,6 +47,14 @@ enum SnapshotLayout {
     let directoryOffset: Int
   }
 
+  /// Whether a file is not a whole snapshot of another version.
+  static func isOfThisVersion(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count >= alignment, var header = try? unsealed(bytes, at: 0, seed: 0, "header"),
+      let found = try? (header.take(8).elementsEqual(magic), header.u32())
+    else { return true }
+    return !found.0 || found.1 == UInt32(version)
+  }
+
   /// Reads header, trailer and the directory's checksum.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) -> Frame {
     guard bytes.count >= 2 * alignment, bytes.count % alignment == 0 else {

@@ -38,7 +38,7 @@ extension CommitLog {
       ends[finding.replica] = nil
       reports.append(finding)
     }
-    try setAside(missing)
+    try setAside(missing, reportedOf: finding?.verdict == .lost ? own.replica : nil)
     try takeOverTail(of: ownReader)
     ownReader.settledStructure = lock.page().structure
   }
@@ -59,7 +59,11 @@ extension CommitLog {
 
   /// Reports what snapshots know of and the log has lost, once. Their files keep another name from then on: nothing is read from them, and
   /// nothing that they prove is thrown away.
-  private func setAside(_ missing: [(claim: SnapshotClaim, finding: Finding)]) throws(StorageError) {
+  ///
+  /// - Parameter replica: whose loss is reported already.
+  private func setAside(
+    _ missing: [(claim: SnapshotClaim, finding: Finding)], reportedOf replica: ReplicaID?
+  ) throws(StorageError) {
     guard !missing.isEmpty else { return }
     for file in Set(missing.map(\.claim.file)).sorted() {
       do throws(FileError) { try directory.fileSystem.rename(file, to: file + ".lost") } catch {
@@ -67,7 +71,7 @@ extension CommitLog {
         guard error.isNotFound else { throw StorageError(error) }
       }
     }
-    reports += missing.map(\.finding)
+    reports += missing.map(\.finding).filter { $0.replica != replica }
     snapshots.removeAll { claim in missing.contains { $0.claim.file == claim.file } }
   }
 

@@ -161,14 +161,18 @@ public final class CommitLog: @unchecked Sendable {
 
   /// What is not as it was written, as far as it was read; and what recovery did.
   public var findings: [Finding] {
-    monitor.withLock { reports + ends.sorted { $0.key < $1.key }.map(\.value) + missing.map(\.finding) }
+    monitor.withLock {
+      let lost = Set(ends.values.filter { $0.verdict == .lost }.map(\.replica))
+      return reports + ends.sorted { $0.key < $1.key }.map(\.value)
+        + missing.map(\.finding).filter { !lost.contains($0.replica) }
+    }
   }
 
   /// Commits that a snapshot was made from, and that are not here any more.
   var missing: [(claim: SnapshotClaim, finding: Finding)] {
     snapshots.flatMap { claim in
       claim.positions.compactMap { position in
-        guard ends[position.replica]?.verdict ?? .torn == .torn else { return nil }
+        guard ends[position.replica]?.verdict != .corrupt else { return nil }
         let reader = readers[position.replica]
         let next = reader?.chain.next ?? CommitNumber(rawValue: 1)
         guard next <= position.commit, reader?.isEnded != true else { return nil }

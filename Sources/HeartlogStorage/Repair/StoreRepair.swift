@@ -33,17 +33,18 @@ public struct StoreRepair {
       guard lock.hasPage else { throw StorageError(.readOnly, CommitLog.networkReason, file: path) }
       try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
     }
-    defer { if !isDryRun { lock.release() } }
-    return try storageErrors {
-      var repair = StoreRepair(
-        directory: directory, options: options, lock: lock, name: name,
-        report: RepairReport(isDryRun: isDryRun))
-      let own = try repair.mendIdentity()
-      try repair.mendEnds(own: own)
-      // Who writes may be another one by now.
-      try repair.nameOthers(own: repair.report.replica, progress)
-      return repair.report
-    }
+    var repair = StoreRepair(
+      directory: directory, options: options, lock: lock, name: name, report: RepairReport(isDryRun: isDryRun)
+    )
+    try repair.mend()
+    try storageErrors { try repair.nameOthers(progress) }
+    return repair.report
+  }
+
+  /// What is done with the lock held; all else is only read.
+  private mutating func mend() throws(StorageError) {
+    defer { if !report.isDryRun { lock.release() } }
+    do { try mendEnds(own: try mendIdentity()) } catch { try storageErrors { throw error } }
   }
 
   // MARK: - The file `store`
@@ -164,17 +165,20 @@ public struct StoreRepair {
 
   // MARK: - What is left alone
 
-  private mutating func nameOthers(own: ReplicaID?, _ progress: LogProgress?) throws {
+  private mutating func nameOthers(_ progress: LogProgress?) throws {
     for stream in try Verification.run(
-      directory, own: own ?? IdentityEvidence.noReplica, snapshots: [], progress: progress)
+      directory, own: report.replica ?? IdentityEvidence.noReplica, snapshots: [], progress: progress)
     {
-      guard let finding = stream.finding, finding.verdict == .corrupt, !finding.error.isMendable else {
+      guard let finding = stream.finding, finding.verdict != .torn, !finding.error.isMendable else {
         continue
       }
       report.entries.append(
         RepairReport.Entry(
           file: finding.error.file ?? directory.streamPath(stream.replica), damage: finding.error.reason,
-          outcome: "left alone: segments are not repaired; what comes before it can be read", isMended: false)
+          outcome: finding.verdict == .lost
+            ? "left alone: what is lost can come from other devices alone"
+            : "left alone: segments are not repaired; what comes before it can be read",
+          isMended: false)
       )
     }
   }

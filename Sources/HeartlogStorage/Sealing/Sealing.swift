@@ -120,7 +120,7 @@ extension CommitLog {
 
   /// Seals a run that is not written to any more.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
-    let name = monitor.withLock { replicaName(of: run) }
+    let (name, snapshots) = monitor.withLock { (replicaName(of: run), self.snapshots) }
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: name, options: options, snapshots: snapshots)

@@ -24,10 +24,18 @@ extension CommitLog {
         let waiting = try runsOutOfReach(runs)
         var outcomes: [ReceivedRun] = []
         for (index, run) in runs.enumerated() {
-          outcomes.append(try waiting[index] ?? takeRun(run, admitting: .reachableStamps))
+          outcomes.append(
+            try waiting[index] ?? Self.orBroken { try takeRun(run, admitting: .reachableStamps) })
         }
         return outcomes
       }
+    }
+  }
+
+  /// One run that breaks a rule does not keep the others from being taken.
+  private static func orBroken(_ take: () throws -> ReceivedRun) throws -> ReceivedRun {
+    do { return try take() } catch let error as MalformedError {
+      return .waiting("it breaks a rule: \(error.reason)")
     }
   }
 
@@ -36,7 +44,11 @@ extension CommitLog {
     var rising: [(stamp: HybridTimestamp, run: Int, commit: CommitNumber)] = []
     var refused: Set<ReplicaID> = []
     for (index, run) in runs.enumerated() {
-      let block = try Self.block(of: run)
+      // One that cannot be read is refused when it is to be taken.
+      guard let block = try? Self.block(of: run) else {
+        refused.insert(run.replica)
+        continue
+      }
       // What is refused leads nobody anywhere, nor does what follows it in its stream.
       if block.latestWallTime > Limits.clockMillisecondsMax { refused.insert(run.replica) }
       guard !refused.contains(run.replica) else { continue }
@@ -140,6 +152,9 @@ extension CommitLog {
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
       readers[run.replica] = reader
       looksForHeads = true
+      // The next own commit must not have a number that others have seen.
+      let own = ownReader
+      if let seen = chain.seen[own.replica], seen >= own.chain.next { own.settledStructure = nil }
       if receivedTails.count >= OpenFileBudget.streamsMax { restReceivedTails(but: run.replica) }
       receivedTails[run.replica] = writer
       ledger.didAppend(upTo: chain, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)

@@ -18,12 +18,14 @@ extension SnapshotFolder {
   ///
   /// - Parameters:
   ///   - eventCount: events in front of the positions that it stands for.
+  ///   - evidence: names of snapshots that stay, whatever they are worth.
   ///   - isHurried: whether somebody waits for it now.
   ///   - body: hands over all bytes, in order.
   /// - Returns: its name; nil where snapshots may not be written, or where somebody removed what was unfinished.
   /// - Throws: what `body` throws; `diskFull`, `inputOutput`, `readOnly`. Nothing is left of the snapshot then.
   public func write(
-    eventCount: UInt64, isHurried: () -> Bool = { true }, _ body: (Output) throws -> Void
+    eventCount: UInt64, keeping evidence: Set<String> = [], isHurried: () -> Bool = { true },
+    _ body: (Output) throws -> Void
   ) throws -> SnapshotFile? {
     guard try isWritable() else { return nil }
     try makeFolder()
@@ -44,7 +46,7 @@ extension SnapshotFolder {
       try? fileSystem.remove(temporary)
       throw (error as? FileError).map(StorageError.init) ?? error
     }
-    try tidy(after: file)
+    try tidy(after: file, keeping: evidence)
     return file
   }
 
@@ -76,14 +78,16 @@ extension SnapshotFolder {
   }
 
   /// Removes the snapshots that are not to be kept beside the newest one.
-  private func tidy(after file: SnapshotFile) throws {
+  private func tidy(after file: SnapshotFile, keeping evidence: Set<String>) throws {
     var sizes: [(file: SnapshotFile, bytes: UInt64)] = []
     for file in try files() {
       let info = try onFiles { () throws(FileError) in try fileSystem.info(path(of: file)) }
       // What is no file is somebody else's, whatever its name.
       if let info, info.kind == .file { sizes.append((file, info.size)) }
     }
-    for file in SnapshotRetention.superfluous(of: sizes, written: file) { try removeFile(path(of: file)) }
+    for file in SnapshotRetention.superfluous(of: sizes, written: file) where !evidence.contains(file.name) {
+      try removeFile(path(of: file))
+    }
     try removeNotes()
   }
 }

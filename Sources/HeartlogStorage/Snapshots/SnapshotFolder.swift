@@ -61,8 +61,7 @@ public struct SnapshotFolder: Sendable {
 
   private func notePath(of file: SnapshotFile) -> String { path(of: file) + Self.noteEnding }
 
-  /// Removes a snapshot, which a damaged one is for; whoever has it mapped keeps it. Nothing happens where it is gone, or where the store
-  /// is not to be written.
+  /// Removes a snapshot; whoever has it mapped keeps it. Nothing happens where it is gone, or where the store is not to be written.
   public func remove(_ file: SnapshotFile) throws(StorageError) {
     guard try isWritable() else { return }
     try removeFile(path(of: file))
@@ -77,7 +76,7 @@ public struct SnapshotFolder: Sendable {
 
   func names() throws(StorageError) -> [String] {
     do throws(FileError) { return try fileSystem.entries(of: path) } catch {
-      if error.isNotFound { return [] }
+      if error.isNotFound || error.isNotDirectory { return [] }
       throw StorageError(error)
     }
   }

@@ -94,6 +94,33 @@ public final class LogReplay {
     }
   }
 
+  /// Makes all in front of positions durable: what was read may have been acknowledged as buffered, by whatever process.
+  public func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
+    try onFiles { () throws(FileError) in
+      for position in positions {
+        let tail = SegmentFile(firstCommit: position.place.firstCommit, state: .open)
+        do throws(FileError) {
+          try directory.fileSystem.open(directory.path(of: tail, in: position.replica), .read)
+            .synchronizeData()
+        } catch {
+          // A sealed one, or one that was sealed meanwhile, is durable.
+          guard error.isNotFound else { throw error }
+        }
+      }
+    }
+  }
+
+  /// Whether positions are those of this log, whatever became of it since.
+  ///
+  /// - Returns: false where they are another store's, or of a stream that was ended in front of one.
+  public func isOfUse(_ positions: [StreamPosition]) throws(StorageError) -> Bool {
+    do { _ = try StreamStart(directory: directory).readers(at: positions, own: identity.replica) } catch {
+      if error.code == .otherLog { return false }
+      guard error.code == .otherHistory else { throw error }
+    }
+    return true
+  }
+
   private func streams(from positions: [StreamPosition], upTo bound: ReplayBound?) throws -> [ReplayedStream]
   {
     guard bound.map({ positions.allSatisfy($0.contains) }) ?? true else {

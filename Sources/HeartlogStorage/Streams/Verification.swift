@@ -74,12 +74,19 @@ public enum Verification {
         for head in found.stream.reader.chain.seenHeads {
           // What the own stream's writer had seen, it had received; and what others had seen of the own stream was written here.
           guard replica == own || head.replica == own else { continue }
-          let seen = verified[head.replica]
-          let stream = seen?.stream ?? StreamVerifier(directory, replica: head.replica)
+          if let seen = verified[head.replica],
+            seen.finding != nil || seen.stream.reader.chain.next > head.commit || seen.stream.reader.isEnded
+          {
+            continue
+          }
+          // It may have come since that stream was read.
+          var (stream, finding) = try verify(
+            head.replica, isOwn: head.replica == own, directory, lock, lock.page(), snapshots, forks, &meter)
           let next = stream.reader.chain.next
-          guard seen?.finding == nil, next <= head.commit, !stream.reader.isEnded else { continue }
-          let finding = Finding.missing(
-            next...head.commit, of: head.replica, knownFrom: directory.streamPath(replica))
+          if finding == nil, next <= head.commit, !stream.reader.isEnded {
+            finding = .missing(next...head.commit, of: head.replica, knownFrom: directory.streamPath(replica))
+          }
+          stream.reader.rest()
           verified[head.replica] = (stream, finding)
         }
       }
@@ -295,9 +302,13 @@ private final class Forks {
         of: reader,
         behind: 0)
     }
-    if let commit = forkedBehind[reader.replica] {
+    if let commit = forkedBehind[reader.replica],
+      // It may have been ended meanwhile.
+      try StreamEnd.read(of: reader.replica, in: directory).map({ $0.commit > commit }) ?? true
+    {
       return finding(
-        "a branch of it is here, and it is not ended in front of that", of: reader, behind: commit)
+        "a branch of the stream is here, and the stream is not ended in front of it: its file `ended` is gone, or was cut off; the next sync with a device that knows the fork ends it",
+        of: reader, behind: commit)
     }
     guard reader.isEnded else { return nil }
     let beyond = StreamReader(
@@ -310,10 +321,10 @@ private final class Forks {
     let leaf = try next.leafHash(salts: &salts, hasher: &hasher)
     let branch = branch(beginningWith: next, leaf: leaf)
     if branch == own { isOwnBranch = true }
-    guard !streams.contains(branch) else { return nil }
+    if try streams.contains(branch) || !directory.segments(of: branch).isEmpty { return nil }
     return finding(
-      "it is ended, and what lies behind its end is here as no stream of its own", of: reader,
-      behind: next.number.rawValue - 1)
+      "the stream was ended, and no branch has what lies behind its end: sync with a device that has it",
+      of: reader, behind: next.number.rawValue - 1)
   }
 
   private func finding(_ reason: String, of reader: StreamReader, behind commit: UInt64) -> Finding {
@@ -321,7 +332,7 @@ private final class Forks {
     return Finding(
       verdict: .corrupt, replica: reader.replica,
       error: StorageError(
-        .corrupt, reason, file: "\(directory.streamPath(reader.replica))/\(StreamEnd.name)",
+        .corrupt, reason, file: directory.streamPath(reader.replica),
         commits: next...max(next, reader.chain.head ?? next)))
   }
 }
