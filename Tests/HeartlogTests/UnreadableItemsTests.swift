@@ -154,8 +154,8 @@ struct UnreadableItemsTests {
     func warnings() throws {
       let told = Told()
       try DebugWarnings.$current.withValue(DebugWarnings(printing: { told.take($0) })) {
-        try add(["title": .string("a")], "a")
-        try add(["title": .string("b")], "b")
+        try add(["title": .string("a")], "a", at: 1)
+        try add(["title": .string("b")], "b", at: 2)
         let recipes = try store.favorites(of: Untold.self, in: "recipes")
         #expect(recipes.list().isEmpty && recipes.list().isEmpty)
         #expect(told.lines.count == 1)
