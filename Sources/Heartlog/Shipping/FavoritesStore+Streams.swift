@@ -62,7 +62,7 @@ extension FavoritesStore {
     return try peerErrors { () throws(StorageError) in try log.receive(run) }
   }
 
-  /// Takes runs that were ``ReceivedRun/waiting(_:)``, now that others are here: they may lead up to each other.
+  /// Takes runs that were `waiting`, now that others are here: they may lead up to each other.
   ///
   /// - Parameter runs: of any streams; those of one stream in its order.
   /// - Returns: what became of each.
