@@ -763,7 +763,7 @@ def beside():
     told = {"commit": patch(16, struct.pack("<Q", 33)), "commit past the end": patch(16, struct.pack("<Q", 48)),
             "events": patch(24, struct.pack("<Q", 67)), "stamp": patch(32, b"\7"), "wall time": patch(40, b"\7"), "latest wall time": patch(48, b"\7"), "frontier": patch(104, bytes(32))}
     for name, change in told.items():
-        yield Edit("a snapshot's position: commit, events, stamp or frontier", STREAM, name, position(change))
+        yield Edit("a snapshot's position: commit, events, stamp, times or frontier", STREAM, name, position(change))
     found = {"offset": patch(80, struct.pack("<Q", 8192)), "size": patch(88, struct.pack("<Q", 800)), "checksum": patch(96, bytes(8))}
     for name, change in found.items():
         yield Edit("a snapshot's position: the frame", STREAM, name, position(change))
