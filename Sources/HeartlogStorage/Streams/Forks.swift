@@ -1,0 +1,87 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Which streams are branches of others, as their names tell: each fork has an `ended`, and each `ended` a branch.
+final class Forks {
+  private let directory: StoreDirectory
+  private let streams: Set<ReplicaID>
+  private let own: ReplicaID
+  private var isOwnBranch = false
+  /// By replica: the commits behind which some stream may have been forked from it, since its first commit had seen just these.
+  private var candidates: [ReplicaID: Set<UInt64>] = [:]
+  /// By the stream that was forked: the last commit before a branch that is here.
+  private var forkedBehind: [ReplicaID: UInt64] = [:]
+
+  init(among streams: [ReplicaID], own: ReplicaID, in directory: StoreDirectory) throws {
+    self.directory = directory
+    self.own = own
+    self.streams = Set(streams)
+    for replica in streams {
+      let reader = StreamReader(directory, replica: replica)
+      guard case .frame(let frame, _) = try reader.next(), let first = frame.commits?.commits.first else {
+        continue
+      }
+      for head in first.heads { candidates[head.replica, default: []].insert(head.commit.rawValue) }
+    }
+  }
+
+  /// Looks whether a commit is the first of a branch that is here.
+  func note(_ commit: Commit, leaf: Digest) {
+    let before = commit.number.rawValue - 1
+    guard before == 0 || candidates[commit.replica]?.contains(before) == true else { return }
+    let branch = branch(beginningWith: commit, leaf: leaf)
+    guard streams.contains(branch) else { return }
+    if branch == own { isOwnBranch = true }
+    forkedBehind[commit.replica] = min(before, forkedBehind[commit.replica] ?? .max)
+  }
+
+  private func branch(beginningWith commit: Commit, leaf: Digest) -> ReplicaID {
+    StreamBranch(
+      of: commit.replica, firstCommit: commit.number, firstSequence: commit.firstSequence, leaf: leaf
+    ).replica
+  }
+
+  /// What is wrong with where a stream ends, after all were read.
+  ///
+  /// - Parameter reader: at the end of the stream.
+  func finding(of reader: StreamReader) throws -> Finding? {
+    if isOwnBranch, reader.replica == own {
+      return finding(
+        "the file `store` names a branch, which nobody writes: it is of another folder, or an older one",
+        of: reader,
+        behind: 0)
+    }
+    if let commit = forkedBehind[reader.replica],
+      // It may have been ended meanwhile.
+      try StreamEnd.read(of: reader.replica, in: directory).map({ $0.commit > commit }) ?? true
+    {
+      return finding(
+        "a branch of the stream is here, and the stream is not ended in front of it: its file `ended` is gone, or was cut off; the next sync with a device that knows the fork ends it",
+        of: reader, behind: commit)
+    }
+    guard reader.isEnded else { return nil }
+    let beyond = StreamReader(
+      directory, behind: reader.chain, at: nil, listing: try directory.listing(of: reader.replica), end: nil)
+    guard case .frame(let frame, _) = try beyond.next(), let (commits, secrets) = frame.commits,
+      let next = commits.first
+    else { return nil }
+    var salts = Salts(secrets)
+    var hasher = SHA256Hasher()
+    let leaf = try next.leafHash(salts: &salts, hasher: &hasher)
+    let branch = branch(beginningWith: next, leaf: leaf)
+    if branch == own { isOwnBranch = true }
+    if try streams.contains(branch) || !directory.segments(of: branch).isEmpty { return nil }
+    return finding(
+      "the stream was ended, and no branch has what lies behind its end: sync with a device that has it",
+      of: reader, behind: next.number.rawValue - 1)
+  }
+
+  private func finding(_ reason: String, of reader: StreamReader, behind commit: UInt64) -> Finding {
+    let next = CommitNumber(rawValue: commit + 1)
+    return Finding(
+      verdict: .corrupt, replica: reader.replica,
+      error: StorageError(
+        .corrupt, reason, file: directory.streamPath(reader.replica),
+        commits: next...max(next, reader.chain.head ?? next)))
+  }
+}
