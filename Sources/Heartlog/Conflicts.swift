@@ -19,9 +19,9 @@ extension FavoritesStore {
     }
     let operation: HeartlogState.Operation
     switch (conflict.register, write.value) {
-    case (.field(let name), .field(let value)): operation = .settleField(Field(name: name, value: value))
+    case (.field(let name), .field(let value)): operation = .resolveField(Field(name: name, value: value))
     case (_, .membership(let isFavorite, let date)):
-      operation = .settleMembership(isFavorite: isFavorite, favoritedDate: date)
+      operation = .resolveMembership(isFavorite: isFavorite, favoritedDate: date)
     case (.membership, .field): throw HeartlogError(.invalid, "a value of a field for a membership")
     }
     _ = try perform(operation, on: conflict.item, in: conflict.library)
@@ -31,7 +31,7 @@ extension FavoritesStore {
   ///
   /// - Returns: the conflicts that were closed; none where the event is no side of any.
   @discardableResult
-  public func settleConflicts(inFavorOf event: EventID) throws(HeartlogError) -> [Conflict] {
+  public func resolveConflicts(inFavorOf event: EventID) throws(HeartlogError) -> [Conflict] {
     try writeAsOne { () throws(HeartlogError) -> [Conflict] in
       let mine = conflicts.filter { $0.writes.contains { $0.event == event } }
       for conflict in mine {

@@ -45,10 +45,10 @@ extension FavoritesStore {
   ///   - time: stands in for the clock: whole milliseconds since 1970, up to the end of the year 2199.
   ///   - body: what would be done.
   /// - Returns: what `body` returned, and the events that the commit would have.
-  public func rehearse<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
+  public func dryRun<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
     result: R, events: [Event]
   ) {
-    try refuseInsideWrite("rehearse")
+    try refuseInsideWrite("dryRun")
     let transaction = WriteTransaction(self, wallTime: try wallTime(time))
     defer { transaction.close() }
     let result = try WriteTransaction.$current.withValue(transaction) { try body() }
@@ -87,10 +87,10 @@ extension FavoritesStore {
     var outcome: WriteResult?
     try heartlogErrors {
       // With the log's own `throws`: turned into that, a closure of another would take memory.
-      _ = try log.writeTurn(options.durability) { () throws in
+      _ = try log.writeThrough(options.durability) { () throws in
         let wallTime = try wallTime(nil)
         let (event, result) = try draft(
-          operation, on: id, in: library, under: PendingState(), wallTime: wallTime)
+          operation, on: id, in: library, under: WriteOverlay(), wallTime: wallTime)
         outcome = result
         guard let event else { return nil }
         return CommitDraft(
@@ -111,7 +111,7 @@ extension FavoritesStore {
   /// Runs `body` and puts what it wrote in line, as one commit; `finish` waits for what becomes of it.
   func stage<R>(
     origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
-  ) throws -> (result: R, turn: CommitLog.Turn?) {
+  ) throws -> (result: R, turn: CommitLog.PendingCommit?) {
     var outcome: Result<R, any Error>?
     do {
       let turn = try log.stage(durability ?? options.durability) {
@@ -134,7 +134,7 @@ extension FavoritesStore {
   }
 
   func finish<R>(
-    _ staged: (result: R, turn: CommitLog.Turn?)
+    _ staged: (result: R, turn: CommitLog.PendingCommit?)
   ) throws(HeartlogError) -> (result: R, commit: Commit?) {
     guard let turn = staged.turn else { return (staged.result, nil) }
     return (staged.result, try heartlogErrors { try log.finish(turn) })

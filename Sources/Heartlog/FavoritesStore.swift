@@ -75,7 +75,7 @@ public final class FavoritesStore: Sendable {
     projection.hub.onPoll { [weak log] in
       guard let log, log.isBehind else { return }
       // What cannot be read now is read, and said, at the next write or refresh.
-      Workers.shared.run { try? log.refresh() }
+      WorkerPool.shared.run { try? log.refresh() }
     }
   }
 

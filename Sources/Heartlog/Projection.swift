@@ -12,9 +12,9 @@ final class Projection: CommitSink {
     var snapshotDue = UInt64.max
     var snapshotDueAtClose = UInt64.max
     /// Commits that are in line, and not yet in `state`.
-    var staged: [CommitLog.Turn] = []
+    var staged: [CommitLog.PendingCommit] = []
     /// What the first `pendingCount` of them change. Made when a draft asks: a lone writer's never does.
-    var pending = PendingState()
+    var pending = WriteOverlay()
     var pendingCount = 0
     /// What takes the place of `state` once all has come again.
     var restarted: FavoritesState?
@@ -50,7 +50,7 @@ final class Projection: CommitSink {
     }
   }
 
-  let content: Guarded<Content>
+  let content: Locked<Content>
   private let snapshots: SnapshotKeeper
   /// The snapshot that the state was read from.
   private let file: SnapshotFile?
@@ -60,7 +60,7 @@ final class Projection: CommitSink {
   init(_ snapshots: SnapshotKeeper, from found: SnapshotKeeper.Found? = nil) {
     self.snapshots = snapshots
     file = found?.file
-    content = Guarded(Content(state: found?.state ?? FavoritesState()))
+    content = Locked(Content(state: found?.state ?? FavoritesState()))
   }
 
   func receive(_ commit: Commit) {
@@ -101,10 +101,10 @@ final class Projection: CommitSink {
     }
   }
 
-  func stage(_ turn: CommitLog.Turn) { content.withLock { $0.staged.append(turn) } }
+  func stage(_ turn: CommitLog.PendingCommit) { content.withLock { $0.staged.append(turn) } }
 
   func publish(_ count: Int) {
-    let told = change { content -> [CommitLog.Turn] in
+    let told = change { content -> [CommitLog.PendingCommit] in
       for place in 0..<count {
         content.staged[place].withCommit { content.state.apply($0) }
       }
@@ -218,7 +218,7 @@ final class Projection: CommitSink {
   /// - Returns: the plan, and whether the item is a favorite before it.
   /// - Throws: where the state is not whole.
   func plan(
-    _ operation: HeartlogState.Operation, on id: String, in library: String, under draft: PendingState,
+    _ operation: HeartlogState.Operation, on id: String, in library: String, under draft: WriteOverlay,
     wallTime: Milliseconds
   ) throws(HeartlogError) -> (plan: WritePlan, wasFavorite: Bool) {
     var isWhole = false
@@ -235,7 +235,7 @@ final class Projection: CommitSink {
   }
 
   /// An item as it will be when everything in line and in `draft` is written.
-  func item(_ id: String, in library: String, under draft: PendingState) -> ItemState? {
+  func item(_ id: String, in library: String, under draft: WriteOverlay) -> ItemState? {
     look {
       $0.bringPendingUpToDate()
       return $0.pending.item(id, in: library, over: $0.state, under: draft)
@@ -243,7 +243,7 @@ final class Projection: CommitSink {
   }
 
   /// Whether an item is a favorite then.
-  func isFavorite(_ id: String, in library: String, under draft: PendingState) -> Bool {
+  func isFavorite(_ id: String, in library: String, under draft: WriteOverlay) -> Bool {
     look {
       $0.bringPendingUpToDate()
       return $0.pending.isFavorite(id, in: library, over: $0.state, under: draft)
@@ -251,7 +251,7 @@ final class Projection: CommitSink {
   }
 
   /// All items of a library that were ever written to, as they will be when everything in line and in `draft` is written.
-  func items(in library: String, under draft: PendingState) -> [ItemState] {
+  func items(in library: String, under draft: WriteOverlay) -> [ItemState] {
     look { content in
       content.bringPendingUpToDate()
       var overlay = content.pending

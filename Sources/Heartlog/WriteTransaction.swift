@@ -16,7 +16,7 @@ final class WriteTransaction: @unchecked Sendable {
 
   let wallTime: Milliseconds
   private(set) var records: [EventRecord] = []
-  private var changes = PendingState()
+  private var changes = WriteOverlay()
 
   @TaskLocal static var current: WriteTransaction?
 
@@ -88,7 +88,7 @@ final class WriteTransaction: @unchecked Sendable {
 extension FavoritesStore {
   /// Decides what an operation writes when everything in line and in `changes` is written, and holds it against the rules.
   func draft(
-    _ operation: HeartlogState.Operation, on id: String, in library: String, under changes: PendingState,
+    _ operation: HeartlogState.Operation, on id: String, in library: String, under changes: WriteOverlay,
     wallTime: Milliseconds
   ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
     do throws(MalformedError) {

@@ -35,7 +35,7 @@ struct WaitingRuns {
   }
 
   /// What became of a stream that had to wait.
-  struct Settlement {
+  struct Resolution {
     /// The runs that were taken, and how.
     var taken: [(run: StreamRun, outcome: ReceivedRun)] = []
     /// Where the stream is still not to go on, and why; nil where all of it was taken.
@@ -43,22 +43,22 @@ struct WaitingRuns {
   }
 
   /// Gives the runs to a store again.
-  func settle(in store: any ShippedStreams) throws(HeartlogError) -> [ReplicaID: Settlement] {
+  func resolve(in store: any ShippedStreams) throws(HeartlogError) -> [ReplicaID: Resolution] {
     guard !runs.isEmpty else { return [:] }
-    var settlements: [ReplicaID: Settlement] = [:]
+    var resolutions: [ReplicaID: Resolution] = [:]
     for (run, outcome) in zip(runs, try store.receive(together: runs)) {
-      var settlement = settlements[run.replica] ?? Settlement()
+      var resolution = resolutions[run.replica] ?? Resolution()
       switch outcome {
-      case .appended, .known: settlement.taken.append((run, outcome))
-      case .gap, .diverged, .waiting, .refused: settlement.stop = settlement.stop ?? (run, outcome)
+      case .appended, .known: resolution.taken.append((run, outcome))
+      case .gap, .diverged, .waiting, .refused: resolution.stop = resolution.stop ?? (run, outcome)
       }
-      settlements[run.replica] = settlement
+      resolutions[run.replica] = resolution
     }
-    for (replica, run) in dropped where settlements[replica]?.stop == nil {
-      settlements[replica, default: Settlement()].stop = (
+    for (replica, run) in dropped where resolutions[replica]?.stop == nil {
+      resolutions[replica, default: Resolution()].stop = (
         run, .waiting("more waits than is looked at in one sync; the next one goes on from here")
       )
     }
-    return settlements
+    return resolutions
   }
 }

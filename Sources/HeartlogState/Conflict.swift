@@ -100,7 +100,7 @@ extension FavoritesState {
   }
 
   private func conflict(
-    of register: RivalWrites.Register, in table: ItemTable, of library: String
+    of register: ConcurrentWrites.Register, in table: ItemTable, of library: String
   ) -> Conflict? {
     let item = table.item(register.item)
     let winner: RivalRecord

@@ -21,7 +21,7 @@ extension FavoritesState {
     let replica = replicas.intern(block.replica)
     let runs = begin(block, of: replica)
     guard !runs.isEmpty else { return }
-    var player = BlockPlayer(block, by: replica)
+    var player = BlockApplier(block, by: replica)
     for run in runs {
       player.play(run, on: &self)
       let first = block.number(at: run.lowerBound)

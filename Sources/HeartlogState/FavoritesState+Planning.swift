@@ -10,8 +10,8 @@ extension FavoritesState {
   /// - Parameter wallTime: the commit's; a favorited date equal to it is left out of the event.
   /// - Returns: the plan, and whether the item is a favorite before it.
   public mutating func plan(
-    _ operation: Operation, on item: String, in library: String, under pending: PendingState,
-    and draft: PendingState, wallTime: Milliseconds
+    _ operation: Operation, on item: String, in library: String, under pending: WriteOverlay,
+    and draft: WriteOverlay, wallTime: Milliseconds
   ) -> (plan: WritePlan, wasFavorite: Bool) {
     let wasFavorite: Bool
     var differing: [Field]

@@ -61,10 +61,10 @@ extension FavoritesState {
     found.reserveCapacity(rows.count)
     var library = LibrarySlot(index: -1)
     var name = UnsafeRawBufferPointer(start: nil, count: 0)
-    var finder: KeyTable<ItemRecord>.Finder?
-    let soughtTogether = KeyTable<ItemRecord>.soughtTogether
+    var finder: InternTable<ItemRecord>.Finder?
+    let soughtTogether = InternTable<ItemRecord>.soughtTogether
     withUnsafeTemporaryAllocation(
-      of: (finder: KeyTable<ItemRecord>.Finder, sought: KeyTable<ItemRecord>.Sought)?.self,
+      of: (finder: InternTable<ItemRecord>.Finder, sought: InternTable<ItemRecord>.Probe)?.self,
       capacity: soughtTogether
     ) { sought in
       while found.count < rows.count {

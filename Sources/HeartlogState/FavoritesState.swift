@@ -10,7 +10,7 @@ import HeartlogEvents
 public struct FavoritesState: Sendable {
   var replicas = ReplicaTable()
   var fieldNames = FieldNames()
-  var libraryNames = KeyTable<Key>()
+  var libraryNames = InternTable<Key>()
   /// By library slot.
   var tables: [ItemTable] = []
   /// The library of the last event or look-up; 0 before the first.

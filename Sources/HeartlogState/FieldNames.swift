@@ -1,6 +1,6 @@
 /// The names of fields, which all libraries share: each a small integer, and a string that is made once.
 struct FieldNames: Sendable {
-  private var keys = KeyTable<Key>()
+  private var keys = InternTable<Key>()
   /// By slot.
   private(set) var strings: [String] = []
 

@@ -23,10 +23,10 @@ struct ItemTable: Sendable {
   /// hundred thousand fields does not cost a walk over them at each write.
   private static let chainedFieldsMax: Int32 = 32
 
-  private(set) var ids = KeyTable<ItemRecord>()
+  private(set) var ids = InternTable<ItemRecord>()
   private(set) var fields = PagedTable<FieldRecord>()
   private(set) var texts = TextTable()
-  private(set) var rivals = RivalWrites()
+  private(set) var rivals = ConcurrentWrites()
   let base: Base?
   /// 0 without a snapshot. At each write: `base` itself has tables, whose references would be counted.
   private let baseItemCount: Int32
@@ -52,8 +52,8 @@ struct ItemTable: Sendable {
 
   /// The table of a snapshot.
   init(
-    base: Base, ids: KeyTable<ItemRecord>, fields: PagedTable<FieldRecord>, texts: TextTable,
-    rivals: RivalWrites,
+    base: Base, ids: InternTable<ItemRecord>, fields: PagedTable<FieldRecord>, texts: TextTable,
+    rivals: ConcurrentWrites,
     listedCount: Int, eventCount: UInt64
   ) {
     self.base = base
@@ -85,7 +85,7 @@ struct ItemTable: Sendable {
   mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot { ItemSlot(index: ids.intern(id)) }
 
   /// `intern` of an id that was sought.
-  mutating func intern(_ id: UnsafeRawBufferPointer, _ sought: KeyTable<ItemRecord>.Sought) -> ItemSlot {
+  mutating func intern(_ id: UnsafeRawBufferPointer, _ sought: InternTable<ItemRecord>.Probe) -> ItemSlot {
     ItemSlot(index: ids.intern(id, sought))
   }
 

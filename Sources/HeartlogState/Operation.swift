@@ -13,9 +13,9 @@ public enum Operation: Hashable, Sendable {
   /// Writes fields, of a favorite or not; null clears one.
   case set(fields: [Field])
   /// Writes a membership, also where it is held just so already: an event that has seen all others, and so closes a conflict.
-  case settleMembership(isFavorite: Bool, favoritedDate: Milliseconds)
+  case resolveMembership(isFavorite: Bool, favoritedDate: Milliseconds)
   /// The same of a field.
-  case settleField(Field)
+  case resolveField(Field)
 }
 
 extension Operation {
@@ -25,8 +25,8 @@ extension Operation {
     case .add(let fields, _): fields
     case .toggle(let fields, _): fields
     case .set(let fields): fields
-    case .remove, .settleMembership: []
-    case .settleField(let field): [field]
+    case .remove, .resolveMembership: []
+    case .resolveField(let field): [field]
     }
   }
 }

@@ -19,10 +19,10 @@ struct ReplicaTable: Sendable {
   private(set) var replicas: [Progress] = []
   private var slots: [ReplicaID: ReplicaSlot] = [:]
   /// By replica slot: what a span of its commits had seen, as it was last asked for; nil where it must be looked up anew.
-  private var horizons: [Horizon?] = []
+  private var horizons: [CausalityCache?] = []
 
   /// What all commits of a span had seen of others: as their stream says itself, or as those say that it had seen.
-  fileprivate struct Horizon: Sendable {
+  fileprivate struct CausalityCache: Sendable {
     let commits: Range<UInt64>
     /// By replica slot; there may be later slots, of which nothing was seen.
     let seen: [UInt64]
@@ -163,7 +163,7 @@ struct ReplicaTable: Sendable {
     return horizon.seen(of: streamOfB, by: a) ?? 0 >= b
   }
 
-  private func horizon(around commit: UInt64, of stream: ReplicaSlot) -> Horizon {
+  private func horizon(around commit: UInt64, of stream: ReplicaSlot) -> CausalityCache {
     var reached = [UInt64](repeating: 0, count: replicas.count)
     var open = [(stream: stream, commit: commit)]
     reached[Int(stream.index)] = commit
@@ -176,7 +176,7 @@ struct ReplicaTable: Sendable {
         open.append((other, last))
       }
     }
-    return Horizon(commits: replicas[Int(stream.index)].seen.span(around: commit), seen: reached)
+    return CausalityCache(commits: replicas[Int(stream.index)].seen.span(around: commit), seen: reached)
   }
 
   /// The place of a write for readers outside this state; nil where there was none.
@@ -188,7 +188,7 @@ struct ReplicaTable: Sendable {
   }
 }
 
-extension ReplicaTable.Horizon {
+extension ReplicaTable.CausalityCache {
   /// The last commit of a stream that `commit` had seen; nil where `commit` is not of the span.
   @inline(__always)
   fileprivate func seen(of stream: ReplicaSlot, by commit: UInt64) -> UInt64? {

@@ -72,7 +72,7 @@ extension Operation {
     case .add(let fields, _): isFavorite ? [] : fields
     case .toggle(let fields, _): isFavorite ? [] : fields
     case .set(let fields): fields
-    case .remove, .settleMembership, .settleField: []
+    case .remove, .resolveMembership, .resolveField: []
     }
   }
 
@@ -106,10 +106,10 @@ extension Operation {
     case .set:
       return WritePlan(differing.isEmpty ? .nothing(.nothingToChange) : event(.changed, differing))
 
-    case .settleMembership(let isFavorite, let date):
+    case .resolveMembership(let isFavorite, let date):
       return WritePlan(isFavorite ? event(.added, [], date) : event(.removed))
 
-    case .settleField(let field):
+    case .resolveField(let field):
       return WritePlan(event(.changed, [field]))
     }
   }

@@ -76,7 +76,7 @@ struct PositionTests {
   }
 
   @Test("a library that is let go writes what waits")
-  func letGo() throws {
+  func release() throws {
     var other: BookLibrary? = try app.another()
     try other?.savePosition(for: book(1).id, position: 1)
     try other?.savePosition(for: book(1).id, position: 2)

@@ -43,7 +43,7 @@ struct ColumnSizes: CustomStringConvertible {
     events += block.eventCount
     rowBytes += block.commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) }
     blockBytes += try BlockEncoding.encode(block).count
-    var gatherer = ColumnGatherer()
+    var gatherer = ColumnBuilder()
     for commit in block.commits { gatherer.add(commit) }
     for (key, bytes) in gatherer.columns().columns {
       let packed = bytes.withUnsafeBytes { LZ4.compressHigh($0) }

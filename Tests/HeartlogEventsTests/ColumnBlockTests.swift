@@ -27,7 +27,7 @@ struct ColumnBlockTests {
     for commit in commits {
       expected.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
     }
-    let parts = LeafParts(block)
+    let parts = BlockLeafHasher(block)
     for part in 0..<parts.count { found.append(try parts.hashes(of: part), hasher: &hasher) }
     #expect(found == expected, "\(context)")
   }
@@ -77,7 +77,7 @@ struct ColumnBlockTests {
 
   @Test("kinds are counted alike, eight at a time and one by one")
   func kindCounts() {
-    let all = (0...255).compactMap { try? EventHead(checking: UInt8($0)) }
+    let all = (0...255).compactMap { try? EventHeader(checking: UInt8($0)) }
     var random = SeededGenerator(seed: 8)
     for count in [0, 1, 7, 8, 9, 500] {
       let kinds = (0..<count).map { _ in all.randomElement(using: &random)! }
@@ -93,11 +93,11 @@ struct ColumnBlockTests {
 
   @Test("what some commits have is found at their places alone")
   func partsOfSome() {
-    let parts = PartsOfSome(places: [2, 3, 7], values: ["a", "b", "c"])
+    let parts = SparseColumn(places: [2, 3, 7], values: ["a", "b", "c"])
     #expect((0..<9).map { parts[$0] } == [nil, nil, "a", "b", nil, nil, nil, "c", nil])
     #expect((0..<9).map { parts.firstPlace(from: $0) } == [0, 0, 0, 1, 2, 2, 2, 2, 3])
     #expect((0..<4).map { parts.place(at: $0) } == [2, 3, 7, -1])
-    #expect(PartsOfSome<String>()[0] == nil)
+    #expect(SparseColumn<String>()[0] == nil)
   }
 
   @Test("the texts of a block outlive the bytes that it was read from")
@@ -120,7 +120,7 @@ struct ColumnBlockTests {
     let block = Block(
       replica: CommitGenerator.replica, firstCommit: commits[0].number,
       secrets: [SegmentSecret(firstCommit: CommitNumber(rawValue: 1), kind: .runs([]))], commits: commits)
-    let parts = LeafParts(try columns(block))
+    let parts = BlockLeafHasher(try columns(block))
     #expect(throws: MalformedError.self) { try parts.hashes(of: 0) }
   }
 }

@@ -38,7 +38,7 @@ extension StringsColumn {
 }
 
 extension KindsColumn {
-  static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [EventHead] {
+  static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [EventHeader] {
     let places = UnsafeMutableBufferPointer<Int64>.allocate(capacity: count)
     defer { places.deallocate() }
     return try decode(from: &reader, places: places)

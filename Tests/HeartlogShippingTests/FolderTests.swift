@@ -112,7 +112,7 @@ struct FolderTests {
         #expect(other.streams[one.replica] == one.streams[one.replica])
       }
     }
-    #expect(most <= 2 * FolderRound.neighboursMax && removed > 100)
+    #expect(most <= 2 * FolderSyncPass.neighboursMax && removed > 100)
     let fresh = device(3, 0)
     _ = try sync(fresh)
     #expect(fresh.streams[one.replica] == one.streams[one.replica])

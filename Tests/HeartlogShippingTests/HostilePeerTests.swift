@@ -164,7 +164,7 @@ struct HostilePeerTests {
   /// Plays a server that sends these messages, in order, with right checksums.
   private func play(_ script: [Message]) -> (Result<SyncReport, HeartlogError>, FakeStreams) {
     let channel = RecordedChannel(reading: [])
-    let writer = MessageWriter(Link(channel, options: SyncOptions()))
+    let writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
     for message in script { try? writer.write(message) }
     return call(channel.written)
   }
@@ -272,7 +272,7 @@ struct HostilePeerTests {
   func serving() throws {
     func serve(_ script: [Message]) -> Result<SyncReport, HeartlogError> {
       let channel = RecordedChannel(reading: [])
-      let writer = MessageWriter(Link(channel, options: SyncOptions()))
+      let writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
       for message in script { try? writer.write(message) }
       return Result { () throws(HeartlogError) in
         try SyncSession(server.copy(), over: RecordedChannel(reading: channel.written), role: .serving).run()

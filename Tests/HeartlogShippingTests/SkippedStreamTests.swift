@@ -135,7 +135,7 @@ struct SkippedStreamTests {
     let report = try SyncAttempts.hold(SyncOptions()) { (attempts) throws(HeartlogError) in
       asked += 1
       let answer = RecordedChannel(reading: [])
-      let writer = MessageWriter(Link(answer, options: SyncOptions()))
+      let writer = MessageWriter(MonitoredChannel(answer, options: SyncOptions()))
       // The first time the caller knows no stream; then it has the one that came before the damage.
       let known = asked == 1 ? [] : [streams[0]]
       let order = known + streams.filter { !known.contains($0) }

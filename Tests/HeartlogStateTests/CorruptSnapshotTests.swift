@@ -133,7 +133,7 @@ struct CorruptSnapshotTests {
         .set(fields: [Field(name: "title", value: .int64(1))]),
       ] {
         _ = state.plan(
-          operation, on: item, in: "papers", under: PendingState(), and: PendingState(), wallTime: 1)
+          operation, on: item, in: "papers", under: WriteOverlay(), and: WriteOverlay(), wallTime: 1)
       }
     }
   }

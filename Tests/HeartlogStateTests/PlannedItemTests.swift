@@ -14,7 +14,7 @@ struct PlannedItemTests {
   func planned(seed: UInt64) {
     print("planned items: seed \(seed)")
     var generator = SeededGenerator(seed: seed)
-    let nothing = PendingState()
+    let nothing = WriteOverlay()
     var plain = FavoritesState()
     var planned = FavoritesState()
     var number: UInt64 = 0

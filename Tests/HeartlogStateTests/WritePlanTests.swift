@@ -122,7 +122,7 @@ struct WritePlanTests {
     var generator = SeededGenerator(seed: seed)
     var state = FavoritesState()
     for commit in History(seed: seed, commitCount: 60).commits { state.apply(commit) }
-    let nothing = PendingState()
+    let nothing = WriteOverlay()
     for library in History.libraries + ["unknown"] {
       for item in History.items + ["never written to"] {
         let current = state.item(item, in: library)

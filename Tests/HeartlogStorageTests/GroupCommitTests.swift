@@ -57,9 +57,9 @@ struct GroupCommitTests {
     let open = try store.open()
     try open.write(0)
     files.clearTrace()
-    let turns = try (1..<101).compactMap { index in try open.log.stage(.durable) { .test(index) } }
+    let pending = try (1..<101).compactMap { index in try open.log.stage(.durable) { .test(index) } }
     #expect(open.sink.commits.count == 1, "nobody sees what is not written")
-    #expect(try turns.map { try open.log.finish($0).number.rawValue } == Array(2...101))
+    #expect(try pending.map { try open.log.finish($0).number.rawValue } == Array(2...101))
     #expect(files.trace.count { if case .synchronizeData = $0 { true } else { false } } == 1)
   }
 

@@ -33,7 +33,7 @@ struct ManyStoresTests {
   }
 
   @Test(
-    "60 open stores, written and read in turn, keep few files open", .timeLimit(.minutes(5)),
+    "60 open stores, written and read in pending, keep few files open", .timeLimit(.minutes(5)),
     arguments: [Durability.durable, .buffered])
   func inTurn(_ durability: Durability) throws {
     let stores = try stores(60)
@@ -100,10 +100,10 @@ struct ManyStoresTests {
     let store = try stores(1)[0]
     let open = try store.open(options())
     try open.write(1)
-    let turn = try #require(try open.log.stage(.durable) { .test(2) })
+    let pending = try #require(try open.log.stage(.durable) { .test(2) })
     open.log.rest()
     #expect(files.openCount == 1)
-    #expect(try open.log.finish(turn).number.rawValue == 2)
+    #expect(try open.log.finish(pending).number.rawValue == 2)
     open.log.rest()
     #expect(files.openCount == 0)
     #expect(try open.write(3).number.rawValue == 3)

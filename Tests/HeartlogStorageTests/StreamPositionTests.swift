@@ -71,17 +71,17 @@ struct StreamPositionTests {
       if isSealed { try history.seal() }
       for (replica, count) in [(history.otherReplica, 20), (history.replica, 30)] {
         for commit in stride(from: UInt64(1), through: UInt64(count), by: 3) {
-          let ledger = try StreamLedger(
+          let merkleCache = try MerkleCache(
             StoreDirectory(fileSystem: history.files, path: "/store"), replica: replica,
             before: CommitNumber(rawValue: 1))
-          try ledger.advance(to: commit)
-          // Where the stream is sealed, the ledger began in the middle of it, and does not know the time.
-          #expect((ledger.chain.time == nil) == isSealed)
+          try merkleCache.advance(to: commit)
+          // Where the stream is sealed, the Merkle cache began in the middle of it, and does not know the time.
+          #expect((merkleCache.tail.time == nil) == isSealed)
           var time = StreamTime()
           for passed in history.commits where passed.replica == replica && passed.number.rawValue <= commit {
             time.pass(passed.wallTime)
           }
-          let position = try #require(try ledger.streamPosition(at: time))
+          let position = try #require(try merkleCache.streamPosition(at: time))
           let open = try history.open(at: [position])
           #expect(open.sink.commits == history.commits(behind: [replica: commit]))
           let now = try open.log.positions {}.positions
@@ -210,7 +210,7 @@ struct StreamPositionBytesTests {
   @Test("what is encoded is decoded, in the order of the replicas")
   func roundTrip() throws {
     let positions = try somePositions()
-    #expect(positions.count == 2 && positions.contains { !$0.chain.seen.isEmpty })
+    #expect(positions.count == 2 && positions.contains { !$0.tail.seen.isEmpty })
     let bytes = StreamPosition.encode(positions.reversed())
     #expect(try bytes.withUnsafeBytes { try StreamPosition.decode($0) } == positions)
     #expect(try StreamPosition.encode([]).withUnsafeBytes { try StreamPosition.decode($0) }.isEmpty)

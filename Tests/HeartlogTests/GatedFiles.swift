@@ -5,8 +5,8 @@ import HeartlogFiles
 final class GatedFiles: FileSystem {
   private let files = MemoryFileSystem(recording: false)
   private let gate = NSCondition()
-  private let isShut = Guarded(false)
-  private let counts = Guarded((begun: 0, held: 0))
+  private let isShut = Locked(false)
+  private let counts = Locked((begun: 0, held: 0))
 
   /// fdatasyncs that began.
   var synchronizations: Int { counts.withLock { $0.begun } }

@@ -84,7 +84,7 @@ struct MergeTests {
           ])
         #expect(onPhone.item(item)?.value(of: "@note") == .string("from the tablet"))
 
-        let settled = try settler.settleConflicts(inFavorOf: conflict.writes[choice].event)
+        let settled = try settler.resolveConflicts(inFavorOf: conflict.writes[choice].event)
         #expect(settled == [conflict] && settler.conflicts.isEmpty)
         try devices.sync()
         #expect(devices.tablet.conflicts.isEmpty)

@@ -9,12 +9,12 @@ import Testing
 struct ProjectionTests {
   private static let replica = ReplicaID(high: 1, low: 2)
 
-  private func turn(_ number: Int, _ event: Event) -> CommitLog.Turn {
+  private func turn(_ number: Int, _ event: Event) -> CommitLog.PendingCommit {
     let commit = Commit(
       replica: Self.replica, number: CommitNumber(rawValue: UInt64(number)),
       firstSequence: SequenceNumber(rawValue: UInt64(number)),
       stamp: HybridTimestamp(milliseconds: Int64(number)), wallTime: Int64(number), records: [.event(event)])
-    return CommitLog.Turn(commit, .durable, batch: 0)
+    return CommitLog.PendingCommit(commit, .durable, batch: 0)
   }
 
   @Test("a draft sees what stands in line, however many items were written without the line being empty once")
@@ -26,14 +26,14 @@ struct ProjectionTests {
     // One commit is published for each that joins: two stand in line all the time.
     for number in 1...items * 3 {
       let item = "item \(number * 7 % items)"
-      let plan = try projection.plan(.toggle(), on: item, in: "papers", under: PendingState(), wallTime: 1)
+      let plan = try projection.plan(.toggle(), on: item, in: "papers", under: WriteOverlay(), wallTime: 1)
         .plan
       let event = try #require(plan.event)
       #expect(event.action == .toggled(on: !favorites.contains(item)))
       favorites.formSymmetricDifference([item])
       projection.stage(turn(number, event))
       if number > 2 { projection.publish(1) }
-      let last = try projection.plan(.toggle(), on: item, in: "papers", under: PendingState(), wallTime: 1)
+      let last = try projection.plan(.toggle(), on: item, in: "papers", under: WriteOverlay(), wallTime: 1)
       #expect(last.wasFavorite == favorites.contains(item))
       #expect(projection.content.withLock(\.pending.itemCount) <= 1_026)
     }

@@ -116,7 +116,7 @@ struct WrongClockTests {
     var errors: [HeartlogError?] = []
     errors.append(#expect(throws: HeartlogError.self) { try library.add("a") })
     errors.append(#expect(throws: HeartlogError.self) { try right.write { try library.add("a") } })
-    errors.append(#expect(throws: HeartlogError.self) { try right.rehearse { try library.add("a") } })
+    errors.append(#expect(throws: HeartlogError.self) { try right.dryRun { try library.add("a") } })
     errors.append(
       await #expect(throws: HeartlogError.self) { try await right.async.write { try library.add("a") } })
     for error in errors {

@@ -132,7 +132,7 @@ struct Meeting {
 
   private func hash(_ block: ColumnBlock, into tree: inout MerkleTree) throws {
     var hasher = SHA256Hasher()
-    let parts = LeafParts(block)
+    let parts = BlockLeafHasher(block)
     for part in 0..<parts.count { tree.append(try parts.hashes(of: part), hasher: &hasher) }
   }
 

@@ -95,7 +95,7 @@ public struct AsyncFavoritesStore: Sendable {
     _ call: @escaping @Sendable (FavoritesStore) throws(HeartlogError) -> R
   ) async throws(HeartlogError) -> R {
     let result = await withCheckedContinuation { continuation in
-      Workers.shared.run { [store] in
+      WorkerPool.shared.run { [store] in
         continuation.resume(returning: Result { () throws(HeartlogError) in try call(store) })
       }
     }

@@ -17,7 +17,7 @@ final class AsyncWrite<Outcome: Sendable>: Sendable {
     var continuation: CheckedContinuation<Outcome, any Error>?
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   static var cancelled: HeartlogError {
     HeartlogError(.cancelled, "the task was cancelled before the commit stood in line; nothing was written")

@@ -12,7 +12,7 @@ final class AsyncWriteQueue: Sendable {
     var isServed = false
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// How many wait that nobody has looked at yet.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -23,7 +23,7 @@ final class AsyncWriteQueue: Sendable {
       defer { state.isServed = true }
       return state.isServed
     }
-    if !isServed { Workers.shared.run(serve) }
+    if !isServed { WorkerPool.shared.run(serve) }
   }
 
   private func serve() {
@@ -37,6 +37,6 @@ final class AsyncWriteQueue: Sendable {
       return state.isServed
     }
     // In turn with the other stores.
-    if isMore { Workers.shared.run(serve) }
+    if isMore { WorkerPool.shared.run(serve) }
   }
 }

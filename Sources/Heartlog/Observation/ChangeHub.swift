@@ -17,7 +17,7 @@ final class ChangeHub: Sendable {
     var isFinished = false
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
   /// Read on every commit, so that a store to which nobody listens pays one load.
   private let listenerCount = Atomic(0)
 

@@ -30,7 +30,7 @@ final class ChangeSubscription: Sendable {
     }
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
   let library: String?
 
   init(library: String?) { self.library = library }

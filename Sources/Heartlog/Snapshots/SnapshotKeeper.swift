@@ -30,7 +30,7 @@ final class SnapshotKeeper: Sendable {
 
   /// Something that is done once: by a worker, or by whoever cannot wait for one.
   private final class Job: Sendable {
-    private let isDone = Guarded(false)
+    private let isDone = Locked(false)
     private let body: @Sendable () -> Void
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -48,9 +48,9 @@ final class SnapshotKeeper: Sendable {
   private let fileSystem: any FileSystem
   private let folder: SnapshotFolder
   let policy: SnapshotPolicy
-  private let content = Guarded(Content())
+  private let content = Locked(Content())
   /// One is made at a time.
-  private let making = Guarded(())
+  private let making = Locked(())
 
   init(at path: String, on fileSystem: any FileSystem, options: StoreOptions) {
     self.path = path
@@ -120,7 +120,7 @@ final class SnapshotKeeper: Sendable {
   /// Sees to it that all is done that was to be done in the background.
   func finish() { whileWaiting { for job in content.withLock({ $0.jobs }) { job.run() } } }
 
-  private func run(on workers: Workers, _ body: @escaping @Sendable () -> Void) {
+  private func run(on workers: WorkerPool, _ body: @escaping @Sendable () -> Void) {
     let job = Job(body)
     content.withLock { $0.jobs.append(job) }
     workers.run {

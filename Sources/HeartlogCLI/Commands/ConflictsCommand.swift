@@ -52,7 +52,7 @@ struct ConflictsCommand: Command {
     guard case .event(let prefix, let sequence) = choice else { return .usage }
     let replica = try Moment.replica(prefix, among: store.devices.map { ($0.replica, $0.name) })
     let (settled, _) = try context.write(to: store) {
-      try store.settleConflicts(inFavorOf: EventID(replica: replica, sequence: sequence))
+      try store.resolveConflicts(inFavorOf: EventID(replica: replica, sequence: sequence))
     }
     let recoveries = store.findings
     try store.close()

@@ -12,7 +12,7 @@ package struct BlockColumns: Sendable {
   }
 
   package let commits: CommitColumns
-  package let kinds: [EventHead]
+  package let kinds: [EventHeader]
   package let libraries: [String]
   /// The distinct items, and for each event that has one, its place among them.
   package let items: [Item]
@@ -37,7 +37,7 @@ package struct BlockColumns: Sendable {
   /// - Parameters:
   ///   - commitCount, eventCount: bounded by `Limits.blockEventsMax`.
   init(
-    _ table: inout ColumnTable, replica: ReplicaID, commitCount: Int, eventCount: Int,
+    _ table: inout ColumnReader, replica: ReplicaID, commitCount: Int, eventCount: Int,
     firstStamp: HybridTimestamp
   ) throws(MalformedError) {
     var texts = TextBuilder(capacity: try table.textByteCountBound(count: eventCount))
@@ -69,7 +69,7 @@ package struct BlockColumns: Sendable {
   }
 
   private static func items(
-    _ table: inout ColumnTable, count: Int, texts: inout TextBuilder
+    _ table: inout ColumnReader, count: Int, texts: inout TextBuilder
   ) throws(MalformedError) -> (libraries: [String], items: [Item]) {
     // Their ids are read before the last of these is used.
     let places: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
@@ -113,7 +113,7 @@ package struct BlockColumns: Sendable {
   }
 
   private static func favoritedDates(
-    _ table: inout ColumnTable, count: Int, of kinds: [EventHead], commits: CommitColumns
+    _ table: inout ColumnReader, count: Int, of kinds: [EventHeader], commits: CommitColumns
   ) throws(MalformedError) -> [Milliseconds] {
     guard count > 0 else { return [] }
     return try Array(count: count) { (dates) throws(MalformedError) in

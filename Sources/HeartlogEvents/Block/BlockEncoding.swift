@@ -16,7 +16,7 @@ public enum BlockEncoding {
     writer.u64(first.stamp.rawValue)
     RowEncoding.write(heads: block.headsAtStart, to: &writer)
     SecretsEncoding.write(block.secrets, to: &writer)
-    var gatherer = ColumnGatherer()
+    var gatherer = ColumnBuilder()
     for commit in block.commits { gatherer.add(commit) }
     let columns = gatherer.columns()
     guard columns.byteCount <= Limits.blockColumnsBytesMax else {
@@ -56,7 +56,7 @@ public enum BlockEncoding {
     else { throw MalformedError("numbers past 2^53 in a block") }
     let heads = try RowEncoding.readHeads(from: &reader)
     let secrets = try SecretsEncoding.read(from: &reader, commitCount: count, eventCount: eventCount)
-    var table = try ColumnTable(&reader)
+    var table = try ColumnReader(&reader)
     let columns = try BlockColumns(
       &table, replica: replica, commitCount: count, eventCount: eventCount, firstStamp: stamp)
     // The columns were checked value by value as they were read; what is left are the sums, and the secrets.

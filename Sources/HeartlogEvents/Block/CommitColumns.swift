@@ -8,8 +8,8 @@ package struct CommitColumns: Sendable {
   /// The distinct origins, and of each commit 0 for none, or the place of its origin among them, from 1.
   let origins: [String]
   let originPlaces: [Int32]
-  package let heads: PartsOfSome<[Head]>
-  let members: PartsOfSome<[UnknownMember]>
+  package let heads: SparseColumn<[Head]>
+  let members: SparseColumn<[UnknownMember]>
 
   package var count: Int { stamps.count }
 
@@ -28,7 +28,7 @@ package struct CommitColumns: Sendable {
   }
 
   init(
-    _ table: inout ColumnTable, replica: ReplicaID, commitCount: Int, eventCount: Int,
+    _ table: inout ColumnReader, replica: ReplicaID, commitCount: Int, eventCount: Int,
     firstStamp: HybridTimestamp
   ) throws(MalformedError) {
     eventStarts = try Self.eventStarts(&table, commitCount: commitCount, eventCount: eventCount)
@@ -46,7 +46,7 @@ package struct CommitColumns: Sendable {
         if part & 2 != 0 { placesOfMembers.append(Int32(place)) }
       }
     }
-    heads = PartsOfSome(
+    heads = SparseColumn(
       places: placesOfHeads,
       values: try table.opaque(.heads, count: placesOfHeads.count) { (reader) throws(MalformedError) in
         let heads = try RowEncoding.readHeads(from: &reader)
@@ -54,7 +54,7 @@ package struct CommitColumns: Sendable {
         try Head.validate(heads, of: replica)
         return heads
       })
-    members = PartsOfSome(
+    members = SparseColumn(
       places: placesOfMembers,
       values: try table.opaque(.commitMembers, count: placesOfMembers.count) {
         (reader) throws(MalformedError) in try RowEncoding.readCheckedMembers(from: &reader)
@@ -67,7 +67,7 @@ package struct CommitColumns: Sendable {
     let constant: Int64?
     private let values: [Int64]
 
-    init(_ table: inout ColumnTable, _ key: ColumnKey, count: Int) throws(MalformedError) {
+    init(_ table: inout ColumnReader, _ key: ColumnKey, count: Int) throws(MalformedError) {
       constant = try table.constant(key, count: count)
       values =
         constant != nil
@@ -80,7 +80,7 @@ package struct CommitColumns: Sendable {
   }
 
   private static func eventStarts(
-    _ table: inout ColumnTable, commitCount: Int, eventCount: Int
+    _ table: inout ColumnReader, commitCount: Int, eventCount: Int
   ) throws(MalformedError) -> [Int32] {
     let counts = try Values(&table, .eventCounts, count: commitCount)
     // Nearly every commit has one event.
@@ -103,7 +103,7 @@ package struct CommitColumns: Sendable {
   }
 
   private static func stamps(
-    _ table: inout ColumnTable, first: HybridTimestamp, count: Int
+    _ table: inout ColumnReader, first: HybridTimestamp, count: Int
   ) throws(MalformedError) -> [HybridTimestamp] {
     guard first <= .last else { throw MalformedError("a stamp after the year 2999") }
     let counters = try Values(&table, .stampCounters, count: count - 1)
@@ -153,7 +153,7 @@ package struct CommitColumns: Sendable {
   }
 
   private static func wallTimes(
-    _ table: inout ColumnTable, _ stamps: [HybridTimestamp]
+    _ table: inout ColumnReader, _ stamps: [HybridTimestamp]
   ) throws(MalformedError) -> [Milliseconds] {
     let offsets = try Values(&table, .wallTimes, count: stamps.count)
     if offsets.constant == 0 { return stamps.map(\.milliseconds) }
@@ -169,7 +169,7 @@ package struct CommitColumns: Sendable {
   }
 
   private static func origins(
-    _ table: inout ColumnTable, commitCount: Int
+    _ table: inout ColumnReader, commitCount: Int
   ) throws(MalformedError) -> (origins: [String], places: [Int32]) {
     let values = try Values(&table, .originPlaces, count: commitCount)
     var count: Int64 = 0

@@ -6,7 +6,7 @@ struct KindCounts {
   private(set) var members = 0
   private(set) var withheld = 0
 
-  init(_ kinds: [EventHead]) {
+  init(_ kinds: [EventHeader]) {
     kinds.withUnsafeBytes { bytes in
       var place = 0
       while place + 8 <= bytes.count {

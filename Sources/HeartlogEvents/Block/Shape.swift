@@ -23,7 +23,7 @@ package struct ValueColumn: Sendable {
 extension BlockColumns {
   /// Reads the shapes, the names and the values that the shapes ask for.
   static func shapes(
-    _ table: inout ColumnTable, _ uses: NewOrKnown, texts: inout TextBuilder
+    _ table: inout ColumnReader, _ uses: NewOrKnown, texts: inout TextBuilder
   ) throws(MalformedError) -> ([Shape], rowByteCount: Int, [ValueColumn], ColumnWords) {
     let raw = try table.opaque(.shapes, count: uses.distinctCount) {
       (reader) throws(MalformedError) in try readShape(from: &reader)
@@ -130,7 +130,7 @@ extension BlockColumns {
   }
 
   private static func readValues(
-    _ table: inout ColumnTable, _ key: ColumnKey, _ range: Range<Int>,
+    _ table: inout ColumnReader, _ key: ColumnKey, _ range: Range<Int>,
     into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
   ) throws(MalformedError) -> ValueColumn {
     let tag = UInt8(key.index % 64)

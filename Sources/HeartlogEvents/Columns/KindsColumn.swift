@@ -18,15 +18,15 @@ enum KindsColumn {
   /// - Parameter places: room for a number an event, of which nothing is left afterwards.
   static func decode(
     from reader: inout ByteReader, places: UnsafeMutableBufferPointer<Int64>
-  ) throws(MalformedError) -> [EventHead] {
+  ) throws(MalformedError) -> [EventHeader] {
     let distinctCount = Int(try reader.u8())
-    var distinct: [EventHead] = []
-    for _ in 0..<distinctCount { distinct.append(try EventHead(checking: try reader.u8())) }
+    var distinct: [EventHeader] = []
+    for _ in 0..<distinctCount { distinct.append(try EventHeader(checking: try reader.u8())) }
     try IntsColumn.decode(from: &reader, into: places)
     var highest: UInt64 = 0
     for place in places { highest = max(highest, UInt64(bitPattern: place)) }
     guard highest < UInt64(distinctCount) else { throw MalformedError("an event of kind \(highest)") }
-    return [EventHead](unsafeUninitializedCapacity: places.count) { heads, count in
+    return [EventHeader](unsafeUninitializedCapacity: places.count) { heads, count in
       // Each place is one of `distinct`, as was just seen.
       distinct.withUnsafeBufferPointer { distinct in
         for place in places.indices { heads.initializeElement(at: place, to: distinct[Int(places[place])]) }

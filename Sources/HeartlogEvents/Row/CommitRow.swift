@@ -73,7 +73,7 @@ public struct CommitRow {
   }
 
   private static func checkEvent(_ reader: inout ByteReader, wallTime: Milliseconds) throws(MalformedError) {
-    let head = try EventHead(checking: try reader.u8())
+    let head = try EventHeader(checking: try reader.u8())
     guard head.isEvent, !head.hasMembers else { throw .anotherLook }
     try NameRules.checkLibrary(try reader.lengthAndBytes())
     let item = try reader.lengthAndBytes()
@@ -142,7 +142,7 @@ extension CommitRow {
     }
 
     package struct Event {
-      package let head: EventHead
+      package let head: EventHeader
       package let library: UnsafeRawBufferPointer
       package let item: UnsafeRawBufferPointer
       /// The commit's wall time where the event names no other date.
@@ -153,7 +153,7 @@ extension CommitRow {
 
     /// - Precondition: there is one, and all fields of the one before were passed.
     package mutating func next() -> Event {
-      let head = EventHead(rawValue: byte())
+      let head = EventHeader(rawValue: byte())
       let library = text()
       let item = text()
       let date = head.hasFavoritedDate ? zigzag() : wallTime

@@ -75,7 +75,7 @@ extension RowEncoding {
 
   /// Names, order and limits are left to `Commit.validate`.
   static func readRecord(from reader: inout ByteReader) throws(MalformedError) -> EventRecord {
-    let head = try EventHead(checking: try reader.u8())
+    let head = try EventHeader(checking: try reader.u8())
     guard let action = head.action else {
       if head == .withheld { return .withheld(try reader.digest()) }
       let kind = try reader.varint()

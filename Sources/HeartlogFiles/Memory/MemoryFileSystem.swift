@@ -4,7 +4,7 @@
 ///
 /// Paths count from its own root, with or without a leading slash. Safe to use from several threads.
 public final class MemoryFileSystem: FileSystem {
-  let state: Guarded<MemoryState>
+  let state: Locked<MemoryState>
 
   /// An empty file system, but for the directories above `root`.
   ///
@@ -16,7 +16,7 @@ public final class MemoryFileSystem: FileSystem {
   }
 
   init(_ initial: MemoryState) {
-    state = Guarded(initial)
+    state = Locked(initial)
   }
 
   // MARK: - The seam

@@ -22,7 +22,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     var descriptor: Int32?
     var isLocked = false
   }
-  private let opened = Guarded(Opened())
+  private let opened = Locked(Opened())
   /// `lockPageBytes` of shared mapping; nil where there is no byte to map. The file is never shortened, which
   /// would make touching it a fault.
   private let page: UnsafeMutableRawPointer?

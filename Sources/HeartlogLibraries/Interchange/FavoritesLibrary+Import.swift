@@ -70,7 +70,7 @@ extension FavoritesLibrary {
     report.refusals.sort { $0.line < $1.line }
 
     if options.isDryRun {
-      let (counted, events) = try store.rehearse { try take(sound[...], options, report) }
+      let (counted, events) = try store.dryRun { try take(sound[...], options, report) }
       report = counted
       report.events = events.count
       return report

@@ -94,7 +94,7 @@ final class ChildProcess: Sendable {
   }
 
   private func wait(milliseconds: Int) -> Int32? {
-    let end = Moment.nanoseconds() + UInt64(milliseconds) * 1_000_000
+    let end = MonotonicClock.nanoseconds() + UInt64(milliseconds) * 1_000_000
     while true {
       var status: Int32 = 0
       let found = waitpid(process, &status, WNOHANG)
@@ -104,7 +104,7 @@ final class ChildProcess: Sendable {
       }
       // Somebody else in this process reaped it.
       if found < 0, errno != EINTR { return 0 }
-      guard Moment.nanoseconds() < end else { return nil }
+      guard MonotonicClock.nanoseconds() < end else { return nil }
       usleep(2_000)
     }
   }

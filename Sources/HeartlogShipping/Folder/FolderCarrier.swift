@@ -28,7 +28,7 @@ public final class FolderCarrier: Carrier {
   /// - Throws: `HeartlogError`; `notAStore` where there is no such folder, `invalid` where it is a store's own directory, `readOnly` and `inputOutput` of its files, and what
   ///   the store throws. What others left can be of no harm: what is not whole waits, and is counted in the report.
   public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    var round = FolderRound(
+    var round = FolderSyncPass(
       store: store, root: path, fileSystem: fileSystem, options: options, checked: checked.withLock { $0 })
     let report = Result { () throws(HeartlogError) in try round.run() }
     checked.withLock { $0.formUnion(round.checked) }
@@ -37,7 +37,7 @@ public final class FolderCarrier: Carrier {
 }
 
 /// One look into a folder.
-struct FolderRound {
+struct FolderSyncPass {
   let store: any ShippedStreams
   let root: String
   let fileSystem: any FileSystem
@@ -97,7 +97,7 @@ struct FolderRound {
           try round.receive(stream, files[stream] ?? [])
         }
       }
-      try settleWaiting()
+      try resolveWaiting()
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
       report.received.events = receivedEvents
@@ -123,7 +123,7 @@ struct FolderRound {
   /// Does something with one stream. Where it is damaged here, that is noted, and no other stream has to wait for it.
   mutating func passingOver(
     _ stream: ReplicaID, _ heads: [StreamHead],
-    _ body: (inout FolderRound) throws(HeartlogError) -> Void
+    _ body: (inout FolderSyncPass) throws(HeartlogError) -> Void
   ) throws(HeartlogError) {
     do throws(HeartlogError) { try body(&self) } catch {
       guard error.code == .corrupt else { throw error }

@@ -16,10 +16,10 @@ final class MessageReader: Sendable {
   private static let bannerBytesMax = 512
 
   private static let portionBytes = 64 << 10
-  private let link: Link
+  private let link: MonitoredChannel
   private let state = Mutex(State())
 
-  init(_ link: Link) { self.link = link }
+  init(_ link: MonitoredChannel) { self.link = link }
 
   /// The next message, which must be of one of `kinds`, or the peer's reason to give up.
   ///

@@ -9,10 +9,10 @@ final class MessageWriter: Sendable {
     var isBroken = false
   }
 
-  private let link: Link
+  private let link: MonitoredChannel
   private let state = Mutex(State())
 
-  init(_ link: Link) { self.link = link }
+  init(_ link: MonitoredChannel) { self.link = link }
 
   func write(_ message: Message) throws(HeartlogError) {
     try state.withLock { (state) throws(HeartlogError) in

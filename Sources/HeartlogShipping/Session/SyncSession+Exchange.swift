@@ -216,17 +216,17 @@ extension SyncSession {
         if isSkipped { ends[entry.replica] = end } else { try store.endStream(entry.replica, after: end) }
       }
     }
-    try settle(waiting, ends: ends)
+    try resolve(waiting, ends: ends)
     return peerName
   }
 
   /// Gives runs that had to wait to the store once more, now that all others are here.
   ///
   /// - Parameter ends: where streams end of which something had to wait.
-  private func settle(_ waiting: WaitingRuns, ends: [ReplicaID: CommitNumber]) throws(HeartlogError) {
-    for (replica, settlement) in try waiting.settle(in: store).sorted(by: { $0.key < $1.key }) {
-      for (run, outcome) in settlement.taken { attempts.tally.received(commits: run.commitCount, outcome) }
-      switch settlement.stop {
+  private func resolve(_ waiting: WaitingRuns, ends: [ReplicaID: CommitNumber]) throws(HeartlogError) {
+    for (replica, resolution) in try waiting.resolve(in: store).sorted(by: { $0.key < $1.key }) {
+      for (run, outcome) in resolution.taken { attempts.tally.received(commits: run.commitCount, outcome) }
+      switch resolution.stop {
       case nil:
         attempts.tally.resumed(replica)
         if let end = ends[replica] { try store.endStream(replica, after: end) }

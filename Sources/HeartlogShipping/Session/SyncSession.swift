@@ -18,7 +18,7 @@ public struct SyncSession: Sendable {
   let store: any ShippedStreams
   let role: Role
   let options: SyncOptions
-  let link: Link
+  let link: MonitoredChannel
   let reader: MessageReader
   let writer: MessageWriter
   let attempts: SyncAttempts
@@ -45,7 +45,7 @@ public struct SyncSession: Sendable {
     self.store = store
     self.role = role
     self.options = options
-    link = Link(channel, options: options)
+    link = MonitoredChannel(channel, options: options)
     reader = MessageReader(link)
     writer = MessageWriter(link)
     self.attempts = attempts

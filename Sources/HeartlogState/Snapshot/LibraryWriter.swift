@@ -58,7 +58,7 @@ struct LibraryWriter {
   /// The hashes stay; the numbers beside them are the new ones.
   private func appendEntries(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Place {
     // Some room for new items, so that the first of them does not move all.
-    let capacity = KeyTable<ItemRecord>.capacity(for: table.items.count + table.items.count / 8 + 1)
+    let capacity = InternTable<ItemRecord>.capacity(for: table.items.count + table.items.count / 8 + 1)
     var entries = [UInt64](repeating: 0, count: capacity)
     var left = table.items.count
     for index in 0..<table.ids.entries.count where left > 0 {
@@ -70,7 +70,7 @@ struct LibraryWriter {
       let hash = UInt32(truncatingIfNeeded: entry >> 32)
       var place = Int(hash) & (capacity - 1)
       while entries[place] != 0 { place = (place + 1) & (capacity - 1) }
-      entries[place] = KeyTable<ItemRecord>.entry(hash, places[slot])
+      entries[place] = InternTable<ItemRecord>.entry(hash, places[slot])
     }
     return try writer.records(capacity) { entries[$0] }
   }
@@ -231,7 +231,8 @@ extension ItemTable {
     else { throw MalformedError("parts of a snapshot that do not fit each other") }
     self.init(
       base: Base(itemCount: itemCount, favoriteCount: favoriteCount, byID: byID),
-      ids: KeyTable(seed: seed, entries: entries, records: items, texts: texts), fields: fields, texts: texts,
-      rivals: RivalWrites(rivals), listedCount: listedCount, eventCount: eventCount)
+      ids: InternTable(seed: seed, entries: entries, records: items, texts: texts), fields: fields,
+      texts: texts,
+      rivals: ConcurrentWrites(rivals), listedCount: listedCount, eventCount: eventCount)
   }
 }

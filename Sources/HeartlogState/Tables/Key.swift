@@ -5,7 +5,7 @@ protocol KeyedRecord: BitwiseCopyable {
   init(key: Key)
 }
 
-/// A byte string of a `KeyTable`: up to 24 bytes lie in place.
+/// A byte string of a `InternTable`: up to 24 bytes lie in place.
 struct Key: KeyedRecord, Equatable {
   static let inlineBytesMax = 24
 

@@ -98,7 +98,7 @@ final class PageStorage {
     if roomBytes < count {
       roomBytes = pageBytes * slabPages
       let slab = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 64)
-      FreshMemory.bring(UnsafeMutableRawBufferPointer(start: slab, count: roomBytes))
+      UnsafeMutableRawBufferPointer(start: slab, count: roomBytes).prefault()
       slabs.append(slab)
       room = slab
       slabPages = min(slabPages * 2, Self.slabPagesMax)
@@ -167,13 +167,13 @@ final class PageStorage {
 
   /// Takes a record of the snapshot over into memory, to be written to, unless it is there.
   @inline(never)
-  func takeOver(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
+  func makeWritable(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
     if let patch = patch(of: record, on: page) { return patch.memory }
     let count = Self.patch(pages[page])?.count(recordBytes) ?? 0
     guard pages[page] & Self.ownedBit == 0, count < PagePatch.countMax,
       PagePatch.isWorthwhile(recordBytes, pageBytes: pageBytes)
     else {
-      return takeOverWhole(page) + record * recordBytes
+      return makeWholeWritable(page) + record * recordBytes
     }
     let source = place(of: record, on: page)
     let patch = PagePatch(
@@ -183,7 +183,7 @@ final class PageStorage {
     return patch.memory
   }
 
-  private func takeOverWhole(_ page: Int) -> UnsafeMutableRawPointer {
+  private func makeWholeWritable(_ page: Int) -> UnsafeMutableRawPointer {
     if pages[page] & Self.ownedBit != 0 { return Self.address(pages[page]) }
     let own = allocate(pageBytes)
     own.copyMemory(from: Self.address(allReadable(wordPlace(of: page).pointee, page)), byteCount: pageBytes)

@@ -70,7 +70,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     let page = index >> Self.shift
     let word = reader.pages[page]
     if word & PageStorage.ownedBit == 0 {
-      return pages.takeOver(index & Self.mask, on: page).assumingMemoryBound(to: Record.self)
+      return pages.makeWritable(index & Self.mask, on: page).assumingMemoryBound(to: Record.self)
     }
     return PagedReader<Record>.records(word) + (index & Self.mask)
   }

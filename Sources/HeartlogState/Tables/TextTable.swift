@@ -8,7 +8,7 @@ struct TextTable: TextSource, @unchecked Sendable {
 
     init(_ count: Int) {
       bytes = .allocate(byteCount: count, alignment: 8)
-      FreshMemory.bring(bytes)
+      bytes.prefault()
     }
 
     deinit { bytes.deallocate() }

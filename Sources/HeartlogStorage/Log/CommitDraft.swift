@@ -53,7 +53,7 @@ public protocol CommitSink: AnyObject, Sendable {
   @discardableResult
   func receive(_ block: ColumnBlock) -> Int
   /// An own commit that is in line to be written: the next drafts build on it, readers do not see it yet.
-  func stage(_ turn: CommitLog.Turn)
+  func stage(_ pending: CommitLog.PendingCommit)
   /// The first `count` of the commits that are staged and neither published nor discarded are acknowledged now.
   func publish(_ count: Int)
   /// The staged commits that are not published failed: they never happened.

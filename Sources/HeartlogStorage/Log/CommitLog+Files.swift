@@ -44,7 +44,7 @@ extension CommitLog {
   }
 
   private var isIdle: Bool {
-    !isBusy && !isFlushing && !isAcquiring && !isSealing && quietRequests == 0 && line.isEmpty
+    !isBusy && !isFlushing && !isAcquiring && !isSealing && quietRequests == 0 && queue.isEmpty
   }
 
   /// Nobody uses the log; in the monitor.

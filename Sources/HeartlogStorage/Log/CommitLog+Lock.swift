@@ -21,7 +21,7 @@ extension CommitLog {
         if let failedAcquisition, failedAcquisition.number == awaited { throw failedAcquisition.error }
       } else if isGivingWay || (quietRequests > 0 && !quietly) {
         // What this thread has put in line may be what everybody waits for.
-        if isBusy || line.isEmpty { monitor.wait() } else { flushLine() }
+        if isBusy || queue.isEmpty { monitor.wait() } else { flushLine() }
       } else {
         break
       }
@@ -35,7 +35,7 @@ extension CommitLog {
     } catch {
       if error.code == .outcomeUnknown { failure = error }
       looksAgain = true
-      letGo()
+      release()
       throw error
     }
   }
@@ -55,8 +55,8 @@ extension CommitLog {
   }
 
   private func catchUp() throws(StorageError) {
-    if releasedGeneration == nil || lock.page().generation != releasedGeneration { try takeIn(nil) }
-    try takeOver()
+    if releasedGeneration == nil || lock.page().generation != releasedGeneration { try catchUp(nil) }
+    try recoverTail()
     resetStaged()
   }
 
@@ -65,7 +65,7 @@ extension CommitLog {
     guard holdsLock, !isBusy, !isFlushing else { return }
     // Whoever stands in line has his turn; nobody else joins.
     if lock.isWanted { isGivingWay = true }
-    guard line.isEmpty else { return }
+    guard queue.isEmpty else { return }
     if let unsyncedSince {
       guard isGivingWay else { return monitor.notifyAll() }
       let heldNanoseconds = DispatchTime.now().uptimeNanoseconds - unsyncedSince.uptimeNanoseconds
@@ -77,15 +77,15 @@ extension CommitLog {
       // Ends by calling this function again, with nothing unsynced.
       return synchronizeLease()
     }
-    letGo()
+    release()
     if isGivingWay {
-      monitor.outside { lock.giveWay() }
+      monitor.outside { lock.yield() }
       isGivingWay = false
     }
     monitor.notifyAll()
   }
 
-  private func letGo() {
+  private func release() {
     noteSeen()
     holdsLock = false
     lock.release()
@@ -110,7 +110,7 @@ extension CommitLog {
     unsyncedSince = .now()
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.leaseMillisecondsMax)) {
       [weak self] in
-      if let self { Workers.shared.run { self.endLease() } }
+      if let self { WorkerPool.shared.run { self.endLease() } }
     }
   }
 
@@ -123,7 +123,7 @@ extension CommitLog {
     runLeaseEnd()
   }
 
-  private func runLeaseEnd() { Workers.shared.run { [weak self] in self?.endLease() } }
+  private func runLeaseEnd() { WorkerPool.shared.run { [weak self] in self?.endLease() } }
 
   private func endLease() {
     monitor.withLock {
@@ -209,7 +209,7 @@ extension CommitLog {
       try takeLock(quietly: true)
       if isBusy || (isFlushed && isFlushing) {
         monitor.wait()
-      } else if !line.isEmpty {
+      } else if !queue.isEmpty {
         flushLine()
       } else if isFlushed, unsyncedSince != nil {
         synchronizeLease()

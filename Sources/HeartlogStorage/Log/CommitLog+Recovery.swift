@@ -8,7 +8,7 @@ extension CommitLog {
   ///
   /// Whatever changes a file raises the generation first: should this process die in the middle, the next
   /// holder looks at the files, whatever it knew.
-  func takeOver() throws(StorageError) {
+  func recoverTail() throws(StorageError) {
     if let corrupt = ends.sorted(by: { $0.key < $1.key }).map(\.value).first(where: { $0.verdict == .corrupt }
     ) {
       throw StorageError(
@@ -18,18 +18,18 @@ extension CommitLog {
     let own = ownReader
     let finding = ends[identity.replica]
     if let finding { try cutTail(finding, of: own) }
-    let isSettled = own.settledStructure == lock.page().structure
-    let missing = isSettled ? [] : missing
+    let isResolved = own.resolvedStructure == lock.page().structure
+    let missing = isResolved ? [] : missing
     var isOver = finding?.verdict == .lost
-    if !isOver, !isSettled { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
-    if !isSettled {
+    if !isOver, !isResolved { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
+    if !isResolved {
       if try directory.closeToOthers() { tookPermissions = true }
       // The folder may have been copied or restored before it was opened, not while it is open.
       let place = try StoreIdentity.Place.of(directory)
       if isOver || !place.isSame(as: identity.place) {
         try becomeNewReplica(at: place)
       } else {
-        try settle(own)
+        try resolve(own)
       }
     } else if isOver {
       try becomeNewReplica(at: identity.place)
@@ -39,15 +39,15 @@ extension CommitLog {
       reports.append(finding)
     }
     try setAside(missing, reportedOf: finding?.verdict == .lost ? own.replica : nil)
-    try takeOverTail(of: ownReader)
-    ownReader.settledStructure = lock.page().structure
+    try recoverOwnTail(of: ownReader)
+    ownReader.resolvedStructure = lock.page().structure
   }
 
   /// Whether the store must not write its own stream any more: its numbers were given out before, or nobody would read them.
   private func isOver(_ own: StreamReader, missing: [Finding]) throws(StorageError) -> Bool {
     if own.isEnded || missing.contains(where: { $0.replica == own.replica }) { return true }
     // Others have seen commits of this stream that are not here.
-    if readers.values.contains(where: { $0.chain.seen[own.replica].map { $0 >= own.chain.next } ?? false }) {
+    if readers.values.contains(where: { $0.tail.seen[own.replica].map { $0 >= own.tail.next } ?? false }) {
       return true
     }
     // A segment that begins with a block was received: `store` is of another folder, or older than this one.
@@ -77,8 +77,8 @@ extension CommitLog {
 
   /// Makes sure that what is appended to a stream's tail will be read: leaves a segment whose commits another process has sealed, which
   /// may have died before it removed it, and removes what such a process left. Looks again only where files of the store have changed.
-  func settle(_ reader: StreamReader) throws(StorageError) {
-    guard reader.settledStructure != lock.page().structure else { return }
+  func resolve(_ reader: StreamReader) throws(StorageError) {
+    guard reader.resolvedStructure != lock.page().structure else { return }
     let serving = try directory.servingSegments(of: reader.replica).serving
     if let segment = reader.segment, !serving.contains(segment) {
       reader.leaveSegment()
@@ -89,7 +89,7 @@ extension CommitLog {
       }
     }
     try removeLeftovers(of: reader.replica, besides: serving)
-    reader.settledStructure = lock.page().structure
+    reader.resolvedStructure = lock.page().structure
   }
 
   /// Cuts what is bad from the tail of a stream, and keeps it aside.
@@ -129,7 +129,7 @@ extension CommitLog {
   }
 
   /// Opens the tail for writing, unless this process holds it already just as it is.
-  private func takeOverTail(of own: StreamReader) throws(StorageError) {
+  private func recoverOwnTail(of own: StreamReader) throws(StorageError) {
     guard let cursor = own.cursor, let segment = own.segment, segment.state != .sealed else {
       writer = nil
       return

@@ -19,8 +19,8 @@ extension CommitLog {
     monitor.withLock {
       readers.keys.sorted().map { replica in
         let name = replica == identity.replica ? identity.name : readers[replica]?.cursor?.header.replicaName
-        let chain = readers[replica]?.chain
-        let time = chain?.head == nil ? nil : chain?.time
+        let tail = readers[replica]?.tail
+        let time = tail?.head == nil ? nil : tail?.time
         return StreamStatus(
           replica: replica, name: name ?? "", isEnded: readers[replica]?.isEnded ?? false,
           lastWallTime: time?.last, latestWallTime: time?.latest)
@@ -31,8 +31,8 @@ extension CommitLog {
   /// What the clock of a stream's writer said at the last commit that was read; nil where there is none.
   public func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
     monitor.withLock {
-      guard let chain = readers[replica]?.chain, chain.head != nil else { return nil }
-      return chain.time?.last
+      guard let tail = readers[replica]?.tail, tail.head != nil else { return nil }
+      return tail.time?.last
     }
   }
 

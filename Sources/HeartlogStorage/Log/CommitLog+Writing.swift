@@ -11,25 +11,27 @@ extension CommitLog {
   ///
   /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
   public func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
-    try writeTurn(durability, draft)?.commit
+    try writeThrough(durability, draft)?.commit
   }
 
   /// As `write`.
   ///
-  /// - Returns: the turn that the commit had, which is over.
-  public func writeTurn(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
+  /// - Returns: the commit and its outcome.
+  public func writeThrough(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws
+    -> PendingCommit?
+  {
     monitor.enter()
-    let turn: Turn?
-    do { turn = try stageInside(durability, draft) } catch {
+    let pending: PendingCommit?
+    do { pending = try stageInside(durability, draft) } catch {
       leaveNotingFiles()
       throw error
     }
-    guard let turn else {
+    guard let pending else {
       leaveNotingFiles()
       return nil
     }
-    try finishInside(turn)
-    return turn
+    try finishInside(pending)
+    return pending
   }
 
   /// Puts a commit in line. One thread may put several there before it finishes the first: they are written together.
@@ -37,23 +39,25 @@ extension CommitLog {
   /// - Parameter draft: says what to write, given everything committed or staged so far; nil writes nothing. It is
   ///   called with the store's lock held, once, and must not call the log.
   /// - Returns: what `finish` must be called with, soon: until then others may have to wait. Nil where nothing is to be written.
-  public func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
+  public func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
     monitor.enter()
     defer { leaveNotingFiles() }
     return try stageInside(durability, draft)
   }
 
   /// Waits until a commit in line is acknowledged; writes the line where nobody else does.
-  public func finish(_ turn: Turn) throws(StorageError) -> Commit {
-    if !turn.isOver {
+  public func finish(_ pending: PendingCommit) throws(StorageError) -> Commit {
+    if !pending.isOver {
       monitor.enter()
-      try finishInside(turn)
+      try finishInside(pending)
     }
-    try turn.checkOutcome()
-    return turn.commit
+    try pending.checkOutcome()
+    return pending.commit
   }
 
-  private func stageInside(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Turn? {
+  private func stageInside(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws
+    -> PendingCommit?
+  {
     try takeLock()
     do {
       if var draft = try draft() { return try stage(&draft, durability) }
@@ -65,22 +69,22 @@ extension CommitLog {
     return nil
   }
 
-  /// Leaves the monitor. While another thread writes, it waits outside for the bell of its batch, and mostly need not come back.
-  private func finishInside(_ turn: Turn) throws(StorageError) {
-    while !turn.isOver {
+  /// Leaves the monitor. While another thread writes, it waits outside on the event count of its batch, and mostly need not come back.
+  private func finishInside(_ pending: PendingCommit) throws(StorageError) {
+    while !pending.isOver {
       if isBusy {
-        let bell = bells[turn.batch & 1]
-        let rung = bell.expect()
+        let eventCount = eventCounts[pending.batch & 1]
+        let count = eventCount.prepareToWait()
         monitor.leave()
-        bell.wait(since: rung)
-        if turn.isOver { return try turn.checkOutcome() }
+        eventCount.wait(since: count)
+        if pending.isOver { return try pending.checkOutcome() }
         monitor.enter()
       } else {
         flushLine()
       }
     }
     leaveNotingFiles()
-    try turn.checkOutcome()
+    try pending.checkOutcome()
   }
 
   private func leaveNotingFiles() {
@@ -90,7 +94,7 @@ extension CommitLog {
   }
 
   /// - Parameter draft: is left without what the commit takes of it: a copy is references to count.
-  private func stage(_ draft: inout CommitDraft, _ durability: Durability) throws -> Turn {
+  private func stage(_ draft: inout CommitDraft, _ durability: Durability) throws -> PendingCommit {
     guard staged.next.rawValue <= Limits.numberMax else {
       throw StorageError(.malformed, "this replica has written all the commits that it can")
     }
@@ -107,26 +111,26 @@ extension CommitLog {
       replica: identity.replica, number: staged.next, firstSequence: staged.nextSequence, stamp: stamp,
       wallTime: draft.wallTime, origin: draft.origin.take(), heads: looksForHeads ? newHeads() : [],
       contents: draft.takeContents())
-    let turn: Turn
+    let pending: PendingCommit
     do throws(MalformedError) {
       var extended = staged
       try extended.extend(by: commit)
-      turn = Turn(commit, durability, batch: nextBatch)
-      try line.append(turn, recordsAreChecked: draft.recordsAreChecked)
+      pending = PendingCommit(commit, durability, batch: nextBatch)
+      try queue.append(pending, recordsAreChecked: draft.recordsAreChecked)
       staged = extended
     } catch {
       throw StorageError(error)
     }
     looksForHeads = false
     clock = advanced
-    sink.stage(turn)
-    return turn
+    sink.stage(pending)
+    return pending
   }
 
   /// The heads of other replicas that the own stream has not named yet.
   private func newHeads() -> [Head] {
     let heads = readers.values.compactMap { reader -> Head? in
-      guard reader.replica != identity.replica, let head = reader.chain.head,
+      guard reader.replica != identity.replica, let head = reader.tail.head,
         head.rawValue > staged.seen[reader.replica]?.rawValue ?? 0
       else { return nil }
       return Head(replica: reader.replica, commit: head)
@@ -136,17 +140,17 @@ extension CommitLog {
 
   /// What comes next is drafted upon what was written, and upon nothing that stood in line.
   func resetStaged() {
-    staged = ownReader.chain
+    staged = ownReader.tail
     looksForHeads = true
   }
 
   /// Writes what stands in line, or a first part of it; or waits a while, where it must be made durable and somebody else flushes: all who
   /// call this look again.
   func flushLine() {
-    isAppending = line.durableCount == 0 && writer.map { $0.offset < options.segmentBytesMax } ?? false
+    isAppending = queue.durableCount == 0 && writer.map { $0.offset < options.segmentBytesMax } ?? false
     if isFlushing, !isAppending { return monitor.wait() }
     isBusy = true
-    if line.durableCount > 0 { waitForTheLine() }
+    if queue.durableCount > 0 { waitForTheLine() }
     takeBatch()
     let number = nextBatch - 1
     let isDurable = batch.durableCount > 0
@@ -168,11 +172,11 @@ extension CommitLog {
     isBusy = false
     isAppending = false
     if writer !== segment { recountsFiles = true }
-    var dropped = CommitLine()
+    var dropped = CommitQueue()
     switch result {
     case .success(let target):
       didWrite(to: target)
-      batch.endTurns()
+      batch.endAll()
       if isDurable {
         forgetLease()
       } else {
@@ -181,20 +185,20 @@ extension CommitLog {
       }
     case .failure(let error):
       // What stands behind the batch was drafted upon it.
-      swap(&dropped, &line)
+      swap(&dropped, &queue)
       sink.discard()
       resetStaged()
-      clock = HybridClock(last: readers.values.map(\.chain.lastStamp).max() ?? clock.last)
+      clock = HybridClock(last: readers.values.map(\.tail.lastStamp).max() ?? clock.last)
       if error.code == .outcomeUnknown {
         failure = error
         forgetLease()
       }
       looksAgain = true
       recountsFiles = true
-      batch.endTurns(error)
-      dropped.endTurns(error)
+      batch.endAll(error)
+      dropped.endAll(error)
     }
-    recentWriters = batch.count + line.count
+    recentWriters = batch.count + queue.count
     batch.removeAll()
     takeFlushOutcome()
     // First: who comes back at once joins the line, and the lock stays where it is.
@@ -217,13 +221,13 @@ extension CommitLog {
   ///
   /// - Parameter isLast: what stood in line behind the batch is over as well.
   private func ring(after batch: Int, isLast: Bool) {
-    let bell = bells[batch & 1]
-    let wakes = bell.ringForAll()
-    let next = bells[(batch + 1) & 1]
-    let wakesNext = isLast && next.ringForAll()
+    let eventCount = eventCounts[batch & 1]
+    let wakes = eventCount.advanceForAll()
+    let next = eventCounts[(batch + 1) & 1]
+    let wakesNext = isLast && next.advanceForAll()
     guard wakes || wakesNext else { return }
     monitor.outside {
-      if wakes { bell.wakeAll() }
+      if wakes { eventCount.wakeAll() }
       if wakesNext { next.wakeAll() }
     }
   }
@@ -231,17 +235,17 @@ extension CommitLog {
   /// Somebody must write what stands in line, and others wait for the log.
   func didBecomeIdle() {
     monitor.notifyAll()
-    guard !isBusy, !line.isEmpty else { return }
-    let bell = bells[nextBatch & 1]
-    if bell.ring() { monitor.outside { bell.wakeOne() } }
+    guard !isBusy, !queue.isEmpty else { return }
+    let eventCount = eventCounts[nextBatch & 1]
+    if eventCount.advance() { monitor.outside { eventCount.wakeOne() } }
   }
 
   /// Lets threads that are about to write join: until the line stops growing, or is long enough; not for a time.
   private func waitForTheLine() {
     let enough = isHalfEnough ? recentWriters / 2 : Int.max
     var count = 0
-    while line.count > count, line.count < enough {
-      count = line.count
+    while queue.count > count, queue.count < enough {
+      count = queue.count
       monitor.yield()
     }
   }
@@ -262,10 +266,10 @@ extension CommitLog {
   }
 
   private func takeBatch() {
-    swap(&line, &batch)
+    swap(&queue, &batch)
     nextBatch += 1
     let rest = batch.split(at: Self.batchBytesMax, batch: nextBatch)
-    if !rest.isEmpty { line = rest }
+    if !rest.isEmpty { queue = rest }
   }
 
   /// Runs outside the monitor, by the one thread that is busy.
@@ -291,7 +295,7 @@ extension CommitLog {
       if writer.durableOffset < writer.offset { try synchronize(writer) }
     }
     let isRotation = writer != nil
-    let created = try createSegment(before: batch.turns[0].commit)
+    let created = try createSegment(before: batch.commits[0].commit)
     writer = created
     if isRotation { didRotate() }
     return created
@@ -319,12 +323,12 @@ extension CommitLog {
 
   private func didWrite(to target: SegmentWriter) {
     let own = ownReader
-    if line.isEmpty {
+    if queue.isEmpty {
       own.didAppend(upTo: staged)
     } else {
-      for turn in batch.turns {
+      for pending in batch.commits {
         // Each was checked when it was staged.
-        do { try own.didAppend(turn.commit) } catch { preconditionFailure(error.reason) }
+        do { try own.didAppend(pending.commit) } catch { preconditionFailure(error.reason) }
       }
     }
     if !own.didGrow(target.file, to: target.offset) {

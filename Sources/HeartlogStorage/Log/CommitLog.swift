@@ -35,18 +35,18 @@ public final class CommitLog: @unchecked Sendable {
   @exclusivity(unchecked) var clock = HybridClock()
 
   // The line.
-  @exclusivity(unchecked) var staged: Chain
-  @exclusivity(unchecked) var line = CommitLine()
+  @exclusivity(unchecked) var staged: StreamTail
+  @exclusivity(unchecked) var queue = CommitQueue()
   /// What is written now, or memory for the next batch: the busy thread's.
-  @exclusivity(unchecked) var batch = CommitLine()
-  /// The number of the batch that the line will be: tells which bell is rung for it.
+  @exclusivity(unchecked) var batch = CommitQueue()
+  /// The number of the batch that the line will be: tells the event count of its writers.
   @exclusivity(unchecked) var nextBatch = 0
   /// How many commits were in the last batch, and in line behind it: about as many threads write at once.
   @exclusivity(unchecked) var recentWriters = 0
   /// How long durable batches take to be written, about the least of late: the busy thread's. A second before the first.
   @exclusivity(unchecked) var batchNanoseconds: UInt64 = 1_000_000_000
   /// What writers in line wait for, by batches of even and of odd numbers.
-  let bells = [Bell(), Bell()]
+  let eventCounts = [EventCount(), EventCount()]
   /// Other streams may have grown since heads were last written.
   @exclusivity(unchecked) var looksForHeads = true
   /// A thread is changing the log's files.
@@ -90,7 +90,7 @@ public final class CommitLog: @unchecked Sendable {
   /// Where received streams go on, as far as this process wrote them.
   var receivedTails: [ReplicaID: SegmentWriter] = [:]
   /// What is known of the streams for shipping. Its monitor is entered last.
-  let ledgers = Ledgers()
+  let merkleCaches = MerkleCaches()
 
   /// Of the positions that the log was opened at, those that lie elsewhere now, in a segment that was sealed since, with their new places:
   /// comparing their trees took time.
@@ -124,7 +124,7 @@ public final class CommitLog: @unchecked Sendable {
     self.snapshots = snapshots
     processID = fileSystem.processID
     lock = try StoreLock(directory)
-    staged = Chain(replica: identity.replica)
+    staged = StreamTail(replica: identity.replica)
     isReadOnlyBecause =
       if !lock.hasPage {
         Self.networkReason
@@ -139,10 +139,10 @@ public final class CommitLog: @unchecked Sendable {
       for (position, (reader, moved)) in zip(positions, starts) {
         readers[position.replica] = reader
         if let moved { movedPositions.append(moved) }
-        ledgers.positions[position.replica] = position
+        merkleCaches.positions[position.replica] = position
         clock.receive(position.lastStamp)
       }
-      try takeIn(progress, page: page, identityFile: found.file)
+      try catchUp(progress, page: page, identityFile: found.file)
     }
     noteFiles()
   }
@@ -174,7 +174,7 @@ public final class CommitLog: @unchecked Sendable {
       claim.positions.compactMap { position in
         guard ends[position.replica]?.verdict != .corrupt else { return nil }
         let reader = readers[position.replica]
-        let next = reader?.chain.next ?? CommitNumber(rawValue: 1)
+        let next = reader?.tail.next ?? CommitNumber(rawValue: 1)
         guard next <= position.commit, reader?.isEnded != true else { return nil }
         return (claim, .missing(next...position.commit, of: position.replica, knownFrom: claim.file))
       }
@@ -196,7 +196,7 @@ public final class CommitLog: @unchecked Sendable {
       guard !holdsLock else { return }
       let page = lock.page()
       if let seenPage, page.generation == seenPage.generation, page.generation != 0 { return }
-      try takeIn(nil)
+      try catchUp(nil)
     }
   }
 
@@ -209,19 +209,19 @@ public final class CommitLog: @unchecked Sendable {
   /// Reads on in every stream.
   ///
   /// - Parameter anew: reads all that there is once more, into a sink that was told so.
-  func takeIn(_ progress: LogProgress?, anew: Bool = false) throws(StorageError) {
+  func catchUp(_ progress: LogProgress?, anew: Bool = false) throws(StorageError) {
     looksForHeads = true
     let page = lock.page()
     if !anew, seenPage?.structure != page.structure || page.structure == 0 {
       for reader in readers.values where try reader.wasEndedMeanwhile() { return try restart() }
     }
-    try takeIn(progress, page: page, anew: anew)
+    try catchUp(progress, page: page, anew: anew)
   }
 
   /// - Parameters:
   ///   - page: the lock's page as it was before any stream was looked at.
   ///   - identityFile: what `identity` was read from.
-  private func takeIn(
+  private func catchUp(
     _ progress: LogProgress?, page: StoreLock.Page, anew: Bool = false, identityFile: (any OpenFile)? = nil
   ) throws(StorageError) {
     if anew || seenPage?.structure != page.structure || page.structure == 0 {
@@ -258,7 +258,7 @@ public final class CommitLog: @unchecked Sendable {
     guard let reader = readers[replica] else { return }
     ends[replica] = nil
     reader.borrowsRows = true
-    let frames = FramesAhead(reader, page: page)
+    let frames = ReadAhead(reader, page: page)
     while true {
       let found = try storageErrors { try frames.next() }
       switch found.next {
@@ -323,7 +323,7 @@ public final class CommitLog: @unchecked Sendable {
       while true {
         if isBusy || isFlushing || isSealing {
           monitor.wait()
-        } else if !line.isEmpty {
+        } else if !queue.isEmpty {
           flushLine()
         } else if unsyncedSince != nil {
           synchronizeLease()
@@ -361,7 +361,7 @@ public final class CommitLog: @unchecked Sendable {
     let page = lock.page()
     seenPage = looksAgain ? nil : page
     releasedGeneration = looksAgain ? nil : page.generation
-    if looksAgain { for reader in readers.values { reader.settledStructure = nil } }
+    if looksAgain { for reader in readers.values { reader.resolvedStructure = nil } }
     looksAgain = false
   }
 }

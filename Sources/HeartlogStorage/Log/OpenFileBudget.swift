@@ -14,13 +14,13 @@ final class OpenFileBudget: Sendable {
     weak var log: CommitLog?
     var files: Int
     /// When it was used last, as a count of all uses.
-    var turn: UInt64
+    var pending: UInt64
   }
 
   private struct State {
     var uses: [ObjectIdentifier: Use] = [:]
     var files = 0
-    var turn: UInt64 = 0
+    var pending: UInt64 = 0
     /// What was noted last: said again, it changes nothing.
     var last: (log: ObjectIdentifier, files: Int)?
     /// There are too many still: those that were to rest were in use.
@@ -31,13 +31,13 @@ final class OpenFileBudget: Sendable {
       let key = ObjectIdentifier(log)
       let before = uses[key]?.files ?? 0
       files += count - before
-      uses[key] = count == 0 ? nil : Use(log: log, files: count, turn: turn)
+      uses[key] = count == 0 ? nil : Use(log: log, files: count, pending: pending)
       last = (key, count)
       return count > before
     }
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
   /// Asked each time that files come on top: the limit of a process can be raised.
   private let filesMax: @Sendable () -> Int
 
@@ -52,7 +52,7 @@ final class OpenFileBudget: Sendable {
   func note(_ log: CommitLog, files: Int) -> Bool {
     state.withLock { state in
       if let last = state.last, last.log == ObjectIdentifier(log), last.files == files { return false }
-      state.turn += 1
+      state.pending += 1
       return state.set(files, for: log) || state.isOver
     }
   }
@@ -92,6 +92,7 @@ final class OpenFileBudget: Sendable {
     let key = ObjectIdentifier(log)
     // The last reference to a log must not go in here: it forgets itself.
     let uses = state.withLock { state in Array(state.uses) }
-    return uses.filter { $0.key != key }.sorted { $0.value.turn < $1.value.turn }.compactMap(\.value.log)
+    return uses.filter { $0.key != key }.sorted { $0.value.pending < $1.value.pending }.compactMap(
+      \.value.log)
   }
 }

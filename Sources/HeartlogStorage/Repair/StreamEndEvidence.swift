@@ -19,7 +19,8 @@ enum StreamEndEvidence {
     of replica: ReplicaID, bytes: [UInt8], streams: Set<ReplicaID>, in directory: StoreDirectory
   ) throws -> Verdict {
     let reader = StreamReader(
-      directory, behind: Chain(replica: replica), at: nil, listing: StoreDirectory.StreamListing(), end: nil)
+      directory, behind: StreamTail(replica: replica), at: nil, listing: StoreDirectory.StreamListing(),
+      end: nil)
     var hasher = SHA256Hasher()
     var branched: UInt64?
     var isSound = true
@@ -41,7 +42,7 @@ enum StreamEndEvidence {
         }.map { $0.number.rawValue - 1 }
       }
     }
-    if let end = legibleEnd(bytes, upTo: reader.chain.next.rawValue - 1) { return .ended(end) }
+    if let end = legibleEnd(bytes, upTo: reader.tail.next.rawValue - 1) { return .ended(end) }
     if let branched { return .ended(StreamEnd(commit: branched)) }
     return isSound ? .isAllCommon : .unknown
   }

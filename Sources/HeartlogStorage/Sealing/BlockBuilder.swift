@@ -16,11 +16,12 @@ struct BlockBuilder {
 
   /// Takes the stream's next commit.
   ///
-  /// - Parameter chain: the stream in front of `commit`.
-  mutating func add(_ commit: Commit, secrets: [SegmentSecret], after chain: Chain) throws(MalformedError) {
-    if try draft.add(commit, secrets: secrets, after: chain) { return }
+  /// - Parameter tail: the stream in front of `commit`.
+  mutating func add(_ commit: Commit, secrets: [SegmentSecret], after tail: StreamTail) throws(MalformedError)
+  {
+    if try draft.add(commit, secrets: secrets, after: tail) { return }
     try endBlock()
-    _ = try draft.add(commit, secrets: secrets, after: chain)
+    _ = try draft.add(commit, secrets: secrets, after: tail)
   }
 
   /// Takes a record at its place among the commits.

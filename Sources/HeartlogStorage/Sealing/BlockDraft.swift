@@ -12,10 +12,10 @@ struct BlockDraft {
 
   /// Takes the stream's next commit.
   ///
-  /// - Parameter chain: the stream in front of `commit`.
+  /// - Parameter tail: the stream in front of `commit`.
   /// - Returns: false where it does not fit any more, and was not taken.
   mutating func add(
-    _ commit: Commit, secrets: [SegmentSecret], after chain: Chain
+    _ commit: Commit, secrets: [SegmentSecret], after tail: StreamTail
   ) throws(MalformedError) -> Bool {
     // It was held against the rules when it was read.
     let rowByteCount = try RowEncoding.byteCount(checking: commit, recordsAreChecked: true)
@@ -25,7 +25,7 @@ struct BlockDraft {
     {
       return false
     }
-    if commits.isEmpty { headsAtStart = chain.seenHeads }
+    if commits.isEmpty { headsAtStart = tail.seenHeads }
     commits.append(commit)
     events += commit.eventCount
     rowBytes += rowByteCount

@@ -20,8 +20,8 @@ struct SealedFile {
     var generator = options.generator
     let id = SegmentID.random(using: &generator)
     var builder = BlockBuilder(id: id)
-    let passage = try StreamPassage(directory, replica: first.header.replica, to: first.file)
-    let reader = passage.reader
+    let verifiedReader = try VerifiedReader(directory, replica: first.header.replica, to: first.file)
+    let reader = verifiedReader.reader
     let next = try directory.segments(of: first.header.replica).first {
       $0.firstCommit > last.header.firstCommit
     }
@@ -29,10 +29,10 @@ struct SealedFile {
       of: first.header.replica, in: directory, snapshots: snapshots,
       upTo: next.map { $0.firstCommit.rawValue - 1 } ?? .max)
     // The tree in front of the run goes into the header; the run's own leaves are for the next one, and for what is claimed of them.
-    var tree = passage.tree
+    var tree = verifiedReader.tree
     var headerTree: MerkleTree?
     var hasher = SHA256Hasher()
-    var chain = reader.chain
+    var tail = reader.tail
     reading: while true {
       switch try reader.next() {
       case .end(let end):
@@ -43,13 +43,13 @@ struct SealedFile {
         let isInRun = cursor.header.firstCommit >= first.header.firstCommit
         if isInRun, !run.contains(where: { $0.header.id == cursor.header.id }) { return nil }
         if case .record(let kind, let body) = frame, isInRun {
-          try builder.add(kind: kind, body: body, next: chain.next)
+          try builder.add(kind: kind, body: body, next: tail.next)
         }
         if isInRun, headerTree == nil { headerTree = tree }
         if let (commits, secrets) = frame.commits {
           var salts = Salts(secrets)
           for commit in commits {
-            if isInRun { try builder.add(commit, secrets: secrets, after: chain) }
+            if isInRun { try builder.add(commit, secrets: secrets, after: tail) }
             if !isInRun || tree.size < claims.lastCommit {
               tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
               if let claim = claims.contradicted(by: tree) {
@@ -58,13 +58,13 @@ struct SealedFile {
                   commits: CommitNumber(rawValue: 1)...commit.number)
               }
             }
-            try chain.extend(by: commit)
+            try tail.extend(by: commit)
           }
         }
       }
     }
     guard let headerTree, headerTree.size == first.header.firstCommit.rawValue - 1,
-      chain.nextSequence.rawValue == last.header.firstSequence.rawValue + last.events
+      tail.nextSequence.rawValue == last.header.firstSequence.rawValue + last.events
     else { return nil }
     let header = SegmentHeader(
       kind: .sealed, id: id, replica: first.header.replica, replicaName: replicaName,

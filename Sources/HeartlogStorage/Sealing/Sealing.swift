@@ -50,7 +50,7 @@ extension CommitLog {
   /// A segment has just become full. Called outside the monitor.
   func didRotate() {
     guard options.sealsInBackground else { return }
-    Workers.unhurried.run { [weak self] in self?.sealInBackground() }
+    WorkerPool.unhurried.run { [weak self] in self?.sealInBackground() }
   }
 
   private func sealInBackground() {
@@ -94,14 +94,14 @@ extension CommitLog {
       reader.replica != own.replica && !reader.isEnded && ends[reader.replica] == nil
     }
     return try ([own] + others.sorted { $0.replica < $1.replica }).map { reader in
-      try settle(reader)
+      try resolve(reader)
       return try sealableSegments(of: reader)
     }
   }
 
   private func sealableSegments(of reader: StreamReader) throws -> [SealableSegment] {
     var segments: [SealableSegment] = []
-    var next = reader.chain.nextSequence
+    var next = reader.tail.nextSequence
     for segment in try directory.servingSegments(of: reader.replica).serving.reversed() {
       let path = directory.path(of: segment, in: reader.replica)
       let file = try directory.fileSystem.open(path, .read)
@@ -149,7 +149,7 @@ extension CommitLog {
     // From here on nothing may be appended to it, whatever becomes of the rest.
     let replica = tail.header.replica
     readers[replica]?.leaveSegment()
-    readers[replica]?.settledStructure = nil
+    readers[replica]?.resolvedStructure = nil
     receivedTails[replica] = nil
     guard replica == identity.replica else { return try replace(run, by: sealed, &report) }
     writer = nil
@@ -158,7 +158,7 @@ extension CommitLog {
     lock.update { page in
       page = StoreLock.Page(
         generation: page.generation, structure: page.structure, replica: replica,
-        firstCommit: ownReader.chain.next.rawValue)
+        firstCommit: ownReader.tail.next.rawValue)
     }
   }
 

@@ -133,18 +133,17 @@ final class SegmentCursor {
     return CommitRow(bytes, replica: header.replica, number: frame.firstCommit)
   }
 
-  /// Passes the single commits that stand here, one frame behind the other, as long as they lie in the window and continue `chain`, and
+  /// Passes the single commits that stand here, one frame behind the other, as long as they lie in the window and continue `tail`, and
   /// `rowsMax` of them at most. What is anything else is left to `look`, and so is what lies behind the commit `end`.
   ///
   /// - Parameter first: the one in front of them.
-  func passRows(behind first: CommitRow, extending chain: inout Chain, upTo end: UInt64) -> CommitRows {
+  func passRows(behind first: CommitRow, extending tail: inout StreamTail, upTo end: UInt64) -> CommitRows {
     let bytes = window
     var place = Int(offset - windowOffset)
     var last: (frame: FrameHeader, place: Int)?
     var rows = [first]
     rows.reserveCapacity(Self.rowsMax)
-    while rows.count < Self.rowsMax, chain.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count
-    {
+    while rows.count < Self.rowsMax, tail.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count {
       let at = windowOffset + UInt64(place)
       guard
         let frame = FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id),
@@ -155,7 +154,7 @@ final class SegmentCursor {
           bytes.part(place + FrameHeader.byteCount, Int(frame.bodyBytes)), replica: header.replica,
           number: frame.firstCommit)
       else { break }
-      do throws(MalformedError) { try chain.extend(by: row) } catch { break }
+      do throws(MalformedError) { try tail.extend(by: row) } catch { break }
       rows.append(row)
       last = (frame, place)
       place += Int(frame.frameBytes)

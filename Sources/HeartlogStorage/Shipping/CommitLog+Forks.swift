@@ -30,17 +30,17 @@ extension CommitLog {
 
   /// Makes a stream of the commits behind `commit`, and takes it as if it had been received.
   private func takeBranch(of replica: ReplicaID, after commit: UInt64) throws -> ReplicaID? {
-    let ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
-    try ledger.advance(to: commit)
-    guard let (first, secrets) = try ledger.peek() else { return nil }
+    let merkleCache = try MerkleCache(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
+    try merkleCache.advance(to: commit)
+    guard let (first, secrets) = try merkleCache.peek() else { return nil }
     var salts = Salts(secrets)
     var hasher = SHA256Hasher()
     let branch = StreamBranch(
       of: replica, firstCommit: first.number, firstSequence: first.firstSequence,
       leaf: try first.leafHash(salts: &salts, hasher: &hasher))
-    let name = ledger.name
-    let seen = ledger.chain.seenHeads
-    var chain = Chain(replica: branch.replica)
+    let name = merkleCache.name
+    let seen = merkleCache.tail.seenHeads
+    var tail = StreamTail(replica: branch.replica)
     var tree = MerkleTree()
     var branchSalts = Salts([branch.secret])
     var draft = BlockDraft()
@@ -59,15 +59,15 @@ extension CommitLog {
           .corrupt, "commits of \(replica) that are here cannot be taken as a branch: \(reason)")
       }
     }
-    while let (commit, _) = try ledger.peek() {
+    while let (commit, _) = try merkleCache.peek() {
       let moved = branch.commit(commit, seen: seen)
-      if try !draft.add(moved, secrets: [branch.secret], after: chain) {
+      if try !draft.add(moved, secrets: [branch.secret], after: tail) {
         try takeDraft()
-        _ = try draft.add(moved, secrets: [branch.secret], after: chain)
+        _ = try draft.add(moved, secrets: [branch.secret], after: tail)
       }
       tree.append(leaf: try moved.leafHash(salts: &branchSalts, hasher: &hasher), hasher: &hasher)
-      try chain.extend(by: moved)
-      try ledger.pass()
+      try tail.extend(by: moved)
+      try merkleCache.pass()
     }
     try takeDraft()
     return branch.replica
@@ -77,13 +77,13 @@ extension CommitLog {
   func restart() throws(StorageError) {
     sink.beginRestart()
     defer { sink.endRestart() }
-    for replica in readers.keys { ledgers.monitor.withLock { ledgers.forget(replica) } }
+    for replica in readers.keys { merkleCaches.monitor.withLock { merkleCaches.forget(replica) } }
     readers = [:]
     ends = [:]
     receivedTails = [:]
     writer = nil
     looksAgain = true
-    try takeIn(nil, anew: true)
+    try catchUp(nil, anew: true)
     resetStaged()
   }
 }

@@ -3,14 +3,14 @@ import HeartlogFiles
 
 /// What other stores may have of this one: durable commits, with the roots of their streams.
 extension CommitLog {
-  /// The ledgers of the streams, and who may touch them: the thread that is in `monitor`.
-  final class Ledgers: @unchecked Sendable {
+  /// The Merkle caches of the streams, and who may touch them: the thread that is in `monitor`.
+  final class MerkleCaches: @unchecked Sendable {
     let monitor = Monitor()
-    /// By replica: the ledger that goes along with the stream's head.
-    var atHead: [ReplicaID: StreamLedger] = [:]
-    /// By replica: the ledger that stands where the last run ended that was shipped.
-    var shipped: [ReplicaID: StreamLedger] = [:]
-    /// By replica: where the log was opened. Ledgers start there where that is nearer than a sealed segment.
+    /// By replica: the Merkle cache that goes along with the stream's head.
+    var atHead: [ReplicaID: MerkleCache] = [:]
+    /// By replica: the Merkle cache that stands where the last run ended that was shipped.
+    var shipped: [ReplicaID: MerkleCache] = [:]
+    /// By replica: where the log was opened. MerkleCaches start there where that is nearer than a sealed segment.
     var positions: [ReplicaID: StreamPosition] = [:]
 
     func forget(_ replica: ReplicaID) {
@@ -26,8 +26,8 @@ extension CommitLog {
   /// its first bad byte, and is left out where that is in front of its first commit.
   public func streamHeads() throws(StorageError) -> [StreamHead] {
     try storageErrors {
-      let known = try settledHeads()
-      return try ledgers.monitor.withLock {
+      let known = try resolvedHeads()
+      return try merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
           guard let commit = head.commit else {
             return head.isEnded
@@ -35,13 +35,15 @@ extension CommitLog {
                 replica: head.replica, name: "", commit: CommitNumber(rawValue: 0), root: MerkleTree().root,
                 isEnded: true) : nil
           }
-          guard let ledger = try soundLedger(of: head.replica, at: commit.rawValue) else { return nil }
-          ledger.mark()
-          if known.count > OpenFileBudget.streamsMax { ledger.rest() }
+          guard let merkleCache = try soundMerkleCache(of: head.replica, at: commit.rawValue) else {
+            return nil
+          }
+          merkleCache.mark()
+          if known.count > OpenFileBudget.streamsMax { merkleCache.rest() }
           return StreamHead(
-            replica: head.replica, name: head.name ?? ledger.name,
-            commit: CommitNumber(rawValue: ledger.position), root: ledger.tree.root,
-            isEnded: head.isEnded && ledger.position == commit.rawValue)
+            replica: head.replica, name: head.name ?? merkleCache.name,
+            commit: CommitNumber(rawValue: merkleCache.position), root: merkleCache.tree.root,
+            isEnded: head.isEnded && merkleCache.position == commit.rawValue)
         }
       }
     }
@@ -51,12 +53,12 @@ extension CommitLog {
   public func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
     try storageErrors {
       guard let head = head(of: replica), commit <= head else { return nil }
-      return try ledgers.monitor.withLock {
-        if let marked = ledgers.atHead[replica]?.markedTree(at: commit.rawValue) { return marked.root }
-        let ledger = try StreamLedger(
+      return try merkleCaches.monitor.withLock {
+        if let marked = merkleCaches.atHead[replica]?.markedTree(at: commit.rawValue) { return marked.root }
+        let merkleCache = try MerkleCache(
           directory, replica: replica, before: CommitNumber(rawValue: commit.rawValue + 1))
-        try ledger.advance(to: commit.rawValue)
-        return ledger.tree.root
+        try merkleCache.advance(to: commit.rawValue)
+        return merkleCache.tree.root
       }
     }
   }
@@ -71,28 +73,29 @@ extension CommitLog {
       let last = min(last, head(of: replica) ?? last)
       guard last.rawValue > commit, commit < Limits.numberMax else { return nil }
       let own = ownIdentity
-      return try ledgers.monitor.withLock {
-        let ledger: StreamLedger
-        if let shipped = ledgers.shipped[replica], shipped.position == commit {
-          ledger = shipped
+      return try merkleCaches.monitor.withLock {
+        let merkleCache: MerkleCache
+        if let shipped = merkleCaches.shipped[replica], shipped.position == commit {
+          merkleCache = shipped
         } else {
-          ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
-          try ledger.advance(to: commit)
+          merkleCache = try MerkleCache(
+            directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
+          try merkleCache.advance(to: commit)
         }
         // Should reading fail half-way, the next run starts anew. Streams are shipped one after the other.
-        ledgers.shipped = [:]
+        merkleCaches.shipped = [:]
         var draft = BlockDraft()
-        while ledger.position < last.rawValue, let (next, secrets) = try ledger.peek(),
-          try draft.add(next, secrets: secrets, after: ledger.chain)
+        while merkleCache.position < last.rawValue, let (next, secrets) = try merkleCache.peek(),
+          try draft.add(next, secrets: secrets, after: merkleCache.tail)
         {
-          try ledger.pass()
+          try merkleCache.pass()
         }
         guard let block = draft.takeBlock() else { return nil }
-        ledgers.shipped[replica] = ledger
+        merkleCaches.shipped[replica] = merkleCache
         return StreamRun(
-          replica: replica, name: replica == own.replica ? own.name : ledger.name,
+          replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
           firstCommit: block.firstCommit, commitCount: block.commits.count,
-          body: try BlockEncoding.encode(block), root: ledger.tree.root)
+          body: try BlockEncoding.encode(block), root: merkleCache.tree.root)
       }
     }
   }
@@ -106,13 +109,13 @@ extension CommitLog {
   public func damage(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> Finding? {
-    let known = ledgers.monitor.withLock { ledgers.positions[replica]?.commit.rawValue ?? 0 }
+    let known = merkleCaches.monitor.withLock { merkleCaches.positions[replica]?.commit.rawValue ?? 0 }
     let end = min(last.rawValue, known)
     guard commit < end else { return nil }
     return try storageErrors {
       let reader: StreamReader
       do {
-        reader = try StreamPassage(
+        reader = try VerifiedReader(
           directory, replica: replica,
           to: SegmentFile(firstCommit: CommitNumber(rawValue: commit + 1), state: .open)
         ).reader
@@ -120,12 +123,12 @@ extension CommitLog {
         // Reading from the start tells what is in the way, and where.
         reader = StreamReader(directory, replica: replica)
       }
-      while reader.chain.next.rawValue <= end {
+      while reader.tail.next.rawValue <= end {
         switch try reader.next() {
         case .frame: break
         case .end(.corrupt(let finding)), .end(.unfinished(let finding)): return finding
         case .end(.whole):
-          let next = reader.chain.next
+          let next = reader.tail.next
           return Finding(
             verdict: .corrupt, replica: replica,
             error: StorageError(
@@ -137,30 +140,30 @@ extension CommitLog {
     }
   }
 
-  /// The ledger of a stream at its head, or behind the last commit that can be read; nil where there is none.
-  private func soundLedger(of replica: ReplicaID, at commit: UInt64) throws -> StreamLedger? {
-    do { return try ledger(of: replica, at: commit) } catch let error as StorageError
+  /// The Merkle cache of a stream at its head, or behind the last commit that can be read; nil where there is none.
+  private func soundMerkleCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache? {
+    do { return try merkleCache(of: replica, at: commit) } catch let error as StorageError
       where error.code == .corrupt
     {
-      ledgers.atHead[replica] = nil
-      let ledger = try StreamLedger(directory, replica: replica, before: CommitNumber(rawValue: 1))
-      while ledger.position < commit, try ledger.pass() {}
-      return ledger.position == 0 ? nil : ledger
+      merkleCaches.atHead[replica] = nil
+      let merkleCache = try MerkleCache(directory, replica: replica, before: CommitNumber(rawValue: 1))
+      while merkleCache.position < commit, try merkleCache.pass() {}
+      return merkleCache.position == 0 ? nil : merkleCache
     }
   }
 
-  /// The ledger of a stream, at its head or wherever it was asked to be last.
-  func ledger(of replica: ReplicaID, at commit: UInt64) throws -> StreamLedger {
-    if let ledger = ledgers.atHead[replica], ledger.position <= commit {
-      try ledger.advance(to: commit)
-      return ledger
+  /// The Merkle cache of a stream, at its head or wherever it was asked to be last.
+  func merkleCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache {
+    if let merkleCache = merkleCaches.atHead[replica], merkleCache.position <= commit {
+      try merkleCache.advance(to: commit)
+      return merkleCache
     }
-    let ledger = try StreamLedger(
+    let merkleCache = try MerkleCache(
       directory, replica: replica, before: CommitNumber(rawValue: commit + 1),
-      from: ledgers.positions[replica])
-    try ledger.advance(to: commit)
-    ledgers.atHead[replica] = ledger
-    return ledger
+      from: merkleCaches.positions[replica])
+    try merkleCache.advance(to: commit)
+    merkleCaches.atHead[replica] = merkleCache
+    return merkleCache
   }
 
   /// Where all streams stand, with everything that was ever written taken in and durable.
@@ -175,16 +178,18 @@ extension CommitLog {
     positions: [StreamPosition], result: R
   ) {
     try storageErrors {
-      let (chains, result) = try withQuietLog {
-        (readers.mapValues(\.chain).filter { $0.value.head != nil }, try body())
+      let (tails, result) = try withQuietLog {
+        (readers.mapValues(\.tail).filter { $0.value.head != nil }, try body())
       }
-      let positions = try ledgers.monitor.withLock {
-        try chains.sorted { $0.key < $1.key }.map { replica, chain in
-          let commit = chain.next.rawValue - 1
-          guard let time = chain.time else { preconditionFailure("the log reads streams from their start") }
-          if let position = try ledger(of: replica, at: commit).streamPosition(at: time) { return position }
+      let positions = try merkleCaches.monitor.withLock {
+        try tails.sorted { $0.key < $1.key }.map { replica, tail in
+          let commit = tail.next.rawValue - 1
+          guard let time = tail.time else { preconditionFailure("the log reads streams from their start") }
+          if let position = try merkleCache(of: replica, at: commit).streamPosition(at: time) {
+            return position
+          }
           // What it stood in was sealed meanwhile; or it has not read the last commit, but starts behind it.
-          return try StreamLedger.position(behind: commit, at: time, of: replica, in: directory, from: nil)
+          return try MerkleCache.position(behind: commit, at: time, of: replica, in: directory, from: nil)
         }
       }
       return (positions, result)
@@ -192,7 +197,7 @@ extension CommitLog {
   }
 
   private func head(of replica: ReplicaID) -> CommitNumber? {
-    monitor.withLock { readers[replica]?.chain.head }
+    monitor.withLock { readers[replica]?.tail.head }
   }
 
   private struct KnownHead {
@@ -205,12 +210,12 @@ extension CommitLog {
 
   /// How far each stream goes with everything taken in and durable; of a store that cannot be written, as far as its lock's page calls
   /// its own commits durable.
-  private func settledHeads() throws -> [KnownHead] {
+  private func resolvedHeads() throws -> [KnownHead] {
     func heads() -> [KnownHead] {
       readers.values.sorted { $0.replica < $1.replica }.map { reader in
         KnownHead(
           replica: reader.replica, name: reader.replica == identity.replica ? identity.name : nil,
-          commit: reader.chain.head, isEnded: reader.isEnded)
+          commit: reader.tail.head, isEnded: reader.isEnded)
       }
     }
     do {
@@ -223,13 +228,15 @@ extension CommitLog {
     guard page.durableBytes > 0 else { return known }
     guard let own = known.firstIndex(where: { $0.replica == page.replica }), let head = known[own].commit
     else { return known }
-    let ledger = try StreamLedger(
+    let merkleCache = try MerkleCache(
       directory, replica: page.replica, before: CommitNumber(rawValue: max(1, page.firstCommit)))
-    while ledger.position < head.rawValue, !ledger.isAtEnd(durable: (page.segment, page.durableBytes)) {
-      try ledger.pass()
+    while merkleCache.position < head.rawValue,
+      !merkleCache.isAtEnd(durable: (page.segment, page.durableBytes))
+    {
+      try merkleCache.pass()
     }
     // Where the stream is damaged, the segment that the page speaks of may lie behind the damage.
-    let durable = min(ledger.position, head.rawValue)
+    let durable = min(merkleCache.position, head.rawValue)
     known[own].commit = durable == 0 ? nil : CommitNumber(rawValue: durable)
     return known
   }

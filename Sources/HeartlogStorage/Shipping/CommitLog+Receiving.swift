@@ -114,22 +114,22 @@ extension CommitLog {
     let block = try Self.block(of: run)
     let reader = readers[run.replica] ?? StreamReader(directory, replica: run.replica)
     if reader.isEnded { return .known }
-    try settle(reader)
-    if run.lastCommit.rawValue < reader.chain.next.rawValue {
+    try resolve(reader)
+    if run.lastCommit.rawValue < reader.tail.next.rawValue {
       return try isPast(run) ? .known : .diverged
     }
-    guard run.firstCommit <= reader.chain.next else { return .gap }
-    let isContinued = run.firstCommit == reader.chain.next
-    guard !isContinued || block.headsAtStart == reader.chain.seenHeads else {
+    guard run.firstCommit <= reader.tail.next else { return .gap }
+    let isContinued = run.firstCommit == reader.tail.next
+    guard !isContinued || block.headsAtStart == reader.tail.seenHeads else {
       throw MalformedError("a run whose heads are not those of the commits before it")
     }
-    let new = isContinued ? block : block.cut(to: reader.chain.next...run.lastCommit)
-    var chain = reader.chain
-    try chain.extend(by: new)
+    let new = isContinued ? block : block.cut(to: reader.tail.next...run.lastCommit)
+    var tail = reader.tail
+    try tail.extend(by: new)
 
-    return try ledgers.monitor.withLock {
-      let ledger = try ledger(of: run.replica, at: reader.chain.next.rawValue - 1)
-      var tree = ledger.tree
+    return try merkleCaches.monitor.withLock {
+      let merkleCache = try merkleCache(of: run.replica, at: reader.tail.next.rawValue - 1)
+      var tree = merkleCache.tree
       try LeafHashing.append(new, to: &tree)
       guard tree.root == run.root else { return .diverged }
       if let left = reasonToLeave(new, admitting: admission) { return left }
@@ -139,26 +139,26 @@ extension CommitLog {
       if !isContinued {
         body = try BlockEncoding.encode(
           Block(
-            replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.chain.seenHeads,
+            replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.tail.seenHeads,
             secrets: Salts(block.secrets).secrets(serving: new.firstCommit...run.lastCommit),
             commits: new.commits()))
       }
-      let before = (tree: ledger.tree, chain: reader.chain)
-      let writer = try receivingSegment(of: run, reader: reader, tree: before.tree, chain: before.chain)
+      let before = (tree: merkleCache.tree, tail: reader.tail)
+      let writer = try receivingSegment(of: run, reader: reader, tree: before.tree, tail: before.tail)
       let frameOffset = writer.offset
       try append(body, new, to: writer)
 
-      reader.didAppend(upTo: chain)
+      reader.didAppend(upTo: tail)
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
       readers[run.replica] = reader
       looksForHeads = true
       // The next own commit must not have a number that others have seen.
       let own = ownReader
-      if let seen = chain.seen[own.replica], seen >= own.chain.next { own.settledStructure = nil }
+      if let seen = tail.seen[own.replica], seen >= own.tail.next { own.resolvedStructure = nil }
       if receivedTails.count >= OpenFileBudget.streamsMax { restReceivedTails(but: run.replica) }
       receivedTails[run.replica] = writer
-      ledger.didAppend(upTo: chain, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
-      ledger.mark()
+      merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
+      merkleCache.mark()
       clock.receive(new.lastStamp)
       let changedItems = sink.receive(new)
       if writer.offset >= options.segmentBytesMax { didRotate() }
@@ -172,25 +172,25 @@ extension CommitLog {
     for (other, _) in receivedTails where other != replica {
       receivedTails[other] = nil
       readers[other]?.rest()
-      ledgers.atHead[other]?.rest()
+      merkleCaches.atHead[other]?.rest()
     }
   }
 
   /// Whether all commits of a run are here, and the same.
   private func isPast(_ run: StreamRun) throws -> Bool {
-    try ledgers.monitor.withLock {
-      if let marked = ledgers.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
+    try merkleCaches.monitor.withLock {
+      if let marked = merkleCaches.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
         return marked.root == run.root
       }
-      let ledger = try StreamLedger(directory, replica: run.replica, before: run.lastCommit)
-      try ledger.advance(to: run.lastCommit.rawValue)
-      return ledger.tree.root == run.root
+      let merkleCache = try MerkleCache(directory, replica: run.replica, before: run.lastCommit)
+      try merkleCache.advance(to: run.lastCommit.rawValue)
+      return merkleCache.tree.root == run.root
     }
   }
 
   /// The open segment of a received stream, or a new one where there is none, or where it is full.
   private func receivingSegment(
-    of run: StreamRun, reader: StreamReader, tree: MerkleTree, chain: Chain
+    of run: StreamRun, reader: StreamReader, tree: MerkleTree, tail: StreamTail
   ) throws -> SegmentWriter {
     if let finding = ends[run.replica], finding.verdict != .corrupt {
       try cutTail(finding, of: reader)
@@ -211,12 +211,12 @@ extension CommitLog {
         file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
         durableOffset: cursor.offset, fileBytes: try file.size())
     }
-    if chain.next.rawValue == 1 { try makeStreamFolder(of: run.replica) }
+    if tail.next.rawValue == 1 { try makeStreamFolder(of: run.replica) }
     var generator = options.generator
     let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     let header = SegmentHeader(
       kind: .open, id: .random(using: &generator), replica: run.replica, replicaName: run.name,
-      firstCommit: chain.next, firstSequence: chain.nextSequence, secret: Digest(secret), treeSize: tree.size,
+      firstCommit: tail.next, firstSequence: tail.nextSequence, secret: Digest(secret), treeSize: tree.size,
       frontier: tree.frontier)
     let created = try SegmentWriter.create(header, in: directory, suffix: generator.next(), aheadBytes: 0)
     lock.update { $0.structure &+= 1 }

@@ -8,17 +8,17 @@ import HeartlogEvents
 
 /// Hashes the leaves of a block's commits, on several threads where there are many: this is most of what it costs to receive them.
 final class LeafHashing: @unchecked Sendable {
-  private let parts: LeafParts
+  private let parts: BlockLeafHasher
   private let monitor = Monitor()
   // All below is touched in the monitor alone.
   private var next = 0
   private var underWay = 0
-  private var results: [Result<LeafParts.Hashes, MalformedError>?]
+  private var results: [Result<BlockLeafHasher.Hashes, MalformedError>?]
 
   private static let helpersMax = 3
 
   private init(_ block: ColumnBlock) {
-    parts = LeafParts(block)
+    parts = BlockLeafHasher(block)
     results = Array(repeating: nil, count: parts.count)
   }
 
@@ -29,7 +29,7 @@ final class LeafHashing: @unchecked Sendable {
     let hashing = LeafHashing(block)
     // A helper that comes when nothing is left goes again: nobody waits for one that has not begun.
     let helpers = min(helpersMax, hashing.parts.count - 1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) - 1)
-    if let workers = Workers.helping { for _ in 0..<max(0, helpers) { workers.run { hashing.work() } } }
+    if let pool = WorkerPool.helping { for _ in 0..<max(0, helpers) { pool.run { hashing.work() } } }
     hashing.work()
     let results = hashing.monitor.withLock {
       while hashing.underWay > 0 { hashing.monitor.wait() }

@@ -5,7 +5,7 @@ import HeartlogFiles
 final class UnfinishedSnapshots: Sendable {
   static let shared = UnfinishedSnapshots()
 
-  private let paths = Guarded<Set<String>>([])
+  private let paths = Locked<Set<String>>([])
 
   func begin(_ path: String) { paths.withLock { _ = $0.insert(path) } }
 

@@ -76,7 +76,7 @@ final class StoreLock: Sendable {
   var isWanted: Bool { file.load(Word.isWanted) != 0 }
 
   /// Leaves a waiter the time for one try.
-  func giveWay() { usleep(1_000) }
+  func yield() { usleep(1_000) }
 
   /// What the page says of the tail.
   struct Page: Equatable, Sendable {

@@ -61,7 +61,7 @@ final class Forks {
     }
     guard reader.isEnded else { return nil }
     let beyond = StreamReader(
-      directory, behind: reader.chain, at: nil, listing: try directory.listing(of: reader.replica), end: nil)
+      directory, behind: reader.tail, at: nil, listing: try directory.listing(of: reader.replica), end: nil)
     guard case .frame(let frame, _) = try beyond.next(), let (commits, secrets) = frame.commits,
       let next = commits.first
     else { return nil }
@@ -82,6 +82,6 @@ final class Forks {
       verdict: .corrupt, replica: reader.replica,
       error: StorageError(
         .corrupt, reason, file: directory.streamPath(reader.replica),
-        commits: next...max(next, reader.chain.head ?? next)))
+        commits: next...max(next, reader.tail.head ?? next)))
   }
 }

@@ -86,7 +86,7 @@ public final class LogReplay {
       }
       if givesPositions {
         outcome.positions = try streams.filter { $0.lastCommit > 0 }.map {
-          try StreamLedger.position(
+          try MerkleCache.position(
             behind: $0.lastCommit, at: $0.time, of: $0.reader.replica, in: directory, from: $0.start)
         }
       }
@@ -171,7 +171,7 @@ private final class ReplayedStream {
   func read(
     page: StoreLock.Page, _ meter: inout ProgressMeter, _ visit: (LogReplay.Piece) throws -> Void
   ) throws -> Finding? {
-    let frames = FramesAhead(reader, page: page)
+    let frames = ReadAhead(reader, page: page)
     defer { frames.end() }
     while true {
       let found = try frames.next()

@@ -28,7 +28,7 @@ extension StreamPosition {
     writer.u64(place.frameBytes)
     writer.u64(place.frameChecksum)
     for root in tree.frontier { writer.raw(root) }
-    let heads = chain.seenHeads
+    let heads = tail.seenHeads
     writer.varint(heads.count)
     for head in heads {
       writer.replica(head.replica)
@@ -85,7 +85,7 @@ extension StreamPosition {
     }
     let time = StreamTime(last: Milliseconds(lastWallTime), latest: Milliseconds(latestWallTime))
     return StreamPosition(
-      chain: Chain(
+      tail: StreamTail(
         replica: replica, behind: CommitNumber(rawValue: commit), eventCount: eventCount, lastStamp: stamp,
         time: time, seen: heads),
       at: time, tree: tree, place: place)

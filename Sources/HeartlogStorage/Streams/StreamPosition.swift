@@ -5,7 +5,7 @@ import HeartlogEvents
 /// Whoever keeps what a log's commits lead to keeps the positions with it, and reads on from there. A position is only believed of a log
 /// in which it still stands: see `CommitLog.init`.
 public struct StreamPosition: Hashable, Sendable {
-  let chain: Chain
+  let tail: StreamTail
   /// Over the commits up to here.
   let tree: MerkleTree
   let place: Place
@@ -25,28 +25,28 @@ public struct StreamPosition: Hashable, Sendable {
   /// The stream's time at `commit`: who reads on selects by it.
   let time: StreamTime
 
-  /// - Parameter time: the stream's, where the chain does not know it.
-  /// - Precondition: the chain has a commit, and the tree is over its commits.
-  init(chain: Chain, at time: StreamTime, tree: MerkleTree, place: Place) {
-    precondition(chain.head.map(\.rawValue) == tree.size && tree.size > 0, "a tree of other commits")
-    var chain = chain
-    self.time = chain.know(time)
-    self.chain = chain
+  /// - Parameter time: the stream's, where the tail does not know it.
+  /// - Precondition: the tail has a commit, and the tree is over its commits.
+  init(tail: StreamTail, at time: StreamTime, tree: MerkleTree, place: Place) {
+    precondition(tail.head.map(\.rawValue) == tree.size && tree.size > 0, "a tree of other commits")
+    var tail = tail
+    self.time = tail.know(time)
+    self.tail = tail
     self.tree = tree
     self.place = place
   }
 
   /// Whether it is the same place in the same stream, wherever that is on disk.
-  public func isSame(as other: StreamPosition) -> Bool { chain == other.chain && tree == other.tree }
+  public func isSame(as other: StreamPosition) -> Bool { tail == other.tail && tree == other.tree }
 
   /// Whose stream it is.
-  public var replica: ReplicaID { chain.replica }
+  public var replica: ReplicaID { tail.replica }
   /// The last commit before the position.
   public var commit: CommitNumber { CommitNumber(rawValue: tree.size) }
   /// How many events the stream has up to here.
-  public var eventCount: UInt64 { chain.nextSequence.rawValue - 1 }
+  public var eventCount: UInt64 { tail.nextSequence.rawValue - 1 }
   /// The stamp of `commit`, the highest of the stream so far.
-  public var lastStamp: HybridTimestamp { chain.lastStamp }
+  public var lastStamp: HybridTimestamp { tail.lastStamp }
   /// The latest wall time of the stream so far.
   public var latestWallTime: Milliseconds { time.latest }
   /// The root of the stream's tree over the commits up to here.

@@ -44,12 +44,12 @@ extension StreamReader {
 
   /// The page knows of durable commits in a segment that is not there: in the open one, or in those before it.
   func lostSegment(_ page: StoreLock.Page) -> End? {
-    guard page.replica == replica, page.firstCommit >= chain.next.rawValue, page.segment != cursor?.header.id
+    guard page.replica == replica, page.firstCommit >= tail.next.rawValue, page.segment != cursor?.header.id
     else { return nil }
     let isOpenOneDurable = page.durableBytes > UInt64(SegmentHeader.byteCount)
-    guard isOpenOneDurable || page.firstCommit > chain.next.rawValue else { return nil }
+    guard isOpenOneDurable || page.firstCommit > tail.next.rawValue else { return nil }
     let missing = SegmentFile(
-      firstCommit: isOpenOneDurable ? CommitNumber(rawValue: page.firstCommit) : chain.next,
+      firstCommit: isOpenOneDurable ? CommitNumber(rawValue: page.firstCommit) : tail.next,
       state: isOpenOneDurable ? .open : .sealed)
     return .unfinished(
       finding(
@@ -65,7 +65,7 @@ extension StreamReader {
   }
 
   func finding(of damage: Damage) -> Finding {
-    let last = damage.lastCommit ?? chain.head ?? damage.firstCommit
+    let last = damage.lastCommit ?? tail.head ?? damage.firstCommit
     return Finding(
       verdict: .corrupt, replica: replica,
       error: StorageError(
@@ -76,9 +76,9 @@ extension StreamReader {
   func finding(
     _ verdict: Finding.Verdict, _ reason: String, _ path: String, _ offset: UInt64, upTo: CommitNumber?
   ) -> Finding {
-    let last = upTo.map { CommitNumber(rawValue: max(chain.next.rawValue, $0.rawValue - 1)) } ?? chain.next
+    let last = upTo.map { CommitNumber(rawValue: max(tail.next.rawValue, $0.rawValue - 1)) } ?? tail.next
     return Finding(
       verdict: verdict, replica: replica,
-      error: StorageError(.corrupt, reason, file: path, offset: offset, commits: chain.next...last))
+      error: StorageError(.corrupt, reason, file: path, offset: offset, commits: tail.next...last))
   }
 }

@@ -6,12 +6,12 @@ final class StreamReader {
   let directory: StoreDirectory
   let replica: ReplicaID
   // One thread at a time uses a reader; whether two accesses meet is not looked up at each own commit.
-  @exclusivity(unchecked) private(set) var chain: Chain
+  @exclusivity(unchecked) private(set) var tail: StreamTail
   /// The segment that the reader stands in.
   private(set) var cursor: SegmentCursor?
   private(set) var segment: SegmentFile?
-  /// The store's structure when the reader's segment was last found to be one that is read: see `CommitLog.settle`.
-  var settledStructure: UInt64?
+  /// The store's structure when the reader's segment was last found to be one that is read: see `CommitLog.resolve`.
+  var resolvedStructure: UInt64?
   /// What is bad at the place where the reader stopped for good.
   var corruption: Finding?
   /// A header of which one copy is bad: the other serves, and what follows is read.
@@ -32,29 +32,29 @@ final class StreamReader {
   private var end: StreamEnd?
   private var knowsEnd = false
 
-  /// - Parameter chain: where to start; at the stream's start where nil.
-  init(_ directory: StoreDirectory, replica: ReplicaID, from chain: Chain? = nil) {
+  /// - Parameter tail: where to start; at the stream's start where nil.
+  init(_ directory: StoreDirectory, replica: ReplicaID, from tail: StreamTail? = nil) {
     self.directory = directory
     self.replica = replica
-    self.chain = chain ?? Chain(replica: replica)
+    self.tail = tail ?? StreamTail(replica: replica)
   }
 
   /// The stream's folder as it was when the reader was put in the middle of the stream, until the first end: so that it is listed once.
   private var listing: StoreDirectory.StreamListing?
 
-  /// Stands behind `chain`, in front of a frame of `cursor`, or wherever the next commit is where that is nil.
+  /// Stands behind `tail`, in front of a frame of `cursor`, or wherever the next commit is where that is nil.
   ///
   /// - Parameters:
   ///   - listing: the stream's folder as it was before the segment was opened.
   ///   - end: where the stream was ended.
   init(
-    _ directory: StoreDirectory, behind chain: Chain,
+    _ directory: StoreDirectory, behind tail: StreamTail,
     at place: (cursor: SegmentCursor, segment: SegmentFile)?,
     listing: StoreDirectory.StreamListing, end: StreamEnd?
   ) {
     self.directory = directory
-    replica = chain.replica
-    self.chain = chain
+    replica = tail.replica
+    self.tail = tail
     cursor = place?.cursor
     segment = place?.segment
     self.listing = place == nil ? nil : listing
@@ -124,7 +124,7 @@ final class StreamReader {
     }
     while true {
       if let corruption { return .end(.corrupt(corruption)) }
-      if let end, chain.next.rawValue > end.commit { return .end(.whole) }
+      if let end, tail.next.rawValue > end.commit { return .end(.whole) }
       guard let cursor else {
         if try enterNextSegment() || corruption != nil { continue }
         return .end(lostSegment(page) ?? .whole)
@@ -169,10 +169,10 @@ final class StreamReader {
   }
 
   /// Notes that the stream's writer, which is this reader's owner, appended `commit`.
-  func didAppend(_ commit: Commit) throws(MalformedError) { try chain.extend(by: commit) }
+  func didAppend(_ commit: Commit) throws(MalformedError) { try tail.extend(by: commit) }
 
-  /// Notes the same of all commits up to where `chain` stands.
-  func didAppend(upTo chain: Chain) { self.chain = chain }
+  /// Notes the same of all commits up to where `tail` stands.
+  func didAppend(upTo tail: StreamTail) { self.tail = tail }
 
   /// Notes that the stream's writer stands at `offset` of a segment that it may just have made.
   func didWrite(to file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64) {
@@ -232,33 +232,33 @@ final class StreamReader {
     case .frame(let frame):
       do {
         if frame.commitCount > 0,
-          frame.firstCommit.rawValue + UInt64(frame.commitCount) <= chain.next.rawValue
+          frame.firstCommit.rawValue + UInt64(frame.commitCount) <= tail.next.rawValue
         {
           cursor.pass(frame)
           return .known
         }
-        guard frame.firstCommit <= chain.next else {
-          throw MalformedError("commit \(frame.firstCommit) where \(chain.next) should be")
+        guard frame.firstCommit <= tail.next else {
+          throw MalformedError("commit \(frame.firstCommit) where \(tail.next) should be")
         }
-        let isWhole = frame.firstCommit == chain.next
+        let isWhole = frame.firstCommit == tail.next
         if borrowsRows, isWhole, let row = cursor.commitRow(of: frame) {
-          try chain.extend(by: row)
+          try tail.extend(by: row)
           cursor.pass(frame)
           let rows =
             frame.isCompressed
             ? CommitRows(rows: [row], memory: nil, isFollowed: true)
-            : cursor.passRows(behind: row, extending: &chain, upTo: end?.commit ?? .max)
+            : cursor.passRows(behind: row, extending: &tail, upTo: end?.commit ?? .max)
           return .frame(.rows(rows, from: cursor))
         }
-        let decoded = try StoredFrame.decode(frame, at: cursor, headsBefore: isWhole ? chain.seenHeads : nil)
+        let decoded = try StoredFrame.decode(frame, at: cursor, headsBefore: isWhole ? tail.seenHeads : nil)
         let stored = skipKnown(decoded)
-        var advanced = chain
+        var advanced = tail
         switch stored {
         case .row(let commit, _): try advanced.extend(by: commit)
         case .block(let block): try advanced.extend(by: block)
         case .rows, .record: break
         }
-        chain = advanced
+        tail = advanced
         cursor.pass(frame)
         return .frame(stored)
       } catch let error as MalformedError {
@@ -270,8 +270,8 @@ final class StreamReader {
   private func skipKnown(_ frame: StoredFrame) -> StoredFrame {
     guard case .block(let block) = frame else { return frame }
     let end = CommitNumber(rawValue: end?.commit ?? .max)
-    guard block.firstCommit < chain.next || block.lastCommit > end else { return frame }
-    return .block(block.cut(to: chain.next...end))
+    guard block.firstCommit < tail.next || block.lastCommit > end else { return frame }
+    return .block(block.cut(to: tail.next...end))
   }
 
   // MARK: - Segments
@@ -298,17 +298,17 @@ final class StreamReader {
     while true {
       let segments = try directory.segments(of: replica)
       // Should this one be a leftover of sealing, its commits are the same.
-      if let exact = segments.first(where: { $0.firstCommit == chain.next }) { return exact }
+      if let exact = segments.first(where: { $0.firstCommit == tail.next }) { return exact }
       let serving = try directory.servingSegments(of: replica).serving
-      if let found = serving.last(where: { $0.firstCommit < chain.next }) {
+      if let found = serving.last(where: { $0.firstCommit < tail.next }) {
         if found.state == .sealed, let last = try directory.lastCommit(of: found, in: replica) {
-          if last >= chain.next { return found }
+          if last >= tail.next { return found }
         } else if found != segment {
           // A tail; or a sealed one whose header cannot be read, which entering it will tell.
           return found
         }
       }
-      guard let later = serving.first(where: { $0.firstCommit > chain.next }) else {
+      guard let later = serving.first(where: { $0.firstCommit > tail.next }) else {
         if let overlap = try overlappingSegment() {
           let path = directory.path(of: overlap, in: replica)
           corruption = finding(.corrupt, "a segment that overlaps the one before it", path, 0, upTo: nil)
@@ -334,7 +334,7 @@ final class StreamReader {
       else { return false }
       let cursor = SegmentCursor(file: file, path: path, header: found.header)
       while case .frame(let frame) = try cursor.look() {
-        if frame.firstCommit.rawValue + UInt64(frame.commitCount) > chain.next.rawValue { return true }
+        if frame.firstCommit.rawValue + UInt64(frame.commitCount) > tail.next.rawValue { return true }
         cursor.pass(frame)
       }
       return false
@@ -379,9 +379,9 @@ final class StreamReader {
     guard header.replica == replica, header.firstCommit == segment.firstCommit, isKind else {
       throw StorageError(.corrupt, "a segment header that belongs to another file", file: path, offset: 0)
     }
-    if header.firstCommit == chain.next, header.firstSequence != chain.nextSequence {
+    if header.firstCommit == tail.next, header.firstSequence != tail.nextSequence {
       throw StorageError(
-        .corrupt, "a segment that starts at event \(header.firstSequence) instead of \(chain.nextSequence)",
+        .corrupt, "a segment that starts at event \(header.firstSequence) instead of \(tail.nextSequence)",
         file: path, offset: 0)
     }
     if let offset = found.damagedCopy, damage == nil {
@@ -396,7 +396,7 @@ final class StreamReader {
   private func checkTotals(_ cursor: SegmentCursor) -> String? {
     guard let last = cursor.header.lastCommit else { return nil }
     let events = cursor.header.firstSequence.rawValue + cursor.header.totals.events
-    return chain.next == last.next && chain.nextSequence.rawValue == events
+    return tail.next == last.next && tail.nextSequence.rawValue == events
       ? nil : "a sealed segment that does not hold the commits that its header names"
   }
 }

@@ -51,7 +51,7 @@ struct StreamStart {
         let listing = try directory.listing(of: position.replica)
         let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
         guard let place = try place(of: position, in: listing) else { return nil }
-        return StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end)
+        return StreamReader(directory, behind: position.tail, at: place, listing: listing, end: end)
       }
     } catch {
       guard error.code == .otherLog || error.code == .otherHistory || error.code == .corrupt else {
@@ -72,7 +72,7 @@ struct StreamStart {
     }
     let place = try place(of: position, in: listing)
     let moved = place == nil ? try foundByTree(position) : nil
-    return (StreamReader(directory, behind: position.chain, at: place, listing: listing, end: end), moved)
+    return (StreamReader(directory, behind: position.tail, at: place, listing: listing, end: end), moved)
   }
 
   /// The segment of a position, in front of what follows it; nil where another one took its place.
@@ -104,7 +104,7 @@ struct StreamStart {
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position.commit.rawValue
     else { throw refusal(of: position, "its last commit is not there") }
     // What the frame holds behind the position is read again with it.
-    if frame.firstCommit.rawValue + UInt64(frame.commitCount) == position.chain.next.rawValue {
+    if frame.firstCommit.rawValue + UInt64(frame.commitCount) == position.tail.next.rawValue {
       cursor.pass(frame)
     }
     return (cursor, segment)
@@ -130,13 +130,13 @@ struct StreamStart {
   ///
   /// - Returns: the position with the place where its last commit was met.
   private func foundByTree(_ position: StreamPosition) throws -> StreamPosition {
-    let passage = try StreamPassage(
+    let verifiedReader = try VerifiedReader(
       directory, replica: position.replica,
       to: SegmentFile(firstCommit: position.commit, state: .sealed))
-    var tree = passage.tree
+    var tree = verifiedReader.tree
     var place = position.place
     while tree.size < position.commit.rawValue {
-      guard case .frame(let frame, let cursor) = try passage.reader.next() else {
+      guard case .frame(let frame, let cursor) = try verifiedReader.reader.next() else {
         throw refusal(of: position, "its stream ends in front of it")
       }
       try LeafHashing.append(frame, upTo: position.commit, to: &tree)
@@ -147,7 +147,7 @@ struct StreamStart {
     guard tree == position.tree else {
       throw refusal(of: position, "its stream has other commits in front of it")
     }
-    return StreamPosition(chain: position.chain, at: position.time, tree: tree, place: place)
+    return StreamPosition(tail: position.tail, at: position.time, tree: tree, place: place)
   }
 
   private func refusal(

@@ -71,18 +71,18 @@ public enum Verification {
         verified[replica]?.finding = try forks.finding(of: found.stream.reader)
       }
       for (replica, found) in verified.sorted(by: { $0.key < $1.key }) {
-        for head in found.stream.reader.chain.seenHeads {
+        for head in found.stream.reader.tail.seenHeads {
           // What the own stream's writer had seen, it had received; and what others had seen of the own stream was written here.
           guard replica == own || head.replica == own else { continue }
           if let seen = verified[head.replica],
-            seen.finding != nil || seen.stream.reader.chain.next > head.commit || seen.stream.reader.isEnded
+            seen.finding != nil || seen.stream.reader.tail.next > head.commit || seen.stream.reader.isEnded
           {
             continue
           }
           // It may have come since that stream was read.
           var (stream, finding) = try verify(
             head.replica, isOwn: head.replica == own, directory, lock, lock.page(), snapshots, forks, &meter)
-          let next = stream.reader.chain.next
+          let next = stream.reader.tail.next
           if finding == nil, next <= head.commit, !stream.reader.isEnded {
             finding = .missing(next...head.commit, of: head.replica, knownFrom: directory.streamPath(replica))
           }
@@ -95,8 +95,8 @@ public enum Verification {
         if size.count == 0, verified.finding == nil { return nil }
         return StreamVerification(
           replica: replica, name: verified.stream.name, isOwn: replica == own,
-          commits: verified.stream.reader.chain.next.rawValue - 1,
-          events: verified.stream.reader.chain.nextSequence.rawValue - 1, segments: size.count,
+          commits: verified.stream.reader.tail.next.rawValue - 1,
+          events: verified.stream.reader.tail.nextSequence.rawValue - 1, segments: size.count,
           bytes: size.bytes, root: verified.stream.tree.root, finding: verified.finding)
       }
     }
@@ -141,13 +141,13 @@ private final class StreamVerifier {
   private let snapshots: [SnapshotClaim]
   private let isOwn: Bool
   /// The stream up to the last commit of the tree, where a snapshot says something of it.
-  private var passed: Chain
+  private var passed: StreamTail
 
   init(
     _ directory: StoreDirectory, replica: ReplicaID, isOwn: Bool = false, snapshots: [SnapshotClaim] = []
   ) {
     self.isOwn = isOwn
-    passed = Chain(replica: replica)
+    passed = StreamTail(replica: replica)
     self.directory = directory
     self.replica = replica
     self.snapshots = snapshots
@@ -165,7 +165,7 @@ private final class StreamVerifier {
     claims = try TreeClaims(of: replica, in: directory, snapshots: snapshots)
     var hasher = SHA256Hasher()
     while true {
-      let chain = reader.chain
+      let tail = reader.tail
       switch try reader.next(page: page) {
       case .end(.whole): return missing().map(Outcome.found) ?? .sound
       case .end(.unfinished(let finding)) where finding.verdict == .torn:
@@ -184,7 +184,7 @@ private final class StreamVerifier {
         if isOwn, case .block = frame, cursor.header.kind == .open {
           return problem(
             "the stream that the file `store` names was received: that file is of another folder, or an older one",
-            cursor, at: cursor.passedOffset, chain)
+            cursor, at: cursor.passedOffset, tail)
         }
         meter.advance(cursor, to: cursor.offset)
         guard let (commits, secrets) = frame.commits else { continue }
@@ -196,7 +196,7 @@ private final class StreamVerifier {
             tree.append(leaf: leaf, hasher: &hasher)
             if let claim = try contradicted(behind: commit) { return .found(contradiction(of: claim)) }
           } catch {
-            return problem(error.reason, cursor, at: cursor.passedOffset, chain)
+            return problem(error.reason, cursor, at: cursor.passedOffset, tail)
           }
         }
       }
@@ -210,7 +210,7 @@ private final class StreamVerifier {
     try passed.extend(by: commit)
     let wrong = snapshots.first { snapshot in
       snapshot.positions.contains {
-        $0.replica == replica && $0.commit == commit.number && $0.chain != passed
+        $0.replica == replica && $0.commit == commit.number && $0.tail != passed
       }
     }
     return wrong?.claim(of: replica)
@@ -230,17 +230,17 @@ private final class StreamVerifier {
       // A store ends a stream only where it has all in front of the end.
       guard end > tree.size else { return nil }
       return .missing(
-        reader.chain.next...CommitNumber(rawValue: end), of: replica,
+        reader.tail.next...CommitNumber(rawValue: end), of: replica,
         knownFrom: "\(directory.streamPath(replica))/\(StreamEnd.name)")
     }
     guard claims.lastCommit > tree.size,
       let claim = snapshots.first(where: { ($0.claim(of: replica)?.tree.size ?? 0) > tree.size })
     else { return nil }
     return .missing(
-      reader.chain.next...CommitNumber(rawValue: claims.lastCommit), of: replica, knownFrom: claim.file)
+      reader.tail.next...CommitNumber(rawValue: claims.lastCommit), of: replica, knownFrom: claim.file)
   }
 
-  private func problem(_ reason: String, _ cursor: SegmentCursor, at offset: UInt64, _ chain: Chain)
+  private func problem(_ reason: String, _ cursor: SegmentCursor, at offset: UInt64, _ tail: StreamTail)
     -> Outcome
   {
     .found(
@@ -248,6 +248,6 @@ private final class StreamVerifier {
         verdict: .corrupt, replica: replica,
         error: StorageError(
           .corrupt, reason, file: cursor.path, offset: offset,
-          commits: chain.next...max(chain.next, reader.chain.head ?? chain.next))))
+          commits: tail.next...max(tail.next, reader.tail.head ?? tail.next))))
   }
 }

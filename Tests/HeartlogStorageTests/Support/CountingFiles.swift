@@ -3,7 +3,7 @@ import HeartlogFiles
 /// A file system in memory that knows how many files are open.
 final class CountingFiles: FileSystem {
   private let files = MemoryFileSystem(recording: false)
-  private let count = Guarded(0)
+  private let count = Locked(0)
 
   /// Files that are open now, lock files left out.
   var openCount: Int { count.withLock { $0 } }

@@ -38,7 +38,7 @@ final class RecordingSink: CommitSink {
     return 0
   }
 
-  func stage(_ turn: CommitLog.Turn) { record.withLock { $0.staged.append(turn.commit) } }
+  func stage(_ pending: CommitLog.PendingCommit) { record.withLock { $0.staged.append(pending.commit) } }
 
   func publish(_ count: Int) {
     record.withLock {

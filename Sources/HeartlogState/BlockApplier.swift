@@ -4,7 +4,7 @@ import HeartlogEvents
 ///
 /// A name is interned once, and then is a small integer for the rest of the block: what is withheld or applied already leaves
 /// no name.
-struct BlockPlayer {
+struct BlockApplier {
   private let block: ColumnBlock
   private let columns: BlockColumns
   private let replica: ReplicaSlot
@@ -196,8 +196,8 @@ struct BlockPlayer {
     let known = columns.items.span
     // Good until the table is written to.
     var finder = table.ids.finder
-    let soughtTogether = KeyTable<ItemRecord>.soughtTogether
-    withUnsafeTemporaryAllocation(of: KeyTable<ItemRecord>.Sought.self, capacity: soughtTogether) {
+    let soughtTogether = InternTable<ItemRecord>.soughtTogether
+    withUnsafeTemporaryAllocation(of: InternTable<ItemRecord>.Probe.self, capacity: soughtTogether) {
       sought in
       var first = 0
       while first < places.count {

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogFiles
 
-extension FolderRound {
+extension FolderSyncPass {
   /// Takes in what the folder has of a stream, as far as it is there without a gap.
   mutating func receive(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
     guard !files.isEmpty else { return }
@@ -102,13 +102,13 @@ extension FolderRound {
   private func isSkipped(_ stream: ReplicaID) -> Bool { report.skipped.contains { $0.replica == stream } }
 
   /// Gives runs that had to wait to the store once more, now that all others are here.
-  mutating func settleWaiting() throws(HeartlogError) {
-    let settlements = try waiting.settle(in: store)
-    for (replica, settlement) in settlements.sorted(by: { $0.key < $1.key }) {
+  mutating func resolveWaiting() throws(HeartlogError) {
+    let resolutions = try waiting.resolve(in: store)
+    for (replica, resolution) in resolutions.sorted(by: { $0.key < $1.key }) {
       // Why it had to wait at first may be another reason.
       report.skipped.removeAll { $0.replica == replica }
-      for (run, outcome) in settlement.taken { count(outcome, of: run) }
-      switch settlement.stop {
+      for (run, outcome) in resolution.taken { count(outcome, of: run) }
+      switch resolution.stop {
       case nil: break
       case (let run, .refused(let reason))?: skip(run, .clock, reason)
       case (let run, .waiting(let reason))?: skip(run, .waiting, reason)

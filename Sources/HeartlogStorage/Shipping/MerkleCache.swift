@@ -2,11 +2,11 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// Goes along a stream commit by commit, and knows the stream's tree at where it stands.
-final class StreamLedger {
+final class MerkleCache {
   private var reader: StreamReader
   private(set) var tree: MerkleTree
   /// The stream in front of the next commit that is handed out.
-  private(set) var chain: Chain
+  private(set) var tail: StreamTail
   private(set) var name = ""
   /// Commits that were read and not yet handed out, the next one last, and their secrets.
   private var ahead: [Commit] = []
@@ -31,15 +31,15 @@ final class StreamLedger {
     if let position, let reader = try Self.reader(at: position, before: commit, in: directory) {
       self.reader = reader
       tree = position.tree
-      chain = position.chain
+      tail = position.tail
       name = reader.cursor?.header.replicaName ?? ""
       return
     }
-    let passage = try StreamPassage(
+    let verifiedReader = try VerifiedReader(
       directory, replica: replica, to: SegmentFile(firstCommit: commit, state: .open))
-    reader = passage.reader
-    tree = passage.tree
-    chain = passage.reader.chain
+    reader = verifiedReader.reader
+    tree = verifiedReader.tree
+    tail = verifiedReader.reader.tail
   }
 
   /// A reader at a position, where that still stands in its segment, and no sealed one starts between it and `commit`.
@@ -55,7 +55,7 @@ final class StreamLedger {
   }
 
   /// The number of the last commit that was handed out; 0 before the first.
-  var position: UInt64 { chain.next.rawValue - 1 }
+  var position: UInt64 { tail.next.rawValue - 1 }
 
   /// The next commit, and the secrets that serve it; nil at the stream's end. Stays in front of it.
   func peek() throws -> (commit: Commit, secrets: [SegmentSecret])? {
@@ -72,7 +72,7 @@ final class StreamLedger {
     guard let (commit, _) = try peek() else { return false }
     ahead.removeLast()
     tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
-    try chain.extend(by: commit)
+    try tail.extend(by: commit)
     return true
   }
 
@@ -101,7 +101,7 @@ final class StreamLedger {
     }
     let part = block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block
     try LeafHashing.append(part, to: &tree)
-    try chain.extend(by: part)
+    try tail.extend(by: part)
     if block.lastCommit > last { putAhead(.block(block.cut(to: last.next...block.lastCommit))) }
     return true
   }
@@ -135,15 +135,15 @@ final class StreamLedger {
   /// Gives the open file back until the next reading.
   func rest() { reader.rest() }
 
-  /// Where the ledger stands, as a position to start from; nil where the file that it read last has been replaced.
+  /// Where the Merkle cache stands, as a position to start from; nil where the file that it read last has been replaced.
   ///
-  /// - Parameter time: the stream's there, which a ledger that began at a sealed segment does not know.
+  /// - Parameter time: the stream's there, which a Merkle cache that began at a sealed segment does not know.
   /// - Precondition: it stands behind a commit.
   func streamPosition(at time: StreamTime) throws -> StreamPosition? {
     guard let cursor = reader.cursor, let file = cursor.file, let place = try place(cursor),
       try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
     else { return nil }
-    return StreamPosition(chain: chain, at: time, tree: tree, place: place)
+    return StreamPosition(tail: tail, at: time, tree: tree, place: place)
   }
 
   /// A commit of a stream as a position to start from.
@@ -161,10 +161,10 @@ final class StreamLedger {
       return start
     }
     for start in [start, nil] {
-      let ledger = try StreamLedger(
+      let merkleCache = try MerkleCache(
         directory, replica: replica, before: CommitNumber(rawValue: commit), from: start)
-      try ledger.advance(to: commit)
-      if let position = try ledger.streamPosition(at: time) { return position }
+      try merkleCache.advance(to: commit)
+      if let position = try merkleCache.streamPosition(at: time) { return position }
     }
     throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
@@ -187,24 +187,24 @@ final class StreamLedger {
     commit == position ? tree : marks.last { $0.size == commit }
   }
 
-  /// Remembers the tree at where the ledger stands.
+  /// Remembers the tree at where the Merkle cache stands.
   func mark() {
     guard marks.last?.size != tree.size else { return }
     if marks.count == Self.marksMax { marks.removeFirst() }
     marks.append(tree)
   }
 
-  /// Notes that commits were appended behind the last one, at which the ledger stands.
+  /// Notes that commits were appended behind the last one, at which the Merkle cache stands.
   ///
   /// - Parameters:
-  ///   - chain: the stream behind them.
+  ///   - tail: the stream behind them.
   ///   - frameOffset: where their frame starts.
   func didAppend(
-    upTo chain: Chain, tree: MerkleTree, name: String, to writer: SegmentWriter, frameOffset: UInt64
+    upTo tail: StreamTail, tree: MerkleTree, name: String, to writer: SegmentWriter, frameOffset: UInt64
   ) {
-    precondition(ahead.isEmpty, "the ledger stands at the stream's end")
-    reader.didAppend(upTo: chain)
-    self.chain = chain
+    precondition(ahead.isEmpty, "the merkleCache stands at the stream's end")
+    reader.didAppend(upTo: tail)
+    self.tail = tail
     reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
     self.tree = tree
     self.name = name

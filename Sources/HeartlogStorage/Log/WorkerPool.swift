@@ -10,13 +10,13 @@ import HeartlogFiles
 /// awaits. A thread that tasks run on must never do that.
 ///
 /// There are few of them, whatever the number of stores; they are made when there is work, and stay.
-package final class Workers: @unchecked Sendable {
-  package static let shared = Workers(threadsMax: 16)
+package final class WorkerPool: @unchecked Sendable {
+  package static let shared = WorkerPool(threadsMax: 16)
   /// For long work that nobody waits for, as sealing and snapshots: where cores are wanted, it leaves most of them to others.
-  package static let unhurried = Workers(threadsMax: 4, isUnhurried: true)
+  package static let unhurried = WorkerPool(threadsMax: 4, isUnhurried: true)
 
   /// Those that help the calling thread with what it does; nil where it is itself to leave cores to others: then it works alone.
-  static var helping: Workers? { ThreadPriority.isLow ? nil : shared }
+  static var helping: WorkerPool? { ThreadPriority.isLow ? nil : shared }
 
   // All below is touched in the monitor alone.
   private let monitor = Monitor()
@@ -56,24 +56,24 @@ package final class Workers: @unchecked Sendable {
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let workers = Unmanaged.passRetained(self)
+    let pool = Unmanaged.passRetained(self)
     #if canImport(Darwin)
       var thread: pthread_t?
-      let code = pthread_create(&thread, &attributes, { Workers.work($0) }, workers.toOpaque())
+      let code = pthread_create(&thread, &attributes, { WorkerPool.work($0) }, pool.toOpaque())
     #else
       var thread = pthread_t()
       let code = pthread_create(
-        &thread, &attributes, { argument in argument.flatMap { Workers.work($0) } }, workers.toOpaque())
+        &thread, &attributes, { argument in argument.flatMap { WorkerPool.work($0) } }, pool.toOpaque())
     #endif
-    if code != 0 { workers.release() }
+    if code != 0 { pool.release() }
     return code == 0
   }
 
   private static func work(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    let workers = Unmanaged<Workers>.fromOpaque(argument).takeRetainedValue()
+    let pool = Unmanaged<WorkerPool>.fromOpaque(argument).takeRetainedValue()
     // A third of the time on a core that a writer wants, not next to nothing: for moments the work has the log to itself.
-    if workers.isUnhurried { ThreadPriority.lower() }
-    while true { workers.next()() }
+    if pool.isUnhurried { ThreadPriority.lower() }
+    while true { pool.next()() }
   }
 
   private func next() -> @Sendable () -> Void {

@@ -4,7 +4,7 @@ import HeartlogFiles
 /// A reader that starts in the middle of a stream, and the stream's tree in front of where it stands.
 ///
 /// A sealed segment tells by its header and its first block all that came before it: heads, numbers, frontier.
-struct StreamPassage {
+struct VerifiedReader {
   let reader: StreamReader
   var tree: MerkleTree
 
@@ -12,19 +12,19 @@ struct StreamPassage {
   init(_ directory: StoreDirectory, replica: ReplicaID, to segment: SegmentFile) throws {
     let segments = try directory.servingSegments(of: replica).serving
     guard let start = segments.last(where: { $0.firstCommit <= segment.firstCommit && $0.state == .sealed }),
-      let chain = try Self.chain(before: start, in: directory, replica: replica)
+      let tail = try Self.tail(before: start, in: directory, replica: replica)
     else {
       reader = StreamReader(directory, replica: replica)
       tree = MerkleTree()
       return
     }
-    reader = StreamReader(directory, replica: replica, from: chain.0)
-    tree = try MerkleTree(size: chain.1.treeSize, frontier: chain.1.frontier)
+    reader = StreamReader(directory, replica: replica, from: tail.0)
+    tree = try MerkleTree(size: tail.1.treeSize, frontier: tail.1.frontier)
   }
 
-  private static func chain(
+  private static func tail(
     before segment: SegmentFile, in directory: StoreDirectory, replica: ReplicaID
-  ) throws -> (Chain, SegmentHeader)? {
+  ) throws -> (StreamTail, SegmentHeader)? {
     let path = directory.path(of: segment, in: replica)
     let file = try directory.fileSystem.open(path, .read)
     let header = try directory.header(of: file, path: path).header
@@ -35,7 +35,7 @@ struct StreamPassage {
           try BlockEncoding.decodeColumns(
             body, replica: replica, firstCommit: frame.firstCommit, commitCount: Int(frame.commitCount))
         }
-        return (Chain(before: header, seen: block.headsAtStart), header)
+        return (StreamTail(before: header, seen: block.headsAtStart), header)
       }
       cursor.pass(frame)
     }

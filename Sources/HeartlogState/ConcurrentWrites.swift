@@ -4,7 +4,7 @@ import HeartlogEvents
 ///
 /// With a register's winner they are its causally maximal writes, as far as what has come tells which had seen which. They are chained
 /// by register, in no order that means anything.
-struct RivalWrites: Sendable {
+struct ConcurrentWrites: Sendable {
   /// The end of a chain, and the chain of a register without rivals.
   static let none: Int32 = -1
 
@@ -16,7 +16,7 @@ struct RivalWrites: Sendable {
   }
 
   private(set) var records = PagedTable<RivalRecord>()
-  private var free = RivalWrites.none
+  private var free = ConcurrentWrites.none
   private(set) var count = 0
 
   init() {}

@@ -1,7 +1,7 @@
 /// The columns of a block that is being read. Each is decompressed when it is asked for.
 ///
 /// It must not outlive the bytes that it was read from, and what it hands out is good until the next call.
-struct ColumnTable: ~Copyable {
+struct ColumnReader: ~Copyable {
   private struct Stored {
     let key: ColumnKey
     let bytes: UnsafeRawBufferPointer
@@ -129,7 +129,7 @@ struct ColumnTable: ~Copyable {
     try reader.end()
   }
 
-  mutating func kinds(_ key: ColumnKey, count: Int) throws(MalformedError) -> [EventHead] {
+  mutating func kinds(_ key: ColumnKey, count: Int) throws(MalformedError) -> [EventHeader] {
     guard count > 0 else { return [] }
     let places = room(for: count)
     var reader = try need(key)

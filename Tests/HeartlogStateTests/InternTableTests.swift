@@ -3,13 +3,13 @@ import Testing
 @testable import HeartlogState
 
 @Suite("Key table")
-struct KeyTableTests {
+struct InternTableTests {
   @Test("every key is found again under its number, whatever its length")
   func interning() {
     let seed: UInt64 = 3
     print("keys: seed \(seed)")
     var generator = SeededGenerator(seed: seed)
-    var table = KeyTable<Key>()
+    var table = InternTable<Key>()
     var model: [[UInt8]: Int32] = [:]
     #expect(table.find("") == nil)
     for _ in 0..<20_000 {

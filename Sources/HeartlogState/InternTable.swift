@@ -6,7 +6,7 @@ import CXXHash
 /// Open addressing with linear probing over (hash, number) pairs of eight bytes; keys up to 24 bytes, which most
 /// ids are, lie in the records that they lead to, so that a look-up touches two places in memory. A Dictionary keyed
 /// by String costs several times as much at each event, and takes canonically equivalent texts for one key.
-struct KeyTable<Record: KeyedRecord>: Sendable {
+struct InternTable<Record: KeyedRecord>: Sendable {
   /// A power of two of them, or none. 0 is free; else the hash in the high half, the number plus one in the low.
   private(set) var entries = PagedTable<UInt64>()
   /// By number.
@@ -58,7 +58,7 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
       _ bytes: UnsafeRawBufferPointer, isText: (UInt64) -> Bool = { _ in false }
     ) -> (number: Int32, record: UnsafePointer<Record>)? {
       let key = Key(bytes)
-      return find(key, hash: KeyTable.hash(of: bytes, as: key, seed), isText: isText)
+      return find(key, hash: InternTable.hash(of: bytes, as: key, seed), isText: isText)
     }
 
     @inline(__always)
@@ -90,22 +90,22 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
 
     /// The number of a key that was sought; nil where it is not there, and for one that does not lie in place.
     @inline(__always)
-    func find(_ sought: Sought) -> Int32? {
+    func find(_ sought: Probe) -> Int32? {
       sought.key.isInline ? find(sought.key, hash: sought.hash) { _ in false }?.number : nil
     }
 
     /// Makes ready to intern a key: has its entry brought into the cache.
     @inline(__always)
-    func seek(_ key: UnsafeRawBufferPointer) -> Sought {
+    func seek(_ key: UnsafeRawBufferPointer) -> Probe {
       let inline = Key(key)
-      let sought = Sought(key: inline, hash: KeyTable.hash(of: key, as: inline, seed))
+      let sought = Probe(key: inline, hash: InternTable.hash(of: key, as: inline, seed))
       if entries.count > 0 { entries.seek(Int(sought.hash) & (entries.count - 1)) }
       return sought
     }
 
     /// Has the record that is most likely the key's brought into the cache, once its entry is.
     @inline(__always)
-    func seekRecord(_ sought: Sought) {
+    func seekRecord(_ sought: Probe) {
       guard entries.count > 0 else { return }
       let entry = entries.read(Int(sought.hash) & (entries.count - 1)).pointee
       if UInt32(truncatingIfNeeded: entry >> 32) == sought.hash, entry != 0 {
@@ -121,7 +121,7 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
   static var soughtTogether: Int { 32 }
 
   /// A key as it is looked for.
-  struct Sought: BitwiseCopyable {
+  struct Probe: BitwiseCopyable {
     fileprivate var key: Key
     fileprivate let hash: UInt32
   }
@@ -129,11 +129,11 @@ struct KeyTable<Record: KeyedRecord>: Sendable {
   /// The number of a key, which is added where it is not there.
   mutating func intern(_ key: UnsafeRawBufferPointer) -> Int32 {
     let inline = Key(key)
-    return intern(key, Sought(key: inline, hash: Self.hash(of: key, as: inline, seed)))
+    return intern(key, Probe(key: inline, hash: Self.hash(of: key, as: inline, seed)))
   }
 
   /// `intern` of a key that was sought.
-  mutating func intern(_ key: UnsafeRawBufferPointer, _ sought: Sought) -> Int32 {
+  mutating func intern(_ key: UnsafeRawBufferPointer, _ sought: Probe) -> Int32 {
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
     var new = sought.key
     let hash = sought.hash

@@ -3,7 +3,7 @@ import HeartlogEvents
 import Testing
 
 @Suite("What is pending, seen over what is published")
-struct PendingStateTests {
+struct WriteOverlayTests {
   @Test(
     "an overlay over any base shows what the state shows once its commits are applied",
     arguments: 1...20 as ClosedRange<UInt64>)
@@ -12,8 +12,8 @@ struct PendingStateTests {
     var generator = SeededGenerator(seed: seed)
     let history = History(seed: seed, commitCount: 60)
     var base = FavoritesState()
-    var older = PendingState()
-    var newer = PendingState()
+    var older = WriteOverlay()
+    var newer = WriteOverlay()
     // Not only one's own late writes: the base may have taken in later ones of others.
     for commit in history.commits {
       switch Int.random(in: 0..<3, using: &generator) {
@@ -45,8 +45,8 @@ struct PendingStateTests {
     var generator = SeededGenerator(seed: seed)
     let history = History(seed: seed, commitCount: 60)
     var base = FavoritesState()
-    var pending = PendingState()
-    var draft = PendingState()
+    var pending = WriteOverlay()
+    var draft = WriteOverlay()
     for commit in history.commits {
       switch Int.random(in: 0..<3, using: &generator) {
       case 0: base.apply(commit)
@@ -80,11 +80,11 @@ struct PendingStateTests {
     /// Plans and drafts one operation a name, all on one item, over what is pending of it.
     ///
     /// - Returns: how often a pending field was looked at.
-    private func visits(toDraft names: [String], over pending: PendingState) -> Int {
+    private func visits(toDraft names: [String], over pending: WriteOverlay) -> Int {
       let counter = FieldVisits.Counter()
       FieldVisits.$counter.withValue(counter) {
         var base = FavoritesState()
-        var draft = PendingState()
+        var draft = WriteOverlay()
         for (place, name) in names.enumerated() {
           let (plan, _) = base.plan(
             .set(fields: [Field(name: name, value: .int64(1))]), on: "wide", in: "papers", under: pending,
@@ -107,7 +107,7 @@ struct PendingStateTests {
     @Test("names that one commit writes to one item cost as many looks as there are names, not their square")
     func manyNames() {
       let names = (0..<4_000).map { "name\($0 * 7_919 % 4_000)" }
-      var pending = PendingState()
+      var pending = WriteOverlay()
       pending.apply(
         .paper("wide", .changed, [Field(name: names[0], value: .int64(0))]), at: Self.position(0), wallTime: 9
       )
@@ -121,7 +121,7 @@ struct PendingStateTests {
 
   @Test("an overlay of ten thousand items finds each, and none after it forgot them")
   func many() {
-    var pending = PendingState()
+    var pending = WriteOverlay()
     func event(_ index: Int) -> Event {
       Event(library: "l\(index % 3)", item: "item-\(index)", action: index % 2 == 0 ? .added : .removed)
     }
@@ -142,7 +142,7 @@ struct PendingStateTests {
 
   @Test("a later write of an overlay wins over an earlier one of the same commit")
   func ownWrites() {
-    var pending = PendingState()
+    var pending = WriteOverlay()
     #expect(pending.isEmpty)
     func position(_ sequence: UInt64) -> EventPosition {
       EventPosition(

@@ -1,5 +1,5 @@
 /// Takes commits apart into the columns of a block.
-struct ColumnGatherer {
+struct ColumnBuilder {
   // Columns of commits.
   private var eventCounts: [Int64] = []
   private var lastStamp: HybridTimestamp?

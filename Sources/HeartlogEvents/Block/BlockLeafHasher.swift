@@ -1,7 +1,7 @@
 /// The leaves of a block's commits in their stream's tree, in parts that may be hashed on several threads at once.
 ///
 /// A leaf is what `Commit.leafHash` says; here it comes from the columns, without a commit being made.
-public struct LeafParts: Sendable {
+public struct BlockLeafHasher: Sendable {
   /// What a part adds to the tree.
   public enum Hashes: Sendable {
     /// The root of a full subtree.
@@ -197,9 +197,9 @@ public struct LeafParts: Sendable {
 
 extension MerkleTree {
   /// Appends what a part of a block adds, in the order of the parts: the tree must end in front of the block's first commit.
-  public mutating func append(_ hashes: LeafParts.Hashes, hasher: inout SHA256Hasher) {
+  public mutating func append(_ hashes: BlockLeafHasher.Hashes, hasher: inout SHA256Hasher) {
     switch hashes {
-    case .subtree(let root): append(subtree: root, height: LeafParts.height, hasher: &hasher)
+    case .subtree(let root): append(subtree: root, height: BlockLeafHasher.height, hasher: &hasher)
     case .leaves(let leaves): for leaf in leaves { append(leaf: leaf, hasher: &hasher) }
     }
   }

@@ -9,7 +9,7 @@ import HeartlogFiles
   import Glibc
 #endif
 
-extension FolderRound {
+extension FolderSyncPass {
   /// A file that has reached this size is merged no more, and no file is begun that would pass it by more than a run.
   private static let fullBytes = 8 << 20
   /// So many neighbours of one size become one.

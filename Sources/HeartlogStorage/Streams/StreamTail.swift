@@ -1,12 +1,12 @@
 import HeartlogEvents
 
 /// Where a stream stands, and what must hold of the commit that comes next.
-struct Chain: Hashable, Sendable {
+struct StreamTail: Hashable, Sendable {
   let replica: ReplicaID
   private(set) var next = CommitNumber(rawValue: 1)
   private(set) var nextSequence = SequenceNumber(rawValue: 1)
   private(set) var lastStamp = HybridTimestamp(rawValue: 0)
-  /// Nil where the chain began in front of a sealed segment, and what its commits' clocks said before that is not known: nothing may be
+  /// Nil where the tail began in front of a sealed segment, and what its commits' clocks said before that is not known: nothing may be
   /// selected by time then.
   private(set) var time: StreamTime? = StreamTime()
   /// What the stream's writer had seen of others, all its commits added up.
@@ -14,7 +14,7 @@ struct Chain: Hashable, Sendable {
 
   init(replica: ReplicaID) { self.replica = replica }
 
-  /// The chain in front of a sealed segment, whose first block says what had been seen by then. Its time is not known.
+  /// The tail in front of a sealed segment, whose first block says what had been seen by then. Its time is not known.
   init(before header: SegmentHeader, seen heads: [Head]) {
     replica = header.replica
     next = header.firstCommit
@@ -23,7 +23,7 @@ struct Chain: Hashable, Sendable {
     for head in heads { seen[head.replica] = head.commit }
   }
 
-  /// The chain behind a commit.
+  /// The tail behind a commit.
   init(
     replica: ReplicaID, behind commit: CommitNumber, eventCount: UInt64, lastStamp: HybridTimestamp,
     time: StreamTime, seen heads: [Head]

@@ -1,7 +1,7 @@
 /// The frames of a stream, of which the next ones can be read while the last is worked on.
 ///
 /// Unchecked: the reader belongs to whoever reads, which the state says, and that is touched in the monitor alone.
-final class FramesAhead: @unchecked Sendable {
+final class ReadAhead: @unchecked Sendable {
   /// A frame, or what else was found there.
   struct Found {
     let next: StreamReader.Next
@@ -36,7 +36,7 @@ final class FramesAhead: @unchecked Sendable {
   ///
   /// - Precondition: what `next` gave last was one that more may be read behind.
   func readAhead() {
-    guard let workers = Workers.helping else { return }
+    guard let pool = WorkerPool.helping else { return }
     let isAsked = monitor.withLock {
       guard case .idle = state, found.count <= Self.foundMax / 2, found.allSatisfy(\.mayReadAhead) else {
         return false
@@ -44,7 +44,7 @@ final class FramesAhead: @unchecked Sendable {
       state = .asked
       return true
     }
-    if isAsked { workers.run { self.work() } }
+    if isAsked { pool.run { self.work() } }
   }
 
   private func work() {
@@ -92,7 +92,7 @@ final class FramesAhead: @unchecked Sendable {
   }
 }
 
-extension Result<FramesAhead.Found, any Error> {
+extension Result<ReadAhead.Found, any Error> {
   /// Whether it is rows, and more may be read behind them.
   fileprivate var mayReadAhead: Bool {
     guard case .success(let found) = self, case .frame(.rows(let rows, _), _) = found.next else {

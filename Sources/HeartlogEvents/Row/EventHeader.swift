@@ -2,12 +2,12 @@
 ///
 /// Public, as nothing else of the encodings is, so that it is inlined where blocks are replayed: called for each event, its questions
 /// would take 46 of 1,110 instructions an event.
-public struct EventHead: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
+public struct EventHeader: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
   /// The byte.
   public let rawValue: UInt8
 
-  static let withheld = EventHead(rawValue: 5)
-  static let unknown = EventHead(rawValue: 6)
+  static let withheld = EventHeader(rawValue: 5)
+  static let unknown = EventHeader(rawValue: 6)
 
   /// The head of that byte, which is not checked.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -53,7 +53,7 @@ public struct EventHead: RawRepresentable, Equatable, Sendable, BitwiseCopyable 
 
 extension EventRecord {
   /// The byte that it begins with.
-  var head: EventHead {
+  var head: EventHeader {
     switch self {
     case .withheld: return .withheld
     case .unknown: return .unknown
@@ -69,7 +69,7 @@ extension EventRecord {
       if event.favoritedDate != nil { byte |= 8 }
       if !event.fields.isEmpty { byte |= 16 }
       if !event.unknownMembers.isEmpty { byte |= 32 }
-      return EventHead(rawValue: byte)
+      return EventHeader(rawValue: byte)
     }
   }
 }

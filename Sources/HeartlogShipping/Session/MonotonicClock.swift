@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-enum Moment {
+enum MonotonicClock {
   /// Nanoseconds of a clock that never goes back.
   static func nanoseconds() -> UInt64 {
     var time = timespec()

@@ -2,7 +2,7 @@ import Heartlog
 import Synchronization
 
 /// A channel with what both its threads share: when it last moved, and whether one of them has failed.
-final class Link: Sendable {
+final class MonitoredChannel: Sendable {
   /// How long one wait lasts before failures and cancellation are looked for.
   private static let sliceMilliseconds = 100
 
@@ -25,7 +25,7 @@ final class Link: Sendable {
 
   /// Some bytes, at least one.
   func read(atMost count: Int) throws(HeartlogError) -> [UInt8] {
-    let start = Moment.nanoseconds()
+    let start = MonotonicClock.nanoseconds()
     while true {
       try check(since: start)
       guard let bytes = try channel.read(atMost: count, milliseconds: Self.sliceMilliseconds) else {
@@ -57,7 +57,7 @@ final class Link: Sendable {
   /// Writes all of `bytes`.
   func write(_ bytes: [UInt8]) throws(HeartlogError) {
     var rest = bytes[...]
-    let start = Moment.nanoseconds()
+    let start = MonotonicClock.nanoseconds()
     while !rest.isEmpty {
       try check(since: start)
       let count = try channel.write(rest, milliseconds: Self.sliceMilliseconds)
@@ -71,8 +71,8 @@ final class Link: Sendable {
   /// Writes what there is room for within a second, after a failure: a last word that nobody has to hear.
   func writeLast(_ bytes: [UInt8]) throws(HeartlogError) {
     var rest = bytes[...]
-    let end = Moment.nanoseconds() + 1_000_000_000
-    while !rest.isEmpty, Moment.nanoseconds() < end {
+    let end = MonotonicClock.nanoseconds() + 1_000_000_000
+    while !rest.isEmpty, MonotonicClock.nanoseconds() < end {
       rest = rest.dropFirst(try channel.write(rest, milliseconds: Self.sliceMilliseconds))
     }
   }
@@ -86,14 +86,14 @@ final class Link: Sendable {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  private func move() { lastMove.store(Moment.nanoseconds(), ordering: .relaxed) }
+  private func move() { lastMove.store(MonotonicClock.nanoseconds(), ordering: .relaxed) }
 
   private func check(since start: UInt64) throws(HeartlogError) {
     try checkFailure()
     if isCancelled() { throw HeartlogError(.timedOut, "the sync was called off") }
     // A thread that was busy elsewhere has not been waiting: time counts from the start of this wait.
     let still = max(start, lastMove.load(ordering: .relaxed))
-    let now = Moment.nanoseconds()
+    let now = MonotonicClock.nanoseconds()
     guard now > still, now - still > inactivityNanosecondsMax else { return }
     let seconds = Double(inactivityNanosecondsMax / 1_000_000) / 1_000
     throw HeartlogError(.timedOut, "the peer has been silent for \(seconds) seconds")

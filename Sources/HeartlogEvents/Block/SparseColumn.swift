@@ -1,5 +1,5 @@
 /// What some commits of a block have, and most have not.
-package struct PartsOfSome<Value: Sendable>: Sendable {
+package struct SparseColumn<Value: Sendable>: Sendable {
   /// Of the commits that have it, rising.
   package private(set) var places: [Int32] = []
   package private(set) var values: [Value] = []

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HeartlogStorage
 
-@Suite("The line of commits")
-struct CommitLineTests {
+@Suite("The commit queue")
+struct CommitQueueTests {
   private static let replica = ReplicaID(high: 1, low: 2)
   private static let segment = SegmentID(words: (3, 4))
 
@@ -57,38 +57,38 @@ struct CommitLineTests {
     #expect(try !isCompressed(String(noise)))
   }
 
-  @Test("a commit that is refused leaves the line as it was")
+  @Test("a commit that is refused leaves the queue as it was")
   func refused() throws {
-    var line = CommitLine()
-    try line.append(CommitLog.Turn(commit(1), .durable, batch: 0), recordsAreChecked: false)
-    let before = line.frames.bytes
+    var queue = CommitQueue()
+    try queue.append(CommitLog.PendingCommit(commit(1), .durable, batch: 0), recordsAreChecked: false)
+    let before = queue.frames.bytes
     let bad = Commit(
       replica: Self.replica, number: CommitNumber(rawValue: 2), firstSequence: SequenceNumber(rawValue: 2),
       stamp: HybridTimestamp(milliseconds: 2), wallTime: 2,
       records: [.event(Event(library: "papers", item: "", action: .added))])
     #expect(throws: MalformedError.self) {
-      try line.append(CommitLog.Turn(bad, .durable, batch: 0), recordsAreChecked: false)
+      try queue.append(CommitLog.PendingCommit(bad, .durable, batch: 0), recordsAreChecked: false)
     }
-    #expect(line.frames.bytes == before && line.count == 1 && line.durableCount == 1)
+    #expect(queue.frames.bytes == before && queue.count == 1 && queue.durableCount == 1)
   }
 
-  @Test("a line that is too long for one batch is split behind the last commit that fits")
+  @Test("a queue that is too long for one batch is split behind the last commit that fits")
   func split() throws {
-    var line = CommitLine()
+    var queue = CommitQueue()
     for number in 1...10 {
-      let turn = CommitLog.Turn(commit(number), number % 2 == 0 ? .durable : .buffered, batch: 3)
-      try line.append(turn, recordsAreChecked: false)
+      let pending = CommitLog.PendingCommit(commit(number), number % 2 == 0 ? .durable : .buffered, batch: 3)
+      try queue.append(pending, recordsAreChecked: false)
     }
-    let all = line.frames.bytes
-    let frameBytes = line.turns[0].frameBytes
-    var whole = line
+    let all = queue.frames.bytes
+    let frameBytes = queue.commits[0].frameBytes
+    var whole = queue
     #expect(whole.split(at: all.count, batch: 4).isEmpty && whole.count == 10)
     // The first one fits always, and does not count.
-    let rest = line.split(at: frameBytes * 3 + 1, batch: 4)
-    #expect(line.count == 4 && rest.count == 6)
-    #expect(line.frames.bytes + rest.frames.bytes == all)
-    #expect(line.durableCount == 2 && rest.durableCount == 3)
-    #expect(line.turns.allSatisfy { $0.batch == 3 } && rest.turns.allSatisfy { $0.batch == 4 })
+    let rest = queue.split(at: frameBytes * 3 + 1, batch: 4)
+    #expect(queue.count == 4 && rest.count == 6)
+    #expect(queue.frames.bytes + rest.frames.bytes == all)
+    #expect(queue.durableCount == 2 && rest.durableCount == 3)
+    #expect(queue.commits.allSatisfy { $0.batch == 3 } && rest.commits.allSatisfy { $0.batch == 4 })
   }
 }
 

@@ -5,7 +5,7 @@ import HeartlogEvents
 ///
 /// It holds only the registers that were written, each with its place in the total order, so that it reads
 /// right over a base that took in other replicas' commits meanwhile.
-public struct PendingState: Sendable {
+public struct WriteOverlay: Sendable {
   fileprivate struct Membership: Sendable {
     let isFavorite: Bool
     let favoritedDate: Milliseconds
@@ -17,7 +17,7 @@ public struct PendingState: Sendable {
     let id: String
     let hash: Int
     var membership: Membership?
-    var fields = PendingFields()
+    var fields = OverlayFields()
 
     mutating func write(_ new: Membership) {
       if let membership, new.position <= membership.position { return }
@@ -43,14 +43,14 @@ public struct PendingState: Sendable {
     }
 
     /// By the bytes of their names.
-    fileprivate var fields: [PendingFields.Write] {
-      var both = mine?.fields ?? PendingFields()
+    fileprivate var fields: [OverlayFields.Write] {
+      var both = mine?.fields ?? OverlayFields()
       if let other { both.take(other.fields) }
       return both.sorted
     }
 
     /// The later write to a field. Nothing else of what is pending is looked at.
-    subscript(name: String) -> PendingFields.Write? {
+    subscript(name: String) -> OverlayFields.Write? {
       guard let first = mine?.fields[name], let second = other?.fields[name] else {
         return mine?.fields[name] ?? other?.fields[name]
       }
@@ -81,7 +81,7 @@ public struct PendingState: Sendable {
           isFavorite: isFavorite, favoritedDate: event.favoritedDate ?? wallTime, position: position))
     }
     if items[index].fields.writes.isEmpty {
-      items[index].fields = PendingFields(event.fields, at: position)
+      items[index].fields = OverlayFields(event.fields, at: position)
     } else {
       for field in event.fields { items[index].fields.take(.init(field: field, position: position)) }
     }
@@ -105,7 +105,7 @@ public struct PendingState: Sendable {
   }
 
   /// Takes in another overlay; where both wrote a register, the later write stays.
-  public mutating func merge(_ other: PendingState) {
+  public mutating func merge(_ other: WriteOverlay) {
     guard !isEmpty else {
       self = other
       return
@@ -129,12 +129,12 @@ public struct PendingState: Sendable {
 
   /// An item as it will be once what is pending is published; nil where it was never written to.
   public func item(_ id: String, in library: String, over base: FavoritesState) -> ItemState? {
-    item(id, in: library, over: base, under: PendingState())
+    item(id, in: library, over: base, under: WriteOverlay())
   }
 
   /// As the other, with what `draft` writes on top.
   public func item(
-    _ id: String, in library: String, over base: FavoritesState, under draft: PendingState
+    _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> ItemState? {
     let below = base.item(id, in: library)
     guard let pending = written(id, in: library, under: draft) else { return below }
@@ -162,7 +162,7 @@ public struct PendingState: Sendable {
 
   /// Whether an item will be a favorite once what is pending and what `draft` writes is published.
   public func isFavorite(
-    _ id: String, in library: String, over base: FavoritesState, under draft: PendingState
+    _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> Bool {
     guard !isEmpty || !draft.isEmpty, let write = written(id, in: library, under: draft)?.membership,
       Self.wins(write, of: id, in: library, over: base)
@@ -180,7 +180,7 @@ public struct PendingState: Sendable {
   func writes(to id: String, in library: String) -> Bool { find(id, in: library) != nil }
 
   /// What is written to an item, here and by `draft`; nil where nothing is.
-  func written(_ id: String, in library: String, under draft: PendingState) -> Written? {
+  func written(_ id: String, in library: String, under draft: WriteOverlay) -> Written? {
     let mine = find(id, in: library).map { items[$0] }
     let other = draft.find(id, in: library).map { draft.items[$0] }
     return mine == nil && other == nil ? nil : Written(mine: mine, other: other)

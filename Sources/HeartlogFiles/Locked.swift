@@ -15,7 +15,7 @@
 /// instructions less.
 ///
 /// Unchecked: the value is touched with the mutex held alone.
-public final class Guarded<Value>: @unchecked Sendable {
+public final class Locked<Value>: @unchecked Sendable {
   // It stays where it is for as long as a thread may use it.
   @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   // Not a property of its own: that two accesses never meet is what the mutex is for, and need not be looked up at each.

@@ -5,7 +5,7 @@ import HeartlogEvents
 #endif
 
 /// The fields of one item that are written and not yet published, each with its place in the total order.
-struct PendingFields: Sendable {
+struct OverlayFields: Sendable {
   struct Write: Sendable {
     let field: Field
     let position: EventPosition
@@ -46,7 +46,7 @@ struct PendingFields: Sendable {
     }
   }
 
-  mutating func take(_ others: PendingFields) {
+  mutating func take(_ others: OverlayFields) {
     if writes.isEmpty { return self = others }
     for write in others.writes { take(write) }
   }
