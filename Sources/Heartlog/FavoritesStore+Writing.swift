@@ -87,7 +87,7 @@ extension FavoritesStore {
     var outcome: WriteResult?
     try heartlogErrors {
       // With the log's own `throws`: turned into that, a closure of another would take memory.
-      _ = try log.writeThrough(options.durability) { () throws in
+      _ = try log.writeThrough(options.durability.ofLog) { () throws in
         let wallTime = try wallTime(nil)
         let (event, result) = try draft(
           operation, on: id, in: library, under: WriteOverlay(), wallTime: wallTime)
@@ -111,10 +111,10 @@ extension FavoritesStore {
   /// Runs `body` and puts what it wrote in line, as one commit; `finish` waits for what becomes of it.
   func stage<R>(
     origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
-  ) throws -> (result: R, turn: CommitLog.PendingCommit?) {
+  ) throws -> (result: R, pending: CommitLog.PendingCommit?) {
     var outcome: Result<R, any Error>?
     do {
-      let turn = try log.stage(durability ?? options.durability) {
+      let pending = try log.stage((durability ?? options.durability).ofLog) {
         let transaction = WriteTransaction(self, wallTime: try wallTime(time))
         defer { transaction.close() }
         let result = WriteTransaction.$current.withValue(transaction) {
@@ -127,17 +127,17 @@ extension FavoritesStore {
           recordsAreChecked: true)
       }
       guard let outcome else { preconditionFailure("the log calls the draft once") }
-      return (try outcome.get(), turn)
+      return (try outcome.get(), pending)
     } catch let error as StorageError {
       throw HeartlogError(error)
     }
   }
 
   func finish<R>(
-    _ staged: (result: R, turn: CommitLog.PendingCommit?)
+    _ staged: (result: R, pending: CommitLog.PendingCommit?)
   ) throws(HeartlogError) -> (result: R, commit: Commit?) {
-    guard let turn = staged.turn else { return (staged.result, nil) }
-    return (staged.result, try heartlogErrors { try log.finish(turn) })
+    guard let pending = staged.pending else { return (staged.result, nil) }
+    return (staged.result, try heartlogErrors { try log.finish(pending) })
   }
 }
 

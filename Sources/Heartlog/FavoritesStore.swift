@@ -188,7 +188,7 @@ public final class FavoritesStore: Sendable {
   @discardableResult
   public func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
     try refuseInsideWrite("seal")
-    let report = try heartlogErrors { try log.seal(progress: progress) }
+    let report = SealReport(try heartlogErrors { try log.seal(progress: progress) })
     // A snapshot of what was sealed now would have to be compared with the log commit by commit.
     if report.sealedFiles > 0, projection.hasSnapshot { snapshots.makeIfPossible(anew: true) }
     return report
@@ -197,7 +197,7 @@ public final class FavoritesStore: Sendable {
   /// What is not as it was written, and what recovery did. What lies in front of the snapshot from which the store was opened was not
   /// looked at: see `verify(progress:)`.
   public var findings: [Finding] {
-    let found = log.findings
+    let found = log.findings.map(Finding.init)
     let more = snapshots.findings.filter { finding in
       !found.contains { $0.error.file == finding.error.file && $0.error.offset == finding.error.offset }
     }
@@ -224,13 +224,42 @@ public final class FavoritesStore: Sendable {
   }
 }
 
-/// How long readings are told: bytes done, bytes in all.
-public typealias LogProgress = HeartlogStorage.LogProgress
-/// What is not as it was written, and where.
-public typealias Finding = HeartlogStorage.Finding
-/// What sealing did.
-public typealias SealReport = HeartlogStorage.SealReport
+/// Told how far reading is: bytes done, and bytes in all.
+public typealias LogProgress = (_ doneBytes: UInt64, _ totalBytes: UInt64) -> Void
+
 /// When a commit is acknowledged.
-public typealias Durability = HeartlogStorage.Durability
-/// What `verify` found in one stream.
-public typealias StreamVerification = HeartlogStorage.StreamVerification
+public enum Durability: Sendable {
+  /// After fdatasync.
+  case durable
+  /// After the write; flushed within 100 ms, and when the store is closed.
+  case buffered
+
+  var ofLog: HeartlogStorage.Durability {
+    switch self {
+    case .durable: .durable
+    case .buffered: .buffered
+    }
+  }
+}
+
+/// What one run of ``FavoritesStore/seal(progress:)`` did.
+public struct SealReport: Sendable {
+  /// Files that took the place of others.
+  public let replacedFiles: Int
+  /// Sealed files that were written.
+  public let sealedFiles: Int
+  /// Events in the sealed files.
+  public let events: UInt64
+  /// The size of the replaced files, in bytes.
+  public let bytesBefore: UInt64
+  /// The size of the sealed files, in bytes.
+  public let bytesAfter: UInt64
+
+  init(_ report: HeartlogStorage.SealReport) {
+    replacedFiles = report.replacedFiles
+    sealedFiles = report.sealedFiles
+    events = report.events
+    bytesBefore = report.bytesBefore
+    bytesAfter = report.bytesAfter
+  }
+}

@@ -34,5 +34,5 @@ public final class LogReader {
   public func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
 
   /// What is damaged, as far as the log was read.
-  public var findings: [Finding] { log.findings.damage }
+  public var findings: [Finding] { log.findings.damage.map(Finding.init) }
 }

@@ -1,3 +1,4 @@
+import HeartlogEvents
 import HeartlogFiles
 import HeartlogStorage
 
@@ -20,11 +21,50 @@ extension FavoritesStore {
     at path: String, name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil
   ) throws(HeartlogError) -> RepairReport {
     try heartlogErrors {
-      try StoreRepair.run(
-        at: path, on: POSIXFileSystem(), name: name, isDryRun: isDryRun, progress: progress)
+      RepairReport(
+        try StoreRepair.run(
+          at: path, on: POSIXFileSystem(), name: name, isDryRun: isDryRun, progress: progress))
     }
   }
 }
 
 /// What repairing a store did, or would do.
-public typealias RepairReport = HeartlogStorage.RepairReport
+public struct RepairReport: Sendable {
+  /// One file that is damaged, or was.
+  public struct Entry: Sendable {
+    /// Its path.
+    public let file: String
+    /// What is wrong with it: a phrase.
+    public let damage: String
+    /// What was done about it, or would be; or why it was left alone: a phrase.
+    public let outcome: String
+    /// Whether it is mended, or would be.
+    public let isMended: Bool
+    /// Where the original is kept; nil where it was not replaced, or there was none, or where nothing was done yet.
+    public let keptAt: String?
+  }
+
+  /// Only looked, and changed nothing.
+  public let isDryRun: Bool
+  /// In the order in which they were mended; empty for a sound store.
+  public let entries: [Entry]
+  /// Who writes to the store now; nil where a dry run would draw a new identity.
+  public let replica: ReplicaID?
+  /// What people call this replica.
+  public let name: String
+  /// Whose stream the store wrote before, where it goes on under another identity, and that is known.
+  public let formerReplica: ReplicaID?
+
+  /// Nothing is left, or would be, that is damaged.
+  public var isSound: Bool { entries.allSatisfy(\.isMended) }
+
+  init(_ report: HeartlogStorage.RepairReport) {
+    isDryRun = report.isDryRun
+    entries = report.entries.map {
+      Entry(file: $0.file, damage: $0.damage, outcome: $0.outcome, isMended: $0.isMended, keptAt: $0.keptAt)
+    }
+    replica = report.replica
+    name = report.name
+    formerReplica = report.formerReplica
+  }
+}

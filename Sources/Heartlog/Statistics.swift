@@ -99,7 +99,7 @@ extension FavoritesLibrary {
   public func statistics(by period: Statistics.Period) throws(HeartlogError) -> Statistics {
     let log = try store.readLog()
     let statistics = try Statistics(reading: log, library: name, by: period)
-    if let finding = log.findings.first { throw HeartlogError(finding.error) }
+    if let finding = log.findings.first { throw finding.error }
     return statistics
   }
 }

@@ -39,7 +39,7 @@ extension FavoritesStore {
     at moment: LogMoment? = nil, progress: LogProgress? = nil
   ) throws(HeartlogError) -> FavoritesState {
     let replay = try replay(upTo: moment, progress: progress)
-    if let finding = replay.findings.first { throw HeartlogError(finding.error) }
+    if let finding = replay.findings.first { throw finding.error }
     return replay.state
   }
 
@@ -54,7 +54,7 @@ extension FavoritesStore {
       guard let moment else {
         var state = FavoritesState()
         let outcome = try log.run { state.apply($0) }
-        return (state, outcome.findings.damage)
+        return (state, outcome.findings.damage.map(Finding.init))
       }
       guard let bound = try log.bound(of: moment.inStorage) else {
         guard case .event(let id) = moment else { return (FavoritesState(), []) }
@@ -68,7 +68,7 @@ extension FavoritesStore {
       if case .event(let id) = moment, !outcome.reachedBound {
         throw HeartlogError(.notFound, "the log has no event \(id)")
       }
-      return (state, outcome.findings.damage)
+      return (state, outcome.findings.damage.map(Finding.init))
     }
   }
 
@@ -80,9 +80,9 @@ extension FavoritesStore {
   }
 }
 
-extension [Finding] {
+extension [HeartlogStorage.Finding] {
   /// An unfinished batch at the tail was never acknowledged: a reader just does not see it.
-  var damage: [Finding] { filter { $0.verdict != .torn } }
+  var damage: [HeartlogStorage.Finding] { filter { $0.verdict != .torn } }
 }
 
 extension Commit {

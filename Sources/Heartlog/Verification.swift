@@ -50,7 +50,7 @@ extension FavoritesStore {
       // A snapshot of a log that is damaged has nothing to be compared with.
       let isLogSound = streams.allSatisfy { $0.finding?.verdict ?? .torn == .torn }
       return StoreVerification(
-        streams: streams,
+        streams: streams.map(StreamVerification.init),
         snapshots: try snapshots.map { snapshot in
           var problem = snapshot.problem
           var isOfUse = snapshot.isOfThisVersion
@@ -64,6 +64,40 @@ extension FavoritesStore {
             name: snapshot.file.name, events: snapshot.file.eventCount, problem: problem, isOfUse: isOfUse)
         })
     }
+  }
+}
+
+/// What `verify` found in one stream.
+public struct StreamVerification: Sendable {
+  /// Whose stream it is.
+  public let replica: ReplicaID
+  /// What the stream's last segment calls its replica.
+  public let name: String
+  /// Whether this store writes to it.
+  public let isOwn: Bool
+  /// Its sound commits.
+  public let commits: UInt64
+  /// Its sound events.
+  public let events: UInt64
+  /// Its files.
+  public let segments: Int
+  /// The size of its files, zeros written ahead included.
+  public let bytes: UInt64
+  /// The root of the stream's tree over its sound commits.
+  public let root: Digest
+  /// What ends the sound part; nil where all is sound.
+  public let finding: Finding?
+
+  init(_ stream: HeartlogStorage.StreamVerification) {
+    replica = stream.replica
+    name = stream.name
+    isOwn = stream.isOwn
+    commits = stream.commits
+    events = stream.events
+    segments = stream.segments
+    bytes = stream.bytes
+    root = stream.root
+    finding = stream.finding.map(Finding.init)
   }
 }
 

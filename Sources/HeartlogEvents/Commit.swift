@@ -32,7 +32,7 @@ public struct Commit: Hashable, Sendable {
   /// Sorted by tag, without duplicates.
   public let unknownMembers: [UnknownMember]
   /// `records`, where they lie.
-  public let contents: EventRecords
+  package let contents: EventRecords
 
   /// 1 to `Limits.commitEventsMax` records.
   public var records: [EventRecord] { contents.array }
@@ -52,7 +52,7 @@ public struct Commit: Hashable, Sendable {
   }
 
   /// A commit of these parts, which are not checked here: `validate` does that.
-  public init(
+  package init(
     replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
     wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
     unknownMembers: [UnknownMember] = [], contents: EventRecords

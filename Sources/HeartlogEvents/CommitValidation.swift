@@ -2,7 +2,7 @@ extension Commit {
   /// Checks every rule that the format states for one commit: names, values, order, numbers, times, size.
   ///
   /// What decoding returns was checked; this is for commits that were made otherwise.
-  public func validate() throws(MalformedError) {
+  package func validate() throws(MalformedError) {
     try validateHeader()
     try validateRecords()
     try Self.checkByteCount(RowEncoding.byteCount(of: self))
@@ -85,7 +85,7 @@ extension Event {
   /// Checks names, values, order and dates.
   ///
   /// - Parameter wallTime: the commit's; a favorited date that equals it is left out.
-  public func validate(wallTime: Milliseconds) throws(MalformedError) {
+  package func validate(wallTime: Milliseconds) throws(MalformedError) {
     try NameRules.checkLibrary(library)
     try NameRules.checkItem(item)
     for field in fields { try NameRules.checkFieldName(field.name) }

@@ -2,22 +2,22 @@
 ///
 /// Most commits have one. Of a record in an array, a copy is made to look at it: six references to count. One that is a constant of an
 /// object is lent.
-public enum EventRecords: Hashable, Sendable {
+package enum EventRecords: Hashable, Sendable {
   /// The only one.
   case one(SingleRecord)
   /// Any other number of them.
   case several([EventRecord])
 
   /// Those of an array.
-  public init(_ records: [EventRecord]) {
+  package init(_ records: [EventRecord]) {
     self = records.count == 1 ? .one(SingleRecord(records[0])) : .several(records)
   }
 
   /// A single event.
-  public init(_ event: Event) { self = .one(SingleRecord(.event(event))) }
+  package init(_ event: Event) { self = .one(SingleRecord(.event(event))) }
 
   /// How many there are.
-  public var count: Int {
+  package var count: Int {
     switch self {
     case .one: 1
     case .several(let records): records.count
@@ -25,7 +25,7 @@ public enum EventRecords: Hashable, Sendable {
   }
 
   /// All of them; of one an array is made.
-  public var array: [EventRecord] {
+  package var array: [EventRecord] {
     switch self {
     case .one(let single): [single.record]
     case .several(let records): records
@@ -44,17 +44,17 @@ public enum EventRecords: Hashable, Sendable {
 
 extension EventRecords {
   /// They are equal where the records are.
-  public static func == (a: EventRecords, b: EventRecords) -> Bool { a.array == b.array }
+  package static func == (a: EventRecords, b: EventRecords) -> Bool { a.array == b.array }
 
   /// Hashes the records.
-  public func hash(into hasher: inout Hasher) { hasher.combine(array) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(array) }
 }
 
 /// The record of a commit that has one.
-public final class SingleRecord: Sendable {
+package final class SingleRecord: Sendable {
   /// The record.
-  public let record: EventRecord
+  package let record: EventRecord
 
   /// That record.
-  public init(_ record: EventRecord) { self.record = record }
+  package init(_ record: EventRecord) { self.record = record }
 }

@@ -1,22 +1,22 @@
 /// What libraries, items, fields and origins may be called.
-public enum NameRules {
+package enum NameRules {
   /// Throws where a library cannot be called so: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.` can.
-  public static func checkLibrary(_ name: String) throws(MalformedError) {
+  package static func checkLibrary(_ name: String) throws(MalformedError) {
     try check(name) { libraryProblem($0) }
   }
 
   /// Throws where an item cannot have that id: 1 to 4,096 bytes of UTF-8 without control characters can.
-  public static func checkItem(_ id: String) throws(MalformedError) {
+  package static func checkItem(_ id: String) throws(MalformedError) {
     try check(id) { problem($0, "an item id", most: Limits.itemBytesMax) }
   }
 
   /// Throws where a field cannot be called so: 1 to 256 bytes of UTF-8 without control characters can.
-  public static func checkFieldName(_ name: String) throws(MalformedError) {
+  package static func checkFieldName(_ name: String) throws(MalformedError) {
     try check(name) { problem($0, "a field name", most: Limits.fieldNameBytesMax) }
   }
 
   /// Throws where an origin cannot be called so: 1 to 256 bytes of UTF-8 without control characters can.
-  public static func checkOrigin(_ origin: String) throws(MalformedError) {
+  package static func checkOrigin(_ origin: String) throws(MalformedError) {
     try check(origin) { problem($0, "an origin", most: Limits.originBytesMax) }
   }
 

@@ -1,11 +1,11 @@
 /// Times as RFC 3339 writes them, whole milliseconds, in the proleptic Gregorian calendar.
-public enum RFC3339 {
+package enum RFC3339 {
   private static let dayMilliseconds: Milliseconds = 86_400_000
 
   /// The time in UTC with milliseconds: `2024-03-01T12:00:00.000Z`.
   ///
   /// Only the years 0000 to 9999 have such a form; what lies outside is written as the nearest time inside.
-  public static func text(_ time: Milliseconds) -> String {
+  package static func text(_ time: Milliseconds) -> String {
     var output: [UInt8] = []
     output.reserveCapacity(24)
     append(time, to: &output)
@@ -13,7 +13,7 @@ public enum RFC3339 {
   }
 
   /// Appends what `text` returns, UTF-8.
-  public static func append(_ time: Milliseconds, to output: inout [UInt8]) {
+  package static func append(_ time: Milliseconds, to output: inout [UInt8]) {
     let time = min(max(time, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax)
     // The remainder is the time of day, before 1970 too.
     let day = time >= 0 ? time / dayMilliseconds : (time + 1) / dayMilliseconds - 1
@@ -34,7 +34,7 @@ public enum RFC3339 {
   ///
   /// - Throws: `MalformedError` for another form, a day or time that does not exist, and for times that in UTC
   ///   lie outside the years 0000 to 9999.
-  public static func parse(_ text: String) throws(MalformedError) -> Milliseconds {
+  package static func parse(_ text: String) throws(MalformedError) -> Milliseconds {
     let malformed = MalformedError("\"\(text.prefix(64))\" is no RFC 3339 time like 2024-03-01T12:00:00Z")
     var scanner = Scanner(text)
     guard let day = scanner.date(), scanner.take("T", or: "t"), let hour = scanner.digits(2), hour < 24,
@@ -53,7 +53,7 @@ public enum RFC3339 {
   }
 
   /// Reads a day, `2024-03-01`, as its first millisecond in UTC. It ends 86,400,000 milliseconds later.
-  public static func parseDay(_ text: String) throws(MalformedError) -> Milliseconds {
+  package static func parseDay(_ text: String) throws(MalformedError) -> Milliseconds {
     var scanner = Scanner(text)
     guard let day = scanner.date(), scanner.isAtEnd else {
       throw MalformedError("\"\(text.prefix(64))\" is no day like 2024-03-01")

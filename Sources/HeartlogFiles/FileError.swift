@@ -9,37 +9,37 @@ import CHeartlogPlatform
 #endif
 
 /// A system call that failed.
-public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What was tried, as a verb: "open", "write", "synchronize".
-  public var operation: String
-  public var path: String
+  package var operation: String
+  package var path: String
   /// The `errno`.
-  public var code: Int32
+  package var code: Int32
 
-  public init(operation: String, path: String, code: Int32) {
+  package init(operation: String, path: String, code: Int32) {
     self.operation = operation
     self.path = path
     self.code = code
   }
 
   /// "cannot write /x/y: No space left on device"
-  public var description: String {
+  package var description: String {
     "cannot \(operation) \(path): \(Self.message(of: code))"
   }
 
-  public var isNotFound: Bool { code == ENOENT }
+  package var isNotFound: Bool { code == ENOENT }
   /// A file stands where a folder was expected.
-  public var isNotDirectory: Bool { code == ENOTDIR }
-  public var alreadyExists: Bool { code == EEXIST }
+  package var isNotDirectory: Bool { code == ENOTDIR }
+  package var alreadyExists: Bool { code == EEXIST }
   /// No room is left, on the disk, of the user's share, or below a limit on the size of a file.
-  public var isDiskFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
-  public var isReadOnly: Bool { code == EROFS || code == EACCES || code == EPERM }
+  package var isDiskFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  package var isReadOnly: Bool { code == EROFS || code == EACCES || code == EPERM }
 
   /// The code of what is no regular file where one was expected: a pipe, a socket or a device.
-  public static let notAFile: Int32 = -1
+  package static let notAFile: Int32 = -1
 
   /// A folder, a pipe, a socket or a device stands where a file was expected.
-  public var isNotAFile: Bool { code == EISDIR || code == Self.notAFile }
+  package var isNotAFile: Bool { code == EISDIR || code == Self.notAFile }
 
   private static func message(of code: Int32) -> String {
     if code == notAFile { return "it is a pipe, a socket or a device, and no file" }

@@ -12,9 +12,9 @@
 /// The file must never be shortened or written to again: touching a page that it lost is a fault.
 ///
 /// Unchecked: the memory is never written to.
-public final class FileMapping: @unchecked Sendable {
+package final class FileMapping: @unchecked Sendable {
   /// As many as the file had when it was mapped. They begin at a page, and must not be used when the mapping is gone.
-  public let bytes: UnsafeRawBufferPointer
+  package let bytes: UnsafeRawBufferPointer
   private let origin: Origin
 
   private enum Origin {

@@ -1,5 +1,5 @@
 /// How a file is opened.
-public enum OpenMode: Sendable {
+package enum OpenMode: Sendable {
   /// To read; the file must exist.
   case read
   /// To read and write; the file must exist.
@@ -9,25 +9,25 @@ public enum OpenMode: Sendable {
 }
 
 /// What stands at a path; symbolic links are followed.
-public struct FileInfo: Equatable, Sendable {
-  public enum Kind: Equatable, Sendable {
+package struct FileInfo: Equatable, Sendable {
+  package enum Kind: Equatable, Sendable {
     case file
     case directory
     case other
   }
 
-  public var kind: Kind
+  package var kind: Kind
   /// In bytes; of a directory, whatever the system says.
-  public var size: UInt64
-  public var inode: UInt64
+  package var size: UInt64
+  package var inode: UInt64
   /// Since 1970; 0 where the file system does not know.
-  public var birthTimeNanoseconds: Int64
+  package var birthTimeNanoseconds: Int64
   /// The number of the user whose it is.
-  public var owner: UInt32
+  package var owner: UInt32
   /// The nine bits that say who may read, write and execute it: the owner's, the group's, everybody's.
-  public var permissions: UInt16
+  package var permissions: UInt16
 
-  public init(
+  package init(
     kind: Kind, size: UInt64, inode: UInt64, birthTimeNanoseconds: Int64, owner: UInt32 = 0,
     permissions: UInt16 = 0o700
   ) {
@@ -40,11 +40,11 @@ public struct FileInfo: Equatable, Sendable {
   }
 
   /// Whether others than the owner may do anything with it.
-  public var isOpenToOthers: Bool { permissions & 0o077 != 0 }
+  package var isOpenToOthers: Bool { permissions & 0o077 != 0 }
 }
 
 /// The seam: every system call of the product that touches files goes through here.
-public protocol FileSystem: Sendable {
+package protocol FileSystem: Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile
 
   /// Gives what is at `path` the name `newPath`, replacing what is there in one step.
@@ -95,11 +95,11 @@ public protocol FileSystem: Sendable {
 
 extension FileSystem {
   /// A file system that is no system's knows this process alone.
-  public func isRunning(_ process: Int32) -> Bool { process == processID }
+  package func isRunning(_ process: Int32) -> Bool { process == processID }
 
   /// A file system that is no system's has no users.
-  public var userID: UInt32 { 0 }
-  public func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
+  package var userID: UInt32 { 0 }
+  package func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
     true
   }
 }

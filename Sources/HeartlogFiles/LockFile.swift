@@ -1,6 +1,6 @@
 /// A lock shared with other opens of the same file, in this process and in others, and 512 words of memory
 /// that all of them see. It unlocks and closes itself when the last reference goes.
-public protocol LockFile: AnyObject, Sendable {
+package protocol LockFile: AnyObject, Sendable {
   /// Takes the lock unless another open holds it; true where this open holds it now.
   ///
   /// Throws `ESTALE` or `ENOENT` where the name stands for another file by now, or for none.
@@ -22,13 +22,13 @@ public protocol LockFile: AnyObject, Sendable {
 }
 
 /// A lock file's size: one page of the smallest page size that the platforms have.
-public let lockPageBytes = 4096
+package let lockPageBytes = 4096
 
 /// The words of a lock page.
-public let lockPageWords = lockPageBytes / 8
+package let lockPageWords = lockPageBytes / 8
 
 extension LockFile {
   // Of a lock file that needs no descriptor.
-  public var isOpen: Bool { false }
-  public func rest() {}
+  package var isOpen: Bool { false }
+  package func rest() {}
 }

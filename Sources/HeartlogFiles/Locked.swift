@@ -15,14 +15,14 @@
 /// instructions less.
 ///
 /// Unchecked: the value is touched with the mutex held alone.
-public final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value>: @unchecked Sendable {
   // It stays where it is for as long as a thread may use it.
   @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   // Not a property of its own: that two accesses never meet is what the mutex is for, and need not be looked up at each.
   @usableFromInline let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
 
   /// Guards a value.
-  public init(_ value: sending Value) {
+  package init(_ value: sending Value) {
     self.value.initialize(to: value)
     mutex.initialize(to: pthread_mutex_t())
     let made = pthread_mutex_init(mutex, nil) == 0
@@ -37,7 +37,7 @@ public final class Locked<Value>: @unchecked Sendable {
   }
 
   /// Runs `body` with the mutex held, which must not come back here.
-  @inlinable @inline(__always) public func withLock<R, E: Error>(
+  @inlinable @inline(__always) package func withLock<R, E: Error>(
     _ body: (inout sending Value) throws(E) -> sending R
   ) throws(E) -> sending R {
     pthread_mutex_lock(mutex)

@@ -1,6 +1,6 @@
 /// A file that is open, which closes itself when the last reference goes. Offsets are absolute: there is no
 /// current position, and calls from several threads do not disturb each other.
-public protocol OpenFile: AnyObject, Sendable {
+package protocol OpenFile: AnyObject, Sendable {
   /// Fills the buffer from `offset` as far as the file goes; the number of bytes read.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int
 
@@ -27,10 +27,10 @@ public protocol OpenFile: AnyObject, Sendable {
 
 extension OpenFile {
   /// A copy of the bytes, for files that are no files of the system.
-  public func map() throws(FileError) -> FileMapping { try FileMapping(copying: self) }
+  package func map() throws(FileError) -> FileMapping { try FileMapping(copying: self) }
 
   /// Writes all of `bytes`.
-  public func write(_ bytes: [UInt8], at offset: UInt64) throws(FileError) {
+  package func write(_ bytes: [UInt8], at offset: UInt64) throws(FileError) {
     let result: Result<Void, FileError> = bytes.withUnsafeBytes { buffer in
       Result { () throws(FileError) in try write(buffer, at: offset) }
     }
@@ -40,7 +40,7 @@ extension OpenFile {
   /// Fills `bytes` as far as the file goes.
   ///
   /// - Returns: how many bytes there were.
-  public func read(into bytes: inout [UInt8], at offset: UInt64) throws(FileError) -> Int {
+  package func read(into bytes: inout [UInt8], at offset: UInt64) throws(FileError) -> Int {
     let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
       Result { () throws(FileError) in try read(into: buffer, at: offset) }
     }
@@ -48,7 +48,7 @@ extension OpenFile {
   }
 
   /// Up to `count` bytes from `offset` on, fewer where the file ends before.
-  public func bytes(_ count: Int, at offset: UInt64) throws(FileError) -> [UInt8] {
+  package func bytes(_ count: Int, at offset: UInt64) throws(FileError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     bytes.removeLast(count - (try read(into: &bytes, at: offset)))
     return bytes

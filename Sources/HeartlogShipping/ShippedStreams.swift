@@ -1,7 +1,7 @@
 import Heartlog
 
 /// A store, as far as shipping needs to know it. Every call may come from any thread.
-public protocol ShippedStreams: Sendable {
+package protocol ShippedStreams: Sendable {
   /// Who writes here.
   var replica: ReplicaID { get }
   /// What people call this replica.
@@ -53,20 +53,20 @@ public protocol ShippedStreams: Sendable {
 
 extension ShippedStreams {
   /// Takes one run after the other.
-  public func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
+  package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
     var outcomes: [ReceivedRun] = []
     for run in runs { outcomes.append(try receive(run)) }
     return outcomes
   }
 
   /// Nil: nobody knows.
-  public func lastWallTime(of replica: ReplicaID) -> Milliseconds? { nil }
+  package func lastWallTime(of replica: ReplicaID) -> Milliseconds? { nil }
 
   /// Nothing.
-  public var findings: [Finding] { [] }
+  package var findings: [Finding] { [] }
 
   /// Nothing: a store that cannot look says where reading fails.
-  public func damage(
+  package func damage(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> Finding? { nil }
 

@@ -22,16 +22,18 @@ public struct Conflict: Hashable, Sendable {
   /// One side.
   public struct Write: Hashable, Sendable {
     /// The event that wrote it, and when.
-    public let position: EventPosition
+    package let position: EventPosition
     /// What it wrote.
     public let value: Value
 
     /// A side, as a test or an app's own list has it.
-    public init(position: EventPosition, value: Value) {
+    package init(position: EventPosition, value: Value) {
       self.position = position
       self.value = value
     }
 
+    /// When it was written.
+    public var stamp: HybridTimestamp { position.stamp }
     /// The event that wrote it.
     public var event: EventID { EventID(replica: position.replica, sequence: position.sequence) }
   }

@@ -5,7 +5,7 @@ extension FavoritesState {
   ///
   /// - Returns: how many of them had not been applied before.
   @discardableResult
-  public mutating func apply(_ block: ColumnBlock) -> Int {
+  package mutating func apply(_ block: ColumnBlock) -> Int {
     var new: [ClosedRange<CommitNumber>] = []
     apply(block, new: &new)
     return new.reduce(0) { $0 + Int($1.upperBound.rawValue - $1.lowerBound.rawValue) + 1 }

@@ -134,13 +134,13 @@ extension FavoritesState {
 // Where a register's winner stands in the total order.
 extension FavoritesState {
   /// The write that an item's membership shows; nil where it was never written.
-  public func membershipPosition(of id: String, in library: String) -> EventPosition? {
+  package func membershipPosition(of id: String, in library: String) -> EventPosition? {
     guard let (table, slot) = find(id, in: library) else { return nil }
     return replicas.eventPosition(of: tables[table].items[slot].membership)
   }
 
   /// The write that a field shows, a null too; nil where it was never written.
-  public func position(ofField name: String, of id: String, in library: String) -> EventPosition? {
+  package func position(ofField name: String, of id: String, in library: String) -> EventPosition? {
     guard let (table, slot) = find(id, in: library), let name = fieldNames.find(name) else { return nil }
     let item = ItemSlot(index: Int32(slot))
     let index = tables[table].fieldIndex(of: item, name: name)

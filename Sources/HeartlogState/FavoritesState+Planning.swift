@@ -9,7 +9,7 @@ extension FavoritesState {
   ///
   /// - Parameter wallTime: the commit's; a favorited date equal to it is left out of the event.
   /// - Returns: the plan, and whether the item is a favorite before it.
-  public mutating func plan(
+  package mutating func plan(
     _ operation: Operation, on item: String, in library: String, under pending: WriteOverlay,
     and draft: WriteOverlay, wallTime: Milliseconds
   ) -> (plan: WritePlan, wasFavorite: Bool) {

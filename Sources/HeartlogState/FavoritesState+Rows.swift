@@ -5,7 +5,7 @@ extension FavoritesState {
   ///
   /// - Returns: the places of those that were applied before.
   @discardableResult
-  public mutating func apply(_ rows: [CommitRow]) -> [Int] {
+  package mutating func apply(_ rows: [CommitRow]) -> [Int] {
     let found = firstItems(of: rows)
     if let replica = beginRun(rows) {
       for (place, row) in rows.enumerated() { write(row, found[place], by: replica) }

@@ -22,13 +22,13 @@ extension FavoritesState {
   }
 
   /// Events that were applied and whose content is not here: withheld, or of a later version. The digest covers what is here.
-  public var eventsWithoutContent: UInt64 { tables.reduce(eventCount) { $0 - $1.eventCount } }
+  package var eventsWithoutContent: UInt64 { tables.reduce(eventCount) { $0 - $1.eventCount } }
 
   /// Events of a replica that were applied: withheld and unknown ones count.
-  public func eventCount(of replica: ReplicaID) -> UInt64 { replicas.progress(of: replica)?.eventCount ?? 0 }
+  package func eventCount(of replica: ReplicaID) -> UInt64 { replicas.progress(of: replica)?.eventCount ?? 0 }
 
   /// The highest stamp of a replica's own commits; nil where none was applied.
-  public func lastStamp(of replica: ReplicaID) -> HybridTimestamp? {
+  package func lastStamp(of replica: ReplicaID) -> HybridTimestamp? {
     replicas.progress(of: replica)?.lastStamp
   }
 }

@@ -47,7 +47,7 @@ public struct FavoritesState: Sendable {
   }
 
   /// Counts the items of which `body` changes what any register holds.
-  public mutating func countingChanges(_ body: (inout FavoritesState) -> Void) -> Int {
+  package mutating func countingChanges(_ body: (inout FavoritesState) -> Void) -> Int {
     // 0 stands for none. An item that was last counted four billion counts ago may be missed in one.
     countings = countings == .max ? 1 : countings + 1
     countsChanges = true
@@ -66,7 +66,7 @@ public struct FavoritesState: Sendable {
   ///
   /// - Returns: false where it was applied before.
   @discardableResult
-  public mutating func apply(_ commit: Commit) -> Bool {
+  package mutating func apply(_ commit: Commit) -> Bool {
     guard let replica = begin(commit) else { return false }
     var position = WritePosition(
       stamp: commit.stamp.rawValue, sequence: commit.firstSequence.rawValue, replica: replica)

@@ -3,7 +3,7 @@ import HeartlogEvents
 /// What a caller asks of one item. What it writes depends on what is true of the item: see `WritePlan`.
 ///
 /// Fields may come in any order; of two with one name the last counts.
-public enum Operation: Hashable, Sendable {
+package enum Operation: Hashable, Sendable {
   /// Makes a favorite of it. `favoritedDate` nil: the commit's wall time.
   case add(fields: [Field] = [], favoritedDate: Milliseconds? = nil)
   /// Takes it from the favorites; its fields stay as they are.
@@ -20,7 +20,7 @@ public enum Operation: Hashable, Sendable {
 
 extension Operation {
   /// The fields that were given, whether they are written or not.
-  public var fields: [Field] {
+  package var fields: [Field] {
     switch self {
     case .add(let fields, _): fields
     case .toggle(let fields, _): fields

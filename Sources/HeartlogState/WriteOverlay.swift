@@ -5,7 +5,7 @@ import HeartlogEvents
 ///
 /// It holds only the registers that were written, each with its place in the total order, so that it reads
 /// right over a base that took in other replicas' commits meanwhile.
-public struct WriteOverlay: Sendable {
+package struct WriteOverlay: Sendable {
   fileprivate struct Membership: Sendable {
     let isFavorite: Bool
     let favoritedDate: Milliseconds
@@ -63,16 +63,16 @@ public struct WriteOverlay: Sendable {
   private var places: [Int32] = []
 
   /// An overlay that changes nothing.
-  public init() {}
+  package init() {}
 
   /// Whether it changes nothing.
-  public var isEmpty: Bool { items.isEmpty }
+  package var isEmpty: Bool { items.isEmpty }
 
   /// How many items it writes to.
-  public var itemCount: Int { items.count }
+  package var itemCount: Int { items.count }
 
   /// Applies an event of a commit that is under way.
-  public mutating func apply(_ event: Event, at position: EventPosition, wallTime: Milliseconds) {
+  package mutating func apply(_ event: Event, at position: EventPosition, wallTime: Milliseconds) {
     guard event.action.isFavorite != nil || !event.fields.isEmpty else { return }
     let index = intern(event.item, in: event.library)
     if let isFavorite = event.action.isFavorite {
@@ -88,7 +88,7 @@ public struct WriteOverlay: Sendable {
   }
 
   /// Applies the events of a commit.
-  public mutating func apply(_ commit: Commit) {
+  package mutating func apply(_ commit: Commit) {
     switch commit.contents {
     case .one(let single): apply(single.record, 0, of: commit)
     case .several(let records):
@@ -105,7 +105,7 @@ public struct WriteOverlay: Sendable {
   }
 
   /// Takes in another overlay; where both wrote a register, the later write stays.
-  public mutating func merge(_ other: WriteOverlay) {
+  package mutating func merge(_ other: WriteOverlay) {
     guard !isEmpty else {
       self = other
       return
@@ -114,26 +114,26 @@ public struct WriteOverlay: Sendable {
   }
 
   /// Forgets all, and keeps the memory.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     guard !items.isEmpty else { return }
     items.removeAll(keepingCapacity: true)
     for place in places.indices { places[place] = -1 }
   }
 
   /// The ids of a library's items that were written to, in no order that means anything.
-  public func ids(in library: String) -> [String] {
+  package func ids(in library: String) -> [String] {
     items.lazy.filter { $0.library.hasSameBytes(as: library) }.map(\.id)
   }
 
   // MARK: - Reading through
 
   /// An item as it will be once what is pending is published; nil where it was never written to.
-  public func item(_ id: String, in library: String, over base: FavoritesState) -> ItemState? {
+  package func item(_ id: String, in library: String, over base: FavoritesState) -> ItemState? {
     item(id, in: library, over: base, under: WriteOverlay())
   }
 
   /// As the other, with what `draft` writes on top.
-  public func item(
+  package func item(
     _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> ItemState? {
     let below = base.item(id, in: library)
@@ -161,7 +161,7 @@ public struct WriteOverlay: Sendable {
   }
 
   /// Whether an item will be a favorite once what is pending and what `draft` writes is published.
-  public func isFavorite(
+  package func isFavorite(
     _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> Bool {
     guard !isEmpty || !draft.isEmpty, let write = written(id, in: library, under: draft)?.membership,

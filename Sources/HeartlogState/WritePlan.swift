@@ -1,9 +1,9 @@
 import HeartlogEvents
 
 /// What an operation writes, decided from the item as it is.
-public struct WritePlan: Hashable, Sendable {
+package struct WritePlan: Hashable, Sendable {
   /// What is left to write.
-  public enum Outcome: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
     /// The one event to write: only fields whose value differs from the one held.
     case event(Event)
     /// Nothing is left to write.
@@ -11,7 +11,7 @@ public struct WritePlan: Hashable, Sendable {
   }
 
   /// Why nothing is left to write.
-  public enum Reason: Hashable, Sendable {
+  package enum Reason: Hashable, Sendable {
     /// An add of what is a favorite.
     case alreadyFavorite
     /// A removal of what is none.
@@ -21,11 +21,11 @@ public struct WritePlan: Hashable, Sendable {
   }
 
   /// What is left to write, or why nothing is.
-  public let outcome: Outcome
+  package let outcome: Outcome
   /// Fields were given where none are taken: to a toggle that switches off, to an add of a favorite.
-  public let ignoredFields: Bool
+  package let ignoredFields: Bool
   /// The same of the favorited date.
-  public let ignoredFavoritedDate: Bool
+  package let ignoredFavoritedDate: Bool
 
   init(_ outcome: Outcome, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false) {
     self.outcome = outcome
@@ -34,12 +34,12 @@ public struct WritePlan: Hashable, Sendable {
   }
 
   /// The event to write; nil where there is none.
-  public var event: Event? {
+  package var event: Event? {
     if case .event(let event) = outcome { event } else { nil }
   }
 
   /// `event`, of a plan that is not needed any more.
-  public consuming func takeEvent() -> Event? {
+  package consuming func takeEvent() -> Event? {
     switch outcome {
     case .event(let event): event
     case .nothing: nil
@@ -47,7 +47,7 @@ public struct WritePlan: Hashable, Sendable {
   }
 
   /// Why there is nothing to write; nil where there is something.
-  public var reason: Reason? {
+  package var reason: Reason? {
     if case .nothing(let reason) = outcome { reason } else { nil }
   }
 }
@@ -58,7 +58,7 @@ extension Operation {
   /// - Parameters:
   ///   - current: the item as it is, nil where it was never written to.
   ///   - wallTime: the commit's; a favorited date equal to it is left out of the event.
-  public func plan(
+  package func plan(
     item: String, in library: String, current: ItemState?, wallTime: Milliseconds
   ) -> WritePlan {
     let isFavorite = current?.isFavorite ?? false

@@ -2,8 +2,8 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// Why storage could not do what was asked.
-public struct StorageError: Error, Sendable, CustomStringConvertible {
-  public enum Code: Sendable {
+package struct StorageError: Error, Sendable, CustomStringConvertible {
+  package enum Code: Sendable {
     /// Bytes on disk that are not what was written.
     case corrupt
     /// Made by a later version of the format.
@@ -53,21 +53,21 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
 
   private let content: Content
 
-  public var code: Code { content.code }
+  package var code: Code { content.code }
   /// A sentence without a full stop.
-  public var reason: String { content.reason }
-  public var file: String? { content.file }
-  public var offset: UInt64? { content.offset }
+  package var reason: String { content.reason }
+  package var file: String? { content.file }
+  package var offset: UInt64? { content.offset }
   /// The commits concerned, as far as known.
-  public var commits: ClosedRange<CommitNumber>? { content.commits }
+  package var commits: ClosedRange<CommitNumber>? { content.commits }
 
   /// Whether it is about a file beside the segments, which `StoreRepair` can make anew.
-  public var isMendable: Bool {
+  package var isMendable: Bool {
     guard code == .corrupt, let file else { return false }
     return file.hasSuffix("/store") || file.hasSuffix("/\(StreamEnd.name)")
   }
 
-  public init(
+  package init(
     _ code: Code, _ reason: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil
   ) {
@@ -82,7 +82,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
 
   init(_ error: MalformedError) { self.init(.malformed, error.reason) }
 
-  public var description: String {
+  package var description: String {
     var text = reason
     if let file, !reason.contains(file) { text += ", in \(file)" }
     if let offset { text += " at offset \(offset)" }

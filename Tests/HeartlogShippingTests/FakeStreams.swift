@@ -132,16 +132,16 @@ final class FakeStreams: ShippedStreams {
     }
   }
 
-  private func finding(_ replica: ReplicaID, after last: UInt64) -> Finding {
+  private func finding(_ replica: ReplicaID, after last: UInt64) -> Heartlog.Finding {
     let commit = CommitNumber(rawValue: last + 1)
-    return Finding(
+    return Heartlog.Finding(
       verdict: .corrupt, replica: replica,
-      error: StorageError(
+      error: HeartlogError(
         .corrupt, "a checksum that does not hold", file: "/home/anna/store/replicas/\(replica)/1.sealed",
         offset: 4_096, commits: commit...commit))
   }
 
-  var findings: [Finding] {
+  var findings: [Heartlog.Finding] {
     state.withLock { state in
       guard state.noticesDamage == .whenOpening else { return [] }
       return state.damaged.sorted { $0.key < $1.key }.map { finding($0.key, after: $0.value) }
@@ -150,7 +150,7 @@ final class FakeStreams: ShippedStreams {
 
   func damage(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
-  ) throws(HeartlogError) -> Finding? {
+  ) throws(HeartlogError) -> Heartlog.Finding? {
     state.withLock { state in
       guard state.noticesDamage != .whenReading, let sound = state.damaged[replica], sound < last.rawValue
       else { return nil }
@@ -175,7 +175,7 @@ final class FakeStreams: ShippedStreams {
     }
     guard let stream, after < UInt64(stream.commits.count) else { return nil }
     let sound = state.withLock { $0.damaged[replica] }
-    if let sound, after >= sound { throw HeartlogError(finding(replica, after: sound)) }
+    if let sound, after >= sound { throw finding(replica, after: sound).error }
     let end = min(Int(last.rawValue), stream.commits.count, Int(after) + size, Int(sound ?? last.rawValue))
     var commits = Array(stream.commits[Int(after)..<end])
     if isForged {
@@ -210,7 +210,7 @@ final class FakeStreams: ShippedStreams {
     } catch {
       throw HeartlogError(.peer, error.reason)
     }
-    if let finding = findings.first { throw HeartlogError(finding) }
+    if let finding = findings.first { throw finding.error }
     let result: Result<ReceivedRun, HeartlogError> = state.withLock { state in
       state.receivedRuns += 1
       if let left = state.runsUntilFailure {

@@ -164,7 +164,8 @@ struct SkippedStreamTests {
       try writer.write(
         asked == 1 ? .failed(.store, "its store failed (corrupt)") : .done(commits: 0, events: 0))
       return try SyncSession(
-        store, over: RecordedChannel(reading: answer.written), role: .calling, options: SyncOptions(),
+        streams: store, over: RecordedChannel(reading: answer.written), role: .calling,
+        options: SyncOptions(),
         attempts: attempts
       ).run()
     }

@@ -53,3 +53,35 @@ struct MemoryFolder {
     try FolderCarrier("/cloud", on: files).sync(store, options: options)
   }
 }
+
+// Carriers and sessions take stores; within the package they take anything that ships streams.
+
+extension StoreCarrier {
+  init(_ peer: any ShippedStreams, description: String) { self.init(streams: peer, description: description) }
+
+  func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try sync(streams: store, options: options)
+  }
+}
+
+extension CommandCarrier {
+  func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try sync(streams: store, options: options)
+  }
+}
+
+extension FolderCarrier {
+  func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try sync(streams: store, options: options)
+  }
+}
+
+extension SyncSession {
+  init(
+    _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
+    options: SyncOptions = SyncOptions()
+  ) {
+    self.init(
+      streams: store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
+  }
+}

@@ -1,11 +1,11 @@
 import HeartlogStorage
 
 /// How far a stream goes that can be shipped.
-public typealias StreamHead = HeartlogStorage.StreamHead
+package typealias StreamHead = HeartlogStorage.StreamHead
 /// A run of commits on its way from store to store.
-public typealias StreamRun = HeartlogStorage.StreamRun
+package typealias StreamRun = HeartlogStorage.StreamRun
 /// What became of a run that was received.
-public typealias ReceivedRun = HeartlogStorage.ReceivedRun
+package typealias ReceivedRun = HeartlogStorage.ReceivedRun
 
 /// A store as carriers of commits see it: streams, runs of them, and the roots that prove them.
 ///
@@ -14,13 +14,13 @@ extension FavoritesStore {
   /// The streams and how far they go, durable commits alone, sorted by replica.
   ///
   /// - Complexity: hashes what has come since the last call; the first time since the last sealed segment.
-  public func streamHeads() throws(HeartlogError) -> [StreamHead] {
+  package func streamHeads() throws(HeartlogError) -> [StreamHead] {
     try refuseInsideWrite("streamHeads")
     return try heartlogErrors { try log.streamHeads() }
   }
 
   /// The root of a stream's tree over its commits up to `commit`; nil where the stream is shorter.
-  public func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
+  package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
     try heartlogErrors { try log.streamRoot(of: replica, at: commit) }
   }
 
@@ -31,7 +31,7 @@ extension FavoritesStore {
   ///   - after: the commit that comes before it; 0 for the stream's start.
   ///   - last: the run goes up to this commit at most.
   /// - Returns: nil where there is nothing behind `after`.
-  public func streamRun(
+  package func streamRun(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> StreamRun? {
     try heartlogErrors { try log.streamRun(of: replica, after: after, upTo: last) }
@@ -45,10 +45,10 @@ extension FavoritesStore {
   ///   - last: the last of them.
   /// - Returns: nil where they can; else what is in the way. The first of the commits that it names is the first that cannot be read.
   /// - Complexity: reads what lies in front of the snapshot from which the store was opened, and nothing else.
-  public func damage(
+  package func damage(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> Finding? {
-    try heartlogErrors { try log.damage(of: replica, after: after, upTo: last) }
+    try heartlogErrors { try log.damage(of: replica, after: after, upTo: last).map(Finding.init) }
   }
 
   /// Takes a run of another replica's commits: what of it is new, durable and as a whole, or nothing.
@@ -57,7 +57,7 @@ extension FavoritesStore {
   /// of it as of own writes.
   ///
   /// - Throws: `peer` for bytes that are no run, or break a rule; `HeartlogError` where the store cannot be written.
-  public func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
+  package func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
     try refuseInsideWrite("receive")
     return try peerErrors { () throws(StorageError) in try log.receive(run) }
   }
@@ -67,7 +67,7 @@ extension FavoritesStore {
   /// - Parameter runs: of any streams; those of one stream in its order.
   /// - Returns: what became of each.
   /// - Throws: as ``receive(_:)``; some of the runs may have been taken then.
-  public func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
+  package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
     try refuseInsideWrite("receive")
     return try peerErrors { () throws(StorageError) in try log.receive(together: runs) }
   }
@@ -86,7 +86,7 @@ extension FavoritesStore {
   /// - Parameters:
   ///   - replica: whose stream.
   ///   - commit: 0 where not even the first is the same.
-  public func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError) {
+  package func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError) {
     try refuseInsideWrite("endStream")
     try heartlogErrors { _ = try log.endStream(replica, after: commit.rawValue) }
   }

@@ -189,8 +189,8 @@ final class SnapshotKeeper: Sendable {
     do {
       let outcome = try LogReplay(at: path, on: fileSystem).run { state.apply($0, upTo: heads) }
       content.withLock {
-        $0.findings = outcome.findings.damage
-        $0.rebuildFailure = $0.findings.first.map { HeartlogError($0.error) }
+        $0.findings = outcome.findings.damage.map(Finding.init)
+        $0.rebuildFailure = $0.findings.first?.error
       }
     } catch {
       content.withLock { $0.rebuildFailure = HeartlogError(wrapping: error) }

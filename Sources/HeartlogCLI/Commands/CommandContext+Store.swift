@@ -89,7 +89,7 @@ extension CommandContext {
         "the last batch was not finished: \(place). It was never acknowledged; writing cuts it off and keeps it aside."
     case .lost:
       return "lost: \(place). What is left can be read; other devices may still have the rest."
-    case .corrupt where finding.error.isMendable:
+    case .corrupt where finding.error.isRepairable:
       return
         "damaged: \(place). Nothing of this stream is shown; the store is read-only. \(CommandError.repairHint)"
     case .corrupt:
@@ -140,7 +140,7 @@ extension JSONWriter {
   mutating func finding(_ finding: Finding) {
     beginObject()
     member("verdict", finding.verdict.rawValue)
-    member("reason", finding.error.reason)
+    member("reason", finding.error.message)
     member("replica", finding.replica.description)
     if let file = finding.error.file { member("file", file) }
     if let offset = finding.error.offset { member("offset", offset) }

@@ -1,18 +1,18 @@
 /// A run of commits of one stream, as it is sealed and shipped.
-public struct Block: Hashable, Sendable {
+package struct Block: Hashable, Sendable {
   /// Whose stream the commits are from.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The number of the first commit; the others follow without a gap.
-  public let firstCommit: CommitNumber
+  package let firstCommit: CommitNumber
   /// The heads in force before the first commit, sorted by replica: what the stream before it adds up to.
-  public let headsAtStart: [Head]
+  package let headsAtStart: [Head]
   /// The secrets that serve these commits, by first commit.
-  public let secrets: [SegmentSecret]
+  package let secrets: [SegmentSecret]
   /// At least one; numbers, sequences and stamps rise as in the stream.
-  public let commits: [Commit]
+  package let commits: [Commit]
 
   /// A block of these parts. `BlockEncoding` checks them when it writes the block.
-  public init(
+  package init(
     replica: ReplicaID, firstCommit: CommitNumber, headsAtStart: [Head] = [], secrets: [SegmentSecret],
     commits: [Commit]
   ) {
@@ -24,10 +24,10 @@ public struct Block: Hashable, Sendable {
   }
 
   /// The number of the last commit.
-  public var lastCommit: CommitNumber {
+  package var lastCommit: CommitNumber {
     CommitNumber(rawValue: firstCommit.rawValue + UInt64(max(1, commits.count)) - 1)
   }
 
   /// How many events the commits have. O(commits).
-  public var eventCount: Int { commits.reduce(0) { $0 + $1.eventCount } }
+  package var eventCount: Int { commits.reduce(0) { $0 + $1.eventCount } }
 }

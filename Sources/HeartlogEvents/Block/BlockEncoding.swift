@@ -1,11 +1,11 @@
 /// Many commits of one stream in columns: see "Block encoding" in docs/format.md.
-public enum BlockEncoding {
+package enum BlockEncoding {
   static let version: UInt8 = 1
 
   /// Encodes `block`, checked.
   ///
   /// - Parameter compressed: false for the form before compression, of which a run of commits has exactly one.
-  public static func encode(_ block: Block, compressed: Bool = true) throws(MalformedError) -> [UInt8] {
+  package static func encode(_ block: Block, compressed: Bool = true) throws(MalformedError) -> [UInt8] {
     try block.validate()
     let first = block.commits[0]
     var writer = ByteWriter()
@@ -27,7 +27,7 @@ public enum BlockEncoding {
   }
 
   /// Reads a block; nothing may follow it. What the frame tells stands outside.
-  public static func decode(
+  package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
   ) throws(MalformedError) -> Block {
     let block = try decodeColumns(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount)
@@ -37,7 +37,7 @@ public enum BlockEncoding {
   }
 
   /// Reads a block as `decode` does, with all its checks, and leaves it in columns.
-  public static func decodeColumns(
+  package static func decodeColumns(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
   ) throws(MalformedError) -> ColumnBlock {
     var reader = ByteReader(bytes)

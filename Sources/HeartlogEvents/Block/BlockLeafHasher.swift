@@ -1,9 +1,9 @@
 /// The leaves of a block's commits in their stream's tree, in parts that may be hashed on several threads at once.
 ///
 /// A leaf is what `Commit.leafHash` says; here it comes from the columns, without a commit being made.
-public struct BlockLeafHasher: Sendable {
+package struct BlockLeafHasher: Sendable {
   /// What a part adds to the tree.
-  public enum Hashes: Sendable {
+  package enum Hashes: Sendable {
     /// The root of a full subtree.
     case subtree(Digest)
     /// Leaves, where no subtree is full.
@@ -28,7 +28,7 @@ public struct BlockLeafHasher: Sendable {
   private let memberRows: [[[UInt8]]]
 
   /// The leaves of a block's commits.
-  public init(_ block: ColumnBlock) {
+  package init(_ block: ColumnBlock) {
     self.block = block
     let columns = block.columns
     var parts: [Part] = []
@@ -63,12 +63,12 @@ public struct BlockLeafHasher: Sendable {
   }
 
   /// How many parts there are, in the order of their commits.
-  public var count: Int { parts.count }
+  package var count: Int { parts.count }
 
   /// Hashes one part.
   ///
   /// - Throws: where there is no salt for an event that is not withheld.
-  public func hashes(of part: Int) throws(MalformedError) -> Hashes {
+  package func hashes(of part: Int) throws(MalformedError) -> Hashes {
     let part = parts[part]
     var salts = Salts(block.secrets)
     var hasher = SHA256Hasher()
@@ -197,7 +197,7 @@ public struct BlockLeafHasher: Sendable {
 
 extension MerkleTree {
   /// Appends what a part of a block adds, in the order of the parts: the tree must end in front of the block's first commit.
-  public mutating func append(_ hashes: BlockLeafHasher.Hashes, hasher: inout SHA256Hasher) {
+  package mutating func append(_ hashes: BlockLeafHasher.Hashes, hasher: inout SHA256Hasher) {
     switch hashes {
     case .subtree(let root): append(subtree: root, height: BlockLeafHasher.height, hasher: &hasher)
     case .leaves(let leaves): for leaf in leaves { append(leaf: leaf, hasher: &hasher) }

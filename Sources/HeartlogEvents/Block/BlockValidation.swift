@@ -1,6 +1,6 @@
 extension Block {
   /// Checks every rule that the format states for a block and its commits.
-  public func validate() throws(MalformedError) {
+  package func validate() throws(MalformedError) {
     try validateSize()
     for (index, commit) in commits.enumerated() {
       guard commit.replica == replica, commit.number.rawValue == firstCommit.rawValue &+ UInt64(index) else {

@@ -1,11 +1,11 @@
 /// A run of commits of one stream as it was read: in columns, checked, and put together as commits for those who ask.
-public struct ColumnBlock: Sendable {
+package struct ColumnBlock: Sendable {
   /// Whose stream the commits are from.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The heads in force before the first commit that was read.
-  public let headsAtStart: [Head]
+  package let headsAtStart: [Head]
   /// The secrets that serve the commits, by first commit.
-  public let secrets: [SegmentSecret]
+  package let secrets: [SegmentSecret]
   package let columns: BlockColumns
   /// The commits of the columns that this stands for.
   package private(set) var places: Range<Int>
@@ -26,30 +26,30 @@ public struct ColumnBlock: Sendable {
   }
 
   /// The number of the first commit.
-  public var firstCommit: CommitNumber { number(at: places.lowerBound) }
+  package var firstCommit: CommitNumber { number(at: places.lowerBound) }
 
   /// The number of the last commit.
-  public var lastCommit: CommitNumber { number(at: places.upperBound - 1) }
+  package var lastCommit: CommitNumber { number(at: places.upperBound - 1) }
 
   /// How many commits there are.
-  public var commitCount: Int { places.count }
+  package var commitCount: Int { places.count }
 
   /// How many events the commits have.
-  public var eventCount: Int { columns.commits.eventCount(in: places) }
+  package var eventCount: Int { columns.commits.eventCount(in: places) }
 
   /// The sequence number of the first event.
-  public var firstSequence: SequenceNumber { sequence(at: places.lowerBound) }
+  package var firstSequence: SequenceNumber { sequence(at: places.lowerBound) }
 
   /// The stamp of the last commit, which is the highest.
-  public var lastStamp: HybridTimestamp { columns.commits.stamps[places.upperBound - 1] }
+  package var lastStamp: HybridTimestamp { columns.commits.stamps[places.upperBound - 1] }
 
   /// The wall time of the last commit.
-  public var lastWallTime: Milliseconds { columns.commits.wallTimes[places.upperBound - 1] }
+  package var lastWallTime: Milliseconds { columns.commits.wallTimes[places.upperBound - 1] }
 
   /// The latest wall time of all commits.
   ///
   /// - Complexity: O(commits).
-  public var latestWallTime: Milliseconds {
+  package var latestWallTime: Milliseconds {
     columns.commits.wallTimes[places].reduce(0) { max($0, $1) }
   }
 
@@ -63,7 +63,7 @@ public struct ColumnBlock: Sendable {
   }
 
   /// The commits of these numbers, and nothing else: at least one of them must be here.
-  public func cut(to numbers: ClosedRange<CommitNumber>) -> ColumnBlock {
+  package func cut(to numbers: ClosedRange<CommitNumber>) -> ColumnBlock {
     precondition(numbers.overlaps(firstCommit...lastCommit), "commits that are not in the block")
     var block = self
     let first = max(numbers.lowerBound, firstCommit).rawValue - firstRead.rawValue
@@ -80,7 +80,7 @@ public struct ColumnBlock: Sendable {
   }
 
   /// Puts the commits together.
-  public func commits() -> [Commit] {
+  package func commits() -> [Commit] {
     let commits = columns.commits
     var assembly = CommitAssembly(columns, at: start)
     var result: [Commit] = []

@@ -1,9 +1,9 @@
 /// Bytes as lower-case hexadecimal digits, and back.
-public enum Hexadecimal {
+package enum Hexadecimal {
   private static let digits = Array("0123456789abcdef".utf8)
 
   /// Two digits a byte, lower case.
-  public static func text(_ bytes: some Sequence<UInt8>) -> String {
+  package static func text(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     for byte in bytes {
       digits.append(Self.digits[Int(byte >> 4)])
@@ -13,7 +13,7 @@ public enum Hexadecimal {
   }
 
   /// Reads digits of either case; nil for an odd count or for anything that is no digit.
-  public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+  package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?
     for character in text.utf8 {

@@ -1,9 +1,9 @@
 import CLZ4
 
 /// LZ4 blocks: no frame, no length of their own.
-public enum LZ4 {
+package enum LZ4 {
   /// Compresses fast, for the tail of a log; nil where the result would not be smaller.
-  public static func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+  package static func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     compress(bytes) { source, target, count, capacity in
       LZ4_compress_default(source, target, count, capacity)
     }
@@ -11,14 +11,14 @@ public enum LZ4 {
 
   /// Compresses well and slowly (LZ4-HC, level 9), for what is sealed; nil where the result would not be
   /// smaller. Measured: level 12 makes a log 2 % smaller, for several times the work.
-  public static func compressHigh(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+  package static func compressHigh(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     compress(bytes) { source, target, count, capacity in
       LZ4_compress_HC(source, target, count, capacity, 9)
     }
   }
 
   /// Restores a block into `output`, which it must fill exactly.
-  public static func decompress(
+  package static func decompress(
     _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(MalformedError) {
     guard bytes.count <= LZ4_MAX_INPUT_SIZE, output.count <= LZ4_MAX_INPUT_SIZE,

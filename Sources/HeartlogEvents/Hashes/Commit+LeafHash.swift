@@ -1,6 +1,6 @@
 extension EventRecord {
   /// SHA-256 of the salt and the event as it stands in a row; of a withheld event, what stands in its place.
-  public func hash(salt: Salt, hasher: inout SHA256Hasher) -> EventHash {
+  package func hash(salt: Salt, hasher: inout SHA256Hasher) -> EventHash {
     if case .withheld(let hash) = self { return hash }
     var writer = ByteWriter(capacity: 16 + RowEncoding.byteCount(of: self))
     salt.withUnsafeBytes { writer.raw($0) }
@@ -14,7 +14,7 @@ extension Commit {
   /// The hash of this commit as a leaf of its stream's tree: see "Hashes" in docs/format.md.
   ///
   /// - Throws: where `salts` has none for an event that is not withheld.
-  public func leafHash(salts: inout Salts, hasher: inout SHA256Hasher) throws(MalformedError) -> Digest {
+  package func leafHash(salts: inout Salts, hasher: inout SHA256Hasher) throws(MalformedError) -> Digest {
     // The fixed parts, less than 128 bytes, and the hashes; the rest is rare.
     var writer = ByteWriter(capacity: 128 + 32 * records.count)
     writer.u8(0)

@@ -1,20 +1,20 @@
 /// The Merkle tree of a stream: leaf hashes are appended, and the root is there at any time.
 ///
 /// It holds the roots of its full subtrees only (at most 53 of them). Source: RFC 6962, section 2.1.
-public struct MerkleTree: Sendable, Hashable {
+package struct MerkleTree: Sendable, Hashable {
   /// How many leaves were appended.
-  public private(set) var size: UInt64
+  package private(set) var size: UInt64
   /// The roots of the full subtrees, largest first: one for each 1 bit of `size`, from the highest down.
-  public private(set) var frontier: [Digest]
+  package private(set) var frontier: [Digest]
 
   /// A tree without leaves.
-  public init() {
+  package init() {
     size = 0
     frontier = []
   }
 
   /// Goes on from a stored frontier. Throws where it has not one root for each 1 bit of `size`.
-  public init(size: UInt64, frontier: [Digest]) throws(MalformedError) {
+  package init(size: UInt64, frontier: [Digest]) throws(MalformedError) {
     guard size <= Limits.numberMax, frontier.count == size.nonzeroBitCount else {
       throw MalformedError("a frontier of \(frontier.count) roots for a tree of \(size) leaves")
     }
@@ -23,7 +23,7 @@ public struct MerkleTree: Sendable, Hashable {
   }
 
   /// Appends the hash of a leaf, as `Commit.leafHash` gives it.
-  public mutating func append(leaf: Digest, hasher: inout SHA256Hasher) {
+  package mutating func append(leaf: Digest, hasher: inout SHA256Hasher) {
     var node = leaf
     // Each trailing 1 bit is a full subtree of the size that `node` has reached: they join.
     for _ in 0..<(~size).trailingZeroBitCount {
@@ -45,13 +45,13 @@ public struct MerkleTree: Sendable, Hashable {
   }
 
   /// Appends the hash of a leaf, with a hasher of its own: for a few leaves.
-  public mutating func append(leaf: Digest) {
+  package mutating func append(leaf: Digest) {
     var hasher = SHA256Hasher()
     append(leaf: leaf, hasher: &hasher)
   }
 
   /// The root over all leaves; of none, SHA-256 of nothing.
-  public var root: Digest {
+  package var root: Digest {
     var hasher = SHA256Hasher()
     guard var node = frontier.last else { return hasher.finish() }
     for left in frontier.dropLast().reversed() { node = Self.node(left, node, hasher: &hasher) }

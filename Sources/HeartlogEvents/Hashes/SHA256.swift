@@ -2,15 +2,15 @@
   import CryptoKit
 
   /// SHA-256 (FIPS 180-4), fed piece by piece and used again after each digest.
-  public struct SHA256Hasher {
+  package struct SHA256Hasher {
     private var hasher = SHA256()
 
-    public init() {}
+    package init() {}
 
-    public mutating func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bufferPointer: bytes) }
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bufferPointer: bytes) }
 
     /// The digest of what came since the last one.
-    public mutating func finish() -> Digest {
+    package mutating func finish() -> Digest {
       defer { hasher = SHA256() }
       return hasher.finalize().withUnsafeBytes { Digest($0) }
     }
@@ -19,19 +19,19 @@
   import CCrypto
 
   /// SHA-256 (FIPS 180-4), fed piece by piece and used again after each digest.
-  public struct SHA256Hasher: ~Copyable {
+  package struct SHA256Hasher: ~Copyable {
     private var context = SHA256_CTX()
 
     /// A hasher that has been fed nothing.
-    public init() { precondition(SHA256_Init(&context) == 1) }
+    package init() { precondition(SHA256_Init(&context) == 1) }
 
     /// Feeds it more bytes.
-    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
       precondition(SHA256_Update(&context, bytes.baseAddress, bytes.count) == 1)
     }
 
     /// The digest of what came since the last one.
-    public mutating func finish() -> Digest {
+    package mutating func finish() -> Digest {
       withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { output in
         precondition(SHA256_Final(output.assumingMemoryBound(to: UInt8.self).baseAddress, &context) == 1)
         precondition(SHA256_Init(&context) == 1)
@@ -43,10 +43,10 @@
 
 extension SHA256Hasher {
   /// Feeds it more bytes.
-  public mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
+  package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
   /// The digest of `bytes` alone.
-  public static func digest(of bytes: [UInt8]) -> Digest {
+  package static func digest(of bytes: [UInt8]) -> Digest {
     var hasher = SHA256Hasher()
     hasher.update(bytes)
     return hasher.finish()

@@ -1,18 +1,18 @@
 /// The salts of a stream's events, from the secrets of its segments.
 ///
 /// The secret of the run last asked for is kept, so that going along a stream costs one hash for two events.
-public struct Salts: Sendable {
+package struct Salts: Sendable {
   /// By first commit, each first commit once.
-  public let secrets: [SegmentSecret]
+  package let secrets: [SegmentSecret]
   private var cached: (commits: Range<UInt64>, secret: Digest)?
 
   /// Takes secrets in any order. Of one segment, a whole secret outdoes runs, and runs of several are joined.
-  public init(_ secrets: [SegmentSecret]) {
+  package init(_ secrets: [SegmentSecret]) {
     self.secrets = SegmentSecret.joined(secrets)
   }
 
   /// The salt of the event at `event` (from 0) of `commit`; nil where it was withheld or no secret serves.
-  public mutating func salt(commit: CommitNumber, event: Int, hasher: inout SHA256Hasher) -> Salt? {
+  package mutating func salt(commit: CommitNumber, event: Int, hasher: inout SHA256Hasher) -> Salt? {
     guard event >= 0, event < Limits.commitEventsMax else { return nil }
     if let cached, cached.commits.contains(commit.rawValue) {
       return Self.salt(commit: commit, event: event, runSecret: cached.secret, hasher: &hasher)
@@ -44,14 +44,14 @@ public struct Salts: Sendable {
   }
 
   /// One salt, for those who want no more of them.
-  public func salt(commit: CommitNumber, event: Int) -> Salt? {
+  package func salt(commit: CommitNumber, event: Int) -> Salt? {
     var salts = self
     var hasher = SHA256Hasher()
     return salts.salt(commit: commit, event: event, hasher: &hasher)
   }
 
   /// The secrets that a block of these commits lists: those that serve them, cut to what serves them.
-  public func secrets(serving commits: ClosedRange<CommitNumber>) -> [SegmentSecret] {
+  package func secrets(serving commits: ClosedRange<CommitNumber>) -> [SegmentSecret] {
     var served: [SegmentSecret] = []
     for (place, secret) in secrets.enumerated() where secret.firstCommit <= commits.upperBound {
       let next = place + 1 < secrets.count ? secrets[place + 1].firstCommit.rawValue : .max

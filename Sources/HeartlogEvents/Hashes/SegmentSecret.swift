@@ -1,12 +1,12 @@
 /// What the salts of a run of commits come from: the secret of the open segment that they were written to.
-public struct SegmentSecret: Hashable, Sendable {
+package struct SegmentSecret: Hashable, Sendable {
   /// The first commit of that segment. The secret serves from there up to the next secret's first commit.
-  public let firstCommit: CommitNumber
+  package let firstCommit: CommitNumber
   /// The secret, or what is left of it.
-  public let kind: Kind
+  package let kind: Kind
 
   /// A secret that is whole, or the parts of one that may still be known.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// The 32 random bytes themselves.
     case whole(Digest)
     /// Where an event was withheld: the secrets of the runs that are left, by run.
@@ -14,13 +14,13 @@ public struct SegmentSecret: Hashable, Sendable {
   }
 
   /// The secret that serves from a commit on.
-  public init(firstCommit: CommitNumber, kind: Kind) {
+  package init(firstCommit: CommitNumber, kind: Kind) {
     self.firstCommit = firstCommit
     self.kind = kind
   }
 
   /// How many commits share a run secret.
-  public static let commitsPerRun: UInt64 = 256
+  package static let commitsPerRun: UInt64 = 256
 
   /// The run that `commit` lies in; nil before the segment and past the 2^32 runs that the format counts.
   func run(of commit: CommitNumber) -> UInt32? {
@@ -30,14 +30,14 @@ public struct SegmentSecret: Hashable, Sendable {
 }
 
 /// The secret of one run of 256 commits of a segment.
-public struct RunSecret: Hashable, Sendable {
+package struct RunSecret: Hashable, Sendable {
   /// Counted from 0 at the segment's first commit.
-  public let run: UInt32
+  package let run: UInt32
   /// The secret, or what is left of it.
-  public let kind: Kind
+  package let kind: Kind
 
   /// A secret that is whole, or the salts that may still be known.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// The secret itself: 32 bytes.
     case whole(Digest)
     /// Where an event was withheld: the salts of the events that are left, by commit and event.
@@ -45,23 +45,23 @@ public struct RunSecret: Hashable, Sendable {
   }
 
   /// The secret of a run.
-  public init(run: UInt32, kind: Kind) {
+  package init(run: UInt32, kind: Kind) {
     self.run = run
     self.kind = kind
   }
 }
 
 /// The salt of one event.
-public struct EventSalt: Hashable, Sendable {
+package struct EventSalt: Hashable, Sendable {
   /// The commit of the event.
-  public let commit: CommitNumber
+  package let commit: CommitNumber
   /// The event's place in its commit, from 0.
-  public let event: Int
+  package let event: Int
   /// The 16 bytes.
-  public let salt: Salt
+  package let salt: Salt
 
   /// The salt of the event at a place in a commit.
-  public init(commit: CommitNumber, event: Int, salt: Salt) {
+  package init(commit: CommitNumber, event: Int, salt: Salt) {
     self.commit = commit
     self.event = event
     self.salt = salt
@@ -69,27 +69,27 @@ public struct EventSalt: Hashable, Sendable {
 }
 
 /// 16 bytes that keep an event's hash from being guessed.
-public struct Salt: Hashable, Sendable {
+package struct Salt: Hashable, Sendable {
   // Two words in memory order, so that a salt is stored inline.
   private let words: (UInt64, UInt64)
 
   /// Copies 16 bytes; anything else is a programmer's error.
-  public init(_ bytes: UnsafeRawBufferPointer) {
+  package init(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == 16, "a salt has 16 bytes")
     words = (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
   }
 
   /// The 16 bytes, copied.
-  public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+  package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
   /// The 16 bytes, for the length of the call.
-  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+  package func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try Swift.withUnsafeBytes(of: words, body)
   }
 
-  public static func == (a: Salt, b: Salt) -> Bool { a.words == b.words }
+  package static func == (a: Salt, b: Salt) -> Bool { a.words == b.words }
 
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(words.0)
     hasher.combine(words.1)
   }

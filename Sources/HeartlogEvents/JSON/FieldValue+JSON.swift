@@ -3,7 +3,7 @@ extension FieldValue {
   ///
   /// - Throws: `MalformedError` for a string or a nested value beyond its limits, and for what the canonical
   ///   form refuses.
-  public init(_ json: JSONValue) throws(MalformedError) {
+  package init(_ json: JSONValue) throws(MalformedError) {
     switch json {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
@@ -27,7 +27,7 @@ extension FieldValue {
 
   /// The value as JSON shows it. One of a later format version, which JSON has no word for, is an object of
   /// `unknownTag`, its tag, and `unknownBytes`, its bytes in hexadecimal digits.
-  public var jsonValue: JSONValue {
+  package var jsonValue: JSONValue {
     switch self {
     case .null: .null
     case .bool(let value): .bool(value)

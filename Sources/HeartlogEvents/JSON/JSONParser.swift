@@ -156,7 +156,7 @@ extension JSONValue {
   /// - Parameter depthMax: levels of nesting, the outermost array or object included. A line that carries a
   ///   value of the full depth needs more than the default.
   /// - Throws: `MalformedError` with the byte offset, also for strings of more than `Limits.valueBytesMax`.
-  public static func parse(
+  package static func parse(
     _ bytes: UnsafeRawBufferPointer, depthMax: Int = Limits.jsonDepthMax
   ) throws(MalformedError) -> JSONValue {
     var parser = JSONParser(bytes, depthMax: depthMax)
@@ -164,7 +164,7 @@ extension JSONValue {
   }
 
   /// Parses one JSON text.
-  public static func parse(
+  package static func parse(
     _ bytes: [UInt8], depthMax: Int = Limits.jsonDepthMax
   ) throws(MalformedError) -> JSONValue {
     try bytes.withUnsafeBufferPointer { (bytes) throws(MalformedError) in
@@ -173,7 +173,7 @@ extension JSONValue {
   }
 
   /// Parses one JSON text.
-  public static func parse(
+  package static func parse(
     _ text: String, depthMax: Int = Limits.jsonDepthMax
   ) throws(MalformedError) -> JSONValue {
     try parse(Array(text.utf8), depthMax: depthMax)

@@ -110,7 +110,7 @@ enum JSONText {
 
 extension JSONValue {
   /// Appends the value as JSON text without spaces, members in the order in which they are held.
-  public func appendJSON(to output: inout [UInt8]) {
+  package func appendJSON(to output: inout [UInt8]) {
     switch self {
     case .null: output.append(contentsOf: "null".utf8)
     case .bool(let value): output.append(contentsOf: value ? "true".utf8 : "false".utf8)
@@ -137,7 +137,7 @@ extension JSONValue {
   }
 
   /// The value as JSON text without spaces.
-  public var jsonText: String {
+  package var jsonText: String {
     var output: [UInt8] = []
     appendJSON(to: &output)
     return String(decoding: output, as: UTF8.self)

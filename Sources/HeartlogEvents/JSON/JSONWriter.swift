@@ -9,37 +9,37 @@
 ///     line.endLine()
 ///
 /// The caller pairs begins with ends and names with values; nothing here checks that.
-public struct JSONWriter: Sendable {
+package struct JSONWriter: Sendable {
   /// The text so far, UTF-8.
-  public private(set) var bytes: [UInt8] = []
+  package private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
   /// A writer without a text.
-  public init() {}
+  package init() {}
 
   /// Forgets the text and keeps the memory.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     needsComma = false
   }
 
   /// Writes `{`; members come next.
-  public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  package mutating func beginObject() { begin(UInt8(ascii: "{")) }
   /// Writes `}`.
-  public mutating func endObject() { end(UInt8(ascii: "}")) }
+  package mutating func endObject() { end(UInt8(ascii: "}")) }
   /// Writes `[`; values come next.
-  public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  package mutating func beginArray() { begin(UInt8(ascii: "[")) }
   /// Writes `]`.
-  public mutating func endArray() { end(UInt8(ascii: "]")) }
+  package mutating func endArray() { end(UInt8(ascii: "]")) }
 
   /// Ends a line of JSON Lines.
-  public mutating func endLine() {
+  package mutating func endLine() {
     bytes.append(UInt8(ascii: "\n"))
     needsComma = false
   }
 
   /// Begins a member; its value comes next.
-  public mutating func name(_ name: String) {
+  package mutating func name(_ name: String) {
     separate()
     JSONText.append(name, to: &bytes)
     bytes.append(UInt8(ascii: ":"))
@@ -47,87 +47,87 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes `null`.
-  public mutating func null() { value(JSONValue.null) }
+  package mutating func null() { value(JSONValue.null) }
 
   /// Writes `true` or `false`.
-  public mutating func value(_ value: Bool) { self.value(JSONValue.bool(value)) }
+  package mutating func value(_ value: Bool) { self.value(JSONValue.bool(value)) }
 
   /// Writes an integer in decimal, whatever its size.
-  public mutating func value(_ value: some BinaryInteger) {
+  package mutating func value(_ value: some BinaryInteger) {
     separate()
     JSONText.append(value, to: &bytes)
   }
 
   /// NaN and infinity, for which JSON has no word, are null.
-  public mutating func value(_ value: Double) {
+  package mutating func value(_ value: Double) {
     separate()
     JSONText.append(value, to: &bytes)
   }
 
   /// Writes a string, with the escapes of RFC 8785.
-  public mutating func value(_ value: String) {
+  package mutating func value(_ value: String) {
     separate()
     JSONText.append(value, to: &bytes)
   }
 
   /// Writes a whole value, in the order of its members.
-  public mutating func value(_ value: JSONValue) {
+  package mutating func value(_ value: JSONValue) {
     separate()
     value.appendJSON(to: &bytes)
   }
 
   /// Writes what `FieldValue.jsonValue` says, without taking nested text apart.
-  public mutating func value(_ value: FieldValue) {
+  package mutating func value(_ value: FieldValue) {
     guard case .json(let nested) = value else { return self.value(value.jsonValue) }
     separate()
     bytes.append(contentsOf: nested.text.utf8)
   }
 
   /// Writes fields as an object.
-  public mutating func value(_ fields: some Sequence<Field>) {
+  package mutating func value(_ fields: some Sequence<Field>) {
     beginObject()
     for field in fields { member(field.name, field.value) }
     endObject()
   }
 
   /// Writes a name and `true` or `false`.
-  public mutating func member(_ name: String, _ value: Bool) {
+  package mutating func member(_ name: String, _ value: Bool) {
     self.name(name)
     self.value(value)
   }
 
   /// Writes a name and an integer.
-  public mutating func member(_ name: String, _ value: some BinaryInteger) {
+  package mutating func member(_ name: String, _ value: some BinaryInteger) {
     self.name(name)
     self.value(value)
   }
 
   /// Writes a name and a number; null for NaN and infinity.
-  public mutating func member(_ name: String, _ value: Double) {
+  package mutating func member(_ name: String, _ value: Double) {
     self.name(name)
     self.value(value)
   }
 
   /// Writes a name and a string.
-  public mutating func member(_ name: String, _ value: String) {
+  package mutating func member(_ name: String, _ value: String) {
     self.name(name)
     self.value(value)
   }
 
   /// Writes a name and a whole value.
-  public mutating func member(_ name: String, _ value: JSONValue) {
+  package mutating func member(_ name: String, _ value: JSONValue) {
     self.name(name)
     self.value(value)
   }
 
   /// Writes a name and the value of a field.
-  public mutating func member(_ name: String, _ value: FieldValue) {
+  package mutating func member(_ name: String, _ value: FieldValue) {
     self.name(name)
     self.value(value)
   }
 
   /// Writes a name and fields as an object.
-  public mutating func member(_ name: String, _ fields: some Sequence<Field>) {
+  package mutating func member(_ name: String, _ fields: some Sequence<Field>) {
     self.name(name)
     self.value(fields)
   }

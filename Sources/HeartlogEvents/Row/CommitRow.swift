@@ -1,19 +1,19 @@
 /// A commit as it lies in its row, checked: for those who apply it and need no `Commit`.
 ///
 /// Its bytes are valid as long as what they were borrowed from; it must not be kept. To copy one counts no references.
-public struct CommitRow {
+package struct CommitRow {
   /// Who wrote it.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// Its number in the replica's stream.
-  public let number: CommitNumber
+  package let number: CommitNumber
   /// The sequence number of its first event.
-  public let firstSequence: SequenceNumber
+  package let firstSequence: SequenceNumber
   /// Its place in the total order.
-  public let stamp: HybridTimestamp
+  package let stamp: HybridTimestamp
   /// The wall time of the replica when it wrote, in milliseconds since 1970.
-  public let wallTime: Milliseconds
+  package let wallTime: Milliseconds
   /// How many events it has, at least 1.
-  public let eventCount: Int
+  package let eventCount: Int
   private let bytes: UnsafeRawBufferPointer
   /// 0 for none.
   private let headsOffset: Int
@@ -62,7 +62,7 @@ public struct CommitRow {
   }
 
   /// What the replica had newly seen of others, by replica.
-  public var heads: [Head] {
+  package var heads: [Head] {
     guard headsOffset > 0 else { return [] }
     do throws(MalformedError) {
       var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headsOffset...]))
@@ -115,7 +115,7 @@ public struct CommitRow {
   }
 
   /// The commit, for those who keep it.
-  public func commit() -> Commit {
+  package func commit() -> Commit {
     do throws(MalformedError) {
       return try RowEncoding.decode(bytes, replica: replica, number: number)
     } catch {

@@ -2,15 +2,15 @@
 ///
 /// Public, as nothing else of the encodings is, so that it is inlined where blocks are replayed: called for each event, its questions
 /// would take 46 of 1,110 instructions an event.
-public struct EventHeader: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
+package struct EventHeader: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
   /// The byte.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
 
   static let withheld = EventHeader(rawValue: 5)
   static let unknown = EventHeader(rawValue: 6)
 
   /// The head of that byte, which is not checked.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Throws for a byte that no event has.
   init(checking byte: UInt8) throws(MalformedError) {
@@ -39,16 +39,16 @@ public struct EventHeader: RawRepresentable, Equatable, Sendable, BitwiseCopyabl
   }
 
   /// Of an event, the membership that it writes, as its action says; nil where it writes none.
-  @inlinable public var membership: Bool? { rawValue & 7 < 4 ? rawValue & 1 == 0 : nil }
+  @inlinable package var membership: Bool? { rawValue & 7 < 4 ? rawValue & 1 == 0 : nil }
 
   /// Whether it is an event that this version knows, with its content.
-  @inlinable public var isEvent: Bool { rawValue & 7 < 5 }
+  @inlinable package var isEvent: Bool { rawValue & 7 < 5 }
   /// Whether a favorited date follows.
-  @inlinable public var hasFavoritedDate: Bool { rawValue & 8 != 0 }
+  @inlinable package var hasFavoritedDate: Bool { rawValue & 8 != 0 }
   /// Whether fields follow.
-  @inlinable public var hasFields: Bool { rawValue & 16 != 0 }
+  @inlinable package var hasFields: Bool { rawValue & 16 != 0 }
   /// Whether members of a later version follow.
-  @inlinable public var hasMembers: Bool { rawValue & 32 != 0 }
+  @inlinable package var hasMembers: Bool { rawValue & 32 != 0 }
 }
 
 extension EventRecord {

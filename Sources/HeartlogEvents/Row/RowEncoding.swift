@@ -1,7 +1,7 @@
 /// One commit as bytes that need nothing outside themselves but the replica and the commit's number.
 ///
 /// A commit has exactly one row encoding; see "Row encoding" in docs/format.md.
-public enum RowEncoding {
+package enum RowEncoding {
   private static let originBit: UInt8 = 1
   private static let headsBit: UInt8 = 2
   private static let membersBit: UInt8 = 4
@@ -9,7 +9,7 @@ public enum RowEncoding {
   /// Appends `commit`, checked.
   ///
   /// - Throws: where a rule is broken; `output` is then as it was.
-  public static func append(_ commit: Commit, to output: inout [UInt8]) throws(MalformedError) {
+  package static func append(_ commit: Commit, to output: inout [UInt8]) throws(MalformedError) {
     let count = try byteCount(checking: commit)
     let start = output.count
     output.append(contentsOf: repeatElement(0, count: count))
@@ -19,7 +19,7 @@ public enum RowEncoding {
   /// The size of a commit's row, after a look at every rule.
   ///
   /// - Parameter recordsAreChecked: each record was held against the rules already, with the commit's wall time.
-  public static func byteCount(
+  package static func byteCount(
     checking commit: Commit, recordsAreChecked: Bool = false
   ) throws(MalformedError) -> Int {
     try commit.validateHeader()
@@ -32,14 +32,14 @@ public enum RowEncoding {
   /// Writes the row of a commit.
   ///
   /// - Precondition: `memory` has as many bytes as `byteCount(checking:)` says.
-  public static func write(_ commit: Commit, to memory: UnsafeMutableRawBufferPointer) {
+  package static func write(_ commit: Commit, to memory: UnsafeMutableRawBufferPointer) {
     var writer = RowWriter(memory)
     write(commit, to: &writer)
     precondition(writer.room == 0)
   }
 
   /// Reads one commit; nothing may follow it. The replica and the number stand outside the row.
-  public static func decode(
+  package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, number: CommitNumber
   ) throws(MalformedError) -> Commit {
     guard bytes.count <= Limits.commitBytesMax else {

@@ -27,13 +27,13 @@
 /// The start of the journal counts as synced.
 extension MemoryFileSystem {
   /// Forgets what happened so far: all that is there now counts as on the disk.
-  public func startJournal() {
+  package func startJournal() {
     state.withLock { $0.journal = Journal(base: $0.volume) }
   }
 
   /// How many operations the journal holds: a crash can come after 0 of them, or after all. Locking and
   /// storing words are none; failed syncs and `replaceContents` are each one.
-  public var crashPoints: Int { state.withLock { $0.journal?.entries.count ?? 0 } }
+  package var crashPoints: Int { state.withLock { $0.journal?.entries.count ?? 0 } }
 
   /// The file systems that may be found after a crash that came right after the first `operations` of the
   /// journal, different choices each, in an order that depends on the arguments only.
@@ -44,7 +44,7 @@ extension MemoryFileSystem {
   /// - Parameters:
   ///   - operations: 0...`crashPoints`.
   ///   - sectorBytes: What the disk writes in one piece.
-  public func crashStates(
+  package func crashStates(
     after operations: Int, sectorBytes: Int = 4096, limit: Int, seed: UInt64
   ) -> [MemoryFileSystem] {
     precondition(sectorBytes > 0 && limit > 0)

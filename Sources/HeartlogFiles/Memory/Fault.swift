@@ -1,5 +1,5 @@
 /// The operations that a memory file system can be told to fail.
-public enum FaultKind: Equatable, Sendable, CaseIterable {
+package enum FaultKind: Equatable, Sendable, CaseIterable {
   /// Opening a file that exists.
   case open
   /// Making one.

@@ -3,7 +3,7 @@
 /// fail, and knows what a disk might hold after a crash (`crashStates`).
 ///
 /// Paths count from its own root, with or without a leading slash. Safe to use from several threads.
-public final class MemoryFileSystem: FileSystem {
+package final class MemoryFileSystem: FileSystem {
   let state: Locked<MemoryState>
 
   /// An empty file system, but for the directories above `root`.
@@ -11,7 +11,7 @@ public final class MemoryFileSystem: FileSystem {
   /// - Parameters:
   ///   - root: What the paths in the trace are relative to. The directory itself is not made; it is "." there.
   ///   - recording: Whether to keep the trace and the journal, which grow with every operation.
-  public convenience init(root: String = "/", recording: Bool = true) {
+  package convenience init(root: String = "/", recording: Bool = true) {
     self.init(MemoryState(root: root, recording: recording))
   }
 
@@ -21,41 +21,41 @@ public final class MemoryFileSystem: FileSystem {
 
   // MARK: - The seam
 
-  public func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+  package func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
     let inode = try state.withLock { (state) throws(FileError) in try state.open(path, mode) }
     return MemoryOpenFile(self, inode, path: path, isWritable: mode != .read)
   }
 
-  public func rename(_ path: String, to newPath: String) throws(FileError) {
+  package func rename(_ path: String, to newPath: String) throws(FileError) {
     try state.withLock { (state) throws(FileError) in try state.rename(path, to: newPath) }
   }
 
-  public func remove(_ path: String) throws(FileError) {
+  package func remove(_ path: String) throws(FileError) {
     try state.withLock { (state) throws(FileError) in try state.remove(path) }
   }
 
-  public func createDirectory(_ path: String) throws(FileError) {
+  package func createDirectory(_ path: String) throws(FileError) {
     try state.withLock { (state) throws(FileError) in try state.createDirectory(path) }
   }
 
-  public func synchronizeDirectory(_ path: String) throws(FileError) {
+  package func synchronizeDirectory(_ path: String) throws(FileError) {
     try state.withLock { (state) throws(FileError) in try state.synchronizeDirectory(path) }
   }
 
-  public func entries(of directory: String) throws(FileError) -> [String] {
+  package func entries(of directory: String) throws(FileError) -> [String] {
     try state.withLock { (state) throws(FileError) in try state.entries(of: directory) }
   }
 
-  public func info(_ path: String) throws(FileError) -> FileInfo? {
+  package func info(_ path: String) throws(FileError) -> FileInfo? {
     try state.withLock { (state) throws(FileError) in try state.info(path) }
   }
 
-  public func openLock(_ path: String) throws(FileError) -> any LockFile {
+  package func openLock(_ path: String) throws(FileError) -> any LockFile {
     let opened = try state.withLock { (state) throws(FileError) in try state.openLock(path) }
     return MemoryLockFile(self, opened, path: path)
   }
 
-  public func isOnNetwork(_ path: String) throws(FileError) -> Bool {
+  package func isOnNetwork(_ path: String) throws(FileError) -> Bool {
     try state.withLock { (state) throws(FileError) in
       _ = try state.existing(SystemCall("inspect", path))
       return state.onNetwork
@@ -64,24 +64,24 @@ public final class MemoryFileSystem: FileSystem {
 
   // MARK: - What a test may set
 
-  public var machineID: [UInt8] {
+  package var machineID: [UInt8] {
     get { state.withLock { $0.machineID } }
     set { state.withLock { $0.machineID = newValue } }
   }
 
-  public var processID: Int32 {
+  package var processID: Int32 {
     get { state.withLock { $0.processID } }
     set { state.withLock { $0.processID = newValue } }
   }
 
   /// What `isOnNetwork` says of every path.
-  public var onNetwork: Bool {
+  package var onNetwork: Bool {
     get { state.withLock { $0.onNetwork } }
     set { state.withLock { $0.onNetwork = newValue } }
   }
 
   /// Whether every change is refused with `EROFS`.
-  public var isReadOnly: Bool {
+  package var isReadOnly: Bool {
     get { state.withLock { $0.isReadOnly } }
     set { state.withLock { $0.isReadOnly = newValue } }
   }
@@ -89,7 +89,7 @@ public final class MemoryFileSystem: FileSystem {
   /// Makes operations of one kind fail: those whose path (as the trace prints it; of a rename either one)
   /// ends in `suffix`, `times` of them after the next `skip`. Nothing of a failed operation is done, but for
   /// the first `partialBytes` of a write. Where several faults match, the one asked for first counts.
-  public func failNext(
+  package func failNext(
     _ kind: FaultKind, onPathSuffix suffix: String? = nil, after skip: Int = 0, code: Int32,
     partialBytes: Int? = nil, times: Int = 1
   ) {
@@ -101,20 +101,20 @@ public final class MemoryFileSystem: FileSystem {
     }
   }
 
-  public func clearFaults() {
+  package func clearFaults() {
     state.withLock { $0.faults = [] }
   }
 
   // MARK: - What a test may see
 
-  public var trace: [TraceOperation] { state.withLock { $0.trace } }
+  package var trace: [TraceOperation] { state.withLock { $0.trace } }
 
-  public func clearTrace() {
+  package func clearTrace() {
     state.withLock { $0.trace = [] }
   }
 
   /// The bytes of a file as programs see them.
-  public func contents(of path: String) throws(FileError) -> [UInt8] {
+  package func contents(of path: String) throws(FileError) -> [UInt8] {
     try state.withLock { (state) throws(FileError) in
       let call = SystemCall("read", path)
       return state.volume.files[try state.existingFile(call)] ?? []
@@ -122,7 +122,7 @@ public final class MemoryFileSystem: FileSystem {
   }
 
   /// Changes a file that exists behind everybody's back: not in the trace, under no fault, on the disk at once.
-  public func replaceContents(of path: String, with bytes: [UInt8]) throws(FileError) {
+  package func replaceContents(of path: String, with bytes: [UInt8]) throws(FileError) {
     try state.withLock { (state) throws(FileError) in
       let inode = try state.existingFile(SystemCall("write", path))
       state.note(.replace(inode, bytes: bytes))
@@ -132,7 +132,7 @@ public final class MemoryFileSystem: FileSystem {
 
   /// What a program finds that starts anew after this one was killed: everything as it was, nothing open,
   /// nothing locked, no faults, an empty trace. What was not synced is still in danger in `crashStates`.
-  public func deepCopy() -> MemoryFileSystem {
+  package func deepCopy() -> MemoryFileSystem {
     var copy = state.withLock { $0 }
     copy.closeEverything()
     copy.volume.prune()

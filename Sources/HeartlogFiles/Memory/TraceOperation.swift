@@ -1,6 +1,6 @@
 /// What a memory file system was asked to do and did, in order. Plain opens and reads are not recorded. The
 /// path of an operation on an open file is the name that the file has at that moment.
-public enum TraceOperation: Equatable, Sendable, CustomStringConvertible {
+package enum TraceOperation: Equatable, Sendable, CustomStringConvertible {
   case createFile(path: String)
   case write(path: String, offset: UInt64, length: Int)
   case synchronizeData(path: String)
@@ -17,7 +17,7 @@ public enum TraceOperation: Equatable, Sendable, CustomStringConvertible {
   indirect case failed(TraceOperation)
 
   /// One line that stays as it is: "write replicas/1.open 4096+73".
-  public var description: String {
+  package var description: String {
     switch self {
     case .createFile(let path): "createFile \(path)"
     case .write(let path, let offset, let length): "write \(path) \(offset)+\(length)"

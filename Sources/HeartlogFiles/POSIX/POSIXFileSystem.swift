@@ -9,9 +9,9 @@ import CHeartlogPlatform
 #endif
 
 /// The files of the operating system.
-public struct POSIXFileSystem: FileSystem {
+package struct POSIXFileSystem: FileSystem {
   /// Whom the files and directories that are made are for, as far as the process's umask lets them be.
-  public enum Readers: Sendable {
+  package enum Readers: Sendable {
     /// The owner alone: modes 0600 and 0700. What root makes is given to the owner of the directory that it lies in, who could not
     /// read it otherwise.
     case owner
@@ -21,9 +21,9 @@ public struct POSIXFileSystem: FileSystem {
 
   private let readers: Readers
 
-  public init(readers: Readers = .owner) { self.readers = readers }
+  package init(readers: Readers = .owner) { self.readers = readers }
 
-  public func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+  package func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
     let call = SystemCall(mode == .createNew ? "create" : "open", path)
     let flags =
       switch mode {
@@ -43,7 +43,7 @@ public struct POSIXFileSystem: FileSystem {
     }
   }
 
-  public func rename(_ path: String, to newPath: String) throws(FileError) {
+  package func rename(_ path: String, to newPath: String) throws(FileError) {
     let call = SystemCall("rename", path)
     if newPath.utf8.contains(0) { throw call.error(EINVAL) }
     try call.run { (from: UnsafePointer<CChar>) in
@@ -51,11 +51,11 @@ public struct POSIXFileSystem: FileSystem {
     }
   }
 
-  public func remove(_ path: String) throws(FileError) {
+  package func remove(_ path: String) throws(FileError) {
     try SystemCall("remove", path).run { unlink($0) }
   }
 
-  public func createDirectory(_ path: String) throws(FileError) {
+  package func createDirectory(_ path: String) throws(FileError) {
     let call = SystemCall("create", path)
     try call.run { mkdir($0, readers == .owner ? 0o700 : 0o755) }
     guard readers == .owner, geteuid() == 0 else { return }
@@ -84,14 +84,14 @@ public struct POSIXFileSystem: FileSystem {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  public func synchronizeDirectory(_ path: String) throws(FileError) {
+  package func synchronizeDirectory(_ path: String) throws(FileError) {
     let call = SystemCall("synchronize", path)
     let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY, 0) }
     defer { close(descriptor) }
     try call.run { heartlog_synchronize(descriptor) }
   }
 
-  public func entries(of directory: String) throws(FileError) -> [String] {
+  package func entries(of directory: String) throws(FileError) -> [String] {
     let call = SystemCall("list", directory)
     let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY, 0) }
     guard let stream = fdopendir(descriptor) else {
@@ -116,7 +116,7 @@ public struct POSIXFileSystem: FileSystem {
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  public func info(_ path: String) throws(FileError) -> FileInfo? {
+  package func info(_ path: String) throws(FileError) -> FileInfo? {
     var found = heartlog_file_info()
     do throws(FileError) {
       try SystemCall("inspect", path).run { heartlog_file_info($0, &found) }
@@ -130,7 +130,7 @@ public struct POSIXFileSystem: FileSystem {
       owner: found.owner, permissions: UInt16(truncatingIfNeeded: found.permissions))
   }
 
-  public func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
+  package func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
     let call = SystemCall("restrict", path)
     let descriptor: Int32
     do throws(FileError) {
@@ -154,16 +154,16 @@ public struct POSIXFileSystem: FileSystem {
     return status.st_mode & 0o077 == 0
   }
 
-  public func openLock(_ path: String) throws(FileError) -> any LockFile {
+  package func openLock(_ path: String) throws(FileError) -> any LockFile {
     try POSIXLockFile.open(path)
   }
 
-  public func isOnNetwork(_ path: String) throws(FileError) -> Bool {
+  package func isOnNetwork(_ path: String) throws(FileError) -> Bool {
     try SystemCall("inspect", path).run { heartlog_is_on_network($0) } == 1
   }
 
   /// On Linux the text of /etc/machine-id, on macOS the 16 bytes of the host's UUID, elsewhere nothing.
-  public var machineID: [UInt8] {
+  package var machineID: [UInt8] {
     // Both are shorter: 32 hexadecimal digits and a line end, or 16 bytes.
     withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
       #if canImport(Darwin)
@@ -178,11 +178,11 @@ public struct POSIXFileSystem: FileSystem {
     }
   }
 
-  public var processID: Int32 { heartlog_process_id() }
+  package var processID: Int32 { heartlog_process_id() }
 
-  public var userID: UInt32 { geteuid() }
+  package var userID: UInt32 { geteuid() }
 
-  public func isRunning(_ process: Int32) -> Bool {
+  package func isRunning(_ process: Int32) -> Bool {
     // 0 and below stand for groups of processes.
     guard process > 0 else { return false }
     return kill(process, 0) == 0 || errno == EPERM

@@ -7,5 +7,5 @@ public protocol Carrier: Sendable {
   var description: String { get }
 
   /// Brings `store` and the other side to know the same, as far as the options say.
-  func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport
+  func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport
 }

@@ -27,7 +27,11 @@ public struct CommandCarrier: Carrier {
     CommandCarrier([program ?? "ssh"] + address.arguments, description: address.description)
   }
 
-  public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+  public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try sync(streams: store, options: options)
+  }
+
+  func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     try SyncAttempts.hold(options) { (attempts) throws(HeartlogError) in
       try hold(store, options: options, attempts: attempts)
     }
@@ -38,7 +42,9 @@ public struct CommandCarrier: Carrier {
   ) throws(HeartlogError) -> SyncReport {
     let child = try ChildProcess(words)
     let result = Result { () throws(HeartlogError) in
-      try SyncSession(store, over: child.channel, role: .calling, options: options, attempts: attempts).run()
+      try SyncSession(
+        streams: store, over: child.channel, role: .calling, options: options, attempts: attempts
+      ).run()
     }
     switch result {
     case .success(let report):

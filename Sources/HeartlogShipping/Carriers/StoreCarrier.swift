@@ -14,13 +14,21 @@ public struct StoreCarrier: Carrier {
   ///   - peer: the other store.
   ///   - description: what people call the peer: its folder.
   ///   - isReadOnly: the peer cannot be written, and is only pulled from.
-  public init(_ peer: any ShippedStreams, description: String, isReadOnly: Bool = false) {
+  public init(_ peer: FavoritesStore, description: String, isReadOnly: Bool = false) {
+    self.init(streams: peer, description: description, isReadOnly: isReadOnly)
+  }
+
+  init(streams peer: any ShippedStreams, description: String, isReadOnly: Bool = false) {
     self.peer = peer
     self.description = description
     self.isReadOnly = isReadOnly
   }
 
-  public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+  public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try sync(streams: store, options: options)
+  }
+
+  func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     try SyncAttempts.hold(options) { (attempts) throws(HeartlogError) in
       try hold(store, options: options, attempts: attempts)
     }
@@ -34,7 +42,8 @@ public struct StoreCarrier: Carrier {
     serving.isReadOnly = isReadOnly
     serving.inactivityMillisecondsMax = options.inactivityMillisecondsMax
     serving.clock = options.clock
-    let session = SyncSession(peer, over: far, role: .serving, options: serving)
+    let session = SyncSession(
+      streams: peer, over: far, role: .serving, options: serving, attempts: SyncAttempts(serving.progress))
     let failure = Mutex<HeartlogError?>(nil)
     let group = DispatchGroup()
     DispatchQueue(label: "heartlog.sync.serving").async(group: group) {
@@ -42,7 +51,7 @@ public struct StoreCarrier: Carrier {
       far.close()
     }
     let result = Result { () throws(HeartlogError) in
-      try SyncSession(store, over: near, role: .calling, options: options, attempts: attempts).run()
+      try SyncSession(streams: store, over: near, role: .calling, options: options, attempts: attempts).run()
     }
     near.close()
     group.wait()

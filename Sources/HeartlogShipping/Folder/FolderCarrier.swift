@@ -27,7 +27,11 @@ public final class FolderCarrier: Carrier {
   ///
   /// - Throws: `HeartlogError`; `notAStore` where there is no such folder, `invalid` where it is a store's own directory, `readOnly` and `inputOutput` of its files, and what
   ///   the store throws. What others left can be of no harm: what is not whole waits, and is counted in the report.
-  public func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+  public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try sync(streams: store, options: options)
+  }
+
+  func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     var round = FolderSyncPass(
       store: store, root: path, fileSystem: fileSystem, options: options, checked: checked.withLock { $0 })
     let report = Result { () throws(HeartlogError) in try round.run() }

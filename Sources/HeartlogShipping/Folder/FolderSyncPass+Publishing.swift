@@ -46,7 +46,7 @@ extension FolderSyncPass {
       if end >= range.lowerBound {
         own += try write(stream, range.lowerBound...end, as: writer, isNew: true)
       }
-      if let damage { throw HeartlogError(damage) }
+      if let damage { throw damage.error }
     }
     if head.isEnded, !found.contains(where: { $0.name.isEnd && $0.name.last == head.commit.rawValue }) {
       let file = RunFile(

@@ -67,7 +67,7 @@ extension SyncSession {
   private func sayLastWord() throws(HeartlogError) {
     if let refused = attempts.tally.refused {
       writer.writeFailure(.dialogue, "\(refused.reason), in the stream of \(refused.replica)")
-    } else if role == .serving, let damage = store.corruption.map(HeartlogError.init) ?? attempts.damage {
+    } else if role == .serving, let damage = store.corruption?.error ?? attempts.damage {
       // Where the store of the end that calls is damaged, who called it is told there.
       writer.writeFailure(.store, Message.damage(damage))
     } else {

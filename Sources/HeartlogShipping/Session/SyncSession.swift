@@ -31,15 +31,16 @@ public struct SyncSession: Sendable {
   ///   - options: how the sync is held.
   ///   - channel: to the other end; the caller closes it when `run` has returned.
   public init(
-    _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
+    _ store: FavoritesStore, over channel: any ByteChannel, role: Role,
     options: SyncOptions = SyncOptions()
   ) {
-    self.init(store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
+    self.init(
+      streams: store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
   }
 
   /// One end of one of the dialogues of a sync.
   init(
-    _ store: any ShippedStreams, over channel: any ByteChannel, role: Role, options: SyncOptions,
+    streams store: any ShippedStreams, over channel: any ByteChannel, role: Role, options: SyncOptions,
     attempts: SyncAttempts
   ) {
     self.store = store
@@ -221,7 +222,7 @@ public struct SyncSession: Sendable {
       else { continue }
       let first = finding.error.commits?.lowerBound.rawValue ?? after + 1
       attempts.bound(
-        head.replica, head.name, at: min(first - 1, head.commit.rawValue - 1), because: HeartlogError(finding)
+        head.replica, head.name, at: min(first - 1, head.commit.rawValue - 1), because: finding.error
       )
       canAll = false
     }

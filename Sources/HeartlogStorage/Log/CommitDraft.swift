@@ -1,7 +1,7 @@
 import HeartlogEvents
 
 /// When a commit is acknowledged.
-public enum Durability: Sendable {
+package enum Durability: Sendable {
   /// After fdatasync.
   case durable
   /// After the write; flushed within 100 ms, and when the store is closed.
@@ -9,14 +9,14 @@ public enum Durability: Sendable {
 }
 
 /// A commit before it has its number and its stamp.
-public struct CommitDraft: Sendable {
-  public var wallTime: Milliseconds
-  public var origin: String?
-  public var contents: EventRecords
+package struct CommitDraft: Sendable {
+  package var wallTime: Milliseconds
+  package var origin: String?
+  package var contents: EventRecords
   /// Each record was held against the rules already, with this wall time: it is not looked at again.
-  public var recordsAreChecked: Bool
+  package var recordsAreChecked: Bool
 
-  public init(
+  package init(
     wallTime: Milliseconds, origin: String?, records: [EventRecord], recordsAreChecked: Bool = false
   ) {
     self.init(
@@ -24,7 +24,7 @@ public struct CommitDraft: Sendable {
       recordsAreChecked: recordsAreChecked)
   }
 
-  public init(
+  package init(
     wallTime: Milliseconds, origin: String?, contents: EventRecords, recordsAreChecked: Bool = false
   ) {
     self.wallTime = wallTime
@@ -42,7 +42,7 @@ public struct CommitDraft: Sendable {
 }
 
 /// Who keeps the state that the log's commits make. All calls come one at a time.
-public protocol CommitSink: AnyObject, Sendable {
+package protocol CommitSink: AnyObject, Sendable {
   /// A commit from the log: at opening, from another process, from another replica.
   func receive(_ commit: Commit)
   /// The same of commits where they lie, which are there until the call returns: some that follow each other.
@@ -65,5 +65,5 @@ public protocol CommitSink: AnyObject, Sendable {
 
 extension CommitSink {
   /// Makes commits of them.
-  public func receive(_ rows: [CommitRow]) { for row in rows { receive(row.commit()) } }
+  package func receive(_ rows: [CommitRow]) { for row in rows { receive(row.commit()) } }
 }

@@ -94,7 +94,7 @@ extension CommitLog {
   // MARK: - The lease
 
   /// Makes every acknowledged commit durable, and lets others write.
-  public func flush() throws(StorageError) {
+  package func flush() throws(StorageError) {
     defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()

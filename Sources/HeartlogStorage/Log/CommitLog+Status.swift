@@ -2,20 +2,20 @@ import HeartlogEvents
 
 extension CommitLog {
   /// One stream, as far as it was read.
-  public struct StreamStatus: Sendable {
-    public let replica: ReplicaID
+  package struct StreamStatus: Sendable {
+    package let replica: ReplicaID
     /// What people call the replica.
-    public let name: String
+    package let name: String
     /// It was forked.
-    public let isEnded: Bool
+    package let isEnded: Bool
     /// What the writer's clock said at the last commit; nil before the first.
-    public let lastWallTime: Milliseconds?
+    package let lastWallTime: Milliseconds?
     /// The latest that it ever said; nil before the first commit.
-    public let latestWallTime: Milliseconds?
+    package let latestWallTime: Milliseconds?
   }
 
   /// The streams of the store, sorted by replica.
-  public var streams: [StreamStatus] {
+  package var streams: [StreamStatus] {
     monitor.withLock {
       readers.keys.sorted().map { replica in
         let name = replica == identity.replica ? identity.name : readers[replica]?.cursor?.header.replicaName
@@ -29,7 +29,7 @@ extension CommitLog {
   }
 
   /// What the clock of a stream's writer said at the last commit that was read; nil where there is none.
-  public func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
+  package func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
     monitor.withLock {
       guard let tail = readers[replica]?.tail, tail.head != nil else { return nil }
       return tail.time?.last
@@ -37,5 +37,5 @@ extension CommitLog {
   }
 
   /// The size of the log on disk in bytes, zeros written ahead included.
-  public func logBytes() throws(StorageError) -> UInt64 { try directory.logBytes() }
+  package func logBytes() throws(StorageError) -> UInt64 { try directory.logBytes() }
 }

@@ -10,14 +10,14 @@ extension CommitLog {
   /// Writes one commit: `stage`, and `finish`.
   ///
   /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
-  public func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
+  package func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
     try writeThrough(durability, draft)?.commit
   }
 
   /// As `write`.
   ///
   /// - Returns: the commit and its outcome.
-  public func writeThrough(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws
+  package func writeThrough(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws
     -> PendingCommit?
   {
     monitor.enter()
@@ -39,14 +39,14 @@ extension CommitLog {
   /// - Parameter draft: says what to write, given everything committed or staged so far; nil writes nothing. It is
   ///   called with the store's lock held, once, and must not call the log.
   /// - Returns: what `finish` must be called with, soon: until then others may have to wait. Nil where nothing is to be written.
-  public func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
+  package func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
     monitor.enter()
     defer { leaveNotingFiles() }
     return try stageInside(durability, draft)
   }
 
   /// Waits until a commit in line is acknowledged; writes the line where nobody else does.
-  public func finish(_ pending: PendingCommit) throws(StorageError) -> Commit {
+  package func finish(_ pending: PendingCommit) throws(StorageError) -> Commit {
     if !pending.isOver {
       monitor.enter()
       try finishInside(pending)

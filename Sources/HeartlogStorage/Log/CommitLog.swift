@@ -7,7 +7,7 @@ import HeartlogFiles
 /// Concurrent writers form a line. The first whose turn it is writes the whole line as one batch, and one
 /// fdatasync serves all of it. The lock of the store is held from the first draft of a batch to its fdatasync, so
 /// that drafts build on everything that any process has written.
-public final class CommitLog: @unchecked Sendable {
+package final class CommitLog: @unchecked Sendable {
   // Everything below `monitor` is touched by whoever is in it alone, except that the thread that set
   // `isBusy` may change the log's files, and what stands for them here, outside of it. So two accesses never meet, and those to what each
   // commit touches are not looked up at runtime either (`exclusivity(unchecked)`): that was a seventh of all that a buffered commit costs.
@@ -94,7 +94,7 @@ public final class CommitLog: @unchecked Sendable {
 
   /// Of the positions that the log was opened at, those that lie elsewhere now, in a segment that was sealed since, with their new places:
   /// comparing their trees took time.
-  public private(set) var movedPositions: [StreamPosition] = []
+  package private(set) var movedPositions: [StreamPosition] = []
 
   /// Somebody seals, in the background or not.
   var isSealing = false
@@ -111,7 +111,7 @@ public final class CommitLog: @unchecked Sendable {
   ///     are lost: `findings` says so, and the next writer acts upon it.
   /// - Throws: `otherHistory` where a position does not stand in its stream, and `otherLog` where it is of another store, or its stream was
   ///   ended in front of it: then the log is to be read from its start.
-  public init(
+  package init(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
     sink: any CommitSink, from positions: [StreamPosition] = [], snapshots: [SnapshotClaim] = [],
     progress: LogProgress? = nil
@@ -157,10 +157,10 @@ public final class CommitLog: @unchecked Sendable {
   // MARK: - Reading
 
   /// Who writes here.
-  public var ownIdentity: StoreIdentity { monitor.withLock { identity } }
+  package var ownIdentity: StoreIdentity { monitor.withLock { identity } }
 
   /// What is not as it was written, as far as it was read; and what recovery did.
-  public var findings: [Finding] {
+  package var findings: [Finding] {
     monitor.withLock {
       let lost = Set(ends.values.filter { $0.verdict == .lost }.map(\.replica))
       return reports + ends.sorted { $0.key < $1.key }.map(\.value)
@@ -182,13 +182,13 @@ public final class CommitLog: @unchecked Sendable {
   }
 
   /// Whether other users of the machine could read the store, or hold its lock, until this process first wrote to it.
-  public var hasTakenPermissions: Bool { monitor.withLock { tookPermissions } }
+  package var hasTakenPermissions: Bool { monitor.withLock { tookPermissions } }
 
   /// Why sealing in the background did not succeed the last time.
-  public var sealingFailure: StorageError? { monitor.withLock { backgroundSealingFailure } }
+  package var sealingFailure: StorageError? { monitor.withLock { backgroundSealingFailure } }
 
   /// Takes in what other processes and other replicas wrote.
-  public func refresh() throws(StorageError) {
+  package func refresh() throws(StorageError) {
     defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()
@@ -201,7 +201,7 @@ public final class CommitLog: @unchecked Sendable {
   }
 
   /// Whether another process changed something since the last look. Costs a few loads from memory.
-  public var isBehind: Bool {
+  package var isBehind: Bool {
     let page = lock.page()
     return monitor.withLock { !holdsLock && (!lock.hasPage || page.generation != seenPage?.generation) }
   }
@@ -306,7 +306,7 @@ public final class CommitLog: @unchecked Sendable {
   // MARK: - The end
 
   /// Flushes and lets go of the lock; every later call throws. Waits for commits and sealing under way.
-  public func close() {
+  package func close() {
     end()
     noteFiles()
   }

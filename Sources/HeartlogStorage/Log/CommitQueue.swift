@@ -57,8 +57,8 @@ struct CommitQueue {
 
 extension CommitLog {
   /// A commit between drafting and acknowledgement. A class, because a copy of a commit counts many references.
-  public final class PendingCommit: Sendable {
-    public let commit: Commit
+  package final class PendingCommit: Sendable {
+    package let commit: Commit
     let durability: Durability
     /// The bytes of its frame, once it is queued. Guarded by `monitor`.
     nonisolated(unsafe) fileprivate(set) var frameBytes = 0
@@ -75,7 +75,7 @@ extension CommitLog {
     }
 
     /// Lends the commit.
-    public func withCommit(_ body: (Commit) -> Void) { body(commit) }
+    package func withCommit(_ body: (Commit) -> Void) { body(commit) }
 
     /// Whether it was written, or never will be.
     var isOver: Bool { over.load(ordering: .acquiring) }

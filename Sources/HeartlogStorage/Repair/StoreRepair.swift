@@ -5,7 +5,7 @@ import HeartlogFiles
 ///
 /// Every original is kept beside what takes its place. Should it be killed, the store is as before or mended. Source of what is certain:
 /// docs/format.md, "Repair".
-public struct StoreRepair {
+package struct StoreRepair {
   private let directory: StoreDirectory
   private let options: StorageOptions
   private let lock: StoreLock
@@ -20,7 +20,7 @@ public struct StoreRepair {
   ///   - isDryRun: only says what would be done. Takes no lock.
   /// - Throws: `notAStore` where there is nothing to mend a store from, `newerFormat`, `readOnly`, `locked`, `inputOutput`, `malformed`
   ///   for a name that is none.
-  public static func run(
+  package static func run(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
     name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil
   ) throws(StorageError) -> RepairReport {

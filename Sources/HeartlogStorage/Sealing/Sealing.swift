@@ -2,14 +2,14 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// What one run of sealing did.
-public struct SealReport: Sendable {
-  public var replacedFiles = 0
-  public var sealedFiles = 0
-  public var events: UInt64 = 0
-  public var bytesBefore: UInt64 = 0
-  public var bytesAfter: UInt64 = 0
+package struct SealReport: Sendable {
+  package var replacedFiles = 0
+  package var sealedFiles = 0
+  package var events: UInt64 = 0
+  package var bytesBefore: UInt64 = 0
+  package var bytesAfter: UInt64 = 0
 
-  public init() {}
+  package init() {}
 }
 
 /// Sealing: whole segments become one file of large blocks. Commits, numbers, boundaries and hashes stay.
@@ -17,7 +17,7 @@ extension CommitLog {
   /// Seals all streams, their tails included, and joins small neighbours.
   ///
   /// The lock is held only while names change, and while the tail is sealed.
-  public func seal(progress: LogProgress? = nil) throws(StorageError) -> SealReport {
+  package func seal(progress: LogProgress? = nil) throws(StorageError) -> SealReport {
     try seal(joining: true, progress: progress)
   }
 

@@ -9,7 +9,7 @@ extension CommitLog {
   /// - Parameter commit: 0 where not even the first commit is the same.
   /// - Returns: the stream that what lies beyond is now; nil where there was nothing beyond.
   @discardableResult
-  public func endStream(_ replica: ReplicaID, after commit: UInt64) throws(StorageError) -> ReplicaID? {
+  package func endStream(_ replica: ReplicaID, after commit: UInt64) throws(StorageError) -> ReplicaID? {
     try storageErrors {
       try withQuietLog {
         if let end = try StreamEnd.read(of: replica, in: directory), end.commit <= commit { return nil }

@@ -24,7 +24,7 @@ extension CommitLog {
   ///
   /// Costs the hashing of what has come since the last call, the first time since the last sealed segment. A damaged stream goes up to
   /// its first bad byte, and is left out where that is in front of its first commit.
-  public func streamHeads() throws(StorageError) -> [StreamHead] {
+  package func streamHeads() throws(StorageError) -> [StreamHead] {
     try storageErrors {
       let known = try resolvedHeads()
       return try merkleCaches.monitor.withLock {
@@ -50,7 +50,7 @@ extension CommitLog {
   }
 
   /// The root of a stream after a commit; nil where the stream is shorter.
-  public func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
+  package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
     try storageErrors {
       guard let head = head(of: replica), commit <= head else { return nil }
       return try merkleCaches.monitor.withLock {
@@ -66,7 +66,7 @@ extension CommitLog {
   /// The next run of a stream behind `commit` (0: from the start), up to `last` at most; nil where there is none.
   ///
   /// A run is one block: as many commits as one may hold.
-  public func streamRun(
+  package func streamRun(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> StreamRun? {
     try storageErrors {
@@ -106,7 +106,7 @@ extension CommitLog {
   /// are read, and their checksums compared.
   ///
   /// - Returns: nil where they can; else what is in the way. The first of the commits that it names is the first that cannot be read.
-  public func damage(
+  package func damage(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> Finding? {
     let known = merkleCaches.monitor.withLock { merkleCaches.positions[replica]?.commit.rawValue ?? 0 }
@@ -174,7 +174,7 @@ extension CommitLog {
   /// - Parameter body: called in between, when the sink has exactly the commits in front of the positions. It must not call the log.
   /// - Returns: a position for each stream that has a commit, sorted by replica, and what `body` returned.
   /// - Throws: `corrupt` where a stream is damaged; `readOnly`, `locked` and others as writing does.
-  public func positions<R>(_ body: () throws -> R) throws(StorageError) -> (
+  package func positions<R>(_ body: () throws -> R) throws(StorageError) -> (
     positions: [StreamPosition], result: R
   ) {
     try storageErrors {

@@ -8,7 +8,7 @@ extension CommitLog {
   /// It must continue the stream: numbers, sequences, stamps, heads, limits, and the root after it are checked before a byte is written.
   /// A run whose beginning is here already is taken from where it is new. One that is sound may have to wait, or be refused. The store's own number is never given away: where a run goes on
   /// with the store's own stream, which a restored copy does not know, the store writes as another replica from then on.
-  public func receive(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
+  package func receive(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
     try storageErrors {
       try withQuietLog { try takeRun(run) }
     }
@@ -18,7 +18,7 @@ extension CommitLog {
   ///
   /// - Parameter runs: of any streams; those of one stream in its order.
   /// - Returns: what became of each.
-  public func receive(together runs: [StreamRun]) throws(StorageError) -> [ReceivedRun] {
+  package func receive(together runs: [StreamRun]) throws(StorageError) -> [ReceivedRun] {
     try storageErrors {
       try withQuietLog {
         let waiting = try runsOutOfReach(runs)

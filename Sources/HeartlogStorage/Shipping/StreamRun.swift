@@ -1,18 +1,18 @@
 import HeartlogEvents
 
 /// How far a stream goes that can be shipped: durable commits only.
-public struct StreamHead: Hashable, Sendable {
-  public let replica: ReplicaID
+package struct StreamHead: Hashable, Sendable {
+  package let replica: ReplicaID
   /// What people call it; at most 127 bytes.
-  public let name: String
+  package let name: String
   /// 0 where there is none, which only a stream is listed with that was forked at its start.
-  public let commit: CommitNumber
+  package let commit: CommitNumber
   /// Of the stream's tree over the commits up to `commit`.
-  public let root: Digest
+  package let root: Digest
   /// Two histories of the stream were found: it ends here for good, and each goes on as a stream of its own.
-  public let isEnded: Bool
+  package let isEnded: Bool
 
-  public init(replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false) {
+  package init(replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false) {
     self.replica = replica
     self.name = name
     self.commit = commit
@@ -22,18 +22,18 @@ public struct StreamHead: Hashable, Sendable {
 }
 
 /// A run of commits on its way from store to store.
-public struct StreamRun: Hashable, Sendable {
-  public let replica: ReplicaID
-  public let name: String
-  public let firstCommit: CommitNumber
+package struct StreamRun: Hashable, Sendable {
+  package let replica: ReplicaID
+  package let name: String
+  package let firstCommit: CommitNumber
   /// At least 1.
-  public let commitCount: Int
+  package let commitCount: Int
   /// One block, as docs/format.md encodes it.
-  public let body: [UInt8]
+  package let body: [UInt8]
   /// Of the stream's tree after the run's last commit.
-  public let root: Digest
+  package let root: Digest
 
-  public init(
+  package init(
     replica: ReplicaID, name: String, firstCommit: CommitNumber, commitCount: Int, body: [UInt8], root: Digest
   ) {
     self.replica = replica
@@ -44,13 +44,13 @@ public struct StreamRun: Hashable, Sendable {
     self.root = root
   }
 
-  public var lastCommit: CommitNumber {
+  package var lastCommit: CommitNumber {
     CommitNumber(rawValue: firstCommit.rawValue &+ UInt64(commitCount) &- 1)
   }
 }
 
 /// What became of a run that was received.
-public enum ReceivedRun: Hashable, Sendable {
+package enum ReceivedRun: Hashable, Sendable {
   /// What of it was new is durable, and part of the state; registers of so many items hold something else now.
   case appended(commits: Int, events: Int, changedItems: Int)
   /// All of it is here already.

@@ -1,7 +1,7 @@
 /// The name of a snapshot: `0000000001000000-9f8e7d6c.snapshot`.
-public struct SnapshotFile: Hashable, Sendable {
+package struct SnapshotFile: Hashable, Sendable {
   /// Events in front of the positions that it stands for.
-  public let eventCount: UInt64
+  package let eventCount: UInt64
   /// Tells snapshots of the same length apart.
   let suffix: UInt32
 
@@ -26,7 +26,7 @@ public struct SnapshotFile: Hashable, Sendable {
     guard self.name == name else { return nil }
   }
 
-  public var name: String {
+  package var name: String {
     Self.padded(String(eventCount), Self.digits) + "-" + Self.padded(String(suffix, radix: 16), 8)
       + Self.ending
   }

@@ -8,7 +8,7 @@ import HeartlogFiles
 
 extension SnapshotFolder {
   /// Takes the bytes of a snapshot, piece by piece.
-  public typealias Output = (UnsafeRawBufferPointer) throws -> Void
+  package typealias Output = (UnsafeRawBufferPointer) throws -> Void
 
   /// Writes a snapshot, and removes those that are not worth their room any more: see `SnapshotRetention`.
   ///
@@ -23,7 +23,7 @@ extension SnapshotFolder {
   ///   - body: hands over all bytes, in order.
   /// - Returns: its name; nil where snapshots may not be written, or where somebody removed what was unfinished.
   /// - Throws: what `body` throws; `diskFull`, `inputOutput`, `readOnly`. Nothing is left of the snapshot then.
-  public func write(
+  package func write(
     eventCount: UInt64, keeping evidence: Set<String> = [], isHurried: () -> Bool = { true },
     _ body: (Output) throws -> Void
   ) throws -> SnapshotFile? {

@@ -4,7 +4,7 @@ import HeartlogFiles
 ///
 /// All of it is disposable: whatever is missing costs time, and nothing else. Files are only ever made whole and removed, so that what is
 /// mapped stays what it is. Several processes may use the folder at once.
-public struct SnapshotFolder: Sendable {
+package struct SnapshotFolder: Sendable {
   let fileSystem: any FileSystem
   let store: String
   let options: StorageOptions
@@ -12,7 +12,7 @@ public struct SnapshotFolder: Sendable {
   var pieceBytes = (unhurried: 1 << 15, hurried: 1 << 17)
 
   /// The folder of the store at `path`; nothing is looked at yet.
-  public init(at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions()) {
+  package init(at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions()) {
     self.fileSystem = fileSystem
     self.options = options
     store = path
@@ -21,16 +21,16 @@ public struct SnapshotFolder: Sendable {
   var path: String { "\(store)/snapshots" }
 
   /// Where a snapshot lies.
-  public func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
+  package func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
 
   /// The snapshots that are there, those of the most events first; none where there is no folder.
-  public func files() throws(StorageError) -> [SnapshotFile] {
+  package func files() throws(StorageError) -> [SnapshotFile] {
     // The names are in order, and so are the numbers in them.
     try names().reversed().compactMap(SnapshotFile.init(name:))
   }
 
   /// Maps a snapshot; nil where it is gone.
-  public func map(_ file: SnapshotFile) throws(StorageError) -> FileMapping? {
+  package func map(_ file: SnapshotFile) throws(StorageError) -> FileMapping? {
     do throws(FileError) { return try fileSystem.open(path(of: file), .read).map() } catch {
       if error.isNotFound { return nil }
       throw StorageError(error)
@@ -38,7 +38,7 @@ public struct SnapshotFolder: Sendable {
   }
 
   /// What was noted beside a snapshot: see `note`. Nil where nothing was.
-  public func note(of file: SnapshotFile) throws(StorageError) -> [UInt8]? {
+  package func note(of file: SnapshotFile) throws(StorageError) -> [UInt8]? {
     do throws(FileError) {
       let note = try fileSystem.open(notePath(of: file), .read)
       return try note.bytes(Int(clamping: min(note.size(), Self.noteBytesMax)), at: 0)
@@ -49,7 +49,7 @@ public struct SnapshotFolder: Sendable {
   }
 
   /// Notes something beside a snapshot, in place of what was noted before. It goes with the snapshot.
-  public func note(_ bytes: [UInt8], of file: SnapshotFile) throws(StorageError) {
+  package func note(_ bytes: [UInt8], of file: SnapshotFile) throws(StorageError) {
     guard try isWritable() else { return }
     let directory = StoreDirectory(fileSystem: fileSystem, path: store)
     try directory.replaceFile(notePath(of: file), with: bytes, in: path, suffix: options.random())
@@ -62,14 +62,14 @@ public struct SnapshotFolder: Sendable {
   private func notePath(of file: SnapshotFile) -> String { path(of: file) + Self.noteEnding }
 
   /// Removes a snapshot; whoever has it mapped keeps it. Nothing happens where it is gone, or where the store is not to be written.
-  public func remove(_ file: SnapshotFile) throws(StorageError) {
+  package func remove(_ file: SnapshotFile) throws(StorageError) {
     guard try isWritable() else { return }
     try removeFile(path(of: file))
     try removeNotes()
   }
 
   /// Whether snapshots may be written: not on a network, and not where the store was opened for reading only.
-  public func isWritable() throws(StorageError) -> Bool {
+  package func isWritable() throws(StorageError) -> Bool {
     guard options.access == .readWrite else { return false }
     return try onFiles { () throws(FileError) in try !fileSystem.isOnNetwork(store) }
   }

@@ -1,23 +1,23 @@
 /// How a store's log is opened.
-public struct StorageOptions: Sendable {
-  public enum Access: Sendable {
+package struct StorageOptions: Sendable {
+  package enum Access: Sendable {
     case readWrite
     case readOnly
   }
 
-  public var access = Access.readWrite
+  package var access = Access.readWrite
   /// How long a writer waits for the lock of another process before it gives up.
-  public var lockMillisecondsMax = 10_000
+  package var lockMillisecondsMax = 10_000
   /// A segment that has reached this size is full: the next commit starts a new one.
-  public var segmentBytesMax: UInt64 = 1 << 20
+  package var segmentBytesMax: UInt64 = 1 << 20
   /// Full segments are sealed by a thread of their own as soon as they are full.
-  public var sealsInBackground = true
+  package var sealsInBackground = true
   /// How many files logs may keep open between their calls, in all that share it.
   var budget = OpenFileBudget.process
   /// Where ids and secrets come from.
-  public var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+  package var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
-  public init() {}
+  package init() {}
 
   /// `random` as the standard library wants it.
   var generator: some RandomNumberGenerator { Generator(random: random) }

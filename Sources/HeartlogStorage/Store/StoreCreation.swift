@@ -7,7 +7,7 @@ extension CommitLog {
   /// A folder that is there must be empty, or hold what an interrupted creation left.
   ///
   /// - Throws: `exists` where a store or something else is there already.
-  public static func create(
+  package static func create(
     at path: String, on fileSystem: any FileSystem, name: String, options: StorageOptions = StorageOptions()
   ) throws(StorageError) {
     try StoreIdentity.checkName(name)

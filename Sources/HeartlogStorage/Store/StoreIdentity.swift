@@ -2,10 +2,10 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// What the file `store` says: who writes here, and in which folder on which machine.
-public struct StoreIdentity: Equatable, Sendable {
-  public var replica: ReplicaID
+package struct StoreIdentity: Equatable, Sendable {
+  package var replica: ReplicaID
   /// What people call this replica; at most 127 bytes without control characters.
-  public var name: String
+  package var name: String
   var place: Place
   /// Lines of a later version, kept as they are.
   var laterLines: [String] = []

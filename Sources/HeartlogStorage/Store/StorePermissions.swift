@@ -64,7 +64,7 @@ extension StoreDirectory {
 
 extension CommitLog {
   /// Whether other users of this machine may read the store at `path`, or hold its lock, until its owner writes to it next.
-  public static func isOpenToOthers(
+  package static func isOpenToOthers(
     at path: String, on fileSystem: any FileSystem
   ) throws(StorageError) -> Bool {
     try StoreDirectory(fileSystem: fileSystem, path: path).isOpenToOthers()

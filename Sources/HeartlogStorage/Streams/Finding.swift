@@ -1,8 +1,8 @@
 import HeartlogEvents
 
 /// Something in a store that is not as it was written, and where.
-public struct Finding: Sendable {
-  public enum Verdict: String, Sendable {
+package struct Finding: Sendable {
+  package enum Verdict: String, Sendable {
     /// An unfinished batch at the tail, never acknowledged; the next writer cuts it and keeps it aside.
     case torn
     /// Acknowledged commits at the tail are gone.
@@ -11,10 +11,10 @@ public struct Finding: Sendable {
     case corrupt
   }
 
-  public let verdict: Verdict
-  public let replica: ReplicaID
+  package let verdict: Verdict
+  package let replica: ReplicaID
   /// The sentence, the file, the offset and the commits.
-  public let error: StorageError
+  package let error: StorageError
 
   /// Commits that something else in the store knows of, and that are gone.
   static func missing(

@@ -1,5 +1,5 @@
 /// Told now and then how far a long reading is: bytes read, of bytes in all.
-public typealias LogProgress = (_ doneBytes: UInt64, _ totalBytes: UInt64) -> Void
+package typealias LogProgress = (_ doneBytes: UInt64, _ totalBytes: UInt64) -> Void
 
 /// Adds up what was read of the segments.
 struct ProgressMeter {

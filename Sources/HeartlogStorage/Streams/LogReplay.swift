@@ -5,14 +5,14 @@ import HeartlogFiles
 ///
 /// For those to whom the order between streams does not matter: it is much faster than `MergedLog`, since blocks stay blocks. Stamps and
 /// time rise along a stream, so each is read to its first later commit and no further.
-public final class LogReplay {
+package final class LogReplay {
   private let directory: StoreDirectory
   private let identity: StoreIdentity
   private let lock: StoreLock
   private let progress: LogProgress?
 
   /// What is passed on: the next commits of some stream.
-  public enum Piece {
+  package enum Piece {
     case commit(Commit)
     /// Commits that follow each other, and are there until the visitor returns.
     case rows([CommitRow])
@@ -20,21 +20,21 @@ public final class LogReplay {
   }
 
   /// What a replay came to.
-  public struct Outcome {
+  package struct Outcome {
     /// Where the streams stand that have a commit, sorted by replica; empty unless asked for.
-    public fileprivate(set) var positions: [StreamPosition] = []
+    package fileprivate(set) var positions: [StreamPosition] = []
     /// What is not as it was written, as far as it was read, sorted by replica.
-    public fileprivate(set) var findings: [Finding] = []
+    package fileprivate(set) var findings: [Finding] = []
     /// How many events were passed on.
-    public fileprivate(set) var eventCount: UInt64 = 0
+    package fileprivate(set) var eventCount: UInt64 = 0
     /// The log was read to the event that the bound was made of; true for any other bound.
-    public fileprivate(set) var reachedBound = true
+    package fileprivate(set) var reachedBound = true
     /// Of the positions that it started at, those that lie elsewhere now, in a segment that was sealed since, with their new places:
     /// comparing their trees took time.
-    public fileprivate(set) var movedPositions: [StreamPosition] = []
+    package fileprivate(set) var movedPositions: [StreamPosition] = []
   }
 
-  public init(at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil)
+  package init(at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil)
     throws(StorageError)
   {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
@@ -46,7 +46,7 @@ public final class LogReplay {
   /// Where a moment lies; nil where nothing lies before it: the log does not have that event, or the time is before 1970.
   ///
   /// For an event, the segment is read that it stands in.
-  public func bound(of moment: ReplayMoment) throws(StorageError) -> ReplayBound? {
+  package func bound(of moment: ReplayMoment) throws(StorageError) -> ReplayBound? {
     switch moment {
     case .milliseconds(let milliseconds): return ReplayBound(upTo: milliseconds)
     case .event(let id): return try storageErrors { try EventSearch(directory: directory).bound(of: id) }
@@ -61,7 +61,7 @@ public final class LogReplay {
   ///   - givesPositions: whether the outcome is to have positions. Costs the hashing of what was read.
   ///   - visit: gets the commits of each stream in order; of several streams, one after the other.
   /// - Throws: `otherLog` and `otherHistory` where a position does not stand in this log, before `visit` is called; `misuse` where one lies behind the bound.
-  public func run(
+  package func run(
     from positions: [StreamPosition] = [], upTo bound: ReplayBound? = nil, givesPositions: Bool = false,
     _ visit: (Piece) throws -> Void
   ) throws(StorageError) -> Outcome {
@@ -95,7 +95,7 @@ public final class LogReplay {
   }
 
   /// Makes all in front of positions durable: what was read may have been acknowledged as buffered, by whatever process.
-  public func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
+  package func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
     try onFiles { () throws(FileError) in
       for position in positions {
         let tail = SegmentFile(firstCommit: position.place.firstCommit, state: .open)
@@ -113,7 +113,7 @@ public final class LogReplay {
   /// Whether positions are those of this log, whatever became of it since.
   ///
   /// - Returns: false where they are another store's, or of a stream that was ended in front of one.
-  public func isOfUse(_ positions: [StreamPosition]) throws(StorageError) -> Bool {
+  package func isOfUse(_ positions: [StreamPosition]) throws(StorageError) -> Bool {
     do { _ = try StreamStart(directory: directory).readers(at: positions, own: identity.replica) } catch {
       if error.code == .otherLog { return false }
       guard error.code == .otherHistory else { throw error }

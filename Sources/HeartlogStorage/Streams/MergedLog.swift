@@ -2,7 +2,7 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// All streams of a store as one log, read without a lock: commits in the total order, streams merged.
-public final class MergedLog {
+package final class MergedLog {
   private let directory: StoreDirectory
   private let identity: StoreIdentity
   private let lock: StoreLock
@@ -26,7 +26,7 @@ public final class MergedLog {
     init(_ reader: StreamReader) { self.reader = reader }
   }
 
-  public init(
+  package init(
     at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil
   ) throws(StorageError) {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
@@ -36,28 +36,28 @@ public final class MergedLog {
   }
 
   /// The replica that writes this store.
-  public var own: ReplicaID { identity.replica }
+  package var own: ReplicaID { identity.replica }
 
   /// The streams met so far, sorted by replica.
-  public var replicas: [ReplicaID] { streams.keys.sorted() }
+  package var replicas: [ReplicaID] { streams.keys.sorted() }
 
   /// What the replica of a stream is called, as far as its segments were read.
-  public func name(of replica: ReplicaID) -> String? {
+  package func name(of replica: ReplicaID) -> String? {
     replica == identity.replica ? identity.name : streams[replica]?.name
   }
 
   /// What is not as it was written, as far as it was read.
-  public var findings: [Finding] {
+  package var findings: [Finding] {
     streams.sorted { $0.key < $1.key }.compactMap(\.value.finding)
   }
 
   /// The time of the commit that `next` gave last: the latest wall time of its stream up to it; 0 before the first.
-  public private(set) var lastTime: Milliseconds = 0
+  package private(set) var lastTime: Milliseconds = 0
 
   /// The next commit in the total order; nil where there is none at the moment.
   ///
   /// After nil it may be asked again: what has come since follows. Only what is there at the same time is in order.
-  public func next() throws(StorageError) -> Commit? {
+  package func next() throws(StorageError) -> Commit? {
     try storageErrors {
       if streams.values.allSatisfy({ $0.isAtEnd && $0.ahead.isEmpty }) {
         guard try lookForMore() else { return nil }

@@ -1,7 +1,7 @@
 import HeartlogEvents
 
 /// The last moment of a replay.
-public enum ReplayMoment: Hashable, Sendable {
+package enum ReplayMoment: Hashable, Sendable {
   /// Every commit whose time is at most these milliseconds since 1970: see `StreamTime`.
   case milliseconds(Milliseconds)
   /// The commit of this event, and all before it in the total order.
@@ -9,7 +9,7 @@ public enum ReplayMoment: Hashable, Sendable {
 }
 
 /// The last commits of a replay: of each stream, those up to some place.
-public struct ReplayBound: Hashable, Sendable {
+package struct ReplayBound: Hashable, Sendable {
   private enum Kind: Hashable {
     /// Every commit up to a time.
     case time(Milliseconds)
@@ -47,7 +47,7 @@ public struct ReplayBound: Hashable, Sendable {
   }
 
   /// Whether all commits in front of a position lie within the bound.
-  public func contains(_ position: StreamPosition) -> Bool {
+  package func contains(_ position: StreamPosition) -> Bool {
     bound(of: position.replica).contains(stamp: position.lastStamp, time: position.time)
   }
 }

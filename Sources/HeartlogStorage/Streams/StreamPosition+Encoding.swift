@@ -7,7 +7,7 @@ extension StreamPosition {
   /// Positions as bytes, the same for the same positions.
   ///
   /// - Parameter positions: at most one a stream, in any order.
-  public static func encode(_ positions: [StreamPosition]) -> [UInt8] {
+  package static func encode(_ positions: [StreamPosition]) -> [UInt8] {
     var writer = ByteWriter()
     writer.varint(positions.count)
     for position in positions.sorted(by: { $0.replica < $1.replica }) { position.write(to: &writer) }
@@ -37,7 +37,7 @@ extension StreamPosition {
   }
 
   /// Reads what `encode` wrote, and nothing else.
-  public static func decode(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) -> [StreamPosition] {
+  package static func decode(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) -> [StreamPosition] {
     var reader = ByteReader(bytes)
     let count = try reader.count(atMost: reader.remaining / byteCountMin, "positions")
     var positions: [StreamPosition] = []

@@ -4,7 +4,7 @@ import HeartlogEvents
 ///
 /// Whoever keeps what a log's commits lead to keeps the positions with it, and reads on from there. A position is only believed of a log
 /// in which it still stands: see `CommitLog.init`.
-public struct StreamPosition: Hashable, Sendable {
+package struct StreamPosition: Hashable, Sendable {
   let tail: StreamTail
   /// Over the commits up to here.
   let tree: MerkleTree
@@ -37,20 +37,20 @@ public struct StreamPosition: Hashable, Sendable {
   }
 
   /// Whether it is the same place in the same stream, wherever that is on disk.
-  public func isSame(as other: StreamPosition) -> Bool { tail == other.tail && tree == other.tree }
+  package func isSame(as other: StreamPosition) -> Bool { tail == other.tail && tree == other.tree }
 
   /// Whose stream it is.
-  public var replica: ReplicaID { tail.replica }
+  package var replica: ReplicaID { tail.replica }
   /// The last commit before the position.
-  public var commit: CommitNumber { CommitNumber(rawValue: tree.size) }
+  package var commit: CommitNumber { CommitNumber(rawValue: tree.size) }
   /// How many events the stream has up to here.
-  public var eventCount: UInt64 { tail.nextSequence.rawValue - 1 }
+  package var eventCount: UInt64 { tail.nextSequence.rawValue - 1 }
   /// The stamp of `commit`, the highest of the stream so far.
-  public var lastStamp: HybridTimestamp { tail.lastStamp }
+  package var lastStamp: HybridTimestamp { tail.lastStamp }
   /// The latest wall time of the stream so far.
-  public var latestWallTime: Milliseconds { time.latest }
+  package var latestWallTime: Milliseconds { time.latest }
   /// The root of the stream's tree over the commits up to here.
-  public var root: Digest { tree.root }
+  package var root: Digest { tree.root }
 }
 
 extension StreamPosition.Place {

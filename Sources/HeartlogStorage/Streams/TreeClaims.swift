@@ -59,12 +59,12 @@ struct TreeClaims {
 }
 
 /// What a snapshot says of the log that it was made from.
-public struct SnapshotClaim: Sendable {
-  public let positions: [StreamPosition]
+package struct SnapshotClaim: Sendable {
+  package let positions: [StreamPosition]
   /// The path of the snapshot's file.
-  public let file: String
+  package let file: String
 
-  public init(positions: [StreamPosition], file: String) {
+  package init(positions: [StreamPosition], file: String) {
     self.positions = positions
     self.file = file
   }

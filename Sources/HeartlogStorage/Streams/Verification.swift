@@ -2,28 +2,28 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// What `verify` found in one stream.
-public struct StreamVerification: Sendable {
-  public let replica: ReplicaID
+package struct StreamVerification: Sendable {
+  package let replica: ReplicaID
   /// What the stream's last segment calls its replica.
-  public let name: String
-  public let isOwn: Bool
-  public let commits: UInt64
-  public let events: UInt64
-  public let segments: Int
+  package let name: String
+  package let isOwn: Bool
+  package let commits: UInt64
+  package let events: UInt64
+  package let segments: Int
   /// On disk, zeros written ahead included.
-  public let bytes: UInt64
+  package let bytes: UInt64
   /// The root of the stream's tree over its sound commits.
-  public let root: Digest
+  package let root: Digest
   /// What ends the sound part; nil where all is sound.
-  public let finding: Finding?
+  package let finding: Finding?
 }
 
 /// Reads every byte of a store and checks all that the format promises.
-public enum Verification {
+package enum Verification {
   /// Verifies each stream, sorted by replica. Takes no lock.
   ///
   /// - Parameter snapshots: what snapshots say of the log: held against it.
-  public static func run(
+  package static func run(
     at path: String, on fileSystem: any FileSystem, snapshots: [SnapshotClaim] = [],
     progress: LogProgress? = nil
   ) throws(StorageError) -> [StreamVerification] {
