@@ -14,13 +14,13 @@ final class OpenFileBudget: Sendable {
     weak var log: CommitLog?
     var files: Int
     /// When it was used last, as a count of all uses.
-    var pending: UInt64
+    var lastUse: UInt64
   }
 
   private struct State {
     var uses: [ObjectIdentifier: Use] = [:]
     var files = 0
-    var pending: UInt64 = 0
+    var useCount: UInt64 = 0
     /// What was noted last: said again, it changes nothing.
     var last: (log: ObjectIdentifier, files: Int)?
     /// There are too many still: those that were to rest were in use.
@@ -31,7 +31,7 @@ final class OpenFileBudget: Sendable {
       let key = ObjectIdentifier(log)
       let before = uses[key]?.files ?? 0
       files += count - before
-      uses[key] = count == 0 ? nil : Use(log: log, files: count, pending: pending)
+      uses[key] = count == 0 ? nil : Use(log: log, files: count, lastUse: useCount)
       last = (key, count)
       return count > before
     }
@@ -52,7 +52,7 @@ final class OpenFileBudget: Sendable {
   func note(_ log: CommitLog, files: Int) -> Bool {
     state.withLock { state in
       if let last = state.last, last.log == ObjectIdentifier(log), last.files == files { return false }
-      state.pending += 1
+      state.useCount += 1
       return state.set(files, for: log) || state.isOver
     }
   }
@@ -92,7 +92,7 @@ final class OpenFileBudget: Sendable {
     let key = ObjectIdentifier(log)
     // The last reference to a log must not go in here: it forgets itself.
     let uses = state.withLock { state in Array(state.uses) }
-    return uses.filter { $0.key != key }.sorted { $0.value.pending < $1.value.pending }.compactMap(
+    return uses.filter { $0.key != key }.sorted { $0.value.lastUse < $1.value.lastUse }.compactMap(
       \.value.log)
   }
 }
