@@ -87,7 +87,7 @@ extension FavoritesStore {
     var outcome: WriteResult?
     try heartlogErrors {
       // With the log's own `throws`: turned into that, a closure of another would take memory.
-      _ = try log.writeThrough(options.durability.ofLog) { () throws in
+      _ = try log.write(options.durability.ofLog) { () throws in
         let wallTime = try wallTime(nil)
         let (event, result) = try draft(
           operation, on: id, in: library, under: WriteOverlay(), wallTime: wallTime)

@@ -97,7 +97,7 @@ struct AccessTests {
         options.lockMillisecondsMax = 2
         return options
       }())
-    try open.log.withLineHeld {
+    try open.log.withQueueHeld {
       // The lock is taken by staging, and kept while the line is held.
       let staged = open.sink.now.staged.count
       let thread = TestThread { _ = try? open.write(0) }

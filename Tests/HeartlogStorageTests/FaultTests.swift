@@ -26,7 +26,7 @@ struct FaultTests {
     files.failNext(.synchronizeData, code: Self.inputOutput)
     let errors = Mutex<[StorageError.Code?]>([])
     var threads: [TestThread] = []
-    try open.log.withLineHeld {
+    try open.log.withQueueHeld {
       for index in 3..<6 {
         let staged = open.sink.now.staged.count
         threads.append(
@@ -173,9 +173,10 @@ struct FaultTests {
       attempt { acknowledged.append(try open.write(round * 10 + 8)) }
       open.log.close()
       if round == 0 {
-        let tail = try store.names(of: open.replica).last {
-          $0.hasSuffix(".open") || $0.hasSuffix(".suspect")
-        }
+        // The fault may strike this look into the folder, too.
+        var names: [String] = []
+        attempt { names = try storageErrors { try store.names(of: open.replica) } }
+        let tail = names.last { $0.hasSuffix(".open") || $0.hasSuffix(".suspect") }
         if let tail { try files.tear("/store/replicas/\(open.replica)/\(tail)") }
       }
     }

@@ -71,7 +71,7 @@ struct GroupCommitTests {
     let first = try #require(try a.log.stage(.durable) { .test(1) })
     let other = TestThread { _ = try? b.write(2) }
     // The other one has asked for the lock when this log begins to give way.
-    while !a.log.lock.isWanted { sched_yield() }
+    while !a.log.lease.lock.isWanted { sched_yield() }
     #expect(try a.log.stage(.durable) { nil } === nil)
     let second = try #require(try a.log.stage(.durable) { .test(3) })
     #expect(try a.log.finish(first).number.rawValue == 1)

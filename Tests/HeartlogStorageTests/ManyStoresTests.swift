@@ -33,7 +33,7 @@ struct ManyStoresTests {
   }
 
   @Test(
-    "60 open stores, written and read in pending, keep few files open", .timeLimit(.minutes(5)),
+    "60 open stores, written and read in turn, keep few files open", .timeLimit(.minutes(5)),
     arguments: [Durability.durable, .buffered])
   func inTurn(_ durability: Durability) throws {
     let stores = try stores(60)

@@ -169,6 +169,11 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     }
   }
 
+  var words: LockWords? {
+    guard refusal == 0 else { return nil }
+    return page.map { LockWords($0.assumingMemoryBound(to: UInt64.self)) }
+  }
+
   func load(_ word: Int) -> UInt64 {
     precondition(word >= 0 && word < lockPageWords)
     guard let page else { return 0 }

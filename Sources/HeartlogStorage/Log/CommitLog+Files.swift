@@ -1,30 +1,36 @@
 import HeartlogFiles
 
+/// How many files a log holds open between two calls.
+struct OpenFileCount {
+  var count = 0
+  /// Files may have been opened or closed since they were counted.
+  var isStale = true
+}
+
 /// Which files a log holds open between two calls, and how it gives them back.
 extension CommitLog {
   /// Says how many files are open now, and makes other logs rest where that is too many. Called outside of the monitor.
   func noteFiles() {
     let isOver = monitor.withLock {
-      recountsFiles = true
+      openFileCount.isStale = true
       return options.budget.note(self, files: openFiles)
     }
     if isOver { options.budget.makeRoom(besides: self) }
   }
 
-  /// How many files are open between two calls. In the monitor.
-  ///
-  /// While a thread is busy with them, as many as there were before: it counts when it is done.
+  /// How many files are open between two calls. While a thread is busy with them, as many as it had in use before.
   var openFiles: Int {
-    if recountsFiles, !isBusy {
-      countedFiles = countFiles()
-      recountsFiles = false
-    }
-    return countedFiles
+    if openFileCount.isStale, !isBusy { openFileCount = OpenFileCount(count: countFiles(), isStale: false) }
+    return openFileCount.count
   }
 
   private func countFiles() -> Int {
-    var count = readers.values.count { $0.cursor?.file != nil } + (lock.isOpen ? 1 : 0)
-    if let writer, readers[identity.replica]?.cursor?.file !== writer.file { count += 1 }
+    var count = streamSet.readers.values.count { $0.cursor?.file != nil } + (lease.lock.isOpen ? 1 : 0)
+    if let writer = appender.writer,
+      streamSet.readers[streamSet.identity.replica]?.cursor?.file !== writer.file
+    {
+      count += 1
+    }
     return count
   }
 
@@ -36,25 +42,26 @@ extension CommitLog {
     guard monitor.tryEnter() else { return }
     defer { monitor.leave() }
     // After a fork the lock is the other process's.
-    guard directory.fileSystem.processID == processID else { return }
-    if isIdle, unsyncedSince != nil { synchronizeLease() }
-    guard isIdle, !holdsLock else { return }
+    guard access.isOfThisProcess else { return }
+    if isIdle, lease.unsyncedSince != nil { synchronizeLease() }
+    guard isIdle, !lease.isHeld else { return }
     closeFiles()
     options.budget.didRest(self)
   }
 
   private var isIdle: Bool {
-    !isBusy && !isFlushing && !isAcquiring && !isSealing && quietRequests == 0 && queue.isEmpty
+    !isBusy && !appender.isFlushing && !lease.isBeingAcquired && !sealing.isRunning
+      && lease.quietRequests == 0 && queue.waiting.isEmpty
   }
 
   /// Nobody uses the log; in the monitor.
   func closeFiles() {
-    writer = nil
-    acknowledged = nil
-    lock.rest()
-    recountsFiles = true
-    for reader in readers.values { reader.rest() }
+    appender.writer = nil
+    appender.forgetUnsynced()
+    lease.lock.rest()
+    openFileCount.isStale = true
+    for reader in streamSet.readers.values { reader.rest() }
     // What was open may be another file when it is opened again: all is looked at then.
-    releasedGeneration = nil
+    lease.forgetReleased()
   }
 }

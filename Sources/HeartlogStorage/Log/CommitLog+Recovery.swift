@@ -9,45 +9,46 @@ extension CommitLog {
   /// Whatever changes a file raises the generation first: should this process die in the middle, the next
   /// holder looks at the files, whatever it knew.
   func recoverTail() throws(StorageError) {
-    if let corrupt = ends.sorted(by: { $0.key < $1.key }).map(\.value).first(where: { $0.verdict == .corrupt }
-    ) {
+    if let corrupt = streamSet.damage {
       throw StorageError(
         .corrupt, "the store is read-only because it is damaged: \(corrupt.error.reason)",
         file: corrupt.error.file, offset: corrupt.error.offset, commits: corrupt.error.commits)
     }
-    let own = ownReader
-    let finding = ends[identity.replica]
+    let own = streamSet.own
+    let finding = streamSet.ends[streamSet.identity.replica]
     if let finding { try cutTail(finding, of: own) }
-    let isResolved = own.resolvedStructure == lock.page().structure
-    let missing = isResolved ? [] : missing
+    let isResolved = own.resolvedStructure == lease.lock.page().structure
+    let missing = isResolved ? [] : streamSet.missing
     var isOver = finding?.verdict == .lost
     if !isOver, !isResolved { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
     if !isResolved {
       if try directory.closeToOthers() { tookPermissions = true }
       // The folder may have been copied or restored before it was opened, not while it is open.
       let place = try StoreIdentity.Place.of(directory)
-      if isOver || !place.isSame(as: identity.place) {
+      if isOver || !place.isSame(as: streamSet.identity.place) {
         try becomeNewReplica(at: place)
       } else {
         try resolve(own)
       }
     } else if isOver {
-      try becomeNewReplica(at: identity.place)
+      try becomeNewReplica(at: streamSet.identity.place)
     }
     if let finding {
-      ends[finding.replica] = nil
-      reports.append(finding)
+      streamSet.ends[finding.replica] = nil
+      streamSet.reports.append(finding)
     }
     try setAside(missing, reportedOf: finding?.verdict == .lost ? own.replica : nil)
-    try recoverOwnTail(of: ownReader)
-    ownReader.resolvedStructure = lock.page().structure
+    try recoverOwnTail(of: streamSet.own)
+    streamSet.own.resolvedStructure = lease.lock.page().structure
   }
 
   /// Whether the store must not write its own stream any more: its numbers were given out before, or nobody would read them.
   private func isOver(_ own: StreamReader, missing: [Finding]) throws(StorageError) -> Bool {
     if own.isEnded || missing.contains(where: { $0.replica == own.replica }) { return true }
     // Others have seen commits of this stream that are not here.
-    if readers.values.contains(where: { $0.tail.seen[own.replica].map { $0 >= own.tail.next } ?? false }) {
+    if streamSet.readers.values.contains(where: {
+      $0.tail.seen[own.replica].map { $0 >= own.tail.next } ?? false
+    }) {
       return true
     }
     // A segment that begins with a block was received: `store` is of another folder, or older than this one.
@@ -71,34 +72,34 @@ extension CommitLog {
         guard error.isNotFound else { throw StorageError(error) }
       }
     }
-    reports += missing.map(\.finding).filter { $0.replica != replica }
-    snapshots.removeAll { claim in missing.contains { $0.claim.file == claim.file } }
+    streamSet.reports += missing.map(\.finding).filter { $0.replica != replica }
+    streamSet.snapshots.removeAll { claim in missing.contains { $0.claim.file == claim.file } }
   }
 
   /// Makes sure that what is appended to a stream's tail will be read: leaves a segment whose commits another process has sealed, which
   /// may have died before it removed it, and removes what such a process left. Looks again only where files of the store have changed.
   func resolve(_ reader: StreamReader) throws(StorageError) {
-    guard reader.resolvedStructure != lock.page().structure else { return }
+    guard reader.resolvedStructure != lease.lock.page().structure else { return }
     let serving = try directory.servingSegments(of: reader.replica).serving
     if let segment = reader.segment, !serving.contains(segment) {
       reader.leaveSegment()
       try readOn(in: reader.replica)
-      guard ends[reader.replica] == nil else {
+      guard streamSet.ends[reader.replica] == nil else {
         throw StorageError(
           .inputOutput, "the segments keep changing", file: directory.streamPath(reader.replica))
       }
     }
     try removeLeftovers(of: reader.replica, besides: serving)
-    reader.resolvedStructure = lock.page().structure
+    reader.resolvedStructure = lease.lock.page().structure
   }
 
   /// Cuts what is bad from the tail of a stream, and keeps it aside.
   func cutTail(_ finding: Finding, of own: StreamReader) throws(StorageError) {
-    if own.replica == identity.replica { writer = nil }
+    if own.replica == streamSet.identity.replica { appender.writer = nil }
     guard let cursor = own.cursor, let segment = own.segment, let offset = finding.error.offset,
       finding.error.file == cursor.path
     else { return }
-    lock.update { _ in }
+    lease.lock.update { _ in }
     try onFiles { () throws(FileError) in
       // A suspect is copied up to its last whole frame, and not written to.
       let isSuspect = segment.state == .suspect
@@ -131,12 +132,12 @@ extension CommitLog {
   /// Opens the tail for writing, unless this process holds it already just as it is.
   private func recoverOwnTail(of own: StreamReader) throws(StorageError) {
     guard let cursor = own.cursor, let segment = own.segment, segment.state != .sealed else {
-      writer = nil
+      appender.writer = nil
       return
     }
-    if let writer, writer.file === cursor.file, writer.offset == cursor.offset { return }
+    if let writer = appender.writer, writer.file === cursor.file, writer.offset == cursor.offset { return }
     if segment.state == .suspect { return try replaceSuspect(cursor, own) }
-    let page = lock.page()
+    let page = lease.lock.page()
     let isRecorded = page.replica == own.replica && page.segment == cursor.header.id
     if !isRecorded {
       // Whoever made the segment may have died before its names were durable.
@@ -145,7 +146,7 @@ extension CommitLog {
     let offset = cursor.offset
     let taken = try onFiles { () throws(FileError) in
       let file: any OpenFile
-      if let writer, writer.file === cursor.file {
+      if let writer = appender.writer, writer.file === cursor.file {
         file = writer.file
       } else {
         file = try directory.fileSystem.open(cursor.path, .readWrite)
@@ -157,9 +158,9 @@ extension CommitLog {
     }
     if taken.durableOffset < offset {
       // What another process wrote may be in memory only: no frame may call it durable before it is.
-      do { try taken.synchronize() } catch { throw suspend(taken, because: error.description) }
+      do { try taken.synchronize() } catch { throw appender.suspend(taken, because: error.description) }
     }
-    writer = taken
+    appender.writer = taken
     own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: offset)
     announce(taken, isStructural: false)
   }
@@ -167,7 +168,7 @@ extension CommitLog {
   /// Makes the names durable that lead to a segment of the own stream.
   private func synchronizeNames(startingWith firstCommit: CommitNumber) throws(StorageError) {
     try onFiles { () throws(FileError) in
-      try directory.fileSystem.synchronizeDirectory(directory.streamPath(identity.replica))
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(streamSet.identity.replica))
       guard firstCommit.rawValue == 1 else { return }
       try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
       // A new replica's stream must not outlive the file that says who writes it.
@@ -177,7 +178,7 @@ extension CommitLog {
 
   /// Tells everybody where the tail is.
   func announce(_ writer: SegmentWriter, isStructural: Bool) {
-    lock.update { page in
+    lease.lock.update { page in
       page.replica = writer.header.replica
       page.segment = writer.header.id
       page.firstCommit = writer.header.firstCommit.rawValue
@@ -191,12 +192,13 @@ extension CommitLog {
 
   /// Makes a new open segment that starts with `commit`.
   func createSegment(before commit: Commit) throws(StorageError) -> SegmentWriter {
-    if commit.number.rawValue == 1 { try makeStreamFolder(of: identity.replica) }
+    if commit.number.rawValue == 1 { try makeStreamFolder(of: streamSet.identity.replica) }
     var generator = options.generator
     let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     let frontier = try newestFrontier()
     let header = SegmentHeader(
-      kind: .open, id: .random(using: &generator), replica: identity.replica, replicaName: identity.name,
+      kind: .open, id: .random(using: &generator), replica: streamSet.identity.replica,
+      replicaName: streamSet.identity.name,
       firstCommit: commit.number, firstSequence: commit.firstSequence, secret: Digest(secret),
       treeSize: frontier.size, frontier: frontier.roots)
     let created = try SegmentWriter.create(header, in: directory, suffix: generator.next())
@@ -216,36 +218,21 @@ extension CommitLog {
 
   /// The frontier that the last sealed segment starts from: the newest at hand without hashing.
   private func newestFrontier() throws(StorageError) -> (size: UInt64, roots: [Digest]) {
-    guard let sealed = try directory.segments(of: identity.replica).last(where: { $0.state == .sealed })
+    guard
+      let sealed = try directory.segments(of: streamSet.identity.replica).last(where: { $0.state == .sealed })
     else {
       return (0, [])
     }
-    let path = directory.path(of: sealed, in: identity.replica)
+    let path = directory.path(of: sealed, in: streamSet.identity.replica)
     let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .read) }
     let header = try directory.header(of: file, path: path).header
     return (header.treeSize, header.frontier)
   }
 
-  /// Ends a segment whose fsync failed: its last batch may be on disk or not, and asking again would not tell.
-  func suspend(_ segment: SegmentWriter, because reason: String) -> StorageError {
-    writer = nil
-    var reason = "\(reason); whether the last commits are there shows when the store is opened again"
-    let folder = directory.streamPath(segment.header.replica)
-    let suspect = SegmentFile(firstCommit: segment.header.firstCommit, state: .suspect)
-    do {
-      try directory.fileSystem.rename(segment.path, to: "\(folder)/\(suspect.name)")
-      try directory.fileSystem.synchronizeDirectory(folder)
-    } catch {
-      reason += "; the segment could not be set aside either: \(error)"
-    }
-    lock.update { $0.structure &+= 1 }
-    return StorageError(.outcomeUnknown, reason, file: segment.path, offset: segment.durableOffset)
-  }
-
   /// Copies the whole frames of a suspect to a new file: what the system caches of it may never reach the disk.
   private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
     let taken = try copyOfSuspect(cursor)
-    writer = taken
+    appender.writer = taken
     own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: taken.offset)
     announce(taken, isStructural: true)
   }
@@ -261,7 +248,7 @@ extension CommitLog {
       throw StorageError(
         .inputOutput, "the suspect segment became shorter while it was copied", file: cursor.path)
     }
-    lock.update { $0.structure &+= 1 }
+    lease.lock.update { $0.structure &+= 1 }
     let segment = SegmentFile(firstCommit: cursor.header.firstCommit, state: .open)
     let path = "\(folder)/\(segment.name)"
     try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
@@ -287,7 +274,7 @@ extension CommitLog {
       name.contains(".tmp-") || (SegmentFile(name: name) != nil && !serving.contains(name))
     }
     guard !names.isEmpty else { return }
-    lock.update { $0.structure &+= 1 }
+    lease.lock.update { $0.structure &+= 1 }
     try onFiles { () throws(FileError) in
       // What serves instead must be durable first: whoever sealed may have died before that.
       try directory.fileSystem.synchronizeDirectory(folder)
@@ -301,11 +288,11 @@ extension CommitLog {
   /// The folder was copied or restored, or lost acknowledged commits: its numbers may be used elsewhere.
   func becomeNewReplica(at place: StoreIdentity.Place) throws(StorageError) {
     var generator = options.generator
-    var changed = identity
+    var changed = streamSet.identity
     changed.replica = .random(using: &generator)
     changed.place = place
-    lock.update { $0.structure &+= 1 }
-    if let tail = ownReader.cursor, ownReader.segment?.state == .open {
+    lease.lock.update { $0.structure &+= 1 }
+    if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
       // The new stream names the old one's last commit: that one must not be lost after it.
       try onFiles { () throws(FileError) in
         try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
@@ -313,10 +300,10 @@ extension CommitLog {
     }
     try directory.replaceFile(
       directory.identityPath, with: changed.encoded(), in: directory.path, suffix: generator.next())
-    identity = changed
-    writer = nil
+    streamSet.identity = changed
+    appender.writer = nil
     // Until here the page remembers what was lost.
-    lock.update { page in
+    lease.lock.update { page in
       page = StoreLock.Page(generation: page.generation, structure: page.structure)
     }
   }

@@ -17,12 +17,14 @@ extension CommitLog {
   /// The streams of the store, sorted by replica.
   package var streams: [StreamStatus] {
     monitor.withLock {
-      readers.keys.sorted().map { replica in
-        let name = replica == identity.replica ? identity.name : readers[replica]?.cursor?.header.replicaName
-        let tail = readers[replica]?.tail
+      streamSet.readers.keys.sorted().map { replica in
+        let name =
+          replica == streamSet.identity.replica
+          ? streamSet.identity.name : streamSet.readers[replica]?.cursor?.header.replicaName
+        let tail = streamSet.readers[replica]?.tail
         let time = tail?.head == nil ? nil : tail?.time
         return StreamStatus(
-          replica: replica, name: name ?? "", isEnded: readers[replica]?.isEnded ?? false,
+          replica: replica, name: name ?? "", isEnded: streamSet.readers[replica]?.isEnded ?? false,
           lastWallTime: time?.last, latestWallTime: time?.latest)
       }
     }
@@ -31,7 +33,7 @@ extension CommitLog {
   /// What the clock of a stream's writer said at the last commit that was read; nil where there is none.
   package func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
     monitor.withLock {
-      guard let tail = readers[replica]?.tail, tail.head != nil else { return nil }
+      guard let tail = streamSet.readers[replica]?.tail, tail.head != nil else { return nil }
       return tail.time?.last
     }
   }

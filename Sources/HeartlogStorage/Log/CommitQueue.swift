@@ -1,93 +1,83 @@
+import Dispatch
 import HeartlogEvents
-import Synchronization
+import HeartlogFiles
 
-/// The commits that wait to be written as one batch, with their frames.
-struct CommitQueue {
-  private(set) var commits: [CommitLog.PendingCommit] = []
-  private(set) var frames = CommitFrames()
-  private(set) var durableCount = 0
+/// Group commit: the commits that wait to be written, those that are being written, and the threads that wait for either.
+///
+/// Guarded by the log's monitor, except for `writing`, which belongs to the thread that writes.
+final class CommitQueue {
+  /// A longer batch is written in parts. Any single commit fits.
+  private static let batchBytesMax = 64 << 20
 
-  var isEmpty: Bool { commits.isEmpty }
-  var count: Int { commits.count }
+  /// The own stream behind the last commit in the queue: the next one is drafted upon it.
+  @exclusivity(unchecked) var tail: StreamTail
+  /// Other streams may have grown since heads were last written.
+  @exclusivity(unchecked) var looksForHeads = true
+  @exclusivity(unchecked) var waiting = CommitBatch()
+  /// The batch that is being written, or memory for the next one.
+  @exclusivity(unchecked) var writing = CommitBatch()
+  /// The number of the batch that `waiting` will be.
+  @exclusivity(unchecked) private(set) var nextBatch = 0
+  /// The commits of the last batch and those that waited behind it: about as many threads write at once.
+  @exclusivity(unchecked) private var recentWriters = 0
+  /// How long a durable batch takes: about the least of late. A second before the first.
+  @exclusivity(unchecked) private var batchNanoseconds: UInt64 = 1_000_000_000
+  /// Writers of batches with even and with odd numbers wait on these.
+  private let eventCounts = [EventCount(), EventCount()]
 
-  /// Appends a commit.
+  init(replica: ReplicaID) { tail = StreamTail(replica: replica) }
+
+  /// The event count on which the writers of a batch wait.
+  func eventCount(of batch: Int) -> EventCount { eventCounts[batch & 1] }
+
+  /// Queues a commit behind the tail, which it extends.
   ///
   /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
-  mutating func append(_ pending: CommitLog.PendingCommit, recordsAreChecked: Bool) throws(MalformedError) {
-    pending.frameBytes = try frames.append(pending.commit, recordsAreChecked: recordsAreChecked)
-    commits.append(pending)
-    if pending.durability == .durable { durableCount += 1 }
+  /// - Throws: where it breaks a rule; nothing is changed then.
+  func append(_ pending: CommitLog.PendingCommit, recordsAreChecked: Bool) throws(MalformedError) {
+    var extended = tail
+    try extended.extend(by: pending.commit)
+    try waiting.append(pending, recordsAreChecked: recordsAreChecked)
+    tail = extended
+    looksForHeads = false
   }
 
-  /// Removes and returns the commits that do not fit into `bytesMax`. The first commit always fits.
-  mutating func split(at bytesMax: Int, batch: Int) -> CommitQueue {
-    var rest = CommitQueue()
-    guard frames.byteCount > bytesMax else { return rest }
-    var bytes = 0
-    let index = commits.dropFirst().firstIndex { pending in
-      bytes += pending.frameBytes
-      return bytes > bytesMax
-    }
-    guard let index else { return rest }
-    rest.commits = Array(commits[index...])
-    rest.durableCount = rest.commits.count { $0.durability == .durable }
-    for pending in rest.commits { pending.batch = batch }
-    rest.frames = frames.split(at: frames.byteCount - rest.commits.reduce(0) { $0 + $1.frameBytes })
-    commits.removeLast(rest.commits.count)
-    durableCount -= rest.durableCount
-    return rest
+  /// Drafts go on from what was written: nothing waits.
+  func reset(to tail: StreamTail) {
+    self.tail = tail
+    looksForHeads = true
   }
 
-  /// Writes the frames to a segment.
-  mutating func write(to segment: SegmentWriter) throws(StorageError) { try segment.append(&frames) }
-
-  /// Tells each writer the outcome. Mutating only so that no copy of the array is made for the call.
-  mutating func endAll(_ failure: StorageError? = nil) {
-    for index in commits.indices { commits[index].end(failure) }
+  /// Makes what waits, or as much of it as one write takes, the batch to be written.
+  ///
+  /// - Returns: its number.
+  func takeBatch() -> Int {
+    swap(&waiting, &writing)
+    nextBatch += 1
+    let rest = writing.split(at: Self.batchBytesMax, batch: nextBatch)
+    if !rest.isEmpty { waiting = rest }
+    return nextBatch - 1
   }
 
-  /// Removes all commits and keeps the capacity.
-  mutating func removeAll() {
-    // A lone writer's commit is alone: `removeLast` is cheaper.
-    if commits.count == 1 { commits.removeLast() } else { commits.removeAll(keepingCapacity: true) }
-    frames.removeAll()
-    durableCount = 0
+  /// The batch is over.
+  func endBatch() {
+    recentWriters = writing.count + waiting.count
+    writing.removeAll()
   }
-}
 
-extension CommitLog {
-  /// A commit between drafting and acknowledgement. A class, because a copy of a commit counts many references.
-  package final class PendingCommit: Sendable {
-    package let commit: Commit
-    let durability: Durability
-    /// The bytes of its frame, once it is queued. Guarded by `monitor`.
-    nonisolated(unsafe) fileprivate(set) var frameBytes = 0
-    /// The number of its batch, which tells the event count to wait on. Guarded by `monitor`.
-    nonisolated(unsafe) var batch: Int
-    // Written before `isOver`, and read after it.
-    private nonisolated(unsafe) var failure: StorageError?
-    private let over = Atomic(false)
+  /// As many commits make a batch worth writing: while it waits for the disk, the other writers draft the next one.
+  ///
+  /// Where all have drafted before the disk is done, one batch of all is better. Measured: 64 writers commit 1.3 times as much in halves on
+  /// a disk that takes 0.15 ms, 4 writers three quarters.
+  var sufficientCount: Int {
+    // What it takes on one of two cores to be woken, to draft, and to fall asleep again.
+    let nanosecondsPerWriter: UInt64 = 10_000
+    let isHalfEnough = recentWriters >= 8 && batchNanoseconds < UInt64(recentWriters) * nanosecondsPerWriter
+    return isHalfEnough ? recentWriters / 2 : .max
+  }
 
-    init(_ commit: Commit, _ durability: Durability, batch: Int) {
-      self.commit = commit
-      self.durability = durability
-      self.batch = batch
-    }
-
-    /// Lends the commit.
-    package func withCommit(_ body: (Commit) -> Void) { body(commit) }
-
-    /// Whether it was written, or never will be.
-    var isOver: Bool { over.load(ordering: .acquiring) }
-
-    func end(_ failure: StorageError? = nil) {
-      self.failure = failure
-      over.store(true, ordering: .releasing)
-    }
-
-    /// Throws the error that kept it from being written.
-    func checkOutcome() throws(StorageError) {
-      if let failure { throw failure }
-    }
+  /// Notes how long a durable batch took. One that was kept waiting for a core says nothing of the disk: the least of late counts.
+  func noteBatch(nanoseconds: UInt64) {
+    batchNanoseconds = min(nanoseconds, batchNanoseconds + batchNanoseconds / 16)
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -32,12 +34,54 @@ final class Monitor: @unchecked Sendable {
   }
 
   /// Enters where nobody is inside; false where somebody is.
-  func tryEnter() -> Bool { pthread_mutex_trylock(mutex) == 0 }
-  func enter() { pthread_mutex_lock(mutex) }
-  func leave() { pthread_mutex_unlock(mutex) }
+  func tryEnter() -> Bool {
+    guard pthread_mutex_trylock(mutex) == 0 else { return false }
+    didEnter()
+    return true
+  }
+
+  func enter() {
+    pthread_mutex_lock(mutex)
+    didEnter()
+  }
+
+  func leave() {
+    willLeave()
+    pthread_mutex_unlock(mutex)
+  }
 
   /// Leaves, waits for `notifyAll`, and enters again.
-  func wait() { pthread_cond_wait(condition, mutex) }
+  func wait() {
+    willLeave()
+    pthread_cond_wait(condition, mutex)
+    didEnter()
+  }
+
+  #if DEBUG
+    private let owner = Atomic<UInt>(0)
+    private static var thisThread: UInt {
+      #if canImport(Darwin)
+        UInt(bitPattern: pthread_self())
+      #else
+        pthread_self()
+      #endif
+    }
+
+    private func didEnter() { owner.store(Self.thisThread, ordering: .relaxed) }
+    private func willLeave() {
+      assertHeld()
+      owner.store(0, ordering: .relaxed)
+    }
+
+    /// Stops a debug build where the calling thread is not inside.
+    func assertHeld() {
+      assert(owner.load(ordering: .relaxed) == Self.thisThread, "this must be called inside the monitor")
+    }
+  #else
+    @inline(__always) private func didEnter() {}
+    @inline(__always) private func willLeave() {}
+    @inline(__always) func assertHeld() {}
+  #endif
   func notifyOne() { pthread_cond_signal(condition) }
   func notifyAll() { pthread_cond_broadcast(condition) }
 
@@ -48,10 +92,10 @@ final class Monitor: @unchecked Sendable {
   }
 
   /// Runs `body` outside, for work that others need not wait for.
-  func outside<R>(_ body: () -> R) -> R {
+  func outside<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     leave()
     defer { enter() }
-    return body()
+    return try body()
   }
 
   /// Gives other threads a chance to run, outside.

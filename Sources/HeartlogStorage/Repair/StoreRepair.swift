@@ -30,7 +30,7 @@ package struct StoreRepair {
     do { _ = try StoreIdentity.read(directory) } catch { guard error.isMendable else { throw error } }
     let lock = try StoreLock(directory)
     if !isDryRun {
-      guard lock.hasPage else { throw StorageError(.readOnly, CommitLog.networkReason, file: path) }
+      guard lock.hasPage else { throw StorageError(.readOnly, LogAccess.networkReason, file: path) }
       try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
     }
     var repair = StoreRepair(

@@ -12,6 +12,15 @@ package struct SealReport: Sendable {
   package init() {}
 }
 
+extension CommitLog {
+  /// Sealing, in the background or not.
+  struct Sealing {
+    var isRunning = false
+    /// Why the last one in the background did not succeed.
+    var failure: StorageError?
+  }
+}
+
 /// Sealing: whole segments become one file of large blocks. Commits, numbers, boundaries and hashes stay.
 extension CommitLog {
   /// Seals all streams, their tails included, and joins small neighbours.
@@ -25,8 +34,8 @@ extension CommitLog {
   func seal(joining: Bool, progress: LogProgress? = nil) throws(StorageError) -> SealReport {
     try storageErrors {
       monitor.withLock {
-        while isSealing { monitor.wait() }
-        isSealing = true
+        while sealing.isRunning { monitor.wait() }
+        sealing.isRunning = true
       }
       defer { endSealing() }
       var report = SealReport()
@@ -55,8 +64,8 @@ extension CommitLog {
 
   private func sealInBackground() {
     let isMine = monitor.withLock { () -> Bool in
-      if isSealing || isClosed || failure != nil { return false }
-      isSealing = true
+      if sealing.isRunning || phase == .closed || appender.failure != nil { return false }
+      sealing.isRunning = true
       return true
     }
     guard isMine else { return }
@@ -75,12 +84,12 @@ extension CommitLog {
       // Nothing is lost: the segments stay as they are, and the next rotation or `seal` tries again.
       outcome = error as? StorageError ?? StorageError(.inputOutput, String(describing: error))
     }
-    monitor.withLock { backgroundSealingFailure = outcome }
+    monitor.withLock { sealing.failure = outcome }
   }
 
   private func endSealing() {
     monitor.withLock {
-      isSealing = false
+      sealing.isRunning = false
       monitor.notifyAll()
     }
     noteFiles()
@@ -88,10 +97,10 @@ extension CommitLog {
 
   /// The segments that hold something, stream by stream, the own one first. The log is quiet.
   private func sealableStreams() throws -> [[SealableSegment]] {
-    let own = ownReader
-    let others = readers.values.filter { reader in
+    let own = streamSet.own
+    let others = streamSet.readers.values.filter { reader in
       // Of what ended or is damaged nothing is written anew.
-      reader.replica != own.replica && !reader.isEnded && ends[reader.replica] == nil
+      reader.replica != own.replica && !reader.isEnded && streamSet.ends[reader.replica] == nil
     }
     return try ([own] + others.sorted { $0.replica < $1.replica }).map { reader in
       try resolve(reader)
@@ -120,7 +129,7 @@ extension CommitLog {
 
   /// Seals a run that is not written to any more.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
-    let (name, snapshots) = monitor.withLock { (replicaName(of: run), self.snapshots) }
+    let (name, snapshots) = monitor.withLock { (replicaName(of: run), streamSet.snapshots) }
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: name, options: options, snapshots: snapshots)
@@ -143,28 +152,31 @@ extension CommitLog {
   private func sealUnderLock(_ run: [SealableSegment], _ report: inout SealReport) throws {
     guard
       let sealed = try SealedFile(
-        of: run, in: directory, replicaName: replicaName(of: run), options: options, snapshots: snapshots)
+        of: run, in: directory, replicaName: replicaName(of: run), options: options,
+        snapshots: streamSet.snapshots)
     else { return }
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to it, whatever becomes of the rest.
     let replica = tail.header.replica
-    readers[replica]?.leaveSegment()
-    readers[replica]?.resolvedStructure = nil
-    receivedTails[replica] = nil
-    guard replica == identity.replica else { return try replace(run, by: sealed, &report) }
-    writer = nil
+    streamSet.readers[replica]?.leaveSegment()
+    streamSet.readers[replica]?.resolvedStructure = nil
+    streamSet.receivedTails[replica] = nil
+    guard replica == streamSet.identity.replica else { return try replace(run, by: sealed, &report) }
+    appender.writer = nil
     try replace(run, by: sealed, &report)
     // What is sealed was durable: should it be gone one day, the page still tells.
-    lock.update { page in
+    lease.lock.update { page in
       page = StoreLock.Page(
         generation: page.generation, structure: page.structure, replica: replica,
-        firstCommit: ownReader.tail.next.rawValue)
+        firstCommit: streamSet.own.tail.next.rawValue)
     }
   }
 
   /// What the replica of a run is called now; of another one, what it was called last.
   private func replicaName(of run: [SealableSegment]) -> String {
-    guard let last = run.last, last.header.replica != identity.replica else { return identity.name }
+    guard let last = run.last, last.header.replica != streamSet.identity.replica else {
+      return streamSet.identity.name
+    }
     return last.header.replicaName
   }
 
@@ -192,7 +204,7 @@ extension CommitLog {
     let target = SegmentFile(firstCommit: first.file.firstCommit, state: .sealed)
     let path = path(of: run)
     // Before the new name is there: a process that holds one of the run as its tail must look before it appends.
-    lock.update { $0.structure &+= 1 }
+    lease.lock.update { $0.structure &+= 1 }
     if let temporary {
       try directory.giveName(path, to: temporary, in: folder)
     } else {

@@ -13,12 +13,14 @@ extension CommitLog {
     try storageErrors {
       try withQuietLog {
         if let end = try StreamEnd.read(of: replica, in: directory), end.commit <= commit { return nil }
-        if replica == identity.replica { try becomeNewReplica(at: try StoreIdentity.Place.of(directory)) }
+        if replica == streamSet.identity.replica {
+          try becomeNewReplica(at: try StoreIdentity.Place.of(directory))
+        }
         let branch = try takeBranch(of: replica, after: commit)
         // The branch is durable: only now may what it was made of be forgotten.
         let folder = directory.streamPath(replica)
         if try directory.fileSystem.info(folder) == nil { try makeStreamFolder(of: replica) }
-        lock.update { $0.structure &+= 1 }
+        lease.lock.update { $0.structure &+= 1 }
         try directory.replaceFile(
           "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(), in: folder,
           suffix: options.random())
@@ -77,14 +79,14 @@ extension CommitLog {
   func restart() throws(StorageError) {
     sink.beginRestart()
     defer { sink.endRestart() }
-    for replica in readers.keys { merkleCaches.monitor.withLock { merkleCaches.forget(replica) } }
-    readers = [:]
-    ends = [:]
-    receivedTails = [:]
-    writer = nil
-    looksAgain = true
+    for replica in streamSet.readers.keys { merkleCaches.monitor.withLock { merkleCaches.forget(replica) } }
+    streamSet.readers = [:]
+    streamSet.ends = [:]
+    streamSet.receivedTails = [:]
+    appender.writer = nil
+    lease.looksAgain = true
     try catchUp(nil, anew: true)
-    resetStaged()
+    queue.reset(to: streamSet.own.tail)
   }
 }
 

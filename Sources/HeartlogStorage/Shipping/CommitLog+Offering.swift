@@ -132,7 +132,7 @@ extension CommitLog {
           return Finding(
             verdict: .corrupt, replica: replica,
             error: StorageError(
-              .corrupt, "the stream ends before commit \(end)", file: directory.streamPath(replica),
+              .corrupt, "the stream streamSet.ends before commit \(end)", file: directory.streamPath(replica),
               commits: next...CommitNumber(rawValue: end)))
         }
       }
@@ -179,7 +179,7 @@ extension CommitLog {
   ) {
     try storageErrors {
       let (tails, result) = try withQuietLog {
-        (readers.mapValues(\.tail).filter { $0.value.head != nil }, try body())
+        (streamSet.readers.mapValues(\.tail).filter { $0.value.head != nil }, try body())
       }
       let positions = try merkleCaches.monitor.withLock {
         try tails.sorted { $0.key < $1.key }.map { replica, tail in
@@ -197,7 +197,7 @@ extension CommitLog {
   }
 
   private func head(of replica: ReplicaID) -> CommitNumber? {
-    monitor.withLock { readers[replica]?.tail.head }
+    monitor.withLock { streamSet.readers[replica]?.tail.head }
   }
 
   private struct KnownHead {
@@ -212,9 +212,10 @@ extension CommitLog {
   /// its own commits durable.
   private func resolvedHeads() throws -> [KnownHead] {
     func heads() -> [KnownHead] {
-      readers.values.sorted { $0.replica < $1.replica }.map { reader in
+      streamSet.readers.values.sorted { $0.replica < $1.replica }.map { reader in
         KnownHead(
-          replica: reader.replica, name: reader.replica == identity.replica ? identity.name : nil,
+          replica: reader.replica,
+          name: reader.replica == streamSet.identity.replica ? streamSet.identity.name : nil,
           commit: reader.tail.head, isEnded: reader.isEnded)
       }
     }
@@ -224,7 +225,7 @@ extension CommitLog {
       try refresh()
     }
     var known = monitor.withLock { heads() }
-    let page = lock.page()
+    let page = lease.lock.page()
     guard page.durableBytes > 0 else { return known }
     guard let own = known.firstIndex(where: { $0.replica == page.replica }), let head = known[own].commit
     else { return known }

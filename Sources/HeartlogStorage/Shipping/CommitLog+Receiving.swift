@@ -112,7 +112,7 @@ extension CommitLog {
   func takeRun(_ run: StreamRun, admitting admission: Admission = .checked) throws -> ReceivedRun {
     guard StoreIdentity.isName(run.name) else { throw MalformedError("a replica's name that is none") }
     let block = try Self.block(of: run)
-    let reader = readers[run.replica] ?? StreamReader(directory, replica: run.replica)
+    let reader = streamSet.readers[run.replica] ?? StreamReader(directory, replica: run.replica)
     if reader.isEnded { return .known }
     try resolve(reader)
     if run.lastCommit.rawValue < reader.tail.next.rawValue {
@@ -134,7 +134,9 @@ extension CommitLog {
       guard tree.root == run.root else { return .diverged }
       if let left = reasonToLeave(new, admitting: admission) { return left }
 
-      if run.replica == identity.replica { try becomeNewReplica(at: try StoreIdentity.Place.of(directory)) }
+      if run.replica == streamSet.identity.replica {
+        try becomeNewReplica(at: try StoreIdentity.Place.of(directory))
+      }
       var body = run.body
       if !isContinued {
         body = try BlockEncoding.encode(
@@ -150,13 +152,13 @@ extension CommitLog {
 
       reader.didAppend(upTo: tail)
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
-      readers[run.replica] = reader
-      looksForHeads = true
+      streamSet.readers[run.replica] = reader
+      queue.looksForHeads = true
       // The next own commit must not have a number that others have seen.
-      let own = ownReader
+      let own = streamSet.own
       if let seen = tail.seen[own.replica], seen >= own.tail.next { own.resolvedStructure = nil }
-      if receivedTails.count >= OpenFileBudget.streamsMax { restReceivedTails(but: run.replica) }
-      receivedTails[run.replica] = writer
+      if streamSet.receivedTails.count >= OpenFileBudget.streamsMax { restReceivedTails(but: run.replica) }
+      streamSet.receivedTails[run.replica] = writer
       merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
       merkleCache.mark()
       clock.receive(new.lastStamp)
@@ -169,9 +171,9 @@ extension CommitLog {
 
   /// Gives back the files of streams that were received before.
   private func restReceivedTails(but replica: ReplicaID) {
-    for (other, _) in receivedTails where other != replica {
-      receivedTails[other] = nil
-      readers[other]?.rest()
+    for (other, _) in streamSet.receivedTails where other != replica {
+      streamSet.receivedTails[other] = nil
+      streamSet.readers[other]?.rest()
       merkleCaches.atHead[other]?.rest()
     }
   }
@@ -192,15 +194,17 @@ extension CommitLog {
   private func receivingSegment(
     of run: StreamRun, reader: StreamReader, tree: MerkleTree, tail: StreamTail
   ) throws -> SegmentWriter {
-    if let finding = ends[run.replica], finding.verdict != .corrupt {
+    if let finding = streamSet.ends[run.replica], finding.verdict != .corrupt {
       try cutTail(finding, of: reader)
-      ends[run.replica] = nil
+      streamSet.ends[run.replica] = nil
     }
     if let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed,
       cursor.offset < options.segmentBytesMax
     {
       if segment.state == .suspect { return try copyOfSuspect(cursor) }
-      if let known = receivedTails[run.replica], known.file === cursor.file, known.offset == cursor.offset {
+      if let known = streamSet.receivedTails[run.replica], known.file === cursor.file,
+        known.offset == cursor.offset
+      {
         return known
       }
       let file = try directory.fileSystem.open(cursor.path, .readWrite)
@@ -219,18 +223,18 @@ extension CommitLog {
       firstCommit: tail.next, firstSequence: tail.nextSequence, secret: Digest(secret), treeSize: tree.size,
       frontier: tree.frontier)
     let created = try SegmentWriter.create(header, in: directory, suffix: generator.next(), aheadBytes: 0)
-    lock.update { $0.structure &+= 1 }
+    lease.lock.update { $0.structure &+= 1 }
     return created
   }
 
   private func append(_ body: [UInt8], _ block: ColumnBlock, to writer: SegmentWriter) throws(StorageError) {
-    lock.update { _ in }
+    lease.lock.update { _ in }
     try writer.append(
       block: Frame.Body(stored: body), firstCommit: block.firstCommit, commitCount: UInt32(block.commitCount))
     do { try writer.synchronize() } catch {
-      receivedTails[writer.header.replica] = nil
-      throw suspend(writer, because: error.description)
+      streamSet.receivedTails[writer.header.replica] = nil
+      throw appender.suspend(writer, because: error.description)
     }
-    lock.update { _ in }
+    lease.lock.update { _ in }
   }
 }

@@ -202,7 +202,7 @@ final class MerkleCache {
   func didAppend(
     upTo tail: StreamTail, tree: MerkleTree, name: String, to writer: SegmentWriter, frameOffset: UInt64
   ) {
-    precondition(ahead.isEmpty, "the merkleCache stands at the stream's end")
+    precondition(ahead.isEmpty, "the cache stands at the stream's end")
     reader.didAppend(upTo: tail)
     self.tail = tail
     reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)

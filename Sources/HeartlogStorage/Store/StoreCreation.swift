@@ -13,7 +13,7 @@ extension CommitLog {
     try StoreIdentity.checkName(name)
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     guard try onFiles({ () throws(FileError) in try !fileSystem.isOnNetwork(directory.parent) }) else {
-      throw StorageError(.readOnly, networkReason, file: path)
+      throw StorageError(.readOnly, LogAccess.networkReason, file: path)
     }
     try makeFolder(directory)
     try checkIsFree(directory)

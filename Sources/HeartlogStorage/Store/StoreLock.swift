@@ -11,6 +11,8 @@ import HeartlogFiles
 /// The file `lock`: who may write, and where the tail is.
 final class StoreLock: Sendable {
   private let file: any LockFile
+  /// The file's words, where they can be reached without a call.
+  private let words: LockWords?
   private let path: String
   /// Shared mappings are not shared over a network: there the page says nothing.
   let hasPage: Bool
@@ -21,6 +23,7 @@ final class StoreLock: Sendable {
       let isOnNetwork = try directory.fileSystem.isOnNetwork(directory.path)
       return (try directory.fileSystem.openLock(directory.lockPath), !isOnNetwork)
     }
+    words = file.words
   }
 
   private enum Word {
@@ -49,7 +52,7 @@ final class StoreLock: Sendable {
     var deadline: UInt64?
     while true {
       if try onFiles({ () throws(FileError) in try file.tryLock() }) {
-        if file.load(Word.isWanted) != 0 { file.store(0, Word.isWanted) }
+        if load(Word.isWanted) != 0 { store(0, Word.isWanted) }
         return
       }
       let now = uptime()
@@ -59,7 +62,7 @@ final class StoreLock: Sendable {
         throw StorageError(
           .locked, "another process has been writing to the store for \(milliseconds) ms", file: path)
       }
-      file.store(1, Word.isWanted)
+      store(1, Word.isWanted)
       usleep(pauseMicroseconds)
     }
   }
@@ -73,10 +76,21 @@ final class StoreLock: Sendable {
   func rest() { file.rest() }
 
   /// Whether another process waits for the lock.
-  var isWanted: Bool { file.load(Word.isWanted) != 0 }
+  var isWanted: Bool { load(Word.isWanted) != 0 }
 
   /// Leaves a waiter the time for one try.
   func yield() { usleep(1_000) }
+
+  /// Raised with every change of the store.
+  var generation: UInt64 { load(Word.generation) }
+  /// Raised whenever the names of the store's files change.
+  var structure: UInt64 { load(Word.structure) }
+
+  private func load(_ word: Int) -> UInt64 { words?.load(word) ?? file.load(word) }
+
+  private func store(_ value: UInt64, _ word: Int) {
+    if let words { words.store(value, word) } else { file.store(value, word) }
+  }
 
   /// What the page says of the tail.
   struct Page: Equatable, Sendable {
@@ -95,14 +109,14 @@ final class StoreLock: Sendable {
     guard hasPage else { return Page() }
     var tries = 0
     while true {
-      let before = file.load(Word.sequence)
+      let before = load(Word.sequence)
       let page = Page(
-        generation: file.load(Word.generation), structure: file.load(Word.structure),
-        replica: ReplicaID(high: file.load(Word.replica), low: file.load(Word.replica + 1)),
-        segment: SegmentID(words: (file.load(Word.segment), file.load(Word.segment + 1))),
-        firstCommit: file.load(Word.firstCommit), writtenBytes: file.load(Word.writtenBytes),
-        durableBytes: file.load(Word.durableBytes))
-      if before % 2 == 0, file.load(Word.sequence) == before { return page }
+        generation: load(Word.generation), structure: load(Word.structure),
+        replica: ReplicaID(high: load(Word.replica), low: load(Word.replica + 1)),
+        segment: SegmentID(words: (load(Word.segment), load(Word.segment + 1))),
+        firstCommit: load(Word.firstCommit), writtenBytes: load(Word.writtenBytes),
+        durableBytes: load(Word.durableBytes))
+      if before % 2 == 0, load(Word.sequence) == before { return page }
       tries += 1
       // A writer killed in the middle leaves the word odd until the next one comes: then the page says nothing.
       if tries > 1_000 { return Page(generation: page.generation, structure: page.structure) }
@@ -113,18 +127,18 @@ final class StoreLock: Sendable {
   func touch() { change {} }
 
   /// Raises the written length.
-  func raise(writtenBytes: UInt64) { change { file.store(writtenBytes, Word.writtenBytes) } }
+  func raise(writtenBytes: UInt64) { change { store(writtenBytes, Word.writtenBytes) } }
 
   /// Raises the durable length.
-  func raise(durableBytes: UInt64) { change { file.store(durableBytes, Word.durableBytes) } }
+  func raise(durableBytes: UInt64) { change { store(durableBytes, Word.durableBytes) } }
 
   /// As `update`, of the words alone that `stores` changes.
   private func change(_ stores: () -> Void) {
-    let sequence = file.load(Word.sequence) | 1
-    file.store(sequence, Word.sequence)
-    file.store(file.load(Word.generation) &+ 1, Word.generation)
+    let sequence = load(Word.sequence) | 1
+    store(sequence, Word.sequence)
+    store(load(Word.generation) &+ 1, Word.generation)
     stores()
-    file.store(sequence &+ 1, Word.sequence)
+    store(sequence &+ 1, Word.sequence)
   }
 
   /// Changes the page.
@@ -132,17 +146,17 @@ final class StoreLock: Sendable {
     var page = page()
     change(&page)
     page.generation &+= 1
-    let sequence = file.load(Word.sequence) | 1
-    file.store(sequence, Word.sequence)
-    file.store(page.generation, Word.generation)
-    file.store(page.structure, Word.structure)
-    file.store(page.replica.high, Word.replica)
-    file.store(page.replica.low, Word.replica + 1)
-    file.store(page.segment.words.0, Word.segment)
-    file.store(page.segment.words.1, Word.segment + 1)
-    file.store(page.firstCommit, Word.firstCommit)
-    file.store(page.writtenBytes, Word.writtenBytes)
-    file.store(page.durableBytes, Word.durableBytes)
-    file.store(sequence &+ 1, Word.sequence)
+    let sequence = load(Word.sequence) | 1
+    store(sequence, Word.sequence)
+    store(page.generation, Word.generation)
+    store(page.structure, Word.structure)
+    store(page.replica.high, Word.replica)
+    store(page.replica.low, Word.replica + 1)
+    store(page.segment.words.0, Word.segment)
+    store(page.segment.words.1, Word.segment + 1)
+    store(page.firstCommit, Word.firstCommit)
+    store(page.writtenBytes, Word.writtenBytes)
+    store(page.durableBytes, Word.durableBytes)
+    store(sequence &+ 1, Word.sequence)
   }
 }

@@ -127,7 +127,7 @@ extension OpenStore {
   func writeTogether(_ indices: Range<Int>, bytes: Int = 12) throws -> [Commit] {
     let before = sink.now.staged.count
     let results = Mutex<[Result<Commit, any Error>]>([])
-    try log.withLineHeld {
+    try log.withQueueHeld {
       let threads = indices.map { index in
         let ready = sink.now.staged.count
         let thread = TestThread {

@@ -55,7 +55,7 @@ struct BibliographyRoundTripTests {
     "Barnes and Noble, Inc.",
     "ATLAS Collaboration", "The Team", "others", "and", "José  Two", " leading", "Jean-Pierre de la Fontaine",
     "García Márquez, Gabriel",
-    "eventCount hooks", "李 小龙", "O'Neil {Jr}", "A \\'e $x$", "X Æ A-12", "Line\nFeed", "e\u{301}mile Zola",
+    "bell hooks", "李 小龙", "O'Neil {Jr}", "A \\'e $x$", "X Æ A-12", "Line\nFeed", "e\u{301}mile Zola",
     "AND Gate", "Ana and", "~ %", ",", "{", "a\\",
   ]
 

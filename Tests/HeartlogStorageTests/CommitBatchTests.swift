@@ -4,8 +4,8 @@ import Testing
 
 @testable import HeartlogStorage
 
-@Suite("The commit queue")
-struct CommitQueueTests {
+@Suite("A batch of commits")
+struct CommitBatchTests {
   private static let replica = ReplicaID(high: 1, low: 2)
   private static let segment = SegmentID(words: (3, 4))
 
@@ -57,9 +57,9 @@ struct CommitQueueTests {
     #expect(try !isCompressed(String(noise)))
   }
 
-  @Test("a commit that is refused leaves the queue as it was")
+  @Test("a commit that is refused leaves the batch as it was")
   func refused() throws {
-    var queue = CommitQueue()
+    var queue = CommitBatch()
     try queue.append(CommitLog.PendingCommit(commit(1), .durable, batch: 0), recordsAreChecked: false)
     let before = queue.frames.bytes
     let bad = Commit(
@@ -72,9 +72,9 @@ struct CommitQueueTests {
     #expect(queue.frames.bytes == before && queue.count == 1 && queue.durableCount == 1)
   }
 
-  @Test("a queue that is too long for one batch is split behind the last commit that fits")
+  @Test("a batch that is too long for one batch is split behind the last commit that fits")
   func split() throws {
-    var queue = CommitQueue()
+    var queue = CommitBatch()
     for number in 1...10 {
       let pending = CommitLog.PendingCommit(commit(number), number % 2 == 0 ? .durable : .buffered, batch: 3)
       try queue.append(pending, recordsAreChecked: false)

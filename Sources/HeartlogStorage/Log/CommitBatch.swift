@@ -1,0 +1,93 @@
+import HeartlogEvents
+import Synchronization
+
+/// Commits that are written together, with their frames.
+struct CommitBatch {
+  private(set) var commits: [CommitLog.PendingCommit] = []
+  private(set) var frames = CommitFrames()
+  private(set) var durableCount = 0
+
+  var isEmpty: Bool { commits.isEmpty }
+  var count: Int { commits.count }
+
+  /// Appends a commit.
+  ///
+  /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
+  mutating func append(_ pending: CommitLog.PendingCommit, recordsAreChecked: Bool) throws(MalformedError) {
+    pending.frameBytes = try frames.append(pending.commit, recordsAreChecked: recordsAreChecked)
+    commits.append(pending)
+    if pending.durability == .durable { durableCount += 1 }
+  }
+
+  /// Removes and returns the commits that do not fit into `bytesMax`. The first commit always fits.
+  mutating func split(at bytesMax: Int, batch: Int) -> CommitBatch {
+    var rest = CommitBatch()
+    guard frames.byteCount > bytesMax else { return rest }
+    var bytes = 0
+    let index = commits.dropFirst().firstIndex { pending in
+      bytes += pending.frameBytes
+      return bytes > bytesMax
+    }
+    guard let index else { return rest }
+    rest.commits = Array(commits[index...])
+    rest.durableCount = rest.commits.count { $0.durability == .durable }
+    for pending in rest.commits { pending.batch = batch }
+    rest.frames = frames.split(at: frames.byteCount - rest.commits.reduce(0) { $0 + $1.frameBytes })
+    commits.removeLast(rest.commits.count)
+    durableCount -= rest.durableCount
+    return rest
+  }
+
+  /// Writes the frames to a segment.
+  mutating func write(to segment: SegmentWriter) throws(StorageError) { try segment.append(&frames) }
+
+  /// Tells each writer the outcome. Mutating only so that no copy of the array is made for the call.
+  mutating func endAll(_ failure: StorageError? = nil) {
+    for index in commits.indices { commits[index].end(failure) }
+  }
+
+  /// Removes all commits and keeps the capacity.
+  mutating func removeAll() {
+    // A lone writer's commit is alone: `removeLast` is cheaper.
+    if commits.count == 1 { commits.removeLast() } else { commits.removeAll(keepingCapacity: true) }
+    frames.removeAll()
+    durableCount = 0
+  }
+}
+
+extension CommitLog {
+  /// A commit between drafting and acknowledgement. A class, because a copy of a commit counts many references.
+  package final class PendingCommit: Sendable {
+    package let commit: Commit
+    let durability: Durability
+    /// The bytes of its frame, once it is queued. Guarded by `monitor`.
+    nonisolated(unsafe) fileprivate(set) var frameBytes = 0
+    /// The number of its batch, which tells the event count to wait on. Guarded by `monitor`.
+    nonisolated(unsafe) var batch: Int
+    // Written before `isOver`, and read after it.
+    private nonisolated(unsafe) var failure: StorageError?
+    private let over = Atomic(false)
+
+    init(_ commit: Commit, _ durability: Durability, batch: Int) {
+      self.commit = commit
+      self.durability = durability
+      self.batch = batch
+    }
+
+    /// Lends the commit.
+    package func withCommit(_ body: (Commit) -> Void) { body(commit) }
+
+    /// Whether it was written, or never will be.
+    var isOver: Bool { over.load(ordering: .acquiring) }
+
+    func end(_ failure: StorageError? = nil) {
+      self.failure = failure
+      over.store(true, ordering: .releasing)
+    }
+
+    /// Throws the error that kept it from being written.
+    func checkOutcome() throws(StorageError) {
+      if let failure { throw failure }
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import Dispatch
+import HeartlogEvents
+import HeartlogFiles
+
+/// When this process holds the store's lock, and when it releases it.
+extension CommitLog {
+  /// After this time at most, buffered commits are flushed and others get the lock.
+  private static let leaseMillisecondsMax = 100
+  /// Others may have the lock earlier, but not before some work was done under it.
+  private static let leaseMillisecondsMin: UInt64 = 25
+  /// Less than this is made durable in a moment when the segment is full.
+  private static let flushedAheadBytesMin: UInt64 = 256 << 10
+
+  /// Takes the store's lock for this process, and reads everything that others wrote.
+  func takeLock(quietly: Bool = false) throws(StorageError) {
+    monitor.assertHeld()
+    while true {
+      try checkWritable()
+      if lease.isBeingAcquired {
+        try lease.waitForAcquisition()
+      } else if lease.isYielding || (lease.quietRequests > 0 && !quietly) {
+        // What this thread has queued may be what everybody waits for.
+        if isBusy || queue.waiting.isEmpty { monitor.wait() } else { writeBatch() }
+      } else {
+        break
+      }
+    }
+    guard !lease.isHeld else { return }
+    let wasOpen = lease.lock.isOpen
+    defer { if !wasOpen { openFileCount.isStale = true } }
+    try lease.acquire(waitingAtMost: options.lockMillisecondsMax)
+    do throws(StorageError) {
+      // The store may have been closed meanwhile.
+      try checkWritable()
+      try prepareTail()
+    } catch {
+      if error.code == .outcomeUnknown { appender.failure = error }
+      lease.looksAgain = true
+      release()
+      throw error
+    }
+  }
+
+  /// Reads what others wrote, and makes the own tail ready to be written to. Where nobody wrote since this process last did, it is.
+  private func prepareTail() throws(StorageError) {
+    if lease.isTailReady, lease.isUnchanged { return }
+    if !lease.isGenerationUnchanged { try catchUp(nil) }
+    try recoverTail()
+    queue.reset(to: streamSet.own.tail)
+    openFileCount.isStale = true
+    lease.isTailReady = true
+  }
+
+  /// Releases the lock where nobody in this process needs it.
+  func releaseWhenIdle() {
+    monitor.assertHeld()
+    guard lease.isHeld, !isBusy, !appender.isFlushing else { return }
+    // Whoever is queued has his turn; nobody else joins.
+    if lease.lock.isWanted { lease.isYielding = true }
+    guard queue.waiting.isEmpty else { return }
+    if let unsyncedSince = lease.unsyncedSince {
+      guard lease.isYielding else { return monitor.notifyAll() }
+      let heldNanoseconds = DispatchTime.now().uptimeNanoseconds - unsyncedSince.uptimeNanoseconds
+      guard heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
+        lease.isYielding = false
+        monitor.notifyAll()
+        return
+      }
+      // Ends by calling this function again, with nothing unsynced.
+      return synchronizeLease()
+    }
+    release()
+    if lease.isYielding {
+      monitor.outside { lease.lock.yield() }
+      lease.isYielding = false
+    }
+    monitor.notifyAll()
+  }
+
+  private func release() {
+    if lease.looksAgain { for reader in streamSet.readers.values { reader.resolvedStructure = nil } }
+    lease.noteSeen()
+    lease.release()
+  }
+
+  // MARK: - The lease
+
+  /// Makes every acknowledged commit durable, and lets others write.
+  package func flush() throws(StorageError) {
+    defer { noteFiles() }
+    try monitor.withLock { () throws(StorageError) in
+      try checkUsable()
+      while isBusy || appender.isFlushing { monitor.wait() }
+      if lease.unsyncedSince != nil { synchronizeLease() }
+      if let failure = appender.failure { throw failure }
+    }
+  }
+
+  /// A lock and unlock cost as much as a buffered write: the lock is kept until the next flush.
+  func startLease() {
+    guard lease.unsyncedSince == nil else { return }
+    lease.unsyncedSince = .now()
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.leaseMillisecondsMax)) {
+      [weak self] in
+      if let self { WorkerPool.shared.run { self.endLease() } }
+    }
+  }
+
+  /// Begins to make a segment durable that is about to be full, so that little is left to do when the next one is made.
+  func flushAhead(of segment: SegmentWriter) {
+    guard !segment.isFlushedAhead, segment.offset - segment.durableOffset >= Self.flushedAheadBytesMin,
+      segment.offset >= options.segmentBytesMax / 4 * 3
+    else { return }
+    segment.isFlushedAhead = true
+    runLeaseEnd()
+  }
+
+  private func runLeaseEnd() { WorkerPool.shared.run { [weak self] in self?.endLease() } }
+
+  private func endLease() {
+    monitor.withLock {
+      while phase == .busy, !appender.isFlushing { monitor.wait() }
+      // Whoever waited here would be woken by every commit.
+      guard !appender.isFlushing else { return appender.requestFlush() }
+      if let acknowledged = appender.acknowledged, lease.unsyncedSince != nil {
+        flush(acknowledged.segment, upTo: acknowledged.bytes)
+      }
+    }
+    noteFiles()
+  }
+
+  /// Makes durable what is acknowledged, while writers go on: what they write meanwhile begins a lease of its own. The lock stays until
+  /// it is done.
+  private func flush(_ segment: SegmentWriter, upTo bytes: UInt64) {
+    appender.flush = .running(isWantedAgain: false)
+    appender.forgetUnsynced()
+    var failure: FileError?
+    do throws(FileError) {
+      try monitor.outside { () throws(FileError) in try segment.file.synchronizeData() }
+    } catch {
+      failure = error
+    }
+    appender.endFlush(of: segment, upTo: bytes, error: failure)
+    if !isBusy {
+      takeFlushOutcome()
+      releaseWhenIdle()
+    }
+    didBecomeIdle()
+  }
+
+  /// Takes note of a flush beside writers that is over. No thread is busy.
+  func takeFlushOutcome() {
+    if appender.takeFlushOutcome() { runLeaseEnd() }
+  }
+
+  /// Makes every acknowledged commit durable.
+  func synchronizeLease() {
+    do throws(StorageError) {
+      try whileBusy { () throws(StorageError) in
+        if let writer = appender.writer { try appender.synchronize(writer) }
+      }
+    } catch {
+      appender.failure = error
+    }
+    appender.forgetUnsynced()
+    releaseWhenIdle()
+    didBecomeIdle()
+  }
+
+  /// Runs `body` outside the monitor as the one thread that changes the log's files.
+  func whileBusy<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    phase = .busy
+    defer { phase = .idle }
+    return try monitor.outside(body)
+  }
+
+  // MARK: - The log for one alone
+
+  /// Runs `body` outside the monitor with the store's lock held, everything read, and nothing queued or unsynced.
+  ///
+  /// - Parameter isFlushed: false where `body` does not care for what is acknowledged and not durable yet.
+  func withQuietLog<R>(isFlushed: Bool = true, _ body: () throws -> R) throws -> R {
+    monitor.enter()
+    defer { monitor.leave() }
+    lease.quietRequests += 1
+    defer {
+      lease.quietRequests -= 1
+      openFileCount.isStale = true
+      monitor.notifyAll()
+    }
+    while true {
+      try takeLock(quietly: true)
+      if isBusy || (isFlushed && appender.isFlushing) {
+        monitor.wait()
+      } else if !queue.waiting.isEmpty {
+        writeBatch()
+      } else if isFlushed, lease.unsyncedSince != nil {
+        synchronizeLease()
+      } else {
+        break
+      }
+    }
+    defer {
+      // What `body` did may have changed the own stream.
+      lease.isTailReady = false
+      takeFlushOutcome()
+      releaseWhenIdle()
+      didBecomeIdle()
+    }
+    do { return try whileBusy(body) } catch {
+      lease.looksAgain = true
+      throw error
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import HeartlogFiles
+
+/// Whether this process may read and write the log.
+struct LogAccess {
+  private let fileSystem: any FileSystem
+  private let path: String
+  private let processID: Int32
+  private let isReadOnlyBecause: String?
+
+  static let networkReason = "the store is on a network file system; sync with it as a folder instead"
+
+  init(_ directory: StoreDirectory, _ options: StorageOptions, hasLockPage: Bool) {
+    fileSystem = directory.fileSystem
+    path = directory.path
+    processID = directory.fileSystem.processID
+    isReadOnlyBecause =
+      if !hasLockPage {
+        Self.networkReason
+      } else if options.access == .readOnly {
+        "the store was opened for reading only"
+      } else {
+        nil
+      }
+  }
+
+  /// After a fork the lock is the parent's, and so is what was not flushed.
+  var isOfThisProcess: Bool { fileSystem.processID == processID }
+
+  func checkProcess() throws(StorageError) {
+    guard isOfThisProcess else {
+      throw StorageError(.misuse, "the store was opened before a fork; open it again in the new process")
+    }
+  }
+
+  func checkWritable() throws(StorageError) {
+    if let isReadOnlyBecause { throw StorageError(.readOnly, isReadOnlyBecause, file: path) }
+  }
+}
