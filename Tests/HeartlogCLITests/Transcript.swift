@@ -45,7 +45,8 @@ final class Transcript {
 
   /// Runs every command line of `text`, and gives `text` as it should read: other lines are output, and replaced.
   func replay(_ text: String) -> String {
-    text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("$ ") }
+    shownRoots = text.matches(of: Self.root).map(\.2)[...]
+    return text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("$ ") }
       .map { "\($0)\n\(run(String($0.dropFirst(2))))" }.joined()
   }
 
@@ -110,7 +111,11 @@ final class Transcript {
 
   private static let replica = "3f9a12c0d4e85b6791ac0f2b37de4c58"
   private static let replicaPrefix = "3f9a12c0"
-  private static let root = String(repeating: "0123456789abcdef", count: 4)
+  private static var root: Regex<(Substring, Substring, Substring)> { /(root[": ]+(?:␛\[2m)?)([0-9a-f]{64})/ }
+
+  /// The roots that the replayed text shows, in order. Salts and replica are random, and so are roots: what is printed is replaced
+  /// by what is shown.
+  private var shownRoots: ArraySlice<Substring> = []
 
   private func normalized(_ output: String) -> String {
     learnReplica()
@@ -122,9 +127,7 @@ final class Transcript {
         .replacingOccurrences(of: replica.prefix(8), with: Self.replicaPrefix)
     }
     for (pattern, replacement) in [
-      // Salts and replica are random, and so are roots.
       (#"-[0-9a-f]{8}\.snapshot"#, "-01234567.snapshot"),
-      (#"(root[": ]+(␛\[2m)?)[0-9a-f]{64}"#, "$1\(Self.root)"),
       // Versions of LZ4 differ by some bytes: any size but that of an open segment, or of a snapshot, which is larger.
       (#"\b(?!64 KiB)[0-9]{1,2}(\.[0-9]+)? KiB"#, "18 KiB"),
       (#""(bytes|bytesAfter)":(?!65536|0\b|[0-9]+,"new")[0-9]+"#, "\"$1\":19136"),
@@ -135,7 +138,7 @@ final class Transcript {
       text = text.replacingOccurrences(of: "\u{1B}", with: "␛")
         .replacingOccurrences(of: pattern, with: replacement, options: .regularExpression)
     }
-    return text
+    return text.replacing(Self.root) { "\($0.1)\(shownRoots.popFirst() ?? $0.2)" }
   }
 
   private func learnReplica() {
