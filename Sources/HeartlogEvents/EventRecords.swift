@@ -2,7 +2,7 @@
 ///
 /// Most commits have one. Of a record in an array, a copy is made to look at it: six references to count. One that is a constant of an
 /// object is lent.
-package enum EventRecords: Hashable, Sendable {
+@frozen @usableFromInline package enum EventRecords: Hashable, Sendable {
   /// The only one.
   case one(SingleRecord)
   /// Any other number of them.
@@ -17,7 +17,7 @@ package enum EventRecords: Hashable, Sendable {
   package init(_ event: Event) { self = .one(SingleRecord(.event(event))) }
 
   /// How many there are.
-  package var count: Int {
+  @inlinable package var count: Int {
     switch self {
     case .one: 1
     case .several(let records): records.count
@@ -44,16 +44,16 @@ package enum EventRecords: Hashable, Sendable {
 
 extension EventRecords {
   /// They are equal where the records are.
-  package static func == (a: EventRecords, b: EventRecords) -> Bool { a.array == b.array }
+  @usableFromInline package static func == (a: EventRecords, b: EventRecords) -> Bool { a.array == b.array }
 
   /// Hashes the records.
-  package func hash(into hasher: inout Hasher) { hasher.combine(array) }
+  @usableFromInline package func hash(into hasher: inout Hasher) { hasher.combine(array) }
 }
 
 /// The record of a commit that has one.
-package final class SingleRecord: Sendable {
+@usableFromInline package final class SingleRecord: Sendable {
   /// The record.
-  package let record: EventRecord
+  @usableFromInline package let record: EventRecord
 
   /// That record.
   package init(_ record: EventRecord) { self.record = record }

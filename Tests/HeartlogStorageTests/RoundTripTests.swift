@@ -61,7 +61,7 @@ struct RoundTripTests {
         let note = Field(name: "@note", value: .string(String(repeating: "so it is. ", count: 90)))
         let event = Event(library: "papers", item: "item-\(index)", action: .added, fields: [note])
         let draft = CommitDraft(wallTime: 1_772_000_000_000, origin: nil, records: [.event(event)])
-        return try #require(try open.log.write(.buffered) { draft })
+        return try #require(try open.log.write(.buffered) { draft }?.commit)
       }
       // Some are larger than a window.
       return try open.write(index, .buffered, events: 1 + index % 3, bytes: index % 400 == 398 ? 100_000 : 12)
@@ -120,7 +120,7 @@ struct RoundTripTests {
     let open = try store.open()
     try open.write(1)
     let before = files.trace.count { if case .write = $0 { true } else { false } }
-    #expect(try open.log.write(.durable) { nil } == nil)
+    #expect(try open.log.write(.durable) { nil } === nil)
     struct Refusal: Error {}
     #expect(throws: Refusal.self) { try open.log.write(.durable) { throw Refusal() } }
     let malformed = storageFailure {

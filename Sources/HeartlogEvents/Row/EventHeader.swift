@@ -1,16 +1,15 @@
 /// The first byte of an event in both encodings: its action, and which parts follow.
 ///
-/// Public, as nothing else of the encodings is, so that it is inlined where blocks are replayed: called for each event, its questions
-/// would take 46 of 1,110 instructions an event.
-package struct EventHeader: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
+/// Inlinable where blocks are replayed: called for each event, its questions take 46 of 1,110 instructions an event.
+@frozen @usableFromInline package struct EventHeader: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
   /// The byte.
-  package let rawValue: UInt8
+  @usableFromInline package let rawValue: UInt8
 
   static let withheld = EventHeader(rawValue: 5)
   static let unknown = EventHeader(rawValue: 6)
 
   /// The head of that byte, which is not checked.
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Throws for a byte that no event has.
   init(checking byte: UInt8) throws(MalformedError) {

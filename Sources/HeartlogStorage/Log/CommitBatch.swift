@@ -13,10 +13,21 @@ struct CommitBatch {
   /// Appends a commit.
   ///
   /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
-  mutating func append(_ pending: CommitLog.PendingCommit, recordsAreChecked: Bool) throws(MalformedError) {
-    pending.frameBytes = try frames.append(pending.commit, recordsAreChecked: recordsAreChecked)
+  mutating func append(
+    _ commit: Commit, _ durability: Durability, batch: Int, recordsAreChecked: Bool
+  ) throws(MalformedError) -> CommitLog.PendingCommit {
+    let frameBytes = try frames.append(commit, recordsAreChecked: recordsAreChecked)
+    let pending = CommitLog.PendingCommit(commit, durability, batch: batch, frameBytes: frameBytes)
     commits.append(pending)
-    if pending.durability == .durable { durableCount += 1 }
+    if durability == .durable { durableCount += 1 }
+    return pending
+  }
+
+  /// Takes back the commit that was appended last.
+  mutating func removeLast() {
+    let pending = commits.removeLast()
+    if pending.durability == .durable { durableCount -= 1 }
+    frames.removeLast(pending.frameBytes)
   }
 
   /// Removes and returns the commits that do not fit into `bytesMax`. The first commit always fits.
@@ -60,17 +71,18 @@ extension CommitLog {
   package final class PendingCommit: Sendable {
     package let commit: Commit
     let durability: Durability
-    /// The bytes of its frame, once it is queued. Guarded by `monitor`.
-    nonisolated(unsafe) fileprivate(set) var frameBytes = 0
+    /// The bytes of its frame.
+    let frameBytes: Int
     /// The number of its batch, which tells the event count to wait on. Guarded by `monitor`.
     nonisolated(unsafe) var batch: Int
     // Written before `isOver`, and read after it.
     private nonisolated(unsafe) var failure: StorageError?
     private let over = Atomic(false)
 
-    init(_ commit: Commit, _ durability: Durability, batch: Int) {
+    init(_ commit: Commit, _ durability: Durability, batch: Int, frameBytes: Int) {
       self.commit = commit
       self.durability = durability
+      self.frameBytes = frameBytes
       self.batch = batch
     }
 

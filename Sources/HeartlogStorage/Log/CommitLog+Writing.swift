@@ -7,7 +7,7 @@ extension CommitLog {
   /// Writes one commit: `stage`, and `finish`.
   ///
   /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
-  package func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> Commit? {
+  package func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
     monitor.enter()
     let pending: PendingCommit?
     do { pending = try stageInside(durability, draft) } catch {
@@ -19,7 +19,7 @@ extension CommitLog {
       return nil
     }
     try finishInside(pending)
-    return pending.commit
+    return pending
   }
 
   /// Queues a commit. One thread may queue several before it finishes the first: they are written together.
@@ -99,9 +99,9 @@ extension CommitLog {
       replica: streamSet.identity.replica, number: queue.tail.next, firstSequence: queue.tail.nextSequence,
       stamp: stamp, wallTime: draft.wallTime, origin: draft.origin.take(),
       heads: queue.looksForHeads ? streamSet.newHeads(after: queue.tail) : [], contents: draft.takeContents())
-    let pending = PendingCommit(commit, durability, batch: queue.nextBatch)
+    let pending: PendingCommit
     do throws(MalformedError) {
-      try queue.append(pending, recordsAreChecked: draft.recordsAreChecked)
+      pending = try queue.append(commit, durability, recordsAreChecked: draft.recordsAreChecked)
     } catch {
       throw StorageError(error)
     }

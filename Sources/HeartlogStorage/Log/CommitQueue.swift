@@ -34,12 +34,17 @@ final class CommitQueue {
   ///
   /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
   /// - Throws: where it breaks a rule; nothing is changed then.
-  func append(_ pending: CommitLog.PendingCommit, recordsAreChecked: Bool) throws(MalformedError) {
-    var extended = tail
-    try extended.extend(by: pending.commit)
-    try waiting.append(pending, recordsAreChecked: recordsAreChecked)
-    tail = extended
+  func append(
+    _ commit: Commit, _ durability: Durability, recordsAreChecked: Bool
+  ) throws(MalformedError) -> CommitLog.PendingCommit {
+    let pending = try waiting.append(
+      commit, durability, batch: nextBatch, recordsAreChecked: recordsAreChecked)
+    do throws(MalformedError) { try tail.extend(by: commit) } catch {
+      waiting.removeLast()
+      throw error
+    }
     looksForHeads = false
+    return pending
   }
 
   /// Drafts go on from what was written: nothing waits.

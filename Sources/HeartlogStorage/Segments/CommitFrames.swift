@@ -81,6 +81,9 @@ struct CommitFrames {
     }
   }
 
+  /// Takes back the frame that was appended last.
+  mutating func removeLast(_ frameBytes: Int) { byteCount -= frameBytes }
+
   /// Takes out everything from `place` on.
   mutating func split(at place: Int) -> CommitFrames {
     var rest = CommitFrames()

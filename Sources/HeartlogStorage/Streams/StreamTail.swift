@@ -51,7 +51,7 @@ struct StreamTail: Hashable, Sendable {
     return known
   }
 
-  /// Takes the next commit of the stream; refuses one that does not continue it.
+  /// Takes the next commit of the stream; refuses one that does not continue it, and then stands where it stood.
   mutating func extend(by commit: Commit) throws(MalformedError) {
     guard commit.replica == replica, commit.number == next else {
       throw MalformedError("commit \(commit.number) where \(next) should be")
@@ -66,17 +66,9 @@ struct StreamTail: Hashable, Sendable {
     guard row.replica == replica, row.number == next else {
       throw MalformedError("commit \(row.number) where \(next) should be")
     }
-    let heads = row.heads
-    // Without heads, nothing is changed before all is checked.
-    let before = heads.isEmpty ? nil : self
-    do throws(MalformedError) {
-      try extend(
-        stamp: row.stamp, wallTime: row.wallTime, firstSequence: row.firstSequence,
-        eventCount: row.eventCount, heads: heads)
-    } catch {
-      if let before { self = before }
-      throw error
-    }
+    try extend(
+      stamp: row.stamp, wallTime: row.wallTime, firstSequence: row.firstSequence,
+      eventCount: row.eventCount, heads: row.heads)
   }
 
   /// Takes the next commits of the stream; refuses them where one does not continue it, and then stands somewhere among them.
@@ -125,9 +117,10 @@ struct StreamTail: Hashable, Sendable {
         throw MalformedError("a commit whose view of another replica does not rise")
       }
     }
-    for head in heads { seen[head.replica] = head.commit }
-    guard seen.count <= Limits.headsMax else {
-      throw MalformedError("a stream that has seen \(seen.count) others, the most is \(Limits.headsMax)")
+    let count = seen.count + heads.count { seen[$0.replica] == nil }
+    guard count <= Limits.headsMax else {
+      throw MalformedError("a stream that has seen \(count) others, the most is \(Limits.headsMax)")
     }
+    for head in heads { seen[head.replica] = head.commit }
   }
 }

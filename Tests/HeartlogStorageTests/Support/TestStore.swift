@@ -78,7 +78,8 @@ final class OpenStore: Sendable {
     _ index: Int, _ durability: Durability = .durable, events: Int = 1, bytes: Int = 12,
     at wallTime: Milliseconds? = nil
   ) throws -> Commit {
-    let commit = try log.write(durability) { .test(index, events: events, bytes: bytes, at: wallTime) }
+    let commit = try log.write(durability) { .test(index, events: events, bytes: bytes, at: wallTime) }?
+      .commit
     return try #require(commit)
   }
 }
