@@ -1,7 +1,5 @@
 /// Times as RFC 3339 writes them, whole milliseconds, in the proleptic Gregorian calendar.
 package enum RFC3339 {
-  private static let dayMilliseconds: Milliseconds = 86_400_000
-
   /// The time in UTC with milliseconds: `2024-03-01T12:00:00.000Z`.
   ///
   /// Only the years 0000 to 9999 have such a form; what lies outside is written as the nearest time inside.
@@ -15,18 +13,11 @@ package enum RFC3339 {
   /// Appends what `text` returns, UTF-8.
   package static func append(_ time: Milliseconds, to output: inout [UInt8]) {
     let time = min(max(time, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax)
-    // The remainder is the time of day, before 1970 too.
-    let day = time >= 0 ? time / dayMilliseconds : (time + 1) / dayMilliseconds - 1
-    let timeOfDay = time - day * dayMilliseconds
-    let date = Civil(day: day)
-    append(date.year, width: 4, after: nil, to: &output)
-    append(date.month, width: 2, after: "-", to: &output)
-    append(date.day, width: 2, after: "-", to: &output)
-    append(timeOfDay / 3_600_000, width: 2, after: "T", to: &output)
-    append(timeOfDay / 60_000 % 60, width: 2, after: ":", to: &output)
-    append(timeOfDay / 1_000 % 60, width: 2, after: ":", to: &output)
-    append(timeOfDay % 1_000, width: 3, after: ".", to: &output)
-    output.append(UInt8(ascii: "Z"))
+    withUnsafeTemporaryAllocation(byteCount: CivilTime.millisecondsLength, alignment: 1) { text in
+      let isWritten = CivilTime.write(milliseconds: time, withFraction: true, to: text)
+      precondition(isWritten, "a time of the years 0000 to 9999 has a text")
+      output.append(contentsOf: text)
+    }
   }
 
   /// Reads a time with its offset: `2024-03-01T13:00:00.25+01:00`. Fractions of a second are rounded down to
@@ -58,60 +49,7 @@ package enum RFC3339 {
     guard let day = scanner.date(), scanner.isAtEnd else {
       throw MalformedError("\"\(text.prefix(64))\" is no day like 2024-03-01")
     }
-    return day * dayMilliseconds
-  }
-
-  private static func append(
-    _ number: Int64, width: Int, after separator: Unicode.Scalar?, to output: inout [UInt8]
-  ) {
-    if let separator { output.append(UInt8(ascii: separator)) }
-    var divisor: Int64 = [1, 10, 100, 1_000][width - 1]
-    while divisor > 0 {
-      output.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-      divisor /= 10
-    }
-  }
-
-  /// A day of the calendar.
-  private struct Civil {
-    var year: Int64
-    var month: Int64
-    var day: Int64
-
-    private static let daysOfMonths: [Int64] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-
-    /// Nil for a day that the calendar does not have.
-    init?(year: Int64, month: Int64, day: Int64) {
-      guard (1...12).contains(month), day >= 1 else { return nil }
-      let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-      guard day <= Self.daysOfMonths[Int(month) - 1] + (isLeapYear && month == 2 ? 1 : 0) else { return nil }
-      (self.year, self.month, self.day) = (year, month, day)
-    }
-
-    /// From a count of days since 1970, within the years 0000 to 9999. Years are counted from March, so that
-    /// the leap day is a year's last. Source: Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-    init(day count: Int64) {
-      // Day 0 is 0000-03-01 of the era, 400 years of 146,097 days, before which only two months lie.
-      let shifted = count + 719_468
-      let era = shifted >= 0 ? shifted / 146_097 : -1
-      let dayOfEra = shifted - era * 146_097
-      let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-      let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-      let monthFromMarch = (5 * dayOfYear + 2) / 153
-      day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-      month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-      year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    }
-
-    /// The count of days since 1970.
-    var dayCount: Int64 {
-      let yearFromMarch = month <= 2 ? year - 1 : year
-      let era = yearFromMarch >= 0 ? yearFromMarch / 400 : -1
-      let yearOfEra = yearFromMarch - era * 400
-      let monthFromMarch = month > 2 ? month - 3 : month + 9
-      let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
-      return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
+    return day * CivilDate.dayMilliseconds
   }
 
   /// Reads the pieces of a time off the front of a text.
@@ -153,7 +91,7 @@ package enum RFC3339 {
       guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2) else {
         return nil
       }
-      return Civil(year: year, month: month, day: day)?.dayCount
+      return CivilDate(year: Int(year), month: Int(month), day: Int(day))?.daysSince1970
     }
 
     /// The whole milliseconds of a fraction of a second, 0 where there is none; nil for a point alone.

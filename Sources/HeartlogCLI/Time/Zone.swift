@@ -86,7 +86,7 @@ struct LocalTime: Equatable, Sendable {
   let milliseconds: Milliseconds
 
   static let minuteLength: Milliseconds = 60_000
-  static let dayLength: Milliseconds = 86_400_000
+  static let dayLength = CivilDate.dayMilliseconds
 
   init(milliseconds: Milliseconds) { self.milliseconds = milliseconds }
 
@@ -105,21 +105,14 @@ struct LocalTime: Equatable, Sendable {
   /// The same day of the month and time of day, so many months later: the last day of a month that is too short. nil outside of the years
   /// 0000 to 9999.
   func adding(months: Int64) -> LocalTime? {
-    let parts = date.split(separator: "-").compactMap { Int64($0) }
-    let month = parts[0] * 12 + parts[1] - 1 + months
+    let date = CivilDate(milliseconds)
+    let month = Int64(date.year) * 12 + Int64(date.month) - 1 + months
     guard (0..<10_000 * 12).contains(month) else { return nil }
-    func padded(_ number: Int64, _ width: Int) -> String {
-      String(repeating: "0", count: width - String(number).utf8.count) + String(number)
+    let (year, monthOfYear) = (Int(month / 12), Int(month % 12) + 1)
+    let day = min(date.day, CivilDate.dayCount(year: year, month: monthOfYear))
+    return CivilDate(year: year, month: monthOfYear, day: day).map {
+      LocalTime(milliseconds: $0.start + (milliseconds - date.start))
     }
-    let start = "\(padded(month / 12, 4))-\(padded(month % 12 + 1, 2))"
-    let timeOfDay = milliseconds - floored(to: Self.dayLength).milliseconds
-    // No month is shorter than 28 days.
-    for day in stride(from: parts[2], through: min(28, parts[2]), by: -1) {
-      if let found = try? RFC3339.parseDay("\(start)-\(padded(day, 2))") {
-        return LocalTime(milliseconds: found + timeOfDay)
-      }
-    }
-    return nil
   }
 
   /// The start of the day, the minute, … that it lies in.
