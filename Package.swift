@@ -10,7 +10,9 @@ let settings: [SwiftSetting] = [
 let crypto: Target.Dependency = .target(name: "CCrypto", condition: .when(platforms: [.linux]))
 
 func libraryTests(_ name: String) -> Target {
-  .testTarget(name: name, dependencies: ["HeartlogLibraries", "LibraryTestSupport"], swiftSettings: settings)
+  .testTarget(
+    name: name, dependencies: ["HeartlogLibraries", "HeartlogInterchange", "LibraryTestSupport"],
+    swiftSettings: settings)
 }
 
 let package = Package(
@@ -19,6 +21,7 @@ let package = Package(
   products: [
     .library(name: "Heartlog", targets: ["Heartlog"]),
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
+    .library(name: "HeartlogInterchange", targets: ["HeartlogInterchange"]),
     .library(name: "HeartlogShipping", targets: ["HeartlogShipping"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
@@ -50,10 +53,13 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
+    .target(name: "HeartlogInterchange", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
     .target(name: "HeartlogShipping", dependencies: ["HeartlogFiles", "Heartlog"], swiftSettings: settings),
     .target(
       name: "HeartlogCLI",
-      dependencies: ["CHeartlogPlatform", "Heartlog", "HeartlogLibraries", "HeartlogShipping"],
+      dependencies: [
+        "CHeartlogPlatform", "Heartlog", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
@@ -72,7 +78,7 @@ let package = Package(
       name: "HeartlogTestingTests", dependencies: ["HeartlogTesting"], swiftSettings: settings),
     // One for each app, and what these share.
     .target(
-      name: "LibraryTestSupport", dependencies: ["HeartlogLibraries", "HeartlogTesting"],
+      name: "LibraryTestSupport", dependencies: ["HeartlogInterchange", "HeartlogTesting"],
       path: "Tests/LibraryTestSupport",
       swiftSettings: settings),
     libraryTests("ArchivesTests"),
@@ -81,7 +87,8 @@ let package = Package(
     libraryTests("BreedsTests"),
     libraryTests("BooksTests"),
     .testTarget(
-      name: "DocumentationTests", dependencies: ["HeartlogLibraries", "HeartlogShipping", "HeartlogTesting"],
+      name: "DocumentationTests",
+      dependencies: ["HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),

@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing
@@ -68,7 +69,8 @@ struct ArchiveFileTests {
     #expect(try store.library("archives").item("three")?.value(of: "mediatype") == .string("audio"))
     #expect(try !store.library("archives").contains("fav-anna"))
     for text in ["[\"one\"]", favorites, #"[{"identifier":"x"}]"#] {
-      #expect(FileFormats.guess(Array(text.utf8), name: nil, for: "archives")?.name == "archive-json")
+      #expect(
+        FileFormats.standard.guess(Array(text.utf8), name: nil, for: "archives")?.name == "archive-json")
     }
   }
 
@@ -92,7 +94,8 @@ struct ArchiveFileTests {
     ] {
       let store = try FavoritesStore.inMemory()
       let bytes = try RealData.bytes(path)
-      #expect(FileFormats.guess(bytes, name: nil, for: "archives")?.name == "archive-json", "\(path)")
+      #expect(
+        FileFormats.standard.guess(bytes, name: nil, for: "archives")?.name == "archive-json", "\(path)")
       let report = try store.take(bytes, ArchiveJSONFormat(), into: "archives")
       #expect(report.added == count && report.refusals.isEmpty)
       #expect(try store.take(bytes, ArchiveJSONFormat(), into: "archives").events == 0)

@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing
@@ -162,7 +163,7 @@ struct BookFileTests {
   func libriVox() throws {
     let store = try FavoritesStore.inMemory()
     let bytes = try RealData.bytes("books/librivox-5.json")
-    #expect(FileFormats.guess(bytes, name: nil, for: "books")?.name == "librivox")
+    #expect(FileFormats.standard.guess(bytes, name: nil, for: "books")?.name == "librivox")
     #expect(try store.take(bytes, LibriVoxFormat(), into: "books").added == 5)
     #expect(try store.take(bytes, LibriVoxFormat(), into: "books").events == 0)
     #expect(

@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing
@@ -86,14 +87,14 @@ struct BreedFileTests {
         #"{"status":"error","message":"Breed not found (master breed does not exist)","code":404}"#,
         DogCeoFormat(), into: "breeds")
     }
-    #expect(throws: LibraryError.self) { try DogCeoFormat().write([], of: "breeds") }
+    #expect(throws: LibraryError.self) { try DogCeoFormat().write([], of: BreedImage.descriptor) }
   }
 
   @Test("real answers come whole", .needsRealData, arguments: [("akita", 6), ("borzoi", 90)])
   func realAnswers(breed: String, least: Int) throws {
     let store = try FavoritesStore.inMemory()
     let bytes = try RealData.bytes("breeds/images-\(breed).json")
-    #expect(FileFormats.guess(bytes, name: nil, for: "breeds")?.name == "dog-ceo")
+    #expect(FileFormats.standard.guess(bytes, name: nil, for: "breeds")?.name == "dog-ceo")
     let report = try store.take(bytes, DogCeoFormat(), into: "breeds")
     #expect(report.refusals.isEmpty && report.added >= least - 10)
     #expect(try report.added == Set(BreedImage.images(answer: JSONValue.parse(bytes))).count)

@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing
@@ -72,7 +73,7 @@ struct CityFileTests {
       "id\tname\tlat\tlon\n5\tFaro\t37.01937\t-7.93223", "id,name,lat,lon\r5,Faro,37.01937,-7.93223\r",
     ] {
       let store = try FavoritesStore.inMemory()
-      #expect(FileFormats.guess(Array(text.utf8), name: nil, for: "cities")?.name == "csv")
+      #expect(FileFormats.standard.guess(Array(text.utf8), name: nil, for: "cities")?.name == "csv")
       let report = try store.take(text, CSVFormat(), into: "cities")
       #expect(refusals(report) == [] && report.added == 1)
       let item = try #require(store.library("cities").item("5"))
@@ -151,7 +152,7 @@ struct CityFileTests {
     #expect(try store.library("cities").item("2267057")?.value(of: "lat") == .double(38.71))
     let single =
       #"{"id":13,"geometry":{"type":"Point","coordinates":[1,2]},"type":"Feature","properties":{}}"#
-    #expect(FileFormats.guess(Array(single.utf8), name: nil, for: "cities")?.name == "geojson")
+    #expect(FileFormats.standard.guess(Array(single.utf8), name: nil, for: "cities")?.name == "geojson")
     #expect(try store.take(single, GeoJSONFormat(), into: "cities").added == 1)
     #expect(throws: LibraryError.self) {
       try store.take(#"{"type":"Point","coordinates":[1,2]}"#, GeoJSONFormat(), into: "cities")

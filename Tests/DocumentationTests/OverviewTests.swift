@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import HeartlogTesting
 import Testing
@@ -37,6 +38,42 @@ struct OverviewTests {
     try papers.toggleFavorite(for: paper)
     #expect(archives.favoriteArchives.map(\.id) == ["art_of_war_librivox"])
     #expect(papers.isFavorite(paper))
+  }
+
+  @Test("a bibliography in, a table out")
+  func interchange() throws {
+    let store = try FavoritesStore.inMemory()
+    let bytes = Array("@misc{a,\n title = {A},\n eprint = {2006.08594v1}\n}\n@misc{b\n".utf8)
+    let papers = try store.favorites(of: Paper.self)
+    let format = FileFormats.standard.guess(bytes, name: "library.bib", for: Paper.library) ?? CSVFormat()
+    let report = try papers.importFile(bytes, format: format)
+    print(report.added, report.refusals.map(\.line))
+    let table = try papers.exportFile(format: CSVFormat())
+    #expect(format is BibTeXFormat && report.added == 1 && report.refusals.map(\.line) == [5])
+    #expect(String(decoding: table, as: UTF8.self).contains("2006.08594v1,A,"))
+  }
+
+  @Test("a library of one's own, with what is known of it")
+  func descriptor() throws {
+    struct RecipesDescriptor: LibraryDescriptor {
+      let name = "recipes"
+      let fields = [LibraryField("title"), LibraryField("minutes", .number(0...10_000))]
+    }
+    struct Recipe: DescribedItem {
+      static let library = "recipes"
+      static var descriptor: any LibraryDescriptor { RecipesDescriptor() }
+
+      let id: String
+      let title: String
+      let minutes: Int
+    }
+    let formats = FileFormats(libraries: .standard.adding(Recipe.descriptor))
+    let recipes = try FavoritesStore.inMemory().favorites(of: Recipe.self)
+    let table = Array("id,title,minutes\nnata,Pastel de nata,40\nx,X,-1\n".utf8)
+    let format = try #require(formats.guess(table, name: nil, for: "recipes"))
+    let report = try recipes.importFile(table, format: format)
+    #expect(format is CSVFormat && report.added == 1 && report.refusals.map(\.line) == [3])
+    #expect(recipes.list().map(\.minutes) == [40])
   }
 
   @Test("a clock that a test moves")

@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import Testing
 
@@ -47,9 +48,10 @@ struct ImportTests {
       phone.remove()
       copy.remove()
     }
-    let format = try #require(FileFormats.named(name))
+    let format = try #require(FileFormats.standard.named(name))
     #expect(phone("add", "recipes", "nata", "oven:=250", "--date", "2026-03-01").exitCode == 0)
-    for library in Self.libraries where format.fits(library) {
+    for library in Self.libraries
+    where FileFormats.standard.formats(for: library).contains(where: { $0.name == name }) {
       // Settings are no bookmarks; recipes are no places, and nothing that an app keeps.
       if ["bookmarks", "user-defaults", "archive-json"].contains(name),
         ["settings", "recipes"].contains(library)
@@ -60,8 +62,8 @@ struct ImportTests {
       let exported = phone("export", library, file, "--format", name)
       #expect(exported.exitCode == 0, "\(library): \(exported.error)")
       let bytes = Array(try Data(contentsOf: URL(filePath: file)))
-      #expect(FileFormats.guess(bytes, name: nil, for: library)?.name == name, "\(library)")
-      #expect(FileFormats.guess(bytes, name: file, for: library)?.name == name, "\(library)")
+      #expect(FileFormats.standard.guess(bytes, name: nil, for: library)?.name == name, "\(library)")
+      #expect(FileFormats.standard.guess(bytes, name: file, for: library)?.name == name, "\(library)")
       let imported = copy("import", library, file)
       #expect(imported.exitCode == 0, "\(library): \(imported.standard) \(imported.error)")
       let holdsAll = library == "settings" || name == "jsonl"

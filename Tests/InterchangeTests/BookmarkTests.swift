@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing
@@ -36,7 +37,8 @@ struct BookmarkTests {
   @Test("a library of an app's own takes them by their addresses, with notes and tags")
   func own() throws {
     let store = try FavoritesStore.inMemory()
-    #expect(FileFormats.guess(Array(Self.firefox.utf8), name: nil, for: "links")?.name == "bookmarks")
+    #expect(
+      FileFormats.standard.guess(Array(Self.firefox.utf8), name: nil, for: "links")?.name == "bookmarks")
     let report = try store.take(Self.firefox, BookmarksFormat(), into: "links")
     #expect(report.added == 4 && report.refusals.isEmpty)
     let item = try #require(store.library("links").item("https://example.org/?a=1&b=2"))

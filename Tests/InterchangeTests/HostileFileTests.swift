@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing
@@ -13,9 +14,10 @@ struct HostileFileTests {
   /// Reads bytes as every format that there is, for every library that has it.
   private static func readAll(_ bytes: [UInt8]) {
     for library in libraries {
-      for format in FileFormats.all where format.fits(library) {
-        _ = format.recognizes(Array(bytes.prefix(4_096)))
-        _ = try? format.read(bytes, for: library, now: importTime)
+      for format in FileFormats.standard.formats(for: library) {
+        let library = LibraryRegistry.standard[library]
+        _ = format.recognizes(Array(bytes.prefix(4_096)), for: library)
+        _ = try? format.read(bytes, for: library)
       }
     }
   }
@@ -40,7 +42,7 @@ struct HostileFileTests {
     }
     var samples: [[UInt8]] = []
     for library in libraries {
-      for format in FileFormats.all where format.isWritten && format.fits(library) {
+      for format in FileFormats.standard.formats(for: library) where format.isWritten {
         if let bytes = try? store.library(library).exportFile(format: format) { samples.append(bytes) }
       }
     }
@@ -86,10 +88,7 @@ struct HostileFileTests {
     arguments: ["[", "{\"a\":", "<DL><DT>", "[{\"url\":", "\"", "{\"members\":[", "&", "<a "])
   func deep(piece: String) throws {
     let bytes = Array(String(repeating: piece, count: 100_000).utf8)
-    for format in FileFormats.all {
-      _ = format.recognizes(Array(bytes.prefix(4_096)))
-      _ = try? format.read(bytes, for: format.libraries?.sorted().first ?? "things", now: importTime)
-    }
+    Self.readAll(bytes)
   }
 
   @Test(
@@ -105,8 +104,8 @@ struct HostileFileTests {
       (ArchiveJSONFormat(), "archives", "["),
     ] as [(any FileFormat, String, String)] {
       let bytes = Array(opening.utf8) + Array(String(repeating: piece, count: count).utf8)
-      _ = format.recognizes(Array(bytes.prefix(4_096)))
-      _ = try? format.read(bytes, for: library, now: importTime)
+      _ = format.recognizes(Array(bytes.prefix(4_096)), for: LibraryRegistry.standard[library])
+      _ = try? format.read(bytes, for: LibraryRegistry.standard[library])
     }
   }
 }

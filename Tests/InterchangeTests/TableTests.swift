@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 import Testing
 
@@ -10,13 +11,13 @@ extension FavoritesStore {
       .sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
   }
 
-  /// Imports a file, at a time that no test mistakes for another.
+  /// Imports a file.
   @discardableResult
   public func take(
     _ bytes: [UInt8], _ format: any FileFormat, into library: String,
     options: FavoritesLibrary.ImportOptions = .init()
   ) throws -> ImportReport {
-    try self.library(library).importFile(bytes, format: format, options: options, now: importTime)
+    try self.library(library).importFile(bytes, format: format, options: options)
   }
 
   @discardableResult
@@ -24,8 +25,6 @@ extension FavoritesStore {
     try take(Array(text.utf8), format, into: library)
   }
 }
-
-public let importTime: Milliseconds = 1_800_000_000_000
 
 /// Exports a library, imports the file into an empty store, and checks that this one holds the same; that importing again writes nothing;
 /// and that the file is known by its content alone.
@@ -46,7 +45,8 @@ public func checkRoundTrip(
   let again = try copy.take(bytes, format, into: library)
   #expect(again.events == 0 && again.commits == 0, sourceLocation: sourceLocation)
   #expect(
-    FileFormats.guess(bytes, name: nil, for: library)?.name == format.name, sourceLocation: sourceLocation)
+    FileFormats.standard.guess(bytes, name: nil, for: library)?.name == format.name,
+    sourceLocation: sourceLocation)
   #expect(bytes.last == UInt8(ascii: "\n"), sourceLocation: sourceLocation)
   return bytes
 }
@@ -54,4 +54,29 @@ public func checkRoundTrip(
 /// The lines of what was refused, with the reasons.
 public func refusals(_ report: ImportReport) -> [String] {
   report.refusals.map { "\($0.line): \($0.reason)" }
+}
+
+extension FileFormats {
+  /// The formats for the libraries of one kind only.
+  public func formats(onlyFor library: String) -> [any FileFormat] {
+    let others = libraries.names.filter { $0 != library }
+    return formats(for: library).filter { format in
+      !others.contains { formats(for: $0).contains { $0.name == format.name } }
+    }
+  }
+}
+
+extension FileItem {
+  /// The app's item that this one is.
+  ///
+  /// - Throws: `invalidItem` where its fields do not make one.
+  public func decoded<Item: Codable & Identifiable>(as type: Item.Type) throws(LibraryError) -> Item
+  where Item.ID: FavoriteID {
+    do {
+      return try FieldDecoder.decode(
+        type, id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: fields)
+    } catch {
+      throw .invalidItem("\(id): \(error)")
+    }
+  }
 }

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 
 /// `heartlog export`: the favorites of a library as a file.
@@ -35,13 +36,13 @@ struct ExportCommand: Command {
     self.path = path == "-" ? nil : path
     format =
       try arguments.format(for: library) ?? self.path.flatMap { [library] in
-        FileFormats.forWriting(name: $0, of: library)
+        FileFormats.standard.forWriting(name: $0, of: library)
       }
       ?? JSONLinesFormat()
     guard format.isWritten else {
       throw .usage(
         "\(format.name) is only read",
-        hint: "For writing there are \(FileFormats.names(for: library, writtenOnly: true)).")
+        hint: "For writing there are \(FileFormats.standard.names(for: library, writtenOnly: true)).")
     }
   }
 

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogInterchange
 import HeartlogLibraries
 
 /// `heartlog import`: takes over the items of a file.
@@ -16,7 +17,7 @@ struct ImportCommand: Command {
       "Items become favorites since the date that the file tells, else since now. What is a favorite already keeps its date, and "
         + "what is new about it is written. Importing a file again writes nothing.",
       "The format is found out by the file's content and name. "
-        + FileFormats.all.map { "\($0.name): \($0.summary)." }.joined(separator: " "),
+        + FileFormats.standard.all.map { "\($0.name): \($0.summary)." }.joined(separator: " "),
       "A record that cannot be taken is told with its line, and the others are taken all the same; then the exit code is 65.",
     ],
     examples: [
@@ -50,10 +51,10 @@ struct ImportCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let bytes = try LineReader(path).rest()
-    guard let format = format ?? FileFormats.guess(bytes, name: path, for: library) else {
+    guard let format = format ?? FileFormats.standard.guess(bytes, name: path, for: library) else {
       throw CommandError(
         .badInput, "the format of \(shownPath) cannot be told from its name and content",
-        hint: "Name it with --format: \(FileFormats.names(for: library)).")
+        hint: "Name it with --format: \(FileFormats.standard.names(for: library)).")
     }
     let store = try options.isDryRun ? context.openForReading() : context.openForWriting()
     let bar = context.progress("importing")
@@ -62,7 +63,7 @@ struct ImportCommand: Command {
     var (events, commits) = (0, 0)
     do {
       report = try store.library(library).importFile(
-        bytes, format: format, options: options, now: StoreOptions().clock(),
+        bytes, format: format, options: options,
         progress: { done, _ in bar.update(done) },
         onCommit: { commit in
           events += commit.records.count
@@ -74,7 +75,7 @@ struct ImportCommand: Command {
     } catch let error as LibraryError {
       throw CommandError(
         .badInput, "\(shownPath) cannot be imported as \(format.name)", at: error.description,
-        hint: "Another format is named with --format: \(FileFormats.names(for: library)).")
+        hint: "Another format is named with --format: \(FileFormats.standard.names(for: library)).")
     }
     bar.finish()
     try tell(report, context)

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogLibraries
 
 /// `heartlog list`: the favorites of a library.
 struct ListCommand: Command {
@@ -61,7 +62,8 @@ struct ListCommand: Command {
       try context.jsonPartial(store.findings)
     } else {
       var table = Table(ItemLine.columns)
-      for item in items { table.add(ItemLine.cells(item, context.style, context.times)) }
+      let descriptor = LibraryRegistry.standard[library]
+      for item in items { table.add(ItemLine.cells(item, of: descriptor, context.times)) }
       try context.linesWithTimes(table.lines(style: context.style, width: context.width))
     }
     try context.tellUnknown(library, in: store)

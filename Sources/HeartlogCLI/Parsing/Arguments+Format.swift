@@ -1,17 +1,20 @@
+import HeartlogInterchange
 import HeartlogLibraries
 
 extension Option {
   static let format = Option.value(
-    "format", "F", .choice(FileFormats.all.map(\.name)),
-    "The file's format: \(FileFormats.all.map(\.name).joined(separator: ", ")).")
+    "format", "F", .choice(FileFormats.standard.all.map(\.name)),
+    "The file's format: \(FileFormats.standard.all.map(\.name).joined(separator: ", ")).")
 }
 
 extension Arguments {
   /// The format that was named, if it is one for the items of that library.
   func format(for library: String) throws(CommandError) -> (any FileFormat)? {
-    guard let name = text(Option.format), let format = FileFormats.named(name) else { return nil }
-    guard format.fits(library) else {
-      throw .usage("\(name) cannot hold \(library)", hint: "There are \(FileFormats.names(for: library)).")
+    guard let name = text(Option.format) else { return nil }
+    guard let format = FileFormats.standard.formats(for: library).first(where: { $0.name == name }) else {
+      throw .usage(
+        "\(name) cannot hold \(library)",
+        hint: "There are \(FileFormats.standard.names(for: library)).")
     }
     return format
   }
@@ -19,7 +22,7 @@ extension Arguments {
 
 extension FileFormats {
   /// The names of the formats for a library, for messages.
-  static func names(for library: String, writtenOnly: Bool = false) -> String {
-    all.filter { $0.fits(library) && ($0.isWritten || !writtenOnly) }.map(\.name).joined(separator: ", ")
+  func names(for library: String, writtenOnly: Bool = false) -> String {
+    formats(for: library).filter { $0.isWritten || !writtenOnly }.map(\.name).joined(separator: ", ")
   }
 }

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogLibraries
 
 /// One item, for programs and for people.
 enum ItemLine {
@@ -20,30 +21,14 @@ enum ItemLine {
     }
   }
 
-  /// The fields that tell people most about an item of any library, the first that is there.
-  private static let titles = ["title", "name", "breed"]
-  /// And those that come after it.
-  private static let subtitles = ["author", "authors", "creators", "country"]
-
-  /// What an item is called: by its fields, else nothing.
-  static func title(_ item: ItemState) -> String {
-    let title = titles.lazy.compactMap { item.value(of: $0) }.first.map(text)
-    let subtitle = subtitles.lazy.compactMap { item.value(of: $0) }.first.map(list)
-    return [title, subtitle].compactMap { $0 }.joined(separator: " — ")
-  }
-
-  private static func list(_ value: FieldValue) -> String {
-    guard case .json(let json) = value, case .array(let elements) = json.value else { return text(value) }
-    return elements.map { element in
-      if case .string(let text) = element { text } else { element.jsonText }
-    }.joined(separator: ", ")
-  }
-
-  static func cells(_ item: ItemState, _ style: Style, _ times: TimeStyle) -> [Table.Cell] {
+  /// The cells of a row: the heart, the date, the id, and what the library's descriptor calls the item.
+  static func cells(
+    _ item: ItemState, of library: any LibraryDescriptor, _ times: TimeStyle
+  ) -> [Table.Cell] {
     [
       .init(item.isFavorite ? "♥" : "♡", item.isFavorite ? .favorite : .faint),
       .init(item.favoritedDate.map { times.text($0) } ?? "", .faint), .init(item.id, .name),
-      .init(title(item)),
+      .init(library.titleLine(of: FileItem(item))),
     ]
   }
 

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogLibraries
 
 /// Counts and trends, for programs and for people.
 struct StatisticsPage {
@@ -114,7 +115,8 @@ struct StatisticsPage {
       table.add([
         .init("\(Quantity.count(tally.taps)) ×"),
         .init(isFavorite ? "♥" : "♡", isFavorite ? .favorite : .faint),
-        .init(tally.library), .init(tally.item.id, .name), .init(ItemLine.title(tally.item)),
+        .init(tally.library), .init(tally.item.id, .name),
+        .init(LibraryRegistry.standard[tally.library].titleLine(of: FileItem(tally.item))),
       ])
     }
     return table

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogLibraries
 
 /// What an argument or the value of an option may hold: checked when it is parsed, and completed by shells.
 enum ValueKind: Hashable, Sendable {
@@ -24,7 +25,7 @@ enum ValueKind: Hashable, Sendable {
   case choice([String])
 
   /// The libraries that every store knows by name.
-  static let libraries = ["archives", "tracks", "papers", "cities", "breeds", "books", "settings"]
+  static let libraries = LibraryRegistry.standard.names
 
   static let shells = ["bash", "zsh", "fish"]
 

@@ -2,7 +2,7 @@ extension JSONParser {
   /// Reads a string, from its opening quotation mark at `offset` to after its closing one.
   ///
   /// A string without an escape, which nearly all are, is copied once, and one of ASCII alone not validated.
-  mutating func string() throws(MalformedError) -> String {
+  package mutating func string() throws(MalformedError) -> String {
     let start = offset + 1
     var end = start
     var union: UInt8 = 0

@@ -2,15 +2,15 @@
 ///
 /// It refuses what the RFC leaves open: duplicate names, lone surrogates, a byte order mark, numbers that
 /// overflow. Nothing is read outside `bytes`: each access stands behind a comparison with its count.
-struct JSONParser {
+package struct JSONParser {
   let bytes: UnsafeRawBufferPointer
   let depthMax: Int
   /// The next byte to read.
-  var offset = 0
+  package var offset = 0
   /// The names of the members in which a value was refused that is JSON like any other; nil where none was.
   var refusedPath: [Substring]?
 
-  init(_ bytes: UnsafeRawBufferPointer, depthMax: Int) {
+  package init(_ bytes: UnsafeRawBufferPointer, depthMax: Int) {
     self.bytes = bytes
     self.depthMax = depthMax
   }
@@ -29,10 +29,10 @@ struct JSONParser {
 
   /// The byte at `offset`; 0, which stands nowhere in JSON, at the end.
   @inline(__always)
-  var current: UInt8 { offset < bytes.count ? bytes[offset] : 0 }
+  package var current: UInt8 { offset < bytes.count ? bytes[offset] : 0 }
 
   @inline(__always)
-  mutating func skipWhitespace() {
+  package mutating func skipWhitespace() {
     while offset < bytes.count {
       switch bytes[offset] {
       case 0x20, 0x0A, 0x0D, 0x09: offset += 1
@@ -41,8 +41,8 @@ struct JSONParser {
     }
   }
 
-  func malformed(_ what: String, at place: Int? = nil) -> MalformedError {
-    MalformedError("\(what), at byte offset \(place ?? offset)")
+  func malformed(_ what: String, at position: Int? = nil) -> MalformedError {
+    MalformedError("\(what), at byte offset \(position ?? offset)")
   }
 
   /// What stands at `offset` cannot stand there.

@@ -40,24 +40,9 @@ extension Track {
   /// - Throws: `LibraryError.invalidItem` for a file without a name.
   public init(file: JSONValue, archiveIdentifier: String) throws(LibraryError) {
     guard let name = file["name"]?.string, !name.isEmpty,
-      let url = URL(string: "https://archive.org/download/\(archiveIdentifier)/\(Self.escaped(name))")
+      let url = URL(string: "https://archive.org/download/\(archiveIdentifier)/\(name.percentEncoded)")
     else { throw .invalidItem("a file of the archive \(archiveIdentifier) without a name") }
     self.init(
       url: url, title: Archive.texts(file["title"]).first ?? name, archiveIdentifier: archiveIdentifier)
-  }
-
-  /// The name as the path of a URL: all but RFC 3986's unreserved characters and the slash are escaped.
-  private static func escaped(_ name: String) -> String {
-    var path = ""
-    for byte in name.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"), UInt8(ascii: "/"):
-        path.unicodeScalars.append(Unicode.Scalar(byte))
-      default: path += "%" + Hexadecimal.text([byte]).uppercased()
-      }
-    }
-    return path
   }
 }

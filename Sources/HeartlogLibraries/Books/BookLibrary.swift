@@ -138,17 +138,3 @@ public final class BookLibrary: Sendable {
   static let player = "player"
   static let currentBookField = "currentBookID"
 }
-
-extension FieldValue {
-  /// The text of a string; nil for anything else.
-  var text: String? { if case .string(let text) = self { text } else { nil } }
-
-  /// A number; nil for anything else.
-  var number: Double? {
-    switch self {
-    case .int64(let value): Double(value)
-    case .double(let value): value
-    default: nil
-    }
-  }
-}

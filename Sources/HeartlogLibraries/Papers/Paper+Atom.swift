@@ -33,7 +33,7 @@ extension Paper {
     let entries = feed.children(named: "entry")
     for entry in entries {
       if entry.text(of: "id")?.contains("/api/errors") == true {
-        throw .invalidAnswer("arXiv answers: \(collapsed(entry.text(of: "summary") ?? "an error"))")
+        throw .invalidAnswer("arXiv answers: \((entry.text(of: "summary") ?? "an error").collapsed)")
       }
     }
     return entries
@@ -55,8 +55,8 @@ extension Paper {
       return try Self.url(kind, of: id)
     }
     self.init(
-      id: id, title: Self.collapsed(title), summary: Self.trimmed(entry.text(of: "summary") ?? ""),
-      authors: entry.children(named: "author").compactMap { $0.text(of: "name") }.map(Self.collapsed),
+      id: id, title: title.collapsed, summary: (entry.text(of: "summary") ?? "").withoutOuterWhiteSpace,
+      authors: entry.children(named: "author").compactMap { $0.text(of: "name") }.map(\.collapsed),
       categories: entry.children(named: "category").compactMap { $0.attributes["term"] },
       publishedDate: try Self.date(published, of: id),
       updatedDate: try entry.text(of: "updated").map { (text) throws(LibraryError) in

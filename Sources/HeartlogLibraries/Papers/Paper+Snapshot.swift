@@ -23,7 +23,7 @@ extension Paper {
     else { throw .invalidItem("the record \(name) without a title, a version or a date") }
     let id = name + version
     self.init(
-      id: id, title: Self.collapsed(title), summary: Self.trimmed(record["abstract"]?.string ?? ""),
+      id: id, title: title.collapsed, summary: (record["abstract"]?.string ?? "").withoutOuterWhiteSpace,
       authors: Self.authors(record["authors_parsed"]),
       categories: record["categories"]?.string?.split(separator: " ").map(String.init) ?? [],
       publishedDate: published, updatedDate: updated, pdfURL: try Self.url("pdf", of: id),
@@ -37,7 +37,7 @@ extension Paper {
       guard let family = parts.first else { return nil }
       // A fourth part is an affiliation.
       let name = [parts.dropFirst().first ?? "", family, parts.dropFirst(2).first ?? ""]
-      return collapsed(name.joined(separator: " "))
+      return name.joined(separator: " ").collapsed
     }
   }
 

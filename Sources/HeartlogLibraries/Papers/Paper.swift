@@ -53,23 +53,10 @@ public struct Paper: FavoriteItem, Hashable {
   }
 
   /// Where arXiv shows the abstract (`abs`) or keeps the file (`pdf`) of a paper.
-  static func url(_ kind: String, of id: String) throws(LibraryError) -> URL {
+  package static func url(_ kind: String, of id: String) throws(LibraryError) -> URL {
     guard let url = URL(string: "https://arxiv.org/\(kind)/\(id)") else {
       throw .invalidItem("\"\(id)\" is no arXiv identifier")
     }
     return url
-  }
-
-  /// A text without the line breaks and the indents of its source.
-  static func collapsed(_ text: String) -> String {
-    text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-  }
-
-  /// A text without white space at its ends; its lines stay.
-  static func trimmed(_ text: String) -> String {
-    guard let first = text.firstIndex(where: { !$0.isWhitespace }),
-      let last = text.lastIndex(where: { !$0.isWhitespace })
-    else { return "" }
-    return String(text[first...last])
   }
 }

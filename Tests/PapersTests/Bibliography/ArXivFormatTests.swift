@@ -1,15 +1,16 @@
 import Heartlog
+import HeartlogLibraries
 import LibraryTestSupport
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 @Suite("papers: files of arXiv")
 struct ArXivFormatTests {
   private func read(_ bytes: [UInt8]) throws -> FileContents {
-    let format = try #require(FileFormats.guess(bytes, name: nil, for: Paper.library))
+    let format = try #require(FileFormats.standard.guess(bytes, name: nil, for: Paper.library))
     #expect(format.name.hasPrefix("arxiv-") && !format.isWritten)
-    return try format.read(bytes, for: Paper.library, now: 0)
+    return try format.read(bytes, for: Paper.descriptor)
   }
 
   @Test("a feed is imported as the papers that it holds")

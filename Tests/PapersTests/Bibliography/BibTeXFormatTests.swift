@@ -1,7 +1,8 @@
 import Heartlog
+import HeartlogLibraries
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 @Suite("papers: BibTeX of other programs")
 struct BibTeXFormatTests {
@@ -194,7 +195,7 @@ struct BibTeXFormatTests {
       [0xE9] + Array("}\r\n}\r\n@misc{c, title = {C}, keywords = {x}, note = {".utf8) + [0xE9]
       + Array("}}".utf8)
     let library = try store.library(Paper.library)
-    let report = try library.importFile(file, format: format, now: 7)
+    let report = try library.importFile(file, format: format)
     #expect(report.added == 1 && report.refusals.map(\.line) == [5, 8])
     #expect(report.refusals[0].reason == "the field title of b is not UTF-8")
     #expect(library.item("a")?.value(of: "title") == .string("A B"))
@@ -204,11 +205,11 @@ struct BibTeXFormatTests {
   func defaults() throws {
     let library = try FavoritesStore.inMemory(options: StoreOptions()).library(Paper.library)
     let whole = try Bibliography.items([FavoritePapersTests.paper("2006.08594v1")])[0]
-    _ = try library.importFile(format.write([whole], of: Paper.library), format: format, now: 7)
+    _ = try library.importFile(format.write([whole], of: Paper.descriptor), format: format)
     let before = try #require(library.item(whole.id))
     let scholar =
       "@article{x, title={Another title}, journal={arXiv preprint arXiv:2006.08594v1}, year={2020}}"
-    let report = try library.importFile(Array(scholar.utf8), format: format, now: 7)
+    let report = try library.importFile(Array(scholar.utf8), format: format)
     #expect(report.updated == 1 && report.events == 1)
     let after = try #require(library.item(whole.id))
     #expect(
@@ -222,7 +223,7 @@ struct BibTeXFormatTests {
   func written() throws {
     let papers = try Paper.papers(atom: Bibliography.fixture("papers-old-style-id-versioned.atom.xml"))
     let text = String(
-      decoding: try format.write(Bibliography.items(papers), of: Paper.library), as: UTF8.self)
+      decoding: try format.write(Bibliography.items(papers), of: Paper.descriptor), as: UTF8.self)
     for line in [
       "@misc{quant-ph/0201082v1,", "  author = {Blaha, Stephen},", "  date = {2002-01-18T15:08:05Z},",
       "  year = {2002},", "  month = jan,",
@@ -232,7 +233,7 @@ struct BibTeXFormatTests {
     ] { #expect(text.contains(line + "\n"), "\(line)") }
     let feed = try Paper.papers(atom: Bibliography.fixture("papers-feed-10.atom.xml"))
     #expect(
-      !String(decoding: try format.write(Bibliography.items(feed), of: Paper.library), as: UTF8.self)
+      !String(decoding: try format.write(Bibliography.items(feed), of: Paper.descriptor), as: UTF8.self)
         .contains("heartlog"))
   }
 }

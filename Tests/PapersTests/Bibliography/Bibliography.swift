@@ -1,17 +1,16 @@
 import Foundation
 import Heartlog
+import HeartlogLibraries
 import HeartlogTesting
 import LibraryTestSupport
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 /// What the tests of the formats share.
 enum Bibliography {
-  static let written: [any FileFormat] = FileFormats.all.filter {
-    $0.isWritten && $0.libraries == [Paper.library]
-  }
-  static let now: Milliseconds = 1_790_000_000_123
+  static let written: [any FileFormat] = FileFormats.standard.formats(onlyFor: Paper.library)
+    .filter(\.isWritten)
 
   /// What a file of `fixtures/api` holds.
   static func fixture(_ name: String) throws -> [UInt8] {
@@ -29,17 +28,17 @@ enum Bibliography {
 
   /// A text as the file of a format, read.
   static func read(_ text: String, as format: any FileFormat) throws -> FileContents {
-    try format.read(Array(text.utf8), for: Paper.library, now: now)
+    try format.read(Array(text.utf8), for: Paper.descriptor)
   }
 
   /// Writes items, takes them into an empty store, and expects the store to hold them as they are.
   static func expectRoundTrip(
     _ items: [FileItem], _ format: any FileFormat, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let file = try format.write(items, of: Paper.library)
+    let file = try format.write(items, of: Paper.descriptor)
     #expect(file.isEmpty || file.last == UInt8(ascii: "\n"), sourceLocation: sourceLocation)
     let library = try FavoritesStore.inMemory(options: ManualClock().options).library(Paper.library)
-    let report = try library.importFile(file, format: format, now: now)
+    let report = try library.importFile(file, format: format)
     #expect(report.refusals.isEmpty, sourceLocation: sourceLocation)
     for item in items {
       let state = try #require(library.item(item.id), "\(item.id)", sourceLocation: sourceLocation)
@@ -52,7 +51,7 @@ enum Bibliography {
     }
     // Once more, and nothing is written.
     #expect(
-      try library.importFile(file, format: format, now: now).unchanged == items.count,
+      try library.importFile(file, format: format).unchanged == items.count,
       sourceLocation: sourceLocation)
   }
 }

@@ -1,16 +1,17 @@
 import Heartlog
+import HeartlogLibraries
 import HeartlogEvents
 import HeartlogTesting
 import LibraryTestSupport
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 @Suite("papers: what is exported is imported as it was")
 struct BibliographyRoundTripTests {
   @Test("papers of the API come back as they are", arguments: Bibliography.written.map(\.name))
   func fixtures(name: String) throws {
-    let format = try #require(FileFormats.named(name))
+    let format = try #require(FileFormats.standard.named(name))
     var papers: [Paper] = []
     for name in ["feed-10", "single", "old-style-id-versioned"] {
       papers += try Paper.papers(atom: Bibliography.fixture("papers-\(name).atom.xml"))
@@ -23,7 +24,7 @@ struct BibliographyRoundTripTests {
     "three hundred real papers come back as they are", .needsRealData,
     arguments: Bibliography.written.map(\.name))
   func realPapers(name: String) throws {
-    let format = try #require(FileFormats.named(name))
+    let format = try #require(FileFormats.standard.named(name))
     var papers: [Paper] = []
     for name in ["feed-100", "feed-10", "old-style-id", "old-style-id-versioned", "single", "empty"] {
       papers += try Paper.papers(atom: RealData.bytes("papers/\(name).atom.xml"))
@@ -61,7 +62,7 @@ struct BibliographyRoundTripTests {
 
   @Test("any text and any name comes back as it is", arguments: Bibliography.written.map(\.name))
   func texts(name: String) throws {
-    let format = try #require(FileFormats.named(name))
+    let format = try #require(FileFormats.standard.named(name))
     var items: [FileItem] = []
     for (index, text) in Self.texts.enumerated() {
       var item = try Bibliography.items([FavoritePapersTests.paper("2006.\(10_000 + index)v1")])[0]
@@ -92,7 +93,7 @@ struct BibliographyRoundTripTests {
     "any item comes back as it is: other ids, fields, values, and what is missing",
     arguments: Bibliography.written.map(\.name))
   func items(name: String) throws {
-    let format = try #require(FileFormats.named(name))
+    let format = try #require(FileFormats.standard.named(name))
     var items = [
       "x", "1v1", "doi:10.1000/xyz", "doi:", "DOI:10.1/A", "a b,c={}", "https://example.org/?q=1", "ключ",
       "клуч", "k", "K", "hep-th/9901001",
@@ -129,7 +130,7 @@ struct BibliographyRoundTripTests {
 
   @Test("generated text comes back as it is", arguments: Bibliography.written.map(\.name))
   func generated(name: String) throws {
-    let format = try #require(FileFormats.named(name))
+    let format = try #require(FileFormats.standard.named(name))
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)
     let pieces = [

@@ -1,8 +1,9 @@
 import Heartlog
+import HeartlogLibraries
 import HeartlogEvents
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 @Suite("papers: CSL-JSON of other programs")
 struct CSLFormatTests {
@@ -64,7 +65,7 @@ struct CSLFormatTests {
   @Test("an item has the usual variables, with times beside its days")
   func written() throws {
     let papers = try Paper.papers(atom: Bibliography.fixture("papers-old-style-id-versioned.atom.xml"))
-    let json = try JSONValue.parse(CSLFormat().write(Bibliography.items(papers), of: Paper.library))
+    let json = try JSONValue.parse(CSLFormat().write(Bibliography.items(papers), of: Paper.descriptor))
     let item = try #require(json.array?.first)
     #expect(item["author"] == (try JSONValue.parse(#"[{"family":"Blaha","given":"Stephen"}]"#)))
     #expect(item["issued"] == (try JSONValue.parse(#"{"date-parts":[[2002,1,18]]}"#)))
@@ -76,7 +77,7 @@ struct CSLFormatTests {
   @Test("the format of a file is told from its beginning")
   func guessed() {
     func guess(_ text: String, _ name: String? = nil) -> String? {
-      FileFormats.guess(Array(text.utf8), name: name, for: Paper.library)?.name
+      FileFormats.standard.guess(Array(text.utf8), name: name, for: Paper.library)?.name
     }
     #expect(
       guess(#"[{"id":"a","type":"article-journal"}]"#) == "csl-json"

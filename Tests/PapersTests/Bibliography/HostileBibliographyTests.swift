@@ -1,19 +1,20 @@
 import Foundation
 import Heartlog
+import HeartlogLibraries
 import HeartlogTesting
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 @Suite("papers: bytes that are no bibliography")
 struct HostileBibliographyTests {
   /// The formats that read what anybody wrote.
-  static let formats = FileFormats.all.filter { $0.libraries == [Paper.library] }.map(\.name)
+  static let formats = FileFormats.standard.formats(onlyFor: Paper.library).map(\.name)
 
   private func read(_ bytes: [UInt8], _ name: String) throws -> FileContents? {
-    let format = try #require(FileFormats.named(name))
-    _ = format.recognizes(Array(bytes.prefix(4_096)))
-    let contents = try? format.read(bytes, for: Paper.library, now: 0)
+    let format = try #require(FileFormats.standard.named(name))
+    _ = format.recognizes(Array(bytes.prefix(4_096)), for: Paper.descriptor)
+    let contents = try? format.read(bytes, for: Paper.descriptor)
     let lines = bytes.count + 1
     #expect(contents?.refusals.allSatisfy { (1...lines).contains($0.line) } != false)
     return contents
@@ -47,8 +48,8 @@ struct HostileBibliographyTests {
     var random = SeededRandom(seed: seed)
     let feed = try Bibliography.fixture("papers-feed-10.atom.xml")
     let items = try Bibliography.items(Array(Paper.papers(atom: feed).prefix(3)))
-    let format = try #require(FileFormats.named(name))
-    let file = format.isWritten ? try format.write(items, of: Paper.library) : Array(feed.prefix(6_000))
+    let format = try #require(FileFormats.standard.named(name))
+    let file = format.isWritten ? try format.write(items, of: Paper.descriptor) : Array(feed.prefix(6_000))
     for _ in 0..<60 {
       var bytes = file
       for _ in 0..<Int.random(in: 1...8, using: &random) {

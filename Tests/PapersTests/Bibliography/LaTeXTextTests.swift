@@ -1,7 +1,7 @@
 import HeartlogTesting
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 @Suite("papers: text of LaTeX")
 struct LaTeXTextTests {

@@ -1,7 +1,8 @@
 import Heartlog
+import HeartlogLibraries
 import Testing
 
-@testable import HeartlogLibraries
+@testable import HeartlogInterchange
 
 @Suite("papers: RIS of other programs")
 struct RISFormatTests {
@@ -70,7 +71,7 @@ struct RISFormatTests {
   func bytes() throws {
     let bytes =
       Array("TY  - GEN\nID  - a\nTI  - ".utf8) + [0xE9] + Array("\nER  - \nTY  - GEN\nID  - b\nER  - \n".utf8)
-    let contents = try RISFormat().read(bytes, for: Paper.library, now: 0)
+    let contents = try RISFormat().read(bytes, for: Paper.descriptor)
     #expect(contents.records.map(\.item.id) == ["b"])
     #expect(contents.refusals == [.init(line: 1, reason: "a value of TI that is not UTF-8")])
   }
@@ -79,7 +80,7 @@ struct RISFormatTests {
   func written() throws {
     let papers = try Paper.papers(atom: Bibliography.fixture("papers-old-style-id-versioned.atom.xml"))
     let text = String(
-      decoding: try RISFormat().write(Bibliography.items(papers), of: Paper.library), as: UTF8.self)
+      decoding: try RISFormat().write(Bibliography.items(papers), of: Paper.descriptor), as: UTF8.self)
     for line in [
       "TY  - UNPB", "ID  - quant-ph/0201082v1", "AU  - Blaha, Stephen", "PY  - 2002",
       "DA  - 2002/01/18/15:08:05.000Z",

@@ -1,0 +1,95 @@
+import HeartlogLibraries
+
+/// The names of a BibTeX field: `Ramírez, Aurora and {Company, Inc.} and Blaha, Jr., Stephen`.
+enum BibTeXAuthors {
+  /// The names as papers show them. "and others" names nobody.
+  static func names(_ value: String) -> [String] {
+    var names: [String] = []
+    for part in parts(value) where part.isGroup || !part.raw.isEmpty {
+      if part.isGroup {
+        names.append(LaTeXText.decoded(part.raw))
+      } else if part.raw.lowercased() != "others" {
+        names.append(PersonName(parts: part.pieces.map(LaTeXText.decoded)).display)
+      }
+    }
+    return names
+  }
+
+  static func value(_ names: [String]) -> String {
+    names.map { display in
+      let name = PersonName(display: display)
+      let words = [name.family, name.suffix, name.given].filter { !$0.isEmpty }.map(LaTeXText.encoded)
+      // Braces keep a name of several words, or of none, together.
+      let isWhole = name.isLiteral || words.isEmpty
+      return isWhole ? "{\(words.joined())}" : words.joined(separator: ", ")
+    }.joined(separator: " and ")
+  }
+
+  private struct Part {
+    /// Without white space around it, and without the braces around a group.
+    var raw: String
+    var isGroup: Bool
+    /// Between the commas outside of braces.
+    var pieces: [String]
+  }
+
+  private static func parts(_ value: String) -> [Part] {
+    let bytes = Array(value.utf8)
+    var parts: [Part] = []
+    var depth = 0
+    var start = 0
+    var commas: [Int] = []
+    func finish(_ end: Int) {
+      var pieces: [String] = []
+      var from = start
+      for comma in commas + [end] {
+        pieces.append(String(decoding: bytes[from..<comma], as: UTF8.self))
+        from = comma + 1
+      }
+      let raw = bytes[start..<end].withoutOuterWhiteSpace
+      let isGroup = raw.first == UInt8(ascii: "{") && raw.closesAtEnd
+      parts.append(
+        Part(
+          raw: String(decoding: isGroup ? raw.dropFirst().dropLast() : raw, as: UTF8.self), isGroup: isGroup,
+          pieces: pieces))
+      commas = []
+    }
+    var offset = 0
+    while offset < bytes.count {
+      switch bytes[offset] {
+      // A space behind a backslash parts nothing.
+      case UInt8(ascii: "\\") where offset + 1 < bytes.count && bytes[offset + 1] == 0x20: offset += 1
+      case UInt8(ascii: "{"): depth += 1
+      case UInt8(ascii: "}"): depth -= 1
+      case UInt8(ascii: ",") where depth == 0: commas.append(offset)
+      case 0x20, 0x09, 0x0A, 0x0D:
+        let word = bytes[(offset + 1)...].prefix(4)
+        if depth == 0, word.count == 4, word.last.map({ $0 <= 0x20 }) == true,
+          word.prefix(3).map({ $0 | 0x20 }) == Array("and".utf8)
+        {
+          finish(offset)
+          start = offset + 4
+          // The space behind may be the one before the next "and".
+          offset += 3
+        }
+      default: break
+      }
+      offset += 1
+    }
+    finish(bytes.count)
+    return parts
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Whether the group that begins here ends where the slice does.
+  fileprivate var closesAtEnd: Bool {
+    var depth = 0
+    for offset in indices {
+      if self[offset] == UInt8(ascii: "{") { depth += 1 }
+      if self[offset] == UInt8(ascii: "}") { depth -= 1 }
+      if depth == 0 { return offset == endIndex - 1 }
+    }
+    return false
+  }
+}

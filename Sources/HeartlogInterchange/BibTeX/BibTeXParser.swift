@@ -1,0 +1,300 @@
+import HeartlogEvents
+import HeartlogLibraries
+
+/// Takes a BibTeX file apart, entry by entry.
+///
+/// What stands between entries is comment. `@string`, `@preamble` and `@comment` are understood; so are entries in parentheses, values in
+/// braces and quotation marks, numbers, macros and their concatenation with `#`. Braces are counted as BibTeX counts them, those behind a
+/// backslash too. A line that begins with what begins an entry (`@article{key,`) always begins one, so that an entry that is not closed
+/// takes no other with it, and so that the time is linear in the size of the file, whatever is in it.
+///
+/// Source: Oren Patashnik, "BibTeXing", 1988, and bibtex.web.
+struct BibTeXParser {
+  enum Piece {
+    case entry(BibTeXEntry)
+    case refusal(line: Int, reason: String)
+  }
+
+  let bytes: [UInt8]
+  var offset = 0
+  /// Where the piece at hand ends at the latest: the next line that begins an entry, or the end of the file.
+  var limit = 0
+  private var lineCounted = 1
+  private var lineCountedTo = 0
+  /// By name in lower case.
+  private var macros: [String: [UInt8]]
+  private var macroBytes = 0
+  private var expandedBytes = 0
+
+  /// What the macros of a file may hold together, and what they may be expanded to.
+  private static let macroBytesMax = 4 << 20
+  private static let expandedBytesMax = 64 << 20
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    macros = Dictionary(uniqueKeysWithValues: ReferenceDate.months.map { ($0, Array($0.utf8)) })
+  }
+
+  /// The next entry, or what could not be read as one; nil at the end.
+  mutating func next() -> Piece? {
+    while let start = bytes[offset...].firstIndex(of: UInt8(ascii: "@")) {
+      offset = start + 1
+      if offset > limit { limit = nextStart(after: offset) }
+      guard offset < limit, Self.isLetter(bytes[offset]) else { continue }
+      let name = takeLetters().lowercased()
+      do throws(MalformedError) {
+        if let entry = try piece(name, at: start) { return .entry(entry) }
+      } catch {
+        let line = self.line(of: start)
+        offset = limit
+        return .refusal(line: line, reason: error.reason)
+      }
+    }
+    return nil
+  }
+
+  private mutating func piece(_ name: String, at start: Int) throws(MalformedError) -> BibTeXEntry? {
+    skipSpace()
+    guard let open = current, open == UInt8(ascii: "{") || open == UInt8(ascii: "(") else {
+      // An address in a comment is no entry.
+      guard isAtLineStart(start), name != "comment" else { return nil }
+      throw MalformedError("no { behind @\(name)")
+    }
+    offset += 1
+    let close = open == UInt8(ascii: "{") ? UInt8(ascii: "}") : UInt8(ascii: ")")
+    switch name {
+    case "comment":
+      skipComment(close)
+      return nil
+    case "preamble":
+      _ = try value()
+      try take(close, of: name)
+      return nil
+    case "string":
+      skipSpace()
+      let macro = takeName().lowercased()
+      let value = try field(macro)
+      skipSpace()
+      if current == UInt8(ascii: ",") { offset += 1 }
+      try take(close, of: name)
+      macroBytes += value.count + macro.utf8.count
+      guard macroBytes <= Self.macroBytesMax else { throw MalformedError("macros of more than 4 MiB") }
+      macros[macro] = value
+      return nil
+    default:
+      let key = try key(close)
+      var fields: [(name: String, value: [UInt8])] = []
+      while true {
+        skipSpace()
+        if current == UInt8(ascii: ",") {
+          offset += 1
+        } else if current == close {
+          offset += 1
+          return BibTeXEntry(line: line(of: start), type: name, key: key, fields: fields)
+        } else {
+          let name = takeName().lowercased()
+          fields.append((name, try field(name)))
+          skipSpace()
+          guard current == UInt8(ascii: ",") || current == close else {
+            throw offset >= limit ? unclosed : MalformedError("no comma behind the field \(name)")
+          }
+        }
+      }
+    }
+  }
+
+  /// What an entry is called: all up to the comma. An entry without a key begins with its first field.
+  private mutating func key(_ close: UInt8) throws(MalformedError) -> String {
+    skipSpace()
+    let start = offset
+    while let byte = current, byte != UInt8(ascii: ","), byte != close {
+      if byte == UInt8(ascii: "=") {
+        offset = start
+        return ""
+      }
+      offset += 1
+    }
+    guard offset < limit else { throw unclosed }
+    guard let key = String(validating: bytes[start..<offset], as: UTF8.self) else {
+      throw MalformedError("an entry with a key that is not UTF-8")
+    }
+    return key.withoutOuterWhiteSpace
+  }
+
+  /// The value of a field whose name was read.
+  private mutating func field(_ name: String) throws(MalformedError) -> [UInt8] {
+    skipSpace()
+    guard !name.isEmpty else {
+      throw offset >= limit ? unclosed : MalformedError("no name where a field should be")
+    }
+    guard current == UInt8(ascii: "=") else {
+      throw offset >= limit ? unclosed : MalformedError("no = behind \(name)")
+    }
+    offset += 1
+    return try value()
+  }
+
+  /// A value: one or several pieces with # between them.
+  private mutating func value() throws(MalformedError) -> [UInt8] {
+    var value: [UInt8] = []
+    while true {
+      skipSpace()
+      switch current {
+      case UInt8(ascii: "{"):
+        offset += 1
+        value += try text(before: UInt8(ascii: "}"))
+      case UInt8(ascii: "\""):
+        offset += 1
+        value += try text(before: UInt8(ascii: "\""))
+      default:
+        let name = takeName()
+        guard !name.isEmpty else {
+          throw offset >= limit ? unclosed : MalformedError("a field without a value")
+        }
+        // A macro that the file does not define is taken by its name.
+        let piece = macros[name.lowercased()] ?? Array(name.utf8)
+        expandedBytes += piece.count
+        guard expandedBytes <= Self.expandedBytesMax else {
+          throw MalformedError("macros that expand to more than 64 MiB")
+        }
+        value += piece
+      }
+      skipSpace()
+      guard current == UInt8(ascii: "#") else { return value }
+      offset += 1
+    }
+  }
+
+  /// What comes before a closing sign outside of braces, which is passed over too.
+  private mutating func text(before close: UInt8) throws(MalformedError) -> ArraySlice<UInt8> {
+    let start = offset
+    var depth = 0
+    while let byte = current {
+      offset += 1
+      if depth == 0, byte == close { return bytes[start..<offset - 1] }
+      if byte == UInt8(ascii: "{") { depth += 1 }
+      if byte == UInt8(ascii: "}") { depth -= 1 }
+      guard depth >= 0 else { throw MalformedError("a } too many in a value in quotation marks") }
+    }
+    throw unclosed
+  }
+
+  private var unclosed: MalformedError {
+    MalformedError(
+      "an entry that is not closed before \(limit == bytes.count ? "the file ends" : "the next begins")")
+  }
+
+  // MARK: - Pieces of text
+
+  /// The byte at hand; nil at the limit.
+  private var current: UInt8? { offset < limit ? bytes[offset] : nil }
+
+  private mutating func skipSpace() {
+    while let byte = current, Self.isSpace(byte) { offset += 1 }
+  }
+
+  private mutating func take(_ close: UInt8, of name: String) throws(MalformedError) {
+    skipSpace()
+    guard current == close else {
+      throw offset >= limit ? unclosed : MalformedError("@\(name) that goes on behind its value")
+    }
+    offset += 1
+  }
+
+  /// Programs keep things of theirs in comments; what is in one is no entry.
+  private mutating func skipComment(_ close: UInt8) {
+    var depth = 0
+    while let byte = current {
+      offset += 1
+      if depth == 0, byte == close { return }
+      if byte == UInt8(ascii: "{") { depth += 1 }
+      if byte == UInt8(ascii: "}") { depth -= 1 }
+    }
+  }
+
+  private mutating func takeLetters() -> String {
+    let letters = bytes[offset..<limit].prefix(while: Self.isLetter)
+    offset += letters.count
+    return String(decoding: letters, as: UTF8.self)
+  }
+
+  /// The name of a field or a macro, or a number.
+  private mutating func takeName() -> String {
+    let name = bytes[offset..<limit].prefix { byte in
+      !Self.isSpace(byte) && !Self.isSpecial(byte)
+    }
+    offset += name.count
+    return String(decoding: name, as: UTF8.self)
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+  /// Signs that no name may have.
+  private static func isSpecial(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "'"), UInt8(ascii: "("),
+      UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: "="), UInt8(ascii: "{"), UInt8(ascii: "}"):
+      true
+    default: false
+    }
+  }
+
+  // MARK: - Lines
+
+  /// The line of a place; places are asked for in rising order.
+  private mutating func line(of place: Int) -> Int {
+    var index = lineCountedTo
+    while index < place {
+      // Lines end with a line feed, or with a carriage return alone.
+      let byte = bytes[index]
+      if byte == 0x0A || (byte == 0x0D && (index + 1 == bytes.count || bytes[index + 1] != 0x0A)) {
+        lineCounted += 1
+      }
+      index += 1
+    }
+    lineCountedTo = max(place, lineCountedTo)
+    return lineCounted
+  }
+
+  private func isAtLineStart(_ place: Int) -> Bool {
+    var index = place
+    while index > 0, bytes[index - 1] == 0x20 || bytes[index - 1] == 0x09 { index -= 1 }
+    return index == 0 || bytes[index - 1] == 0x0A || bytes[index - 1] == 0x0D
+  }
+
+  /// Where the next line begins, behind a place, that begins an entry; the end of the file where none does.
+  private func nextStart(after place: Int) -> Int {
+    var isLineStart = false
+    for index in place..<bytes.count {
+      switch bytes[index] {
+      case 0x0A, 0x0D: isLineStart = true
+      case 0x20, 0x09: break
+      case UInt8(ascii: "@") where isLineStart && Self.beginsEntry(bytes, at: index): return index
+      default: isLineStart = false
+      }
+    }
+    return bytes.count
+  }
+
+  /// Names and keys are not longer than this where a line is to begin an entry.
+  private static let nameBytesMax = 200
+
+  /// Whether `@article{key,`, `@string{` or the like stands there.
+  static func beginsEntry(_ bytes: [UInt8], at place: Int) -> Bool {
+    var rest = bytes[(place + 1)...].prefix(nameBytesMax)
+    let name = rest.prefix(while: isLetter)
+    rest = rest.dropFirst(name.count).drop(while: isSpace)
+    guard !name.isEmpty, let open = rest.popFirst(), open == UInt8(ascii: "{") || open == UInt8(ascii: "(")
+    else {
+      return false
+    }
+    if ["string", "comment", "preamble"].contains(String(decoding: name, as: UTF8.self).lowercased()) {
+      return true
+    }
+    rest = rest.drop(while: isSpace)
+    rest = rest.drop { !isSpace($0) && ($0 == UInt8(ascii: "'") || !isSpecial($0)) }
+    return rest.drop(while: isSpace).first == UInt8(ascii: ",")
+  }
+}

@@ -1,0 +1,92 @@
+import Heartlog
+import HeartlogEvents
+import HeartlogLibraries
+
+/// Writes items as entries of a BibTeX file, each value on one line.
+struct BibTeXWriter {
+  private(set) var text = ""
+  private var keys: Set<String> = []
+  /// The last number that was given to keys that begin alike.
+  private var numbers: [String: Int] = [:]
+
+  /// Appends an entry that gives the item back as it is.
+  mutating func append(_ item: FileItem) {
+    var reference = PaperReference(item)
+    reference.key = key(for: item.id)
+    let plain = Self.entry(reference, item.id)
+    var parser = BibTeXParser(Array(plain.utf8))
+    var restored: FileItem?
+    if case .entry(let entry)? = parser.next() { restored = try? PaperReference(entry).item() }
+    reference.rest = ItemRest(from: restored, to: item)
+    if !text.isEmpty { text += "\n" }
+    text += reference.rest == nil ? plain : Self.entry(reference, item.id)
+  }
+
+  /// A key that LaTeX takes, and that no other entry has.
+  private mutating func key(for id: String) -> String {
+    let plain = String(
+      id.unicodeScalars.map { scalar in
+        let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+        return isPlain || "-_.:/+".unicodeScalars.contains(scalar) ? Character(scalar) : "-"
+      })
+    var key = plain
+    while !keys.insert(key.lowercased()).inserted {
+      numbers[plain, default: 1] += 1
+      key = "\(plain)-\(numbers[plain, default: 1])"
+    }
+    return key
+  }
+
+  private static func entry(_ reference: PaperReference, _ id: String) -> String {
+    var entry = "@misc{\(reference.key ?? ""),\n"
+    func add(_ name: String, _ value: String?) {
+      if let value, !value.isEmpty { entry += "  \(name) = {\(value)},\n" }
+    }
+    add("title", reference.title.map(LaTeXText.encoded))
+    add("author", reference.authors.isEmpty ? nil : BibTeXAuthors.value(reference.authors))
+    if let date = reference.publishedDate {
+      add("date", time(date.time))
+      add("year", String(RFC3339.text(date.time).prefix(4)))
+      entry += "  month = \(ReferenceDate.months[date.numbers[1] - 1]),\n"
+    }
+    add("updated", reference.updatedDate.map { time($0.time) })
+    if let arXiv = reference.arXiv {
+      add("eprint", arXiv.text)
+      add("archiveprefix", "arXiv")
+      add("primaryclass", reference.primaryClass.map(LaTeXText.encoded))
+    }
+    add("doi", reference.doi.map(LaTeXText.encodedAddress))
+    add("url", reference.link.map(LaTeXText.encodedAddress))
+    let usual = reference.arXiv.map { "https://arxiv.org/pdf/\($0.text)" }
+    add("pdf", reference.file == usual ? nil : reference.file.map(LaTeXText.encodedAddress))
+    add("keywords", reference.categories.map(LaTeXText.encoded).joined(separator: ", "))
+    add("abstract", reference.summary.map(LaTeXText.encoded))
+    add("annote", reference.note.map(LaTeXText.encoded))
+    add("timestamp", reference.favoritedDate.map { RFC3339.text($0.time) })
+    // The braces of the object are those of the value; those inside of strings must not be counted.
+    add(ItemRest.name, reference.rest.map { String(withoutBracesInStrings($0.text).dropFirst().dropLast()) })
+    return entry + "}\n"
+  }
+
+  /// A time as biblatex reads it; milliseconds where there are some.
+  private static func time(_ time: Milliseconds) -> String {
+    let text = RFC3339.text(time)
+    return text.hasSuffix(".000Z") ? text.dropLast(5) + "Z" : text
+  }
+
+  private static func withoutBracesInStrings(_ json: String) -> String {
+    var output = ""
+    var isString = false
+    var isEscaped = false
+    for scalar in json.unicodeScalars {
+      switch scalar {
+      case "{" where isString: output += "\\u007b"
+      case "}" where isString: output += "\\u007d"
+      default: output.unicodeScalars.append(scalar)
+      }
+      if scalar == "\"", !isEscaped { isString.toggle() }
+      isEscaped = scalar == "\\" && !isEscaped
+    }
+    return output
+  }
+}

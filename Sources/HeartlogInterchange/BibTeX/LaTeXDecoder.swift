@@ -1,0 +1,219 @@
+import HeartlogLibraries
+
+/// Turns the value of a BibTeX field into text; see `LaTeXText`. Linear in its length, whatever it holds.
+struct LaTeXDecoder {
+  private let scalars: [Unicode.Scalar]
+  private let isAddress: Bool
+  private var math: LaTeXMath
+  private var place = 0
+  private var output = String.UnicodeScalarView()
+  /// White space was read; it counts where something follows.
+  private var needsSpace = false
+  /// Of the groups that are open, whether their braces are part of the text: the arguments of macros that are not known.
+  private var groups: [Bool] = []
+  private var argumentFollows = false
+
+  init(_ value: String, isAddress: Bool = false) {
+    scalars = Array(value.unicodeScalars)
+    self.isAddress = isAddress
+    math = LaTeXMath(scalars)
+  }
+
+  mutating func text() -> String {
+    while place < scalars.count {
+      let isArgument = argumentFollows
+      argumentFollows = false
+      let scalar = scalars[place]
+      switch scalar {
+      case " ", "\t", "\r", "\n":
+        needsSpace = !output.isEmpty
+        place += 1
+      case "{":
+        groups.append(isArgument)
+        if isArgument { emit(scalar) }
+        place += 1
+      case "}":
+        if groups.popLast() == true {
+          emit(scalar)
+          argumentFollows = true
+        }
+        place += 1
+      case "\\": macro()
+      case "~" where !isAddress:
+        emit(" ")
+        place += 1
+      case "$" where !isAddress: takeMath()
+      default:
+        emit(scalar)
+        place += 1
+      }
+    }
+    return String(output)
+  }
+
+  private mutating func emit(_ scalar: Unicode.Scalar) {
+    if needsSpace { output.append(" ") }
+    needsSpace = false
+    output.append(scalar)
+  }
+
+  private mutating func emit(_ text: some StringProtocol) {
+    for scalar in text.unicodeScalars { emit(scalar) }
+  }
+
+  private mutating func takeMath() {
+    let end = math.end(from: place) ?? place + 1
+    for scalar in scalars[place..<end] {
+      if scalar == " " || ("\t"..."\r").contains(scalar) {
+        needsSpace = true
+      } else {
+        emit(scalar)
+      }
+    }
+    place = end
+  }
+
+  // MARK: - Macros
+
+  private mutating func macro() {
+    guard place + 1 < scalars.count else {
+      emit("\\")
+      place += 1
+      return
+    }
+    let name = word(at: place + 1)
+    let sign = scalars[place + 1]
+    if name.isEmpty {
+      if !isAddress, let mark = LaTeXMacros.signAccents[sign] {
+        accent(mark, named: String(sign), argumentAt: place + 2)
+      } else {
+        place += 2
+        self.sign(sign)
+      }
+    } else if !isAddress, let mark = LaTeXMacros.letterAccents[name] {
+      accent(mark, named: name, argumentAt: place + 1 + name.utf8.count)
+    } else if let symbol = LaTeXMacros.symbols[name] {
+      place = afterWord(place + 1 + name.utf8.count)
+      emit(symbol)
+    } else if name == "symbol", let (scalar, end) = numbered(at: place + 7) {
+      place = end
+      emit(scalar)
+    } else if LaTeXMacros.looks.contains(name) {
+      place = afterSpace(place + 1 + name.utf8.count)
+    } else {
+      place += 1 + name.utf8.count
+      emit("\\" + name)
+      argumentFollows = true
+    }
+  }
+
+  /// A macro that is called by a sign, and is no accent.
+  private mutating func sign(_ sign: Unicode.Scalar) {
+    switch sign {
+    case "{", "}", "%", "&", "#", "_", "$": emit(sign)
+    case "~" where isAddress, "^" where isAddress:
+      emit(sign)
+      place = afterWord(place)
+    case " ", "\t", "\r", "\n": emit(" ")
+    // Line breaks and thin spaces.
+    case "\\", ",", ";", ":": needsSpace = !output.isEmpty
+    // Hints for hyphens and kerning.
+    case "-", "/", "@", "!": break
+    default:
+      emit("\\")
+      emit(sign)
+    }
+  }
+
+  private mutating func accent(_ mark: Unicode.Scalar, named name: String, argumentAt start: Int) {
+    guard let base = base(at: afterSpace(start), depth: 0) else {
+      place = start
+      emit("\\" + name)
+      argumentFollows = true
+      return
+    }
+    place = base.end
+    if base.opensGroup { groups.append(false) }
+    emit(Self.accented(base.text, mark))
+  }
+
+  private static func accented(_ base: String, _ mark: Unicode.Scalar) -> String {
+    if base.isEmpty { return LaTeXMacros.spacing[mark] ?? "" }
+    let dotted = base == "ı" ? "i" : base == "ȷ" ? "j" : base
+    return (dotted + String(mark)).composed
+  }
+
+  /// What an accent stands on.
+  private struct Base {
+    var text: String
+    var end: Int
+    /// Whether the group goes on behind it.
+    var opensGroup = false
+  }
+
+  /// Accents stand on each other, as in Vietnamese; none has more than this.
+  private static let accentsMax = 4
+
+  private func base(at start: Int, depth: Int) -> Base? {
+    guard start < scalars.count, depth <= Self.accentsMax else { return nil }
+    switch scalars[start] {
+    case "{":
+      let inside = afterSpace(start + 1)
+      guard inside < scalars.count else { return nil }
+      if scalars[inside] == "}" { return Base(text: "", end: inside + 1) }
+      guard let base = base(at: inside, depth: depth + 1), !base.opensGroup else { return nil }
+      if base.end < scalars.count, scalars[base.end] == "}" {
+        return Base(text: base.text, end: base.end + 1)
+      }
+      return depth == 0 ? Base(text: base.text, end: base.end, opensGroup: true) : nil
+    case "\\":
+      let name = word(at: start + 1)
+      let end = start + 1 + name.utf8.count
+      if let symbol = LaTeXMacros.symbols[name], symbol.unicodeScalars.count == 1,
+        symbol.unicodeScalars.first?.properties.isAlphabetic == true
+      {
+        return Base(text: symbol, end: afterWord(end))
+      }
+      let sign = start + 1 < scalars.count ? LaTeXMacros.signAccents[scalars[start + 1]] : nil
+      guard let mark = LaTeXMacros.letterAccents[name] ?? (name.isEmpty ? sign : nil),
+        let inner = base(at: afterSpace(name.isEmpty ? start + 2 : end), depth: depth + 1),
+        !inner.opensGroup, !inner.text.isEmpty
+      else { return nil }
+      return Base(text: Self.accented(inner.text, mark), end: inner.end)
+    case "}", "$", "~", "&", "%", "#": return nil
+    case let scalar: return Base(text: String(scalar), end: start + 1)
+    }
+  }
+
+  /// The letters of a macro's name; names longer than any known one are cut, which changes nothing about them.
+  private func word(at start: Int) -> String {
+    var name = String.UnicodeScalarView()
+    for scalar in scalars[start...].prefix(64) {
+      guard ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) else { break }
+      name.append(scalar)
+    }
+    return String(name)
+  }
+
+  /// Behind the braces or the white space that end a macro's name.
+  private func afterWord(_ start: Int) -> Int {
+    if start + 1 < scalars.count, scalars[start] == "{", scalars[start + 1] == "}" { return start + 2 }
+    return afterSpace(start)
+  }
+
+  private func afterSpace(_ start: Int) -> Int {
+    var place = start
+    while place < scalars.count, [" ", "\t", "\r", "\n"].contains(scalars[place]) { place += 1 }
+    return place
+  }
+
+  /// The argument of `\symbol{10}`.
+  private func numbered(at start: Int) -> (Unicode.Scalar, Int)? {
+    guard start < scalars.count, scalars[start] == "{",
+      let close = scalars[start...].prefix(9).firstIndex(of: "}")
+    else { return nil }
+    let digits = scalars[(start + 1)..<close].reduce(into: "") { $0.unicodeScalars.append($1) }
+    guard let number = UInt32(digits), let scalar = Unicode.Scalar(number) else { return nil }
+    return (scalar, close + 1)
+  }
+}

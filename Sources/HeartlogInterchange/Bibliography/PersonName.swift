@@ -1,0 +1,71 @@
+import HeartlogLibraries
+
+/// A name of an author as bibliographies take it apart; joined again it is the name as papers show it.
+struct PersonName: Hashable, Sendable {
+  /// Empty for a name that is not taken apart: of a group, or of one word.
+  var given = ""
+  /// With what stands before it in lower case, "van Beethoven"; all of a name that is not taken apart.
+  var family: String
+  var suffix = ""
+  /// Whether it is one thing, whatever commas and words are in it.
+  var isLiteral = false
+
+  /// As papers show it: "Ludwig van Beethoven Jr."
+  var display: String { [given, family, suffix].filter { !$0.isEmpty }.joined(separator: " ") }
+
+  /// Takes a name apart: the last word is the family name, with the words in lower case before it.
+  init(display: String) {
+    let words = display.split(separator: " ", omittingEmptySubsequences: false)
+    let isOdd = words.contains { word in
+      word.isEmpty || word.lowercased() == "and" || word.contains { $0 == "," || ($0.isWhitespace) }
+    }
+    guard !isOdd, words.count > 1, let last = words.last else {
+      self.init(literal: display)
+      isLiteral = isOdd || display.lowercased() == "others"
+      return
+    }
+    guard !Self.groups.contains(last.lowercased()), words[0].lowercased() != "the" else {
+      self.init(literal: display)
+      return
+    }
+    let hasSuffix = words.count > 2 && Self.suffixes.contains(String(last))
+    let nameEnd = words.count - (hasSuffix ? 1 : 0)
+    var familyStart = nameEnd - 1
+    while familyStart > 1, words[familyStart - 1].first?.isLowercase == true { familyStart -= 1 }
+    self.init(
+      given: words[..<familyStart].joined(separator: " "),
+      family: words[familyStart..<nameEnd].joined(separator: " "), suffix: hasSuffix ? String(last) : "")
+  }
+
+  init(given: String, family: String, suffix: String) {
+    self.given = given
+    self.family = family
+    self.suffix = suffix
+  }
+
+  init(literal: String) {
+    family = literal
+    isLiteral = true
+  }
+
+  /// From "Family, Given", "Family, Suffix, Given" or "Given Family".
+  ///
+  /// - Parameter suffixLast: whether three parts are "Family, Given, Suffix", as in RIS.
+  init(parts: [String], suffixLast: Bool = false) {
+    let parts = parts.map { $0.withoutOuterWhiteSpace }
+    family = parts[0]
+    switch parts.count {
+    case 1: break
+    case 2: given = parts[1]
+    default:
+      let rest = parts[2...].joined(separator: ", ")
+      (given, suffix) = suffixLast ? (parts[1], rest) : (rest, parts[1])
+    }
+  }
+
+  /// Last words of the names of groups, which have no family name.
+  private static let groups: Set<String> = [
+    "collaboration", "collaborations", "consortium", "group", "team", "project", "community", "institute",
+  ]
+  private static let suffixes: Set<String> = ["Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV"]
+}

@@ -1,0 +1,172 @@
+import Heartlog
+import HeartlogLibraries
+
+/// The bookmarks file that all browsers import and export.
+///
+/// An item is a bookmark of its address, with its title as the text, its note as the description, and the names of its collections as tags.
+/// What these do not tell exactly is in attributes that browsers pass over: `DATA-HEARTLOG` names the library, `DATA-ID` the item,
+/// `DATA-SINCE` its date, and `DATA-FIELDS` has all fields as JSON.
+///
+/// Source: https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
+public struct BookmarksFormat: FileFormat {
+  public let name = "bookmarks"
+  public let summary = "a bookmarks file, as browsers import and export it"
+  public let fileExtensions = ["html", "htm"]
+  public let isWritten = true
+
+  /// Addresses of items that a browser shows nowhere: `heartlog:recipes/ribollita`.
+  private static let scheme = "heartlog:"
+  private static let note = "@note"
+  private static let collectionPrefix = "@in/"
+
+  /// The format; it has no settings.
+  public init() {}
+
+  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    let text = String(decoding: beginning, as: UTF8.self).lowercased()
+    return text.contains("<!doctype netscape-bookmark-file")
+      || (text.contains("<dl>") && text.contains("<dt><a "))
+  }
+
+  // MARK: Reading
+
+  public func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    var bookmarks = Bookmarks(bytes)
+    var contents = FileContents()
+    /// The bookmarks that others gave a tag, by their indices in `sound`.
+    var tagged: [String: [Int]] = [:]
+    var sound: [(line: Int, item: FileItem)] = []
+    while let bookmark = bookmarks.next() {
+      do throws(LibraryError) {
+        let item = try library.checked(Self.item(bookmark, of: library))
+        for tag in bookmark.tags {
+          guard (try? NameRules.checkFieldName(Self.collectionPrefix + tag)) != nil else {
+            contents.refuse(
+              line: bookmark.line, "a tag that no collection can be called: \(tag.quoted)")
+            continue
+          }
+          tagged[tag, default: []].append(sound.count)
+        }
+        sound.append((bookmark.line, item))
+      } catch {
+        contents.refuse(line: bookmark.line, error.description)
+      }
+    }
+    guard bookmarks.hasList || !sound.isEmpty else { throw .invalidAnswer("HTML without bookmarks") }
+    // In a collection they have the order of the file.
+    for (tag, indices) in tagged {
+      for (index, key) in zip(indices, OrderKey.spread(indices.count)) {
+        sound[index].item.set(Self.collectionPrefix + tag, .string(key.text))
+      }
+    }
+    for record in sound { contents.take(record.item, line: record.line) }
+    return contents
+  }
+
+  private static func item(_ bookmark: Bookmarks.Bookmark, of library: any LibraryDescriptor)
+    throws(LibraryError)
+    -> FileItem
+  {
+    if let named = bookmark.attributes[Bookmarks.libraryName] {
+      guard named == library.name else {
+        throw .invalidItem("an item of \(named), not of \(library.name)")
+      }
+      var item = FileItem(id: bookmark.attributes[Bookmarks.idName] ?? "")
+      item.favoritedDate =
+        try FileItem.date(bookmark.attributes[Bookmarks.dateName].map { .string($0) }, named: "DATA-SINCE")
+        ?? bookmark.date
+      try item.takeFields(try Self.json(bookmark.attributes[Bookmarks.fieldsName] ?? "{}"))
+      return item
+    }
+    var item = try item(at: bookmark.address, title: bookmark.title, in: library)
+    item.favoritedDate = bookmark.date
+    if !bookmark.note.isEmpty { item.set(note, .string(bookmark.note)) }
+    return item
+  }
+
+  /// The item that somebody bookmarked.
+  private static func item(
+    at address: String, title: String, in library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileItem {
+    guard !address.isEmpty else { throw .invalidItem("a bookmark without an address") }
+    if address.hasPrefix(scheme) {
+      let parts = address.dropFirst(scheme.count).split(separator: "/", maxSplits: 1)
+      guard parts.count == 2, parts[0] == library.name, let id = parts[1].percentDecoded else {
+        throw .invalidItem("\(address.quoted) is nothing of \(library.name)")
+      }
+      return FileItem(id: id)
+    }
+    guard let item = try library.item(at: address, title: title) else {
+      throw .invalidItem("\(address.quoted) is the address of nothing in \(library.name)")
+    }
+    return item
+  }
+
+  private static func json(_ text: String) throws(LibraryError) -> JSONValue {
+    do {
+      // The fields are around values as deep as these may be.
+      return try JSONValue.parse(text, depthMax: Limits.jsonDepthMax + 1)
+    } catch {
+      throw .invalidItem("DATA-FIELDS: \(error.reason)")
+    }
+  }
+
+  // MARK: Writing
+
+  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    var output = Array(
+      """
+      <!DOCTYPE NETSCAPE-Bookmark-file-1>
+      <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+      <TITLE>Bookmarks</TITLE>
+      <H1>Bookmarks</H1>
+      <DL><p>
+          <DT><H3>\(library.name)</H3>
+          <DL><p>
+
+      """.utf8)
+    for item in items {
+      try item.checkWritable()
+      guard item.isFavorite else { throw .invalidItem("\(item.id): no favorite, as every bookmark is") }
+      Self.append(item, of: library, to: &output)
+    }
+    output += "    </DL><p>\n</DL><p>\n".utf8
+    return output
+  }
+
+  private static func append(
+    _ item: FileItem, of library: any LibraryDescriptor, to output: inout [UInt8]
+  ) {
+    func attribute(_ name: String, _ value: String) {
+      output += " \(name.uppercased())=\"".utf8
+      HTMLText.append(value, to: &output)
+      output.append(UInt8(ascii: "\""))
+    }
+    output += "        <DT><A".utf8
+    attribute(
+      Bookmarks.addressName,
+      library.address(of: item) ?? "\(scheme)\(library.name)/\(item.id.percentEncoded)")
+    if let date = item.favoritedDate {
+      attribute(Bookmarks.addDateName, String(date >= 0 ? date / 1_000 : (date - 999) / 1_000))
+    }
+    let tags = item.fields.filter { $0.name.hasPrefix(collectionPrefix) }
+      .map { String($0.name.dropFirst(collectionPrefix.count)) }
+    if !tags.isEmpty { attribute(Bookmarks.tagsName, tags.joined(separator: ",")) }
+    attribute(Bookmarks.libraryName, library.name)
+    attribute(Bookmarks.idName, item.id)
+    if let date = item.favoritedDate { attribute(Bookmarks.dateName, RFC3339.text(date)) }
+    var fields = JSONWriter()
+    fields.value(item.fields)
+    attribute(Bookmarks.fieldsName, String(decoding: fields.bytes, as: UTF8.self))
+    output.append(UInt8(ascii: ">"))
+    HTMLText.append(library.bookmarkTitle(of: item).collapsed, to: &output)
+    output += "</A>\n".utf8
+    if let note = item[note]?.text {
+      output += "        <DD>".utf8
+      HTMLText.append(note, to: &output)
+      output.append(UInt8(ascii: "\n"))
+    }
+  }
+}

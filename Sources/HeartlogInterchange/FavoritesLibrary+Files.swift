@@ -1,0 +1,192 @@
+import Heartlog
+import HeartlogLibraries
+
+/// What an import did, or would do.
+public struct ImportReport: Sendable {
+  /// The name of the file's format.
+  public let format: String
+  /// Items that became favorites.
+  public internal(set) var added = 0
+  /// Items that were favorites already, or that the file does not call favorites, and of which something was new.
+  public internal(set) var updated = 0
+  /// Items that are held just so already.
+  public internal(set) var unchanged = 0
+  /// How many events were written, or would be.
+  public internal(set) var events = 0
+  /// How many commits hold them; 0 for a dry run.
+  public internal(set) var commits = 0
+  /// What was refused, by line.
+  public internal(set) var refusals: [FileContents.Refusal] = []
+
+  /// How many items were taken over, refused ones apart.
+  public var items: Int { added + updated + unchanged }
+}
+
+extension FavoritesLibrary {
+  /// How an import is carried out.
+  public struct ImportOptions: Sendable {
+    /// Takes over what the file knows of its items, and makes none of them a favorite.
+    public var isMetadataOnly = false
+    /// Writes nothing, and reports what would be written.
+    public var isDryRun = false
+
+    /// Makes favorites, and writes them.
+    public init() {}
+  }
+
+  /// How many items go into one commit, and how many bytes of their values, so that the format's limits are far.
+  private static let importCommitItemsMax = 1_000
+  private static let importCommitBytesMax = 4 << 20
+
+  /// Takes over the items of a file. Importing it again writes nothing.
+  ///
+  /// An item becomes a favorite since the date that the file tells, else since now. What is a favorite already keeps its date; of its
+  /// fields, those that differ are written. An item that was removed becomes a favorite again. Commits have the origin `import:FORMAT`
+  /// and hold up to 1,000 items; where an import ends half-way, the next one goes on.
+  ///
+  /// - Parameters:
+  ///   - bytes: the whole file.
+  ///   - format: what the file is: `FileFormats.guess` tells it.
+  ///   - descriptor: what is known of the items; what `LibraryRegistry.standard` knows of a library of that name, where nil.
+  ///   - options: whether anything is written, and whether favorites are made.
+  ///   - progress: hears items done, of items in all.
+  ///   - onCommit: hears each commit when it is written.
+  /// - Throws: `invalidAnswer` for a file that is not of this format at all, `HeartlogError` where the store cannot be written.
+  public func importFile(
+    _ bytes: [UInt8], format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
+    options: ImportOptions = ImportOptions(), progress: ((Int, Int) -> Void)? = nil,
+    onCommit: ((Commit) -> Void)? = nil
+  ) throws -> ImportReport {
+    var report = ImportReport(format: format.name)
+    let library = descriptor ?? LibraryRegistry.standard[name]
+    let contents = try format.read(Self.withoutMark(bytes), for: library)
+    report.refusals = contents.refusals
+    var sound: [FileItem] = []
+    for record in contents.records {
+      do {
+        try record.item.validate()
+        sound.append(record.item)
+      } catch {
+        report.refusals.append(.init(line: record.line, reason: error.description))
+      }
+    }
+    report.refusals.sort { $0.line < $1.line }
+
+    if options.isDryRun {
+      let (counted, events) = try store.dryRun { try take(sound[...], of: library, options, report) }
+      report = counted
+      report.events = events.count
+      return report
+    }
+    var start = 0
+    while start < sound.count {
+      let end = Self.endOfCommit(sound, from: start)
+      let (counted, commit) = try store.writeReturningCommit(origin: "import:\(format.name)") {
+        try take(sound[start..<end], of: library, options, report)
+      }
+      report = counted
+      report.commits += commit == nil ? 0 : 1
+      report.events += commit?.records.count ?? 0
+      if let commit { onCommit?(commit) }
+      start = end
+      progress?(start, sound.count)
+    }
+    return report
+  }
+
+  /// A file's bytes without the byte order mark of UTF-8.
+  private static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+  }
+
+  private static func endOfCommit(_ items: [FileItem], from start: Int) -> Int {
+    var bytes = 0
+    var end = start
+    while end < items.count, end - start < importCommitItemsMax {
+      bytes += items[end].valueBytes
+      if bytes > importCommitBytesMax, end > start { break }
+      end += 1
+    }
+    return end
+  }
+
+  /// Writes items as part of a commit under way, and counts what came of them.
+  private func take(
+    _ items: ArraySlice<FileItem>, of library: any LibraryDescriptor, _ options: ImportOptions,
+    _ report: ImportReport
+  ) throws(HeartlogError) -> ImportReport {
+    var report = report
+    for item in items {
+      let known = item.defaults.isEmpty ? nil : self.item(item.id)
+      let missing = item.defaults.filter { known?.value(of: $0.name)?.isNull != false }
+      let fields = (item.fields + missing).map { field in
+        library.field(field.name)?.isQuiet == true
+          ? Field(name: field.name, value: field.value, isQuiet: true) : field
+      }
+      let becomesFavorite = item.isFavorite && !options.isMetadataOnly
+      if becomesFavorite, try add(item.id, fields: fields, favoritedDate: item.favoritedDate).isChange {
+        report.added += 1
+      } else if !fields.isEmpty, try set(fields, of: item.id).isChange {
+        report.updated += 1
+      } else {
+        report.unchanged += 1
+      }
+    }
+    return report
+  }
+}
+
+extension FavoritesLibrary {
+  /// The file that holds this library's favorites, newest first. JSON Lines hold every visible item, favorite or not, and so does every
+  /// file of settings, which are no favorites.
+  ///
+  /// - Parameters:
+  ///   - format: what the file is to be.
+  ///   - descriptor: what is known of the items; what `LibraryRegistry.standard` knows of a library of that name, where nil.
+  /// - Throws: `invalidItem` for an item that the format cannot hold.
+  public func exportFile(
+    format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil
+  ) throws(LibraryError) -> [UInt8] {
+    let library = descriptor ?? LibraryRegistry.standard[name]
+    let holdsAll = format is JSONLinesFormat || library.traits.contains(.settings)
+    let items = holdsAll ? all().filter(\.isVisible) : favorites()
+    return try format.write(items.map(FileItem.init), of: library)
+  }
+}
+
+/// Items that bring what is known of their library.
+extension Favorites where Item: DescribedItem {
+  /// Takes over the items of a file, as `FavoritesLibrary.importFile` does, by the descriptor of the items.
+  ///
+  /// - Parameters:
+  ///   - bytes: the whole file.
+  ///   - format: what the file is: `FileFormats.guess` tells it.
+  ///   - options: whether anything is written, and whether favorites are made.
+  /// - Throws: `invalidAnswer` for a file that is not of this format at all, `HeartlogError` where the store cannot be written.
+  public func importFile(
+    _ bytes: [UInt8], format: any FileFormat,
+    options: FavoritesLibrary.ImportOptions = FavoritesLibrary.ImportOptions()
+  ) throws -> ImportReport {
+    try library.importFile(bytes, format: format, describedBy: Item.descriptor, options: options)
+  }
+
+  /// The file that holds the favorites, newest first, as `FavoritesLibrary.exportFile` writes it, by the descriptor of the items.
+  ///
+  /// - Throws: `invalidItem` for an item that the format cannot hold.
+  public func exportFile(format: any FileFormat) throws(LibraryError) -> [UInt8] {
+    try library.exportFile(format: format, describedBy: Item.descriptor)
+  }
+}
+
+extension FileItem {
+  /// About what the values take in a commit.
+  fileprivate var valueBytes: Int {
+    (fields + defaults).reduce(id.utf8.count + 64) { sum, field in
+      switch field.value {
+      case .string(let text): sum + field.name.utf8.count + text.utf8.count
+      case .json(let json): sum + field.name.utf8.count + json.text.utf8.count
+      default: sum + field.name.utf8.count + 9
+      }
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Heartlog
+import HeartlogLibraries
+
+/// Places on a map: RFC 7946, each item a `Feature` with a `Point`.
+///
+/// Longitude and latitude are the geometry's coordinates, in that order; the other fields are properties, and so are `favoritedDate` and,
+/// where it is false, `isFavorite`. An item without a place has a geometry of null.
+public struct GeoJSONFormat: FileFormat {
+  public let name = "geojson"
+  public let summary = "points on a map"
+  public let fileExtensions = ["geojson"]
+  public let isWritten = true
+
+  private static let lon = "lon"
+  private static let lat = "lat"
+
+  /// The format; it has no settings.
+  public init() {}
+
+  public func fits(_ library: any LibraryDescriptor) -> Bool {
+    library.isOpaque || library.traits.contains(.places)
+  }
+
+  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    let names = JSONOutline(beginning).objectNames
+    guard names.contains("type") || names.contains("features") else { return false }
+    let document = JSONDocument(beginning)
+    guard let type = document.node("type") else { return document.node("features") != nil }
+    let word = String(decoding: beginning[type.range], as: UTF8.self)
+    return ["\"FeatureCollection\"", "\"Feature\""].contains(where: word.hasPrefix)
+  }
+
+  public func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    let document = JSONDocument(bytes)
+    var contents = FileContents()
+    let (members, failure) = document.members(of: document.root)
+    let type = try members.first { $0.name == "type" }.map { (member) throws(LibraryError) in
+      try document.value(member.value).string ?? "something else than a text"
+    }
+    let features: [JSONDocument.Node]
+    switch type {
+    case "FeatureCollection":
+      guard let list = members.first(where: { $0.name == "features" })?.value else {
+        throw .invalidAnswer("a FeatureCollection without features")
+      }
+      let (elements, listFailure) = document.elements(of: list)
+      features = elements
+      if let failure = listFailure ?? failure { contents.refuse(line: failure.line, failure.reason) }
+    case "Feature": features = [document.root]
+    default:
+      throw .invalidAnswer(
+        type.map { "GeoJSON of the type \($0.quoted), neither FeatureCollection nor Feature" }
+          ?? failure?.reason ?? "JSON without a type, which no GeoJSON is")
+    }
+    contents.take(features, of: document) { (feature) throws(LibraryError) in
+      try library.checked(try Self.item(feature))
+    }
+    return contents
+  }
+
+  private static func item(_ feature: JSONValue) throws(LibraryError) -> FileItem {
+    guard feature["type"]?.string == "Feature" else {
+      throw .invalidItem("\(feature["type"]?.jsonText ?? feature.kind) where a Feature should be")
+    }
+    let properties: [JSONMember]
+    switch feature["properties"] {
+    case nil, .null: properties = []
+    case .object(let members): properties = members
+    case .some(let other): throw .invalidItem("properties that are \(other.kind), not an object")
+    }
+    let named = feature["id"] ?? properties.first { ["id", "_id"].contains($0.name) }?.value
+    var item = FileItem(id: "")
+    switch named {
+    case .string(let id): item.id = id
+    case .int64(let id): item.id = String(id)
+    case nil: throw .invalidItem("a feature without an id")
+    case .some(let other): throw .invalidItem("a feature whose id is \(other.kind)")
+    }
+    item.fields = try place(feature["geometry"])
+    // The geometry is right where properties say it again.
+    let told = ["_id", FieldName.id] + item.fields.map(\.name)
+    try item.take(properties.filter { !told.contains($0.name) })
+    return item
+  }
+
+  private static func place(_ geometry: JSONValue?) throws(LibraryError) -> [Field] {
+    guard let geometry, !geometry.isNull else { return [] }
+    guard geometry["type"]?.string == "Point" else {
+      throw .invalidItem("a geometry of the type \(geometry["type"]?.jsonText ?? geometry.kind), not a Point")
+    }
+    // A third coordinate is a height.
+    guard let coordinates = geometry["coordinates"]?.array, coordinates.count >= 2,
+      let lon = coordinates[0].number.flatMap(FieldValue.number),
+      let lat = coordinates[1].number.flatMap(FieldValue.number)
+    else { throw .invalidItem("a Point without its two coordinates") }
+    return [Field(name: self.lon, value: lon), Field(name: self.lat, value: lat)]
+  }
+
+  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    var output = Array("{\"type\":\"FeatureCollection\",\"features\":[".utf8)
+    for (index, item) in items.enumerated() {
+      try item.checkWritable(reserved: FieldName.all.union(["_id"]))
+      output += index == 0 ? "\n".utf8 : ",\n".utf8
+      output += try Self.feature(item)
+    }
+    output += "\n]}\n".utf8
+    return output
+  }
+
+  private static func feature(_ item: FileItem) throws(LibraryError) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("type", "Feature")
+    if let number = Int64(item.id), String(number) == item.id, number.magnitude <= 1 << 53 {
+      json.member("id", number)
+    } else {
+      json.member("id", item.id)
+    }
+    json.name("geometry")
+    switch (item[lon], item[lat]) {
+    case (nil, nil): json.null()
+    case (let lon?, let lat?) where lon.number != nil && lat.number != nil:
+      json.beginObject()
+      json.member("type", "Point")
+      json.name("coordinates")
+      json.beginArray()
+      json.value(lon)
+      json.value(lat)
+      json.endArray()
+      json.endObject()
+    default: throw .invalidItem("\(item.id): a place without the two numbers that tell it")
+    }
+    json.name("properties")
+    json.beginObject()
+    if let date = item.favoritedDate { json.member(FieldName.favoritedDate, RFC3339.text(date)) }
+    if !item.isFavorite { json.member(FieldName.isFavorite, false) }
+    for field in item.fields where field.name != lon && field.name != lat && !field.value.isNull {
+      json.member(field.name, field.value)
+    }
+    json.endObject()
+    json.endObject()
+    return json.bytes
+  }
+}

@@ -1,0 +1,87 @@
+import Heartlog
+import HeartlogLibraries
+
+/// One JSON object a line, as `heartlog list --json` prints items: it carries everything, of any library.
+public struct JSONLinesFormat: FileFormat {
+  public let name = "jsonl"
+  public let summary = "JSON Lines, one item a line, with all that the store holds"
+  public let fileExtensions = ["jsonl", "ndjson"]
+  public let isWritten = true
+
+  /// The format; it has no settings.
+  public init() {}
+
+  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    // A first line that is longer is known by what it begins with.
+    guard beginning.contains(UInt8(ascii: "\n")) else {
+      let names = JSONOutline(beginning).objectNames
+      return names.contains("id") && (names.contains("fields") || names.contains("isFavorite"))
+    }
+    guard let line = beginning.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first,
+      let value = try? JSONValue.parse(Array(line), depthMax: Self.depthMax)
+    else { return false }
+    return value["id"]?.string != nil && (value["fields"] != nil || value["isFavorite"] != nil)
+  }
+
+  public func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    var contents = FileContents()
+    contents.takeLines(of: bytes) { (line) throws(LibraryError) in try Self.item(line, of: library.name) }
+    return contents
+  }
+
+  /// The line wraps fields, and these wrap a value as deep as a value may be.
+  private static let depthMax = Limits.jsonDepthMax + 2
+
+  private static func item(_ line: ArraySlice<UInt8>, of library: String) throws(LibraryError) -> FileItem {
+    do throws(MalformedError) {
+      let json = try JSONValue.parse(Array(line), depthMax: depthMax)
+      guard json.object != nil else { throw MalformedError("a line that is \(json.kind), no JSON object") }
+      guard let id = json["id"]?.string else { throw MalformedError("an item without \"id\"") }
+      if let named = json["library"]?.string, named != library {
+        throw MalformedError("an item of \(named), not of \(library)")
+      }
+      var item = FileItem(id: id)
+      switch json["isFavorite"] {
+      case nil, .null, .bool(true): break
+      case .bool(false): item.isFavorite = false
+      default: throw MalformedError("\"isFavorite\" is no bool")
+      }
+      switch json["favoritedDate"] {
+      case nil, .null: break
+      case .string(let text): item.favoritedDate = try RFC3339.parse(text)
+      default: throw MalformedError("\"favoritedDate\" is no time")
+      }
+      switch json["fields"] {
+      case nil, .null: break
+      case .object(let members):
+        for member in members {
+          item.fields.append(try Field(member))
+        }
+      default: throw MalformedError("\"fields\" is no object")
+      }
+      return item
+    } catch {
+      throw .invalidItem(error.reason)
+    }
+  }
+
+  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    var output: [UInt8] = []
+    for item in items {
+      var json = JSONWriter()
+      json.beginObject()
+      json.member("library", library.name)
+      json.member("id", item.id)
+      json.member("isFavorite", item.isFavorite)
+      json.name("favoritedDate")
+      if let date = item.favoritedDate { json.value(RFC3339.text(date)) } else { json.null() }
+      json.member("fields", item.fields)
+      json.endObject()
+      output += json.bytes
+      output.append(UInt8(ascii: "\n"))
+    }
+    return output
+  }
+}

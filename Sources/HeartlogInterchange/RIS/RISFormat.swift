@@ -1,0 +1,110 @@
+import Heartlog
+import HeartlogEvents
+import HeartlogLibraries
+
+/// RIS, as EndNote, Zotero, Mendeley and publishers read and write it. Unknown tags are passed over.
+public struct RISFormat: FileFormat {
+  public let name = "ris"
+  public let summary = "RIS, as reference managers exchange it"
+  public let fileExtensions = ["ris"]
+  public let isWritten = true
+
+  /// The format; it has no settings.
+  public init() {}
+
+  public func fits(_ library: any LibraryDescriptor) -> Bool {
+    library.isOpaque || library.traits.contains(.publications)
+  }
+
+  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    let start = beginning.drop(while: \.isASCIIWhiteSpace)
+    return RISRecord.tag(start.prefix { $0 != 0x0A && $0 != 0x0D }) == "TY"
+  }
+
+  public func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    var contents = FileContents()
+    let (records, refusals) = RISRecord.records(bytes)
+    let isBlank = bytes.allSatisfy(\.isASCIIWhiteSpace)
+    guard isBlank || !records.isEmpty || !refusals.isEmpty else {
+      throw .invalidAnswer("text without a record of RIS")
+    }
+    for refusal in refusals { contents.refuse(line: refusal.line, refusal.reason) }
+    for record in records {
+      contents.take(line: record.line) { () throws(LibraryError) in try PaperReference(record).item() }
+    }
+    return contents
+  }
+
+  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    var text = ""
+    for item in items {
+      var reference = PaperReference(item)
+      let plain = Self.record(reference, item.id)
+      let restored = RISRecord.records(Array(plain.utf8)).records.first.flatMap {
+        try? PaperReference($0).item()
+      }
+      reference.rest = ItemRest(from: restored, to: item)
+      if !text.isEmpty { text += "\n" }
+      text += reference.rest == nil ? plain : Self.record(reference, item.id)
+    }
+    return Array(text.utf8)
+  }
+
+  private static func record(_ reference: PaperReference, _ id: String) -> String {
+    var record = ""
+    func add(_ tag: String, _ value: String?) {
+      guard let value, !value.isEmpty else { return }
+      record += "\(tag)  - \(lines(value, of: tag))\n"
+    }
+    // A preprint is unpublished.
+    record += "TY  - UNPB\n"
+    add("ID", id)
+    add("TI", reference.title)
+    for name in reference.authors.map(PersonName.init(display:)) {
+      add("AU", [name.family, name.given, name.suffix].filter { !$0.isEmpty }.joined(separator: ", "))
+    }
+    add("PY", reference.publishedDate.map { String($0.dayText.prefix(4)) })
+    add("DA", reference.publishedDate.map(date))
+    if let arXiv = reference.arXiv {
+      add("AN", "arXiv:\(arXiv.text)")
+      add("PB", "arXiv")
+    }
+    add("DO", reference.doi)
+    for category in reference.categories { add("KW", category) }
+    add("UR", reference.link)
+    add("L1", reference.file)
+    add("AB", reference.summary)
+    add("N1", reference.note)
+    add("Y2", reference.favoritedDate.map(date))
+    if let rest = reference.rest { record += "C8  - \(ItemRest.name):\(onOneLine(rest.text))\n" }
+    return record + "ER  - \n"
+  }
+
+  /// A value without what would end it: lines of texts stay lines, where none looks like a tag.
+  private static func lines(_ value: String, of tag: String) -> String {
+    let lines = value.split(omittingEmptySubsequences: false) { $0.isNewline }
+    let isLined =
+      RISRecord.linedTags.contains(tag) && !lines.contains { RISRecord.tag(Array($0.utf8)[...]) != nil }
+    return lines.joined(separator: isLined ? "\n" : " ")
+  }
+
+  /// JSON without the characters that some programs take for the end of a line.
+  private static func onOneLine(_ json: String) -> String {
+    json.unicodeScalars.reduce(into: "") { text, scalar in
+      switch scalar {
+      case "\u{85}": text += "\\u0085"
+      case "\u{2028}": text += "\\u2028"
+      case "\u{2029}": text += "\\u2029"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  /// `YYYY/MM/DD/` and the time, for which the specification keeps a place.
+  private static func date(_ date: ReferenceDate) -> String {
+    let text = RFC3339.text(date.time)
+    return "\(text.prefix(10).split(separator: "-").joined(separator: "/"))/\(text.dropFirst(11))"
+  }
+}

@@ -1,0 +1,115 @@
+import HeartlogEvents
+import HeartlogLibraries
+
+/// A record of a RIS file: tags of two characters, each with a value.
+///
+/// Source: "RIS Format Specifications" of Research Information Systems, in the revision of 2011.
+struct RISRecord {
+  /// Where it begins; the first line is 1.
+  let line: Int
+  private(set) var tags: [(tag: String, value: [UInt8])] = []
+
+  /// The values of the tags of that name, in their order, without empty ones.
+  ///
+  /// - Throws: `invalidItem` where one is not UTF-8.
+  func texts(_ tag: String) throws(LibraryError) -> [String] {
+    var texts: [String] = []
+    for (name, value) in tags where name == tag {
+      guard let text = String(validating: value, as: UTF8.self) else {
+        throw .invalidItem("a value of \(tag) that is not UTF-8")
+      }
+      if !text.isEmpty { texts.append(text) }
+    }
+    return texts
+  }
+
+  /// The first value of the first tag that has one.
+  func text(_ tags: String...) throws(LibraryError) -> String? {
+    for tag in tags {
+      if let text = try texts(tag).first { return text }
+    }
+    return nil
+  }
+
+  /// The records of a file, and what belongs to none. `TY` begins a record; it ends with `ER`, before the next `TY`, or with the file.
+  /// A line that begins with no tag goes on with the value before it: in abstracts and notes as a line of its own, else behind a space.
+  static func records(_ bytes: [UInt8]) -> (records: [RISRecord], refusals: [FileContents.Refusal]) {
+    var records: [RISRecord] = []
+    var refusals: [FileContents.Refusal] = []
+    var record: RISRecord?
+    var isStray = false
+    var emptyLines = 0
+    for (number, line) in lines(bytes).enumerated() {
+      guard let tag = tag(line) else {
+        if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
+          emptyLines += 1
+        } else {
+          record?.goOn(line, after: emptyLines)
+          emptyLines = 0
+        }
+        continue
+      }
+      emptyLines = 0
+      switch tag {
+      case "TY":
+        if let record { records.append(record) }
+        record = RISRecord(line: number + 1)
+        isStray = false
+      case "ER":
+        if let record { records.append(record) }
+        record = nil
+        isStray = false
+      default:
+        let value = line.drop { $0 != UInt8(ascii: "-") }.dropFirst().withoutOuterWhiteSpace
+        if record != nil {
+          record?.tags.append((tag, Array(value)))
+        } else if !isStray {
+          isStray = true
+          refusals.append(.init(line: number + 1, reason: "a record that does not begin with TY"))
+        }
+      }
+    }
+    if let record { records.append(record) }
+    return (records, refusals)
+  }
+
+  private mutating func goOn(_ line: ArraySlice<UInt8>, after emptyLines: Int) {
+    guard !tags.isEmpty else { return }
+    let last = tags.count - 1
+    if Self.linedTags.contains(tags[last].tag) {
+      tags[last].value += Array(repeating: 0x0A, count: emptyLines + 1)
+    } else if !tags[last].value.isEmpty {
+      tags[last].value.append(0x20)
+    }
+    tags[last].value += line.withoutOuterWhiteSpace
+  }
+
+  /// Tags of texts of several lines.
+  static let linedTags: Set<String> = ["AB", "N1", "N2"]
+
+  /// Lines end with a line feed, a carriage return, or both.
+  private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+    var lines: [ArraySlice<UInt8>] = []
+    var start = 0
+    for offset in bytes.indices where bytes[offset] == 0x0A || bytes[offset] == 0x0D {
+      let isSecondOfPair = bytes[offset] == 0x0A && offset > 0 && bytes[offset - 1] == 0x0D
+      if !isSecondOfPair { lines.append(bytes[start..<offset]) }
+      start = offset + 1
+    }
+    if start < bytes.count { lines.append(bytes[start...]) }
+    return lines
+  }
+
+  /// The tag of a line: `TY  - `, with one space or more before the hyphen.
+  static func tag(_ line: ArraySlice<UInt8>) -> String? {
+    let name = line.prefix(2)
+    let rest = line.dropFirst(2)
+    let spaces = rest.prefix { $0 == 0x20 }.count
+    guard name.count == 2, (0x41...0x5A).contains(name[name.startIndex]),
+      name.allSatisfy({ (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) }), (1...4).contains(spaces),
+      rest.dropFirst(spaces).first == UInt8(ascii: "-"),
+      rest.dropFirst(spaces + 1).first.map({ $0 == 0x20 || $0 == 0x09 }) != false
+    else { return nil }
+    return String(decoding: name, as: UTF8.self)
+  }
+}

@@ -1,0 +1,62 @@
+import Heartlog
+import HeartlogLibraries
+
+/// What the apps keep of their own: the JSON that they encode into their user defaults, and the catalog of cities.
+///
+/// How an app keeps its items, the descriptor of its library says. What the app does not know is written into members that its decoder
+/// passes over: `favoritedDate`, and `fields` with all that has no member of its own.
+public struct UserDefaultsFormat: FileFormat {
+  public let name = "user-defaults"
+  public let summary =
+    "what the apps themselves keep: books with positions, settings, liked breed images, a catalog of cities"
+  public let fileExtensions = ["json"]
+  public let isWritten = true
+  public let certainty = FileCertainty.shape
+
+  /// The libraries whose records a library may have of which nothing is known.
+  private let libraries: LibraryRegistry
+
+  /// The format.
+  ///
+  /// - Parameter libraries: whose records a library may have of which nothing is known.
+  public init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
+
+  public func fits(_ library: any LibraryDescriptor) -> Bool { library.isOpaque || library.appRecords != nil }
+
+  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    let outline = JSONOutline(beginning)
+    let known = [library.appRecords] + libraries.descriptors.map(\.appRecords)
+    return outline == .emptyArray || known.contains { $0?.matches(outline) == true }
+  }
+
+  public func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    let document = JSONDocument(bytes)
+    if let records = library.appRecords { return try records.read(document) }
+    guard document.isArray(document.root) else {
+      throw .invalidAnswer("what an app keeps is a list, and this is none")
+    }
+    let outline = JSONOutline(Array(bytes.prefix(1 << 20)))
+    if outline == .emptyArray { return FileContents() }
+    guard let records = records({ $0.matches(outline) }) else {
+      throw .invalidAnswer("a list that none of the apps keeps")
+    }
+    return try records.read(document)
+  }
+
+  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    for item in items { try item.checkWritable() }
+    if let records = library.appRecords { return try records.write(items) }
+    guard let first = items.first else { return jsonLines([]) }
+    guard let records = records({ $0.matches(first) }) else {
+      throw .invalidItem("the items of \(library.name) are none that an app keeps")
+    }
+    return try records.write(items)
+  }
+
+  /// The first records of a registered library that match.
+  private func records(_ matches: (any AppRecords) -> Bool) -> (any AppRecords)? {
+    libraries.descriptors.lazy.compactMap(\.appRecords).first(where: matches)
+  }
+}

@@ -1,0 +1,176 @@
+import Heartlog
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The audiobook app's array of books, with its positions: files as paths, dates as seconds since 2001.
+struct BookRecordList: AppRecordList {
+  let library = Book.descriptor
+
+  /// 2001-01-01, in milliseconds since 1970.
+  private static let referenceDate: Milliseconds = 978_307_200_000
+
+  func matches(_ outline: JSONOutline) -> Bool { outline.elementNames.contains("fileURL") }
+  func matches(_ item: FileItem) -> Bool { item["fileURL"] != nil }
+
+  func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
+    guard record.object != nil else { throw .invalidItem("\(record.kind) where a book should be") }
+    for known in library.fields {
+      if let value = record[known.name] { try known.check(json: value) }
+    }
+    var item = try FileItem(told: try Book(appRecord: record))
+    // What a record does not tell stays untold, and does not become its default.
+    item.fields.removeAll { record[$0.name]?.isNull ?? true }
+    item.favoritedDate = try Self.date(record["dateAdded"])
+    try item.takeRest(of: record)
+    return item
+  }
+
+  /// The nearest millisecond where seconds tell one exactly, else the last that is not later.
+  private static func date(_ value: JSONValue?) throws(LibraryError) -> Milliseconds? {
+    guard let seconds = value?.number else { return try FileItem.date(value, named: "dateAdded") }
+    let nearest = (seconds * 1_000).rounded()
+    guard abs(nearest) < 1e15 else { throw .invalidItem("a date outside the years 0000 to 9999") }
+    let isExact = nearest / 1_000 == seconds
+    return referenceDate + Milliseconds(isExact ? nearest : (seconds * 1_000).rounded(.down))
+  }
+
+  func record(_ item: FileItem) throws(LibraryError) -> [UInt8] {
+    guard let id = UUID(uuidString: item.id) else {
+      throw .invalidItem("\(item.id): no UUID, as the app's books have")
+    }
+    guard let date = item.favoritedDate, item.isFavorite else {
+      throw .invalidItem("\(item.id): a book that is not in the library")
+    }
+    var written: Set<String> = []
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("id", id.uuidString)
+    for known in library.fields where known.name != "coverSearch" {
+      guard let value = item[known.name], let told = Self.told(value, known) else { continue }
+      json.member(known.name, told)
+      written.insert(known.name)
+    }
+    guard written.isSuperset(of: ["title", "fileURL"]) else {
+      throw .invalidItem("\(item.id): a book without a title or a file")
+    }
+    json.member("dateAdded", Double(date - Self.referenceDate) / 1_000)
+    item.writeRest(&json, except: written, date: false)
+    json.endObject()
+    return json.bytes
+  }
+
+  /// A value as the app tells it; nil for one that it cannot tell.
+  private static func told(_ value: FieldValue, _ known: LibraryField) -> JSONValue? {
+    guard (try? known.check(value)) != nil else { return nil }
+    switch (known.kind, value.jsonValue) {
+    case (.url, .string(let text)): return .string(path(text))
+    case (.texts, .array(let texts)): return .array(texts.compactMap(\.string).map { .string(path($0)) })
+    case (.texts, _): return nil
+    case (_, let value): return value
+    }
+  }
+
+  /// The path of a file's URL, where it leads back to the same URL; else the URL.
+  private static func path(_ text: String) -> String {
+    guard let url = URL(string: text), url.isFileURL, url.path.hasPrefix("/"),
+      URL(filePath: url.path).absoluteString.utf8.elementsEqual(text.utf8)
+    else { return text }
+    return url.path
+  }
+}
+
+/// The audiobook app's settings: one object, with the current book beside them, and with `items` for what other settings there are.
+struct SettingsRecords: AppRecords {
+  private static let items = "items"
+  private static let player = BookLibrary.player
+  private static let currentBook = BookLibrary.currentBookField
+  private var settings: [LibraryField] { PlaybackSettings.descriptor.fields }
+
+  func matches(_ outline: JSONOutline) -> Bool {
+    !outline.objectNames.isDisjoint(with: settings.map(\.name) + [Self.currentBook])
+  }
+
+  /// Settings are read by an app of which nothing else is known.
+  func matches(_ item: FileItem) -> Bool { false }
+
+  /// Each setting is taken or refused on its own. One that is missing is not told.
+  func read(_ document: JSONDocument) throws(LibraryError) -> FileContents {
+    guard document.isObject(document.root) else { throw .invalidAnswer("settings that are no object") }
+    var contents = FileContents()
+    let (members, failure) = document.members(of: document.root)
+    if let failure { contents.refuse(line: failure.line, failure.reason) }
+    var playback = FileItem(id: PlaybackSettings.item, isFavorite: false)
+    for member in members {
+      let node = member.value
+      if member.name == Self.items, document.isObject(node) {
+        for item in document.members(of: node).members {
+          contents.take(line: item.value.line) { () throws(LibraryError) in
+            try Self.item(item.name, document.value(item.value))
+          }
+        }
+      } else if member.name == Self.currentBook {
+        contents.take(line: node.line) { () throws(LibraryError) in
+          let id = try document.value(node).string ?? ""
+          let book = try Book.descriptor.checked(FileItem(id: id))
+          return try Self.item(
+            Self.player, .object([JSONMember(Self.currentBook, .string(book.id))]))
+        }
+      } else {
+        do throws(LibraryError) {
+          let value = try document.value(node)
+          guard let known = settings.first(where: { $0.name == member.name }) else {
+            throw .invalidItem("\(member.name.quoted) is no setting of the app")
+          }
+          try known.check(json: value)
+          try playback.take([JSONMember(member.name, value)])
+        } catch {
+          contents.refuse(line: node.line, error.description)
+        }
+      }
+    }
+    if !playback.fields.isEmpty { contents.take(playback, line: document.root.line) }
+    return contents
+  }
+
+  private static func item(_ id: String, _ fields: JSONValue) throws(LibraryError) -> FileItem {
+    var item = FileItem(id: id, isFavorite: false)
+    try item.takeFields(fields)
+    return try PlaybackSettings.descriptor.checked(item)
+  }
+
+  func write(_ items: [FileItem]) throws(LibraryError) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    var rest: [(id: String, fields: [Field])] = []
+    for item in items {
+      guard !item.isFavorite else { throw .invalidItem("\(item.id): a setting that is a favorite") }
+      var others = item.fields.filter { !$0.value.isNull }
+      if item.id == PlaybackSettings.item {
+        for setting in settings {
+          guard let value = item[setting.name], (try? setting.check(value)) != nil else { continue }
+          json.member(setting.name, value)
+          others.removeAll { $0.name == setting.name }
+        }
+      } else if item.id == Self.player, case .string(let id)? = item[Self.currentBook],
+        (try? Book.descriptor.checked(FileItem(id: id)))?.id == id
+      {
+        json.member(Self.currentBook, id)
+        others.removeAll { $0.name == Self.currentBook }
+      }
+      if !others.isEmpty { rest.append((item.id, others)) }
+    }
+    if !rest.isEmpty {
+      json.name(Self.items)
+      json.beginObject()
+      for item in rest { json.member(item.id, item.fields) }
+      json.endObject()
+    }
+    json.endObject()
+    json.endLine()
+    return json.bytes
+  }
+}

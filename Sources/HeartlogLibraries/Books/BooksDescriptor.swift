@@ -1,0 +1,68 @@
+import Heartlog
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension Book: DescribedItem {
+  public static var descriptor: any LibraryDescriptor { BooksDescriptor() }
+}
+
+extension PlaybackSettings: DescribedItem {
+  public static var descriptor: any LibraryDescriptor { SettingsDescriptor() }
+}
+
+/// Audiobooks, told by UUIDs.
+private struct BooksDescriptor: LibraryDescriptor {
+  let name = Book.library
+  let fields: [LibraryField] = [
+    .init("title"), .init("author"), .init("fileURL", .url), .init("coverImageURL", .url),
+    .init("duration", .seconds), .init("currentPosition", .seconds, isQuiet: true),
+    .init("isDownloaded", .bool), .init("googleDriveFileID"), .init("associatedFiles", .texts),
+    .init("coverSearch"),
+  ]
+  let titleFields = ["title"]
+  let subtitleFields = ["author"]
+  let formats: [any FileFormat] = [LibriVoxFormat()]
+  var appRecords: (any AppRecords)? { BookRecordList() }
+
+  func id(_ text: String) throws(LibraryError) -> String {
+    guard let uuid = UUID(uuidString: text) else {
+      throw .invalidItem("\(text.quoted) is no id of a book, a UUID")
+    }
+    return uuid.favoriteID
+  }
+
+  /// A position behind a book's end is brought to the end.
+  func reconcile(_ item: inout FileItem) {
+    guard let duration = item["duration"]?.number, duration > 0,
+      let position = item["currentPosition"]?.number, position > duration,
+      let end = FieldValue.number(duration)
+    else { return }
+    item.set("currentPosition", end)
+  }
+
+  /// A file that is played is a book, as one that is imported.
+  func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
+    guard let url = URL(string: address), url.isFileURL, url.pathExtension.lowercased() == "m4b" else {
+      return nil
+    }
+    let name = title.isEmpty ? url.deletingPathExtension().lastPathComponent : title
+    let id = Book.id(of: "file:\(url.standardizedFileURL.path)")
+    return try FileItem(told: Book(id: id, title: name, fileURL: url, dateAdded: .distantPast))
+  }
+}
+
+/// The settings of the audiobook app, and what other settings there are.
+private struct SettingsDescriptor: LibraryDescriptor {
+  let name = PlaybackSettings.library
+  let fields: [LibraryField] = [
+    .init("playbackSpeed", .number(0.5...2)), .init("skipForwardInterval", .seconds),
+    .init("skipBackwardInterval", .seconds), .init("simulateChapters", .bool),
+    .init("simulatedChapterLength", .seconds), .init("rewindAfterInterruption", .seconds),
+  ]
+  let traits: LibraryTraits = .settings
+  var appRecords: (any AppRecords)? { SettingsRecords() }
+}

@@ -1,0 +1,69 @@
+import Heartlog
+
+/// How an app keeps the items of a library itself: the JSON that it encodes into its user defaults, or a file of its own.
+public protocol AppRecords: Sendable {
+  /// Whether a file of that outline holds such records.
+  func matches(_ outline: JSONOutline) -> Bool
+
+  /// Whether an item of a library of which nothing is known can be such a record.
+  func matches(_ item: FileItem) -> Bool
+
+  /// Reads what an app keeps. One bad record never takes the others with it.
+  ///
+  /// - Throws: `invalidAnswer` for what no app keeps.
+  func read(_ document: JSONDocument) throws(LibraryError) -> FileContents
+
+  /// Writes what an app reads, ending with a line feed.
+  ///
+  /// - Throws: `invalidItem` for an item that the app cannot read.
+  func write(_ items: [FileItem]) throws(LibraryError) -> [UInt8]
+}
+
+/// Records in a JSON array, one an item.
+protocol AppRecordList: AppRecords {
+  /// What is known of the library.
+  var library: any LibraryDescriptor { get }
+
+  func item(_ record: JSONValue) throws(LibraryError) -> FileItem
+  func record(_ item: FileItem) throws(LibraryError) -> [UInt8]
+}
+
+extension AppRecordList {
+  func read(_ document: JSONDocument) throws(LibraryError) -> FileContents {
+    var contents = FileContents()
+    let (elements, failure) = document.elements(of: document.root)
+    guard document.isArray(document.root) else {
+      throw .invalidAnswer("what an app keeps is a list, and this is none")
+    }
+    if let failure { contents.refuse(line: failure.line, failure.reason) }
+    contents.take(elements, of: document) { (record) throws(LibraryError) in
+      try library.checked(try item(record))
+    }
+    return contents
+  }
+
+  func write(_ items: [FileItem]) throws(LibraryError) -> [UInt8] {
+    var elements: [[UInt8]] = []
+    for item in items { elements.append(try record(item)) }
+    return jsonLines(elements)
+  }
+}
+
+extension FileItem {
+  /// Takes what an app passes over: the date, the flag and the fields without a member of their own.
+  mutating func takeRest(of record: JSONValue) throws(LibraryError) {
+    if let date = try Self.date(record[FieldName.favoritedDate], named: FieldName.favoritedDate) {
+      favoritedDate = date
+    }
+    var rest = FileItem(id: id)
+    try rest.takeFields(record["fields"])
+    for field in rest.fields { set(field.name, field.value) }
+  }
+
+  /// Writes what `takeRest` reads.
+  func writeRest(_ json: inout JSONWriter, except names: Set<String>, date: Bool = true) {
+    if date, let favoritedDate { json.member(FieldName.favoritedDate, RFC3339.text(favoritedDate)) }
+    let rest = fields.filter { !names.contains($0.name) && !$0.value.isNull }
+    if !rest.isEmpty { json.member("fields", rest) }
+  }
+}

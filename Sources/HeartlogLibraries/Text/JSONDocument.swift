@@ -1,0 +1,171 @@
+import Heartlog
+import HeartlogEvents
+
+/// A JSON text of many records: where each is, and on which line it begins.
+///
+/// A record is parsed on its own, so that one that is malformed takes no other with it. The rest of the text is passed over in one pass
+/// and without recursion.
+public struct JSONDocument: Sendable {
+  /// Where a value stands. It is parsed, and found to be none, only where it is asked for.
+  public struct Node: Hashable, Sendable {
+    /// Where it begins; the first line is 1.
+    public let line: Int
+    /// Its bytes in the text.
+    public let range: Range<Int>
+  }
+
+  /// A member of an object.
+  public struct Member: Hashable, Sendable {
+    /// Without quotation marks and escapes.
+    public let name: String
+    /// What stands behind the colon.
+    public let value: Node
+  }
+
+  private let bytes: [UInt8]
+  /// The whole text.
+  public let root: Node
+
+  /// A text, which may be none of JSON, or the beginning of one.
+  public init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    root = bytes.withUnsafeBytes { bytes in
+      var cursor = Cursor(bytes, at: Node(line: 1, range: 0..<bytes.count))
+      cursor.parser.skipWhitespace()
+      return cursor.node(cursor.parser.offset..<bytes.count)
+    }
+  }
+
+  private func first(of node: Node) -> UInt8 { node.range.isEmpty ? 0 : bytes[node.range.lowerBound] }
+
+  /// Whether a value begins as an array.
+  public func isArray(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "[") }
+  /// Whether a value begins as an object.
+  public func isObject(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "{") }
+  /// Whether a value begins as a string.
+  public func isString(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "\"") }
+
+  /// Parses a value.
+  ///
+  /// - Throws: `invalidItem` with what is malformed in it.
+  public func value(_ node: Node) throws(LibraryError) -> JSONValue {
+    do throws(MalformedError) {
+      // A record wraps fields, and these wrap a value as deep as a value may be.
+      return try JSONValue.parse(Array(bytes[node.range]), depthMax: Limits.jsonDepthMax + 4)
+    } catch {
+      throw .invalidItem("\(error.reason) of the record")
+    }
+  }
+
+  /// The elements of an array, and what is wrong between or behind them. O(bytes).
+  public func elements(of array: Node) -> (elements: [Node], failure: FileContents.Refusal?) {
+    bytes.withUnsafeBytes { bytes in
+      var cursor = Cursor(bytes, at: array)
+      var elements: [Node] = []
+      guard cursor.parser.take(UInt8(ascii: "[")) else {
+        return ([], cursor.failure("a list should be here"))
+      }
+      if cursor.parser.take(UInt8(ascii: "]")) { return ([], trailing(&cursor, behind: array)) }
+      while true {
+        elements.append(cursor.skipValue())
+        if cursor.parser.take(UInt8(ascii: ",")) { continue }
+        guard cursor.parser.take(UInt8(ascii: "]")) else {
+          return (elements, cursor.failure("the list has no end"))
+        }
+        return (elements, trailing(&cursor, behind: array))
+      }
+    }
+  }
+
+  /// The members of an object as far as it goes, and what is wrong between or behind them. O(bytes).
+  public func members(of object: Node) -> (members: [Member], failure: FileContents.Refusal?) {
+    bytes.withUnsafeBytes { bytes in
+      var cursor = Cursor(bytes, at: object)
+      var members: [Member] = []
+      guard cursor.parser.take(UInt8(ascii: "{")) else {
+        return ([], cursor.failure("an object should be here"))
+      }
+      if cursor.parser.take(UInt8(ascii: "}")) { return ([], trailing(&cursor, behind: object)) }
+      while true {
+        guard let name = cursor.name() else { return (members, cursor.failure("a member without a name")) }
+        guard cursor.parser.take(UInt8(ascii: ":")) else {
+          return (members, cursor.failure("the member \"\(name.prefix(64))\" has no value"))
+        }
+        members.append(Member(name: name, value: cursor.skipValue()))
+        if cursor.parser.take(UInt8(ascii: ",")) { continue }
+        guard cursor.parser.take(UInt8(ascii: "}")) else {
+          return (members, cursor.failure("the object has no end"))
+        }
+        return (members, trailing(&cursor, behind: object))
+      }
+    }
+  }
+
+  /// The value of a member of the text, or of an object in it; nil where there is none.
+  ///
+  /// - Parameter path: the names of the members, from the outermost in.
+  public func node(_ path: String...) -> Node? {
+    var node = root
+    for name in path {
+      guard isObject(node), let member = members(of: node).members.first(where: { $0.name == name }) else {
+        return nil
+      }
+      node = member.value
+    }
+    return node
+  }
+
+  /// Behind the whole text there is only white space; what is behind a part is the business of what holds it.
+  private func trailing(_ cursor: inout Cursor, behind node: Node) -> FileContents.Refusal? {
+    guard node.range.lowerBound == root.range.lowerBound else { return nil }
+    cursor.parser.skipWhitespace()
+    return cursor.parser.offset < bytes.count
+      ? cursor.failure("something after the end of the JSON text") : nil
+  }
+}
+
+/// The parser on its way through a text, with the line that it is at. It must not outlive the buffer that it was made over.
+private struct Cursor {
+  private let bytes: UnsafeRawBufferPointer
+  var parser: JSONParser
+  private var line: Int
+  /// How far line feeds are counted.
+  private var countedTo: Int
+
+  init(_ bytes: UnsafeRawBufferPointer, at node: JSONDocument.Node) {
+    self.bytes = bytes
+    parser = JSONParser(bytes, depthMax: 0)
+    parser.offset = node.range.lowerBound
+    line = node.line
+    countedTo = node.range.lowerBound
+  }
+
+  /// A value, which begins no earlier than the last one.
+  mutating func node(_ range: Range<Int>) -> JSONDocument.Node {
+    JSONDocument.Node(line: line(at: range.lowerBound), range: range)
+  }
+
+  mutating func skipValue() -> JSONDocument.Node { node(parser.skipValue()) }
+
+  /// The name of a member; nil where there is none.
+  mutating func name() -> String? {
+    parser.skipWhitespace()
+    let start = parser.offset
+    guard parser.current == UInt8(ascii: "\""), parser.skipString() else { return nil }
+    let end = parser.offset
+    parser.offset = start
+    let name = try? parser.string()
+    parser.offset = end
+    return name
+  }
+
+  mutating func failure(_ reason: String) -> FileContents.Refusal {
+    .init(line: line(at: parser.offset), reason: reason)
+  }
+
+  private mutating func line(at offset: Int) -> Int {
+    line += bytes[countedTo..<offset].count { $0 == 0x0A }
+    countedTo = offset
+    return line
+  }
+}

@@ -1,0 +1,178 @@
+import HeartlogEvents
+
+/// An element of an XML document, with its text and its children.
+///
+/// A strict reader of what feeds use: elements, attributes, text, CDATA, comments, the predefined entities and
+/// character references. Document types, and with them entities of one's own, are refused.
+struct XMLElement {
+  /// As written, with its prefix.
+  let name: String
+  /// Where it begins in the document's bytes.
+  let offset: Int
+  var attributes: [String: String] = [:]
+  /// The text directly inside, without that of the children.
+  var text = ""
+  var children: [XMLElement] = []
+
+  func children(named name: String) -> [XMLElement] { children.filter { $0.name == name } }
+
+  /// The text of the first child of that name.
+  func text(of name: String) -> String? { children.first { $0.name == name }?.text }
+
+  /// Levels of elements in one document.
+  static let depthMax = 64
+
+  /// The root element of a document in UTF-8.
+  static func document(_ bytes: [UInt8]) throws(MalformedError) -> XMLElement {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw MalformedError("an XML document that is not UTF-8")
+    }
+    var parser = XMLParser(text)
+    return try parser.document()
+  }
+}
+
+private struct XMLParser {
+  private let bytes: [UInt8]
+  private var offset = 0
+
+  init(_ text: String) { bytes = Array(text.utf8) }
+
+  mutating func document() throws(MalformedError) -> XMLElement {
+    try skipMisc()
+    guard isAt("<") else { throw malformed("no element") }
+    let root = try element(depth: 1)
+    try skipMisc()
+    guard offset == bytes.count else { throw malformed("something after the document's element") }
+    return root
+  }
+
+  private func malformed(_ what: String) -> MalformedError {
+    MalformedError("XML with \(what), at byte offset \(offset)")
+  }
+
+  private func isAt(_ text: StaticString) -> Bool {
+    let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    return bytes.count - offset >= expected.count
+      && bytes[offset..<offset + expected.count].elementsEqual(expected)
+  }
+
+  private mutating func take(_ text: StaticString) -> Bool {
+    guard isAt(text) else { return false }
+    offset += text.utf8CodeUnitCount
+    return true
+  }
+
+  private mutating func skipWhitespace() {
+    while offset < bytes.count, bytes[offset].isASCIIWhiteSpace { offset += 1 }
+  }
+
+  /// What comes before `end`, which is passed over too.
+  private mutating func text(before end: StaticString) throws(MalformedError) -> ArraySlice<UInt8> {
+    let start = offset
+    while offset < bytes.count {
+      let endOfText = offset
+      if take(end) { return bytes[start..<endOfText] }
+      offset += 1
+    }
+    throw malformed("no \(end)")
+  }
+
+  /// Passes over what is between elements: declarations, comments, white space.
+  private mutating func skipMisc() throws(MalformedError) {
+    while true {
+      skipWhitespace()
+      if take("<?") {
+        _ = try text(before: "?>")
+      } else if take("<!--") {
+        _ = try text(before: "-->")
+      } else if isAt("<!") {
+        throw malformed("a document type")
+      } else {
+        return
+      }
+    }
+  }
+
+  private mutating func element(depth: Int) throws(MalformedError) -> XMLElement {
+    guard depth <= XMLElement.depthMax else { throw malformed("too many levels") }
+    let start = offset
+    guard take("<") else { throw malformed("no element") }
+    var element = XMLElement(name: try name(), offset: start)
+    while true {
+      skipWhitespace()
+      if take("/>") { return element }
+      if take(">") { break }
+      let name = try name()
+      skipWhitespace()
+      guard take("=") else { throw malformed("an attribute without a value") }
+      skipWhitespace()
+      guard element.attributes.updateValue(try attributeValue(), forKey: name) == nil else {
+        throw malformed("an attribute given twice")
+      }
+    }
+    var content: [UInt8] = []
+    while true {
+      if take("</") {
+        guard try name() == element.name else { throw malformed("an element that ends as another") }
+        skipWhitespace()
+        guard take(">") else { throw malformed("a bad end of an element") }
+        element.text = String(decoding: content, as: UTF8.self)
+        return element
+      }
+      if take("<!--") {
+        _ = try text(before: "-->")
+      } else if take("<![CDATA[") {
+        content += try text(before: "]]>")
+      } else if take("<?") {
+        _ = try text(before: "?>")
+      } else if isAt("<") {
+        element.children.append(try self.element(depth: depth + 1))
+      } else if offset < bytes.count {
+        try appendCharacter(to: &content)
+      } else {
+        throw malformed("an element without an end")
+      }
+    }
+  }
+
+  private mutating func name() throws(MalformedError) -> String {
+    let start = offset
+    let ends = Array(" \t\r\n/>=<\"'&".utf8)
+    while offset < bytes.count, !ends.contains(bytes[offset]) { offset += 1 }
+    guard offset > start else { throw malformed("no name") }
+    return String(decoding: bytes[start..<offset], as: UTF8.self)
+  }
+
+  private mutating func attributeValue() throws(MalformedError) -> String {
+    guard isAt("\"") || isAt("'") else { throw malformed("an attribute value without quotation marks") }
+    let quote = bytes[offset]
+    offset += 1
+    var value: [UInt8] = []
+    while offset < bytes.count {
+      if bytes[offset] == quote {
+        offset += 1
+        return String(decoding: value, as: UTF8.self)
+      }
+      guard !isAt("<") else { throw malformed("a < in an attribute") }
+      try appendCharacter(to: &value)
+    }
+    throw malformed("an attribute without an end")
+  }
+
+  /// One byte of text, or what an entity or a character reference stands for.
+  private mutating func appendCharacter(to output: inout [UInt8]) throws(MalformedError) {
+    guard take("&") else {
+      output.append(bytes[offset])
+      offset += 1
+      return
+    }
+    let end = bytes[offset...].prefix(CharacterReference.bytesMax).firstIndex(of: UInt8(ascii: ";"))
+    guard let end else { throw malformed("an entity without an end") }
+    guard let text = CharacterReference.text(String(decoding: bytes[offset..<end], as: UTF8.self)) else {
+      throw malformed("an unknown entity")
+    }
+    output += text.utf8
+    offset = end + 1
+  }
+}
