@@ -86,6 +86,8 @@ let package = Package(
     libraryTests("CitiesTests"),
     libraryTests("BreedsTests"),
     libraryTests("BooksTests"),
+    // A library of an app's own, with a descriptor of its own.
+    libraryTests("PodcastsTests"),
     .testTarget(
       name: "DocumentationTests",
       dependencies: ["HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting"],
