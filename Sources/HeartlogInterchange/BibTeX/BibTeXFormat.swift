@@ -65,3 +65,66 @@ public struct BibTeXFormat: FileFormat {
     return Array(writer.text.utf8)
   }
 }
+
+extension PaperReference {
+  /// - Throws: `invalidItem` for text that is not UTF-8, and for a rest that cannot be read.
+  init(_ entry: BibTeXEntry) throws(LibraryError) {
+    self.init()
+    key = entry.key.isEmpty ? nil : entry.key
+    title = try entry.text("title")
+    summary = try entry.text("abstract")
+    authors = try entry.raw("author").map(BibTeXAuthors.names) ?? []
+    categories = try entry.text("keywords").map(Self.keywords) ?? []
+    doi = try entry.address("doi").flatMap(Self.doi)
+    for name in ["url", "pdf", "link", "ee", "bdsk-url-1"] {
+      if let address = try entry.address(name) { takeLink(address) }
+    }
+    try takeDates(entry)
+    try takeArXiv(entry)
+    note = try entry.text(firstOf: ["annote", "annotation", "comment", "review"])
+    if let text = try entry.raw(ItemRest.name) { rest = try ItemRest("{\(text)}") }
+  }
+
+  private static func keywords(_ text: String) -> [String] {
+    text.split { $0 == "," || $0 == ";" }.map { $0.withoutOuterWhiteSpace }.filter { !$0.isEmpty }
+  }
+
+  private mutating func takeDates(_ entry: BibTeXEntry) throws(LibraryError) {
+    publishedDate = try entry.text("date").flatMap(ReferenceDate.init)
+    if publishedDate == nil, let year = try entry.text("year").flatMap({ ReferenceDate($0) }) {
+      let month = try entry.text("month").flatMap(ReferenceDate.month)
+      let day = month == nil ? nil : try entry.text("day").flatMap { Int($0) }
+      let number = year.numbers[0]
+      publishedDate =
+        ReferenceDate(year: number, month: month, day: day) ?? ReferenceDate(year: number, month: month)
+        ?? year
+    }
+    updatedDate = try entry.text("updated").flatMap(ReferenceDate.init)
+    // JabRef's now and before, BibDesk's; then the day on which an address was visited.
+    for name in ["timestamp", "creationdate", "date-added", "urldate"] where favoritedDate == nil {
+      favoritedDate = try entry.text(name).flatMap(ReferenceDate.init)
+    }
+  }
+
+  private mutating func takeArXiv(_ entry: BibTeXEntry) throws(LibraryError) {
+    var candidates: [ArXivIdentifier?] = []
+    let archive = try entry.text(firstOf: ["archiveprefix", "eprinttype"]) ?? "arxiv"
+    if archive.lowercased() == "arxiv", let eprint = try entry.address("eprint") {
+      let primaryClass = try entry.text(firstOf: ["primaryclass", "eprintclass"])
+      candidates.append(ArXivIdentifier(eprint: eprint, primaryClass: primaryClass))
+    }
+    for name in ["arxivid", "arxiv"] {
+      candidates.append(try entry.address(name).flatMap { ArXivIdentifier(eprint: $0, primaryClass: nil) })
+    }
+    for name in [
+      "url", "doi", "pdf", "link", "ee", "journal", "journaltitle", "number", "howpublished", "note",
+    ] {
+      candidates.append(try entry.address(name).flatMap(ArXivIdentifier.first))
+    }
+    // As DBLP has it: journal = {CoRR}, volume = {abs/1706.03762}.
+    if let volume = try entry.address("volume"), volume.hasPrefix("abs/") {
+      candidates.append(ArXivIdentifier(volume.dropFirst(4)))
+    }
+    takeArXiv(candidates)
+  }
+}

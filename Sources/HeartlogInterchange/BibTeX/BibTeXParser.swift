@@ -243,10 +243,10 @@ struct BibTeXParser {
 
   // MARK: - Lines
 
-  /// The line of a place; places are asked for in rising order.
-  private mutating func line(of place: Int) -> Int {
+  /// The line of an offset; offsets are asked for in rising order.
+  private mutating func line(of offset: Int) -> Int {
     var index = lineCountedTo
-    while index < place {
+    while index < offset {
       // Lines end with a line feed, or with a carriage return alone.
       let byte = bytes[index]
       if byte == 0x0A || (byte == 0x0D && (index + 1 == bytes.count || bytes[index + 1] != 0x0A)) {
@@ -254,20 +254,20 @@ struct BibTeXParser {
       }
       index += 1
     }
-    lineCountedTo = max(place, lineCountedTo)
+    lineCountedTo = max(offset, lineCountedTo)
     return lineCounted
   }
 
-  private func isAtLineStart(_ place: Int) -> Bool {
-    var index = place
+  private func isAtLineStart(_ offset: Int) -> Bool {
+    var index = offset
     while index > 0, bytes[index - 1] == 0x20 || bytes[index - 1] == 0x09 { index -= 1 }
     return index == 0 || bytes[index - 1] == 0x0A || bytes[index - 1] == 0x0D
   }
 
-  /// Where the next line begins, behind a place, that begins an entry; the end of the file where none does.
-  private func nextStart(after place: Int) -> Int {
+  /// Where the next line begins, behind an offset, that begins an entry; the end of the file where none does.
+  private func nextStart(after offset: Int) -> Int {
     var isLineStart = false
-    for index in place..<bytes.count {
+    for index in offset..<bytes.count {
       switch bytes[index] {
       case 0x0A, 0x0D: isLineStart = true
       case 0x20, 0x09: break
@@ -282,8 +282,8 @@ struct BibTeXParser {
   private static let nameBytesMax = 200
 
   /// Whether `@article{key,`, `@string{` or the like stands there.
-  static func beginsEntry(_ bytes: [UInt8], at place: Int) -> Bool {
-    var rest = bytes[(place + 1)...].prefix(nameBytesMax)
+  static func beginsEntry(_ bytes: [UInt8], at offset: Int) -> Bool {
+    var rest = bytes[(offset + 1)...].prefix(nameBytesMax)
     let name = rest.prefix(while: isLetter)
     rest = rest.dropFirst(name.count).drop(while: isSpace)
     guard !name.isEmpty, let open = rest.popFirst(), open == UInt8(ascii: "{") || open == UInt8(ascii: "(")
@@ -296,5 +296,55 @@ struct BibTeXParser {
     rest = rest.drop(while: isSpace)
     rest = rest.drop { !isSpace($0) && ($0 == UInt8(ascii: "'") || !isSpecial($0)) }
     return rest.drop(while: isSpace).first == UInt8(ascii: ",")
+  }
+}
+
+/// An entry of a BibTeX file, its values as they stand in the file.
+struct BibTeXEntry {
+  /// Where it begins; the first line is 1.
+  let line: Int
+  /// In lower case: "article".
+  let type: String
+  let key: String
+  /// By name in lower case: UTF-8 if the file is, braces and macros in it, macros of the file expanded. Of a name that is given twice,
+  /// the first.
+  fileprivate(set) var fields: [String: [UInt8]] = [:]
+
+  init(line: Int, type: String, key: String, fields: [(name: String, value: [UInt8])]) {
+    self.line = line
+    self.type = type
+    self.key = key
+    for (name, value) in fields where self.fields[name] == nil { self.fields[name] = value }
+  }
+
+  /// The value of a field as it stands in the file.
+  ///
+  /// - Throws: `invalidItem` where it is not UTF-8.
+  func raw(_ name: String) throws(LibraryError) -> String? {
+    guard let bytes = fields[name] else { return nil }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw .invalidItem("the field \(name) of \(key) is not UTF-8")
+    }
+    return text
+  }
+
+  /// The text of a field; nil where there is none, or an empty one.
+  func text(_ name: String) throws(LibraryError) -> String? {
+    guard let text = try raw(name).map(LaTeXText.decoded), !text.isEmpty else { return nil }
+    return text
+  }
+
+  /// The text of the first of some fields that there is.
+  func text(firstOf names: [String]) throws(LibraryError) -> String? {
+    for name in names {
+      if let text = try text(name) { return text }
+    }
+    return nil
+  }
+
+  /// The address or identifier of a field; nil where there is none, or an empty one.
+  func address(_ name: String) throws(LibraryError) -> String? {
+    guard let text = try raw(name).map(LaTeXText.decodedAddress), !text.isEmpty else { return nil }
+    return text
   }
 }

@@ -5,7 +5,7 @@ struct LaTeXDecoder {
   private let scalars: [Unicode.Scalar]
   private let isAddress: Bool
   private var math: LaTeXMath
-  private var place = 0
+  private var index = 0
   private var output = String.UnicodeScalarView()
   /// White space was read; it counts where something follows.
   private var needsSpace = false
@@ -20,32 +20,32 @@ struct LaTeXDecoder {
   }
 
   mutating func text() -> String {
-    while place < scalars.count {
+    while index < scalars.count {
       let isArgument = argumentFollows
       argumentFollows = false
-      let scalar = scalars[place]
+      let scalar = scalars[index]
       switch scalar {
       case " ", "\t", "\r", "\n":
         needsSpace = !output.isEmpty
-        place += 1
+        index += 1
       case "{":
         groups.append(isArgument)
         if isArgument { emit(scalar) }
-        place += 1
+        index += 1
       case "}":
         if groups.popLast() == true {
           emit(scalar)
           argumentFollows = true
         }
-        place += 1
+        index += 1
       case "\\": macro()
       case "~" where !isAddress:
         emit(" ")
-        place += 1
+        index += 1
       case "$" where !isAddress: takeMath()
       default:
         emit(scalar)
-        place += 1
+        index += 1
       }
     }
     return String(output)
@@ -62,46 +62,46 @@ struct LaTeXDecoder {
   }
 
   private mutating func takeMath() {
-    let end = math.end(from: place) ?? place + 1
-    for scalar in scalars[place..<end] {
+    let end = math.end(from: index) ?? index + 1
+    for scalar in scalars[index..<end] {
       if scalar == " " || ("\t"..."\r").contains(scalar) {
         needsSpace = true
       } else {
         emit(scalar)
       }
     }
-    place = end
+    index = end
   }
 
   // MARK: - Macros
 
   private mutating func macro() {
-    guard place + 1 < scalars.count else {
+    guard index + 1 < scalars.count else {
       emit("\\")
-      place += 1
+      index += 1
       return
     }
-    let name = word(at: place + 1)
-    let sign = scalars[place + 1]
+    let name = word(at: index + 1)
+    let sign = scalars[index + 1]
     if name.isEmpty {
       if !isAddress, let mark = LaTeXMacros.signAccents[sign] {
-        accent(mark, named: String(sign), argumentAt: place + 2)
+        accent(mark, named: String(sign), argumentAt: index + 2)
       } else {
-        place += 2
+        index += 2
         self.sign(sign)
       }
     } else if !isAddress, let mark = LaTeXMacros.letterAccents[name] {
-      accent(mark, named: name, argumentAt: place + 1 + name.utf8.count)
+      accent(mark, named: name, argumentAt: index + 1 + name.utf8.count)
     } else if let symbol = LaTeXMacros.symbols[name] {
-      place = afterWord(place + 1 + name.utf8.count)
+      index = afterWord(index + 1 + name.utf8.count)
       emit(symbol)
-    } else if name == "symbol", let (scalar, end) = numbered(at: place + 7) {
-      place = end
+    } else if name == "symbol", let (scalar, end) = numbered(at: index + 7) {
+      index = end
       emit(scalar)
     } else if LaTeXMacros.looks.contains(name) {
-      place = afterSpace(place + 1 + name.utf8.count)
+      index = afterSpace(index + 1 + name.utf8.count)
     } else {
-      place += 1 + name.utf8.count
+      index += 1 + name.utf8.count
       emit("\\" + name)
       argumentFollows = true
     }
@@ -113,7 +113,7 @@ struct LaTeXDecoder {
     case "{", "}", "%", "&", "#", "_", "$": emit(sign)
     case "~" where isAddress, "^" where isAddress:
       emit(sign)
-      place = afterWord(place)
+      index = afterWord(index)
     case " ", "\t", "\r", "\n": emit(" ")
     // Line breaks and thin spaces.
     case "\\", ",", ";", ":": needsSpace = !output.isEmpty
@@ -127,12 +127,12 @@ struct LaTeXDecoder {
 
   private mutating func accent(_ mark: Unicode.Scalar, named name: String, argumentAt start: Int) {
     guard let base = base(at: afterSpace(start), depth: 0) else {
-      place = start
+      index = start
       emit("\\" + name)
       argumentFollows = true
       return
     }
-    place = base.end
+    index = base.end
     if base.opensGroup { groups.append(false) }
     emit(Self.accented(base.text, mark))
   }
@@ -202,9 +202,9 @@ struct LaTeXDecoder {
   }
 
   private func afterSpace(_ start: Int) -> Int {
-    var place = start
-    while place < scalars.count, [" ", "\t", "\r", "\n"].contains(scalars[place]) { place += 1 }
-    return place
+    var index = start
+    while index < scalars.count, [" ", "\t", "\r", "\n"].contains(scalars[index]) { index += 1 }
+    return index
   }
 
   /// The argument of `\symbol{10}`.
@@ -216,4 +216,53 @@ struct LaTeXDecoder {
     guard let number = UInt32(digits), let scalar = Unicode.Scalar(number) else { return nil }
     return (scalar, close + 1)
   }
+}
+
+/// What macros of LaTeX stand for in the text of bibliographies.
+enum LaTeXMacros {
+  /// Accents called by a sign, as the combining mark that they are: `\'e`.
+  static let signAccents: [Unicode.Scalar: Unicode.Scalar] = [
+    "`": "\u{300}", "'": "\u{301}", "^": "\u{302}", "~": "\u{303}", "=": "\u{304}", ".": "\u{307}",
+    "\"": "\u{308}",
+  ]
+
+  /// Accents called by a letter: `\c{c}`.
+  static let letterAccents: [String: Unicode.Scalar] = [
+    "u": "\u{306}", "r": "\u{30A}", "H": "\u{30B}", "v": "\u{30C}", "d": "\u{323}", "c": "\u{327}",
+    "k": "\u{328}", "b": "\u{331}", "t": "\u{361}",
+  ]
+
+  /// An accent over nothing: `\~{}`.
+  static let spacing: [Unicode.Scalar: String] = [
+    "\u{300}": "`", "\u{301}": "´", "\u{302}": "^", "\u{303}": "~", "\u{304}": "¯", "\u{306}": "˘",
+    "\u{307}": "˙", "\u{308}": "¨", "\u{30A}": "˚", "\u{30B}": "˝", "\u{30C}": "ˇ", "\u{327}": "¸",
+    "\u{328}": "˛",
+  ]
+
+  /// Letters and signs of their own.
+  static let symbols: [String: String] = [
+    "ss": "ß", "SS": "ẞ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ",
+    "aa": "å", "AA": "Å", "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð", "th": "þ", "TH": "Þ", "dj": "đ",
+    "DJ": "Đ",
+    "ng": "ŋ", "NG": "Ŋ", "S": "§", "P": "¶", "pounds": "£", "copyright": "©", "dots": "…", "ldots": "…",
+    "textellipsis": "…", "textendash": "–", "textemdash": "—", "textquoteleft": "‘", "textquoteright": "’",
+    "textquotedblleft": "“", "textquotedblright": "”", "textquotedbl": "\"", "textquotesingle": "'",
+    "quotesinglbase": "‚", "quotedblbase": "„", "guillemotleft": "«", "guillemotright": "»",
+    "guilsinglleft": "‹", "guilsinglright": "›", "textexclamdown": "¡", "textquestiondown": "¿",
+    "texteuro": "€", "euro": "€", "textsterling": "£", "textregistered": "®", "texttrademark": "™",
+    "textcopyright": "©", "textdegree": "°", "textmu": "µ", "textperiodcentered": "·", "textbullet": "•",
+    "textless": "<", "textgreater": ">", "textbar": "|", "textdollar": "$", "textunderscore": "_",
+    "textasciitilde": "~", "textasciicircum": "^", "textasciigrave": "`", "textbackslash": "\\",
+    "textbraceleft": "{", "textbraceright": "}", "lbrace": "{", "rbrace": "}", "textpm": "±",
+    "texttimes": "×",
+    "textonesuperior": "¹", "texttwosuperior": "²", "textthreesuperior": "³", "textordfeminine": "ª",
+    "textordmasculine": "º", "newline": "\n", "slash": "/", "space": " ",
+  ]
+
+  /// Macros that say how a text looks: the text stays, and they go.
+  static let looks: Set<String> = [
+    "emph", "textit", "textbf", "textsc", "texttt", "textrm", "textsf", "textsl", "textup", "textmd",
+    "textnormal", "text", "mbox", "em", "it", "bf", "sc", "tt", "rm", "sf", "sl", "itshape", "bfseries",
+    "scshape", "upshape", "ttfamily", "rmfamily", "sffamily", "url", "nolinkurl", "relax", "protect",
+  ]
 }

@@ -100,3 +100,51 @@ extension Archive {
     try container.encodeIfPresent(dateAdded, forKey: .dateAdded)
   }
 }
+
+/// A list of texts that is a plain string where it has one.
+struct OneOrMany: Codable {
+  let texts: [String]
+
+  /// Nil for an empty list.
+  init?(_ texts: [String]) {
+    guard !texts.isEmpty else { return nil }
+    self.texts = texts
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let text = try? container.decode(String.self) {
+      texts = [text]
+    } else {
+      texts = try container.decode([String].self)
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if texts.count == 1 { try container.encode(texts[0]) } else { try container.encode(texts) }
+  }
+}
+
+/// The search field over a list of archives.
+extension Archive {
+  /// Whether a query is part of the titles, the creators, the description or the publishers, whatever its case.
+  ///
+  /// An empty query is part of everything.
+  public func matches(_ query: String) -> Bool { matches(lowercased: query.lowercased()) }
+
+  fileprivate func matches(lowercased query: String) -> Bool {
+    guard !query.isEmpty else { return true }
+    return [archiveTitle, title, creator, desc, publisher].contains { text in
+      text?.lowercased().contains(query) ?? false
+    }
+  }
+}
+
+extension Sequence<Archive> {
+  /// The archives that a query finds, in their order; all of them for an empty one.
+  public func matching(_ query: String) -> [Archive] {
+    let query = query.lowercased()
+    return filter { $0.matches(lowercased: query) }
+  }
+}

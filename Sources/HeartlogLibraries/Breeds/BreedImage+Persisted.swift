@@ -11,7 +11,7 @@ extension BreedImage {
   /// Reads the favorites of the app's own persisted form. A record whose flag is false or missing is none, and one bad record never hides
   /// the others.
   ///
-  /// - Returns: the favorites, in their order, and an error for each record that is none of an image, which names it by its place, the
+  /// - Returns: the favorites, in their order, and an error for each record that is none of an image, which names it by its number, the
   ///   first being 1, and by what it holds.
   /// - Throws: `LibraryError.invalidAnswer` for what is no list of records.
   public static func favorites(
@@ -23,8 +23,7 @@ extension BreedImage {
     var images: [BreedImage] = []
     var failures: [LibraryError] = []
     for (index, record) in records.enumerated() {
-      // An encoder other than JSONEncoder writes a URL as an object.
-      let text = record["url"]?.string ?? record["url"]?["relative"]?.string
+      let text = url(ofRecord: record)
       let flag = record["isFavorite"] ?? .bool(false)
       guard let url = text.flatMap(URL.init(favoriteID:)), url.scheme != nil, let isFavorite = flag.bool
       else {
@@ -35,6 +34,11 @@ extension BreedImage {
       if isFavorite { images.append(BreedImage(url: url, isFavorite: true)) }
     }
     return (images, failures)
+  }
+
+  /// An encoder other than JSONEncoder writes a URL as an object.
+  fileprivate static func url(ofRecord record: JSONValue) -> String? {
+    record["url"]?.string ?? record["url"]?["relative"]?.string
   }
 }
 
@@ -55,5 +59,34 @@ extension FavoritesManager {
       return count
     }
     return (count, failures)
+  }
+}
+
+/// The breed browser's liked images: `[{"url": …, "isFavorite": …}, …]`.
+struct ImageRecords: AppRecordList {
+  let library = BreedImage.descriptor
+
+  func matches(_ outline: JSONOutline) -> Bool { outline.elementNames.contains("url") }
+  func matches(_ item: FileItem) -> Bool { URL(favoriteID: item.id)?.scheme != nil }
+
+  func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
+    guard record.object != nil else { throw .invalidItem("\(record.kind) where an image should be") }
+    guard let url = BreedImage.url(ofRecord: record) else {
+      throw .invalidItem("an image without a url")
+    }
+    var item = FileItem(id: url)
+    item.isFavorite = try FileItem.flag(record[FieldName.isFavorite]) ?? false
+    try item.takeRest(of: record)
+    return item
+  }
+
+  func record(_ item: FileItem) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("url", item.id)
+    json.member(FieldName.isFavorite, item.isFavorite)
+    item.writeRest(&json, except: [])
+    json.endObject()
+    return json.bytes
   }
 }
