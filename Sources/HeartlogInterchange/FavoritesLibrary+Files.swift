@@ -47,7 +47,7 @@ extension FavoritesLibrary {
   /// - Parameters:
   ///   - bytes: the whole file.
   ///   - format: what the file is: `FileFormats.guess` tells it.
-  ///   - descriptor: what is known of the items; what `LibraryRegistry.standard` knows of a library of that name, where nil.
+  ///   - descriptor: the descriptor of the library; nil for the one in `LibraryRegistry.standard`.
   ///   - options: whether anything is written, and whether favorites are made.
   ///   - progress: hears items done, of items in all.
   ///   - onCommit: hears each commit when it is written.
@@ -142,7 +142,7 @@ extension FavoritesLibrary {
   ///
   /// - Parameters:
   ///   - format: what the file is to be.
-  ///   - descriptor: what is known of the items; what `LibraryRegistry.standard` knows of a library of that name, where nil.
+  ///   - descriptor: the descriptor of the library; nil for the one in `LibraryRegistry.standard`.
   /// - Throws: `invalidItem` for an item that the format cannot hold.
   public func exportFile(
     format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil
@@ -154,9 +154,9 @@ extension FavoritesLibrary {
   }
 }
 
-/// Items that bring what is known of their library.
+/// Items with a descriptor of their library.
 extension Favorites where Item: DescribedItem {
-  /// Takes over the items of a file, as `FavoritesLibrary.importFile` does, by the descriptor of the items.
+  /// Imports the items of a file, as `FavoritesLibrary.importFile` does, with the descriptor of the item type.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
@@ -170,7 +170,7 @@ extension Favorites where Item: DescribedItem {
     try library.importFile(bytes, format: format, describedBy: Item.descriptor, options: options)
   }
 
-  /// The file that holds the favorites, newest first, as `FavoritesLibrary.exportFile` writes it, by the descriptor of the items.
+  /// The favorites as a file, newest first, as `FavoritesLibrary.exportFile` writes it, with the descriptor of the item type.
   ///
   /// - Throws: `invalidItem` for an item that the format cannot hold.
   public func exportFile(format: any FileFormat) throws(LibraryError) -> [UInt8] {

@@ -1,18 +1,18 @@
 import Heartlog
 import HeartlogLibraries
 
-/// The file formats there are: those that any library may have, and those of each library that is registered.
+/// The file formats that are available: the shared ones, and those of each registered library.
 public struct FileFormats: Sendable {
-  /// The formats for the libraries of the five apps, and for libraries of which nothing is known.
+  /// The formats for the libraries of the five apps and for libraries without a descriptor.
   public static let standard = FileFormats(libraries: .standard)
 
-  /// What is known of the libraries whose items the files hold.
+  /// The descriptors of the libraries.
   public let libraries: LibraryRegistry
   private let entries: [Entry]
 
   private struct Entry {
     let format: any FileFormat
-    /// The one library that has the format; nil where any may.
+    /// The library that the format belongs to; nil for a shared format.
     let owner: String?
   }
 
@@ -26,15 +26,15 @@ public struct FileFormats: Sendable {
     let own = libraries.descriptors.flatMap { library in
       library.formats.map { Entry(format: $0, owner: library.name) }
     }
-    // The sort is stable: of formats that are told as surely, a library's own come first.
+    // The sort is stable: among equally reliable formats, a library's own come first.
     entries = (own + shared.map { Entry(format: $0, owner: nil) })
       .sorted { $0.format.certainty < $1.format.certainty }
   }
 
-  /// All formats, those first that are told from others more surely.
+  /// All formats, the more reliably recognized ones first.
   public var all: [any FileFormat] { entries.map(\.format) }
 
-  /// The format of that name, as it is typed: "csl-json".
+  /// The format of that name, such as "csl-json".
   public func named(_ name: String) -> (any FileFormat)? { all.first { $0.name == name } }
 
   /// The formats that can hold the items of a library.
@@ -45,12 +45,12 @@ public struct FileFormats: Sendable {
     }.map(\.format)
   }
 
-  /// The format of a file, by its content first, since names lie more often; then by its name.
+  /// The format of a file, by its content and then by its name, which is wrong more often.
   ///
   /// - Parameters:
   ///   - bytes: the file, or its beginning.
-  ///   - name: the file's; nil for a pipe.
-  ///   - library: whose items it is to hold.
+  ///   - name: the name of the file; nil for a pipe.
+  ///   - library: the library that the items belong to.
   public func guess(_ bytes: [UInt8], name: String?, for library: String) -> (any FileFormat)? {
     let beginning = Array(bytes.prefix(4_096))
     let candidates = formats(for: library)
@@ -60,11 +60,11 @@ public struct FileFormats: Sendable {
     return recognized.first(where: isNamedSo) ?? recognized.first ?? candidates.first(where: isNamedSo)
   }
 
-  /// The format to write a file of that name in; nil where the name tells none.
+  /// The format in which to write a file; nil if the extension of its name is none of a format that fits.
   ///
   /// - Parameters:
-  ///   - name: the file's.
-  ///   - library: whose items it is to hold.
+  ///   - name: the name of the file.
+  ///   - library: the library that the items belong to.
   public func forWriting(name: String, of library: String) -> (any FileFormat)? {
     guard let ending = Self.fileExtension(name) else { return nil }
     return formats(for: library).first { $0.isWritten && $0.fileExtensions.contains(ending) }

@@ -13,12 +13,12 @@ public struct CSVFormat: FileFormat {
 
   public let certainty = FileCertainty.shape
 
-  /// The libraries whose names for an id a header may have.
+  /// The libraries whose names for an id column are recognized in any library.
   private let libraries: LibraryRegistry
 
   /// The format.
   ///
-  /// - Parameter libraries: whose names for an id a header may have, where nothing is known of the library.
+  /// - Parameter libraries: the libraries whose names for an id column are recognized in any library.
   public init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {

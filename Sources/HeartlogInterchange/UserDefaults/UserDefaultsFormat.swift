@@ -3,8 +3,8 @@ import HeartlogLibraries
 
 /// What the apps keep of their own: the JSON that they encode into their user defaults, and the catalog of cities.
 ///
-/// How an app keeps its items, the descriptor of its library says. What the app does not know is written into members that its decoder
-/// passes over: `favoritedDate`, and `fields` with all that has no member of its own.
+/// The descriptor of a library has the form of its app's records. What the app does not know is written into members that its decoder
+/// ignores: `favoritedDate`, and `fields` with the fields that have no member of their own.
 public struct UserDefaultsFormat: FileFormat {
   public let name = "user-defaults"
   public let summary =
@@ -13,12 +13,12 @@ public struct UserDefaultsFormat: FileFormat {
   public let isWritten = true
   public let certainty = FileCertainty.shape
 
-  /// The libraries whose records a library may have of which nothing is known.
+  /// The libraries whose records a library without a descriptor may have.
   private let libraries: LibraryRegistry
 
   /// The format.
   ///
-  /// - Parameter libraries: whose records a library may have of which nothing is known.
+  /// - Parameter libraries: the libraries whose records a library without a descriptor may have.
   public init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
 
   public func fits(_ library: any LibraryDescriptor) -> Bool { library.isOpaque || library.appRecords != nil }

@@ -1,27 +1,27 @@
 import Heartlog
 
-/// How an app keeps the items of a library itself: the JSON that it encodes into its user defaults, or a file of its own.
+/// The JSON in which an app stores the items of a library without Heartlog: in its user defaults, or in a file.
 public protocol AppRecords: Sendable {
-  /// Whether a file of that outline holds such records.
+  /// Whether a file with this outline holds such records.
   func matches(_ outline: JSONOutline) -> Bool
 
-  /// Whether an item of a library of which nothing is known can be such a record.
+  /// Whether an item of a library without a descriptor can be written as such a record.
   func matches(_ item: FileItem) -> Bool
 
-  /// Reads what an app keeps. One bad record never takes the others with it.
+  /// Reads the records. A record that is not valid is refused; the others are read.
   ///
-  /// - Throws: `invalidAnswer` for what no app keeps.
+  /// - Throws: `invalidAnswer` if the text does not have the form of these records.
   func read(_ document: JSONDocument) throws(LibraryError) -> FileContents
 
-  /// Writes what an app reads, ending with a line feed.
+  /// Writes the records as the app reads them. The text ends with a line feed.
   ///
   /// - Throws: `invalidItem` for an item that the app cannot read.
   func write(_ items: [FileItem]) throws(LibraryError) -> [UInt8]
 }
 
-/// Records in a JSON array, one an item.
+/// Records in a JSON array, one for each item.
 protocol AppRecordList: AppRecords {
-  /// What is known of the library.
+  /// The descriptor of the records' library.
   var library: any LibraryDescriptor { get }
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem

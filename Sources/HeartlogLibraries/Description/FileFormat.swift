@@ -1,76 +1,76 @@
 import Heartlog
 
-/// A file format for the items of a library: how it is told from others, read and written.
+/// A file format for the items of a library.
 ///
-/// A format has no state; it knows neither the store nor a terminal.
+/// A format has no state, and knows neither a store nor a terminal.
 public protocol FileFormat: Sendable {
-  /// As it is typed: "csl-json".
+  /// The name that is typed on a command line: "csl-json".
   var name: String { get }
-  /// What it is, as a phrase: "BibTeX, the bibliography of LaTeX".
+  /// A phrase that describes the format: "BibTeX, the bibliography of LaTeX".
   var summary: String { get }
-  /// How the names of such files end, in lower case without the dot.
+  /// File name extensions, in lower case without the dot.
   var fileExtensions: [String] { get }
-  /// False for what is only read: the answers of services.
+  /// False if the format can only be read, like the answers of services.
   var isWritten: Bool { get }
-  /// How surely `recognizes` tells such a file from others.
+  /// How reliable `recognizes` is.
   var certainty: FileCertainty { get }
 
-  /// Whether the format can hold items of that library. A library of whose items nothing is known is never refused.
+  /// Whether the format can hold the items of a library.
   func fits(_ library: any LibraryDescriptor) -> Bool
 
-  /// Whether a file that begins so is of this format.
+  /// Whether a file has this format, by its first bytes.
   ///
   /// - Parameters:
-  ///   - beginning: the first bytes of the file, 4,096 at most, without a byte order mark.
-  ///   - library: whose items it is to hold.
+  ///   - beginning: at most the first 4,096 bytes of the file, without a byte order mark.
+  ///   - library: the library that the items belong to.
   func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool
 
-  /// Reads a whole file. One bad record never takes the others with it.
+  /// Reads a whole file. A record that is not valid is refused; the others are read.
   ///
   /// - Parameters:
-  ///   - bytes: without a byte order mark.
-  ///   - library: whose items they are to be.
-  /// - Throws: `invalidAnswer` for what is not of this format at all.
+  ///   - bytes: the file, without a byte order mark.
+  ///   - library: the library that the items belong to.
+  /// - Throws: `invalidAnswer` if the file does not have this format.
   func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents
 
-  /// Writes a whole file, ending with a line feed. What it writes, it reads back as equal items, as far as the format can carry them.
+  /// Writes a whole file, which ends with a line feed. `read` returns equal items.
   ///
   /// - Throws: `invalidItem` for an item that the format cannot hold.
   func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8]
 }
 
-/// How surely a file is told by its beginning. Of several formats that recognize a file the surest is taken.
+/// How reliably a format recognizes its files. If several formats recognize a file, the most reliable one is used.
 public enum FileCertainty: Int, Comparable, Sendable {
-  /// By a word that no other format has.
+  /// By a word that no other format contains.
   case signature
-  /// By the name of a member that other JSON may have, too.
+  /// By the name of a JSON member, which other formats may have, too.
   case member
-  /// By its shape alone: a list of texts, a first line that can be a header.
+  /// By its shape alone: a list of texts, or a first line that can be a header.
   case shape
 
-  /// The surer one comes first.
+  /// The more reliable one comes first.
   public static func < (a: FileCertainty, b: FileCertainty) -> Bool { a.rawValue < b.rawValue }
 }
 
 extension FileFormat {
-  /// True: any library.
+  /// True for any library.
   public func fits(_ library: any LibraryDescriptor) -> Bool { true }
 
-  /// By a signature.
+  /// `signature`.
   public var certainty: FileCertainty { .signature }
 
-  /// False, as for the answers of services.
+  /// False.
   public var isWritten: Bool { false }
 
-  /// Refuses to: the format is only read.
+  /// Throws `invalidItem`: the format can only be read.
   public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     throw .invalidItem("\(name) is only read")
   }
 }
 
-/// What was read from a file: the items, each with the line where it begins, and what was refused.
+/// The records of a file: the valid ones as items, the others as refusals.
 public struct FileContents: Sendable {
-  /// A record that is no item, where it begins (the first line is 1), and why.
+  /// A record that is not valid: the line on which it begins, and the reason.
   public struct Refusal: Hashable, Sendable {
     /// The first line is 1.
     public let line: Int
@@ -84,36 +84,36 @@ public struct FileContents: Sendable {
     }
   }
 
-  /// A sound record.
+  /// A valid record.
   public struct Record: Hashable, Sendable {
-    /// Where it begins; the first line is 1.
+    /// The line on which it begins; the first line is 1.
     public let line: Int
-    /// What it holds.
+    /// The item that it holds.
     public let item: FileItem
   }
 
-  /// The sound records, in the order of the file.
+  /// The valid records, in the order of the file.
   public private(set) var records: [Record] = []
-  /// What was refused, in the order of the file.
+  /// The other records, in the order of the file.
   public private(set) var refusals: [Refusal] = []
 
-  /// A file without a record.
+  /// A file without records.
   public init() {}
 
-  /// Takes a sound record.
+  /// Adds a valid record.
   public mutating func take(_ item: FileItem, line: Int) { records.append(Record(line: line, item: item)) }
 
-  /// Notes that there is no item at a line, and why.
+  /// Adds a refusal.
   public mutating func refuse(line: Int, _ reason: String) {
     refusals.append(Refusal(line: line, reason: reason))
   }
 
-  /// Takes the record that `read` makes, or notes why there is none.
+  /// Adds the record that `read` returns, or a refusal with the error that it throws.
   public mutating func take(line: Int, _ read: () throws(LibraryError) -> FileItem) {
     do { take(try read(), line: line) } catch { refuse(line: line, error.description) }
   }
 
-  /// Takes what `read` makes of each record of a JSON text.
+  /// Adds what `read` returns for each record of a JSON text, or a refusal with the error that it throws.
   public mutating func take(
     _ records: [JSONDocument.Node], of document: JSONDocument,
     _ read: (JSONValue) throws(LibraryError) -> FileItem
@@ -123,7 +123,7 @@ public struct FileContents: Sendable {
     }
   }
 
-  /// Takes what `read` makes of each line of a file that has one record a line; blank lines are passed over, and counted.
+  /// Adds what `read` returns for each line, or a refusal with the error that it throws. Blank lines are skipped.
   public mutating func takeLines(
     of bytes: [UInt8], _ read: (ArraySlice<UInt8>) throws(LibraryError) -> FileItem
   ) {
@@ -136,7 +136,7 @@ public struct FileContents: Sendable {
   }
 }
 
-/// The lines of a JSON array, one element a line.
+/// A JSON array with one element per line.
 package func jsonLines(_ elements: [[UInt8]], opening: String = "[", closing: String = "]") -> [UInt8] {
   var output = Array(opening.utf8)
   for (index, element) in elements.enumerated() {

@@ -6,10 +6,9 @@ import Heartlog
   import Foundation
 #endif
 
-/// What is known of a library: the fields of its items, their ids and titles, where a browser shows them, and the files that only this
-/// library has.
+/// Describes a library: its fields, the spelling of its ids, its titles and web addresses, and the file formats of its own.
 ///
-/// All requirements but the name have a default, so a descriptor says no more than what its library differs in:
+/// Only `name` is required. A descriptor overrides the other requirements where its library differs from the default:
 ///
 /// ```swift
 /// struct RecipesDescriptor: LibraryDescriptor {
@@ -18,62 +17,63 @@ import Heartlog
 /// }
 /// ```
 ///
-/// Import, export and the command line ask the descriptor. `LibraryRegistry` has those of the five apps; an item type brings its own with
-/// `DescribedItem`.
+/// Import, export and the command line ask the descriptor. `LibraryRegistry` lists the descriptors of the five apps. An item type of an
+/// app's own brings one with `DescribedItem`.
 public protocol LibraryDescriptor: Sendable {
   /// The library's name in a store.
   var name: String { get }
 
-  /// The fields of the items, in the order in which people want to read them. None where nothing is known of them: then no value is
-  /// refused, and no file format.
+  /// The fields of the items, in the order in which tables show them.
+  ///
+  /// A library without fields is opaque: no value is refused, and every file format accepts its items.
   var fields: [LibraryField] { get }
 
-  /// What the items are, as far as file formats are made for such items only.
+  /// The kinds of items for which there are special file formats.
   var traits: LibraryTraits { get }
 
-  /// The one spelling of an id.
+  /// The canonical spelling of an id.
   ///
-  /// - Parameter text: the id as a file tells it; never empty.
-  /// - Throws: `invalidItem` for what is no id of the library.
+  /// - Parameter text: an id as a file spells it; never empty.
+  /// - Throws: `invalidItem` for a text that cannot be an id of the library.
   func id(_ text: String) throws(LibraryError) -> String
 
-  /// Brings values that depend on each other into line, once each of them is known to be sound.
+  /// Corrects values that depend on each other. Each value has been checked by itself.
   func reconcile(_ item: inout FileItem)
 
-  /// The fields that say what an item is called; the first that it has counts.
+  /// The fields that hold the title. The first one that an item has is used.
   var titleFields: [String] { get }
 
-  /// The fields that say more about an item than its title; the first that it has counts.
+  /// The fields that hold the subtitle. The first one that an item has is used.
   var subtitleFields: [String] { get }
 
-  /// The columns of tables that hold the id beside `id`, in lower case.
+  /// Names of table columns that hold the id, other than `id`, in lower case.
   var idColumns: Set<String> { get }
 
-  /// The fields that columns of other names hold, by their names in lower case.
+  /// Fields by other names of their table columns, in lower case.
   var columnAliases: [String: String] { get }
 
-  /// What a bookmark of an item says.
+  /// The title of an item's bookmark.
   func bookmarkTitle(of item: FileItem) -> String
 
-  /// Where a browser shows an item; nil where it is nowhere.
+  /// The address at which a browser shows an item; nil if there is none.
   func address(of item: FileItem) -> String?
 
-  /// The item that somebody bookmarked; nil where the address is none of an item of the library.
+  /// The item at a bookmarked address; nil if the address is not one of an item of the library.
   ///
   /// - Parameters:
-  ///   - address: as the bookmark has it, which may be no URL.
-  ///   - title: what the bookmark says; empty where it says nothing.
-  /// - Throws: `invalidItem` where the address names an item that cannot be one.
+  ///   - address: the address of the bookmark. It is not checked to be a URL.
+  ///   - title: the title of the bookmark; may be empty.
+  /// - Throws: `invalidItem` if the address names an item that is not valid.
   func item(at address: String, title: String) throws(LibraryError) -> FileItem?
 
-  /// The files that only this library has, such as the answers of its service.
+  /// File formats of this library alone, such as the answers of its service.
   var formats: [any FileFormat] { get }
 
-  /// How the library's app keeps its items itself; nil where it keeps them in no file.
+  /// The format in which the library's app stores its items without Heartlog; nil if there is none.
   var appRecords: (any AppRecords)? { get }
 }
 
-/// What the items of a library are, as far as file formats are made for such items only.
+/// The kinds of items for which there are special file formats.
 public struct LibraryTraits: OptionSet, Sendable {
   public let rawValue: Int
 
@@ -88,9 +88,9 @@ public struct LibraryTraits: OptionSet, Sendable {
   public static let settings = LibraryTraits(rawValue: 4)
 }
 
-/// An item type that says what is known of its library, beside the library's name.
+/// An item type with a descriptor of its library.
 public protocol DescribedItem: FavoriteItem {
-  /// What is known of the library of these items; its name is that of the library.
+  /// The descriptor of `library`. Both have the same name.
   static var descriptor: any LibraryDescriptor { get }
 }
 
@@ -119,10 +119,10 @@ extension LibraryDescriptor {
   /// None.
   public var columnAliases: [String: String] { [:] }
 
-  /// The title, or the id of an item without one.
+  /// The title; the id of an item without a title.
   public func bookmarkTitle(of item: FileItem) -> String { title(of: item) ?? item.id }
 
-  /// The first field that holds a URL, of `fileURL`, `url`, `linkURL`, `link` and `href`; else the id, where it is one.
+  /// The first of the fields `fileURL`, `url`, `linkURL`, `link` and `href` that holds a URL; otherwise the id, if it is a URL.
   public func address(of item: FileItem) -> String? {
     func isAddress(_ text: String) -> Bool {
       ["http://", "https://", "file:///"].contains { text.hasPrefix($0) } && URL(string: text) != nil
@@ -131,7 +131,7 @@ extension LibraryDescriptor {
     return texts.first(where: isAddress) ?? (isAddress(item.id) ? item.id : nil)
   }
 
-  /// The item that has the address as its id, where nothing is known of the items; else nil.
+  /// In a library without fields, the item whose id is the address; otherwise nil.
   public func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
     guard isOpaque else { return nil }
     var item = FileItem(id: address)
@@ -147,27 +147,27 @@ extension LibraryDescriptor {
 }
 
 extension LibraryDescriptor {
-  /// What an item is called, by the first of `titleFields` that holds a text; nil where there is none.
+  /// The first of `titleFields` that holds a text which is not empty.
   public func title(of item: FileItem) -> String? {
     titleFields.lazy.compactMap { item[$0]?.text }.first { !$0.isEmpty }
   }
 
-  /// An item in one line: its title, and what says more about it.
+  /// An item in one line: its title and its subtitle.
   public func titleLine(of item: FileItem) -> String {
     [titleFields, subtitleFields].compactMap { names in
       names.lazy.compactMap { item[$0] }.first.map { $0.line }
     }.joined(separator: " — ")
   }
 
-  /// Whether nothing is known of the items.
+  /// Whether the fields of the items are unknown.
   package var isOpaque: Bool { fields.isEmpty }
 
-  /// The field of that name; nil where none is known.
+  /// The field of that name; nil if it is unknown.
   package func field(_ name: String) -> LibraryField? { fields.first { $0.name == name } }
 
-  /// The item if it can be one of the library: its id in the one spelling, and sound values in the fields that are known.
+  /// The item with its id in the canonical spelling, after checking the values of known fields.
   ///
-  /// - Throws: `invalidItem` with the first thing that is wrong.
+  /// - Throws: `invalidItem` with the first error.
   public func checked(_ item: FileItem) throws(LibraryError) -> FileItem {
     guard !item.id.isEmpty else { throw .invalidItem("an item without an id") }
     var item = item
@@ -190,9 +190,9 @@ extension FieldValue {
   }
 }
 
-/// The text, where it is a URL that items can be told by.
+/// Checks that a text is a URL that can be an id.
 ///
-/// - Throws: `invalidItem` for any other.
+/// - Throws: `invalidItem` if it is not.
 package func checkedURL(_ text: String) throws(LibraryError) -> String {
   guard let url = URL(favoriteID: text), url.scheme != nil else {
     throw .invalidItem("\(text.quoted) is no URL")

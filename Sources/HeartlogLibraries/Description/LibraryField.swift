@@ -6,9 +6,9 @@ import Heartlog
   import Foundation
 #endif
 
-/// A field of a library's items, as far as it is known: for files that other programs wrote, and for the columns of tables.
+/// A known field of a library's items: its values are checked on import, and tables have a column for it.
 public struct LibraryField: Hashable, Sendable {
-  /// What a field holds.
+  /// The kinds of values.
   public enum Kind: Hashable, Sendable {
     /// Any text.
     case text
@@ -25,22 +25,22 @@ public struct LibraryField: Hashable, Sendable {
     public static let seconds = Kind.number(0...Double.greatestFiniteMagnitude)
   }
 
-  /// As the store knows it.
+  /// The name of the field in the store.
   public let name: String
-  /// What it holds.
+  /// The kind of its values.
   public let kind: Kind
-  /// Whether it is written all the time, as a playback position is: two devices that do never disagree.
+  /// Whether it is written continuously, like a playback position. Concurrent quiet writes are not conflicts.
   public let isQuiet: Bool
-  /// Whether a table has a column for it even where no item has a value.
+  /// Whether a table has a column for the field even if no item has a value.
   public let alwaysHasColumn: Bool
 
   /// A field of a library's items.
   ///
   /// - Parameters:
-  ///   - name: as the store knows it.
-  ///   - kind: what it holds.
-  ///   - isQuiet: whether it is written all the time, as a playback position is.
-  ///   - alwaysHasColumn: whether a table has a column for it even where no item has a value.
+  ///   - name: the name of the field in the store.
+  ///   - kind: the kind of its values.
+  ///   - isQuiet: whether it is written continuously, like a playback position.
+  ///   - alwaysHasColumn: whether a table has a column for the field even if no item has a value.
   public init(_ name: String, _ kind: Kind = .text, isQuiet: Bool = false, alwaysHasColumn: Bool = false) {
     self.name = name
     self.kind = kind
@@ -48,9 +48,9 @@ public struct LibraryField: Hashable, Sendable {
     self.alwaysHasColumn = alwaysHasColumn
   }
 
-  /// Refuses a value that no item of the library may have. Null, and what only a later version understands, may stand in any field.
+  /// Checks a value. Null, and values of a later version of the store, are valid in any field.
   ///
-  /// - Throws: `invalidItem`, which names the field.
+  /// - Throws: `invalidItem`, which names the field, if the value is not valid.
   public func check(_ value: FieldValue) throws(LibraryError) {
     switch (kind, value) {
     case (_, .null), (_, .unknown), (.text, .string), (.bool, .bool): break
@@ -69,7 +69,7 @@ public struct LibraryField: Hashable, Sendable {
     }
   }
 
-  /// Refuses a member of a record, as `check` does the field that it becomes.
+  /// Checks a member of a record as the field that it becomes.
   package func check(json: JSONValue) throws(LibraryError) {
     let value: FieldValue
     do throws(MalformedError) {

@@ -1,6 +1,6 @@
-/// The libraries that are known by name.
+/// The descriptors of libraries, by name.
 ///
-/// A registry is a value: an app with a library of its own makes one that has it too.
+/// A registry is a value. An app with a library of its own makes a registry that includes it:
 ///
 /// ```swift
 /// let libraries = LibraryRegistry.standard.adding(RecipesDescriptor())
@@ -15,12 +15,12 @@ public struct LibraryRegistry: Sendable {
   /// In the order in which they were registered.
   public private(set) var descriptors: [any LibraryDescriptor] = []
 
-  /// A registry of these libraries; of two with one name, the later counts.
+  /// A registry of these libraries. A later descriptor replaces an earlier one of the same name.
   public init(_ descriptors: [any LibraryDescriptor]) {
     for descriptor in descriptors { self = adding(descriptor) }
   }
 
-  /// The same registry with one more library, or with another descriptor of a library that it has.
+  /// The registry with one more descriptor, which replaces one of the same name.
   public func adding(_ descriptor: any LibraryDescriptor) -> LibraryRegistry {
     var registry = self
     if let index = descriptors.firstIndex(where: { $0.name == descriptor.name }) {
@@ -31,16 +31,16 @@ public struct LibraryRegistry: Sendable {
     return registry
   }
 
-  /// The names of the libraries, in their order.
+  /// The names of the libraries, in the order in which they were registered.
   public var names: [String] { descriptors.map(\.name) }
 
-  /// The descriptor of a library; for one that is not registered, a descriptor that knows no more than its name.
+  /// The descriptor of a library. A library that is not registered gets a descriptor with its name only.
   public subscript(name: String) -> any LibraryDescriptor {
     descriptors.first { $0.name == name } ?? UnknownLibrary(name: name)
   }
 }
 
-/// A library of which only the name is known.
+/// A library that is not registered.
 private struct UnknownLibrary: LibraryDescriptor {
   let name: String
 }

@@ -1,24 +1,24 @@
 import Heartlog
 import HeartlogEvents
 
-/// A JSON text of many records: where each is, and on which line it begins.
+/// A JSON text that holds many records.
 ///
-/// A record is parsed on its own, so that one that is malformed takes no other with it. The rest of the text is passed over in one pass
-/// and without recursion.
+/// It finds the range and the line of each record without parsing it, in one pass and without recursion. Each record is then parsed by
+/// itself, so that a malformed record does not affect the others.
 public struct JSONDocument: Sendable {
-  /// Where a value stands. It is parsed, and found to be none, only where it is asked for.
+  /// The position of a value, which is not parsed before `value(_:)` is called.
   public struct Node: Hashable, Sendable {
-    /// Where it begins; the first line is 1.
+    /// The line on which it begins; the first line is 1.
     public let line: Int
-    /// Its bytes in the text.
+    /// The range of its bytes in the text.
     public let range: Range<Int>
   }
 
   /// A member of an object.
   public struct Member: Hashable, Sendable {
-    /// Without quotation marks and escapes.
+    /// The name, without quotation marks and escapes.
     public let name: String
-    /// What stands behind the colon.
+    /// The value behind the colon.
     public let value: Node
   }
 
@@ -26,7 +26,7 @@ public struct JSONDocument: Sendable {
   /// The whole text.
   public let root: Node
 
-  /// A text, which may be none of JSON, or the beginning of one.
+  /// A document over a text, which may be cut off or malformed.
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
     root = bytes.withUnsafeBytes { bytes in
@@ -47,7 +47,7 @@ public struct JSONDocument: Sendable {
 
   /// Parses a value.
   ///
-  /// - Throws: `invalidItem` with what is malformed in it.
+  /// - Throws: `invalidItem` if it is malformed.
   public func value(_ node: Node) throws(LibraryError) -> JSONValue {
     do throws(MalformedError) {
       // A record wraps fields, and these wrap a value as deep as a value may be.
@@ -57,7 +57,7 @@ public struct JSONDocument: Sendable {
     }
   }
 
-  /// The elements of an array, and what is wrong between or behind them. O(bytes).
+  /// The elements of an array, and the first error between or behind them. O(bytes).
   public func elements(of array: Node) -> (elements: [Node], failure: FileContents.Refusal?) {
     bytes.withUnsafeBytes { bytes in
       var cursor = Cursor(bytes, at: array)
@@ -77,7 +77,7 @@ public struct JSONDocument: Sendable {
     }
   }
 
-  /// The members of an object as far as it goes, and what is wrong between or behind them. O(bytes).
+  /// The members of an object up to the first error between or behind them. O(bytes).
   public func members(of object: Node) -> (members: [Member], failure: FileContents.Refusal?) {
     bytes.withUnsafeBytes { bytes in
       var cursor = Cursor(bytes, at: object)
@@ -101,7 +101,7 @@ public struct JSONDocument: Sendable {
     }
   }
 
-  /// The value of a member of the text, or of an object in it; nil where there is none.
+  /// The value of a member of the root object, or of an object in it; nil if there is none.
   ///
   /// - Parameter path: the names of the members, from the outermost in.
   public func node(_ path: String...) -> Node? {
@@ -170,7 +170,7 @@ private struct Cursor {
   }
 }
 
-/// What the beginning of a file tells of the JSON in it: enough to know its kind by.
+/// The outline of a JSON text, by which formats recognize their files.
 public enum JSONOutline: Hashable, Sendable {
   /// An object, with the names of its first members.
   case object(Set<String>)
@@ -180,7 +180,7 @@ public enum JSONOutline: Hashable, Sendable {
   case strings
   /// An array without elements.
   case emptyArray
-  /// No JSON, or a value that no format here begins with.
+  /// Any other value, or no JSON.
   case other
 
   /// The outline of a file that begins so.
