@@ -22,7 +22,11 @@ extension FavoritesState {
   }
 
   /// Events that were applied and whose content is not here: withheld, or of a later version. The digest covers what is here.
-  package var eventsWithoutContent: UInt64 { tables.reduce(eventCount) { $0 - $1.eventCount } }
+  package var eventsWithoutContent: UInt64 {
+    // Only a snapshot that lies has more events of libraries than there are.
+    let withContent = tables.reduce(0) { $0 &+ $1.eventCount }
+    return eventCount > withContent ? eventCount - withContent : 0
+  }
 
   /// Events of a replica that were applied: withheld and unknown ones count.
   package func eventCount(of replica: ReplicaID) -> UInt64 { replicas.progress(of: replica)?.eventCount ?? 0 }

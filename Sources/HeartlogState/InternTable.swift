@@ -143,7 +143,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
       place = self.place(of: key, as: new, hash: hash)
     }
     let entry = entries[place]
-    if entry != 0 { return Int32(truncatingIfNeeded: entry) - 1 }
+    if entry != 0 { return Int32(truncatingIfNeeded: entry) &- 1 }
     let number = Int32(count)
     if !new.isInline { new.words.0 = texts.append(key) }
     records.append(Record(key: new))

@@ -5,14 +5,30 @@ import Testing
 @Suite("Tables in pages")
 struct PagedTableTests {
   /// 32 to a page.
-  private struct Record: BitwiseCopyable, Equatable {
+  /// Large enough that a page has patches.
+  private struct Record: MappedRecord, Equatable {
     var number: UInt64
-    var more: SIMD4<UInt64>
+    private var copies: (UInt64, UInt64, UInt64)
+    private var complements: (UInt64, UInt64, UInt64, UInt64)
 
     init(_ number: UInt64) {
       self.number = number
-      more = SIMD4(repeating: ~number)
+      copies = (number, number, number)
+      complements = (~number, ~number, ~number, ~number)
     }
+
+    static func == (a: Record, b: Record) -> Bool {
+      a.number == b.number && a.copies == b.copies && a.complements == b.complements
+    }
+
+    static var layout: [MappedInteger<Self>] {
+      [
+        .init(\.number, at: 0), .init(\.copies.0, at: 8), .init(\.copies.1, at: 16),
+        .init(\.copies.2, at: 24), .init(\.complements.0, at: 32), .init(\.complements.1, at: 40),
+        .init(\.complements.2, at: 48), .init(\.complements.3, at: 56),
+      ]
+    }
+    static var layoutBytes: Int { 64 }
   }
 
   /// A table as it lies in a snapshot.

@@ -82,8 +82,10 @@ struct SnapshotAnatomy {
     }
   }
 
-  /// Makes all checksums right again.
-  func seal(_ bytes: inout [UInt8]) {
+  /// Makes checksums right again.
+  ///
+  /// - Parameter changed: where bytes were changed, nil for anywhere: the others hold already.
+  func seal(_ bytes: inout [UInt8], changed: [Range<Int>]? = nil) {
     func sum(_ range: Range<Int>, seed: UInt64) -> [UInt8] {
       let sum = bytes.withUnsafeBytes {
         SnapshotSource.checksum(
@@ -91,7 +93,10 @@ struct SnapshotAnatomy {
       }
       return withUnsafeBytes(of: sum.littleEndian) { Array($0) }
     }
-    for part in checked {
+    // In order: the checksum of a page of texts stands in a page that has its own.
+    var changed = changed
+    for part in checked where changed?.contains(where: { $0.overlaps(part.bytes) }) ?? true {
+      changed?.append(part.checksum..<part.checksum + 8)
       bytes.replaceSubrange(part.checksum..<part.checksum + 8, with: sum(part.bytes, seed: seed))
     }
     let trailer = byteCount - 64

@@ -65,9 +65,9 @@ extension FavoritesState {
     self.init()
     snapshot = reader.source
     share = Share()
-    let eventCount = try reader.bytes.u64()
-    let commitCount = try reader.bytes.u64()
-    let lastStamp = HybridTimestamp(rawValue: try reader.bytes.u64())
+    let eventCount = try reader.number()
+    let commitCount = try reader.number()
+    let lastStamp = try reader.stamp()
     setCounts(events: eventCount, commits: commitCount, lastStamp: lastStamp)
     replicas = try ReplicaTable(&reader)
     for _ in 0..<(try reader.count("field names")) {
@@ -122,13 +122,28 @@ struct SnapshotReader {
     try bytes.count(atMost: bytes.remaining, what)
   }
 
+  /// A number of a commit or an event, or how many there are; 0 is none.
+  mutating func number() throws(MalformedError) -> UInt64 {
+    let number = try bytes.u64()
+    // One more than the last: what would come next.
+    guard number <= Limits.numberMax + 1 else { throw MalformedError("a number past 2^53") }
+    return number
+  }
+
+  mutating func stamp() throws(MalformedError) -> HybridTimestamp {
+    let stamp = HybridTimestamp(rawValue: try bytes.u64())
+    guard stamp <= .last else { throw MalformedError("a stamp after the last that there is") }
+    return stamp
+  }
+
   /// A number that is at most `most`.
   mutating func number(atMost most: Int, _ what: StaticString) throws(MalformedError) -> Int {
     try bytes.count(atMost: most, what)
   }
 
   /// A table that lies in the snapshot.
-  mutating func table<Record: BitwiseCopyable>() throws(MalformedError) -> PagedTable<Record> {
+  mutating func table<Record: MappedRecord>() throws(MalformedError) -> PagedTable<Record> {
+    assert(Record.isLaidOutAsInFormat, "docs/format.md says where each integer of a record lies")
     let offset = try bytes.count(atMost: end, "the place of a part")
     let count = try bytes.count(atMost: Int(Int32.max), "the records of a part")
     guard offset % SnapshotLayout.alignment == 0,

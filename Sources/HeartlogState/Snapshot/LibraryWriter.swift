@@ -40,7 +40,8 @@ struct LibraryWriter {
     directory.u64(table.eventCount)
     directory.varint(table.items.count)
     directory.varint(favoriteCount)
-    directory.varint(table.listedCount)
+    // Counted, since a snapshot that lies may have led to a number that is none.
+    directory.varint(order.count { table.items.read(Int($0)).pointee.isListed })
     directory.u64(table.ids.seed)
     directory.place(try appendEntries(&writer))
     var textBytes = 0
@@ -215,7 +216,7 @@ struct LibraryWriter {
 
 extension ItemTable {
   init(_ reader: inout SnapshotReader) throws(MalformedError) {
-    let eventCount = try reader.bytes.u64()
+    let eventCount = try reader.number()
     let itemCount = try reader.number(atMost: Int(Int32.max), "items")
     let favoriteCount = try reader.number(atMost: itemCount, "favorites")
     let listedCount = try reader.number(atMost: itemCount, "items that are listed")

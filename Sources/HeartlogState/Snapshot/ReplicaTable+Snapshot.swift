@@ -30,18 +30,18 @@ extension ReplicaTable {
     let count = try reader.count("replicas")
     for _ in 0..<count {
       var progress = Progress(id: try reader.bytes.replica())
-      progress.head = try reader.bytes.u64()
-      progress.eventCount = try reader.bytes.u64()
-      progress.lastStamp = HybridTimestamp(rawValue: try reader.bytes.u64())
+      progress.head = try reader.number()
+      progress.eventCount = try reader.number()
+      progress.lastStamp = try reader.stamp()
       for _ in 0..<(try reader.count("commits beyond a gap")) {
-        let number = try reader.bytes.u64()
-        let sequence = try reader.bytes.u64()
+        let number = try reader.number()
+        let sequence = try reader.number()
         progress.beyond[number] = (
           sequence, try reader.number(atMost: Limits.blockEventsMax, "events of a commit")
         )
       }
       let runs: PagedTable<CommitNumbers.Run> = try reader.table()
-      progress.commitNumbers = CommitNumbers(runs, next: (try reader.bytes.u64(), try reader.bytes.u64()))
+      progress.commitNumbers = CommitNumbers(runs, next: (try reader.number(), try reader.number()))
       var seen: [ReplicaSlot: PagedTable<SeenCommits.Entry>] = [:]
       for _ in 0..<(try reader.count("replicas that were seen")) {
         let other = try reader.number(atMost: max(0, count - 1), "a replica")

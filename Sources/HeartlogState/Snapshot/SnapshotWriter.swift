@@ -44,9 +44,10 @@ struct SnapshotWriter {
   }
 
   /// Writes a table of records, page by page.
-  mutating func records<Record: BitwiseCopyable>(
+  mutating func records<Record: MappedRecord>(
     _ count: Int, _ record: (Int) throws -> Record
   ) throws -> Place {
+    assert(Record.isLaidOutAsInFormat, "docs/format.md says where each integer of a record lies")
     let place = Place(offset: offset, count: count)
     let perPage = PagedTable<Record>.recordsPerPage
     let pageBytes = PagedTable<Record>.pageBytes
@@ -73,7 +74,7 @@ struct SnapshotWriter {
   }
 
   /// Writes a table as it is.
-  mutating func records<Record: BitwiseCopyable>(_ table: PagedTable<Record>) throws -> Place {
+  mutating func records<Record: MappedRecord>(_ table: PagedTable<Record>) throws -> Place {
     try records(table.count) { table[$0] }
   }
 

@@ -3,7 +3,7 @@ import HeartlogEvents
 
 // What the tables of a library hold, a record each. Zeros are an item that was never written, a field that was never written, and so
 // on: numbers that may be missing are kept one higher, and 0 is none. A snapshot that lies may have any number there: one that is out of
-// range wraps, and points nowhere.
+// range wraps, and points nowhere. Flags are bytes, of which any but 0 is set: a Bool of any other bits than 0 and 1 would be undefined.
 
 /// A record of a write.
 protocol WrittenRecord {
@@ -47,9 +47,8 @@ extension ValueRecord {
 /// What a look-up asks for lies in one cache line: records are 96 bytes, and the first 32 of them the id and the flags.
 struct ItemRecord: KeyedRecord, WrittenRecord {
   private(set) var key: Key
-  var isFavorite = false
-  /// It has left its place in the order of its snapshot.
-  var isMoved = false
+  private var favoriteFlag: UInt8 = 0
+  private var movedFlag: UInt8 = 0
   var stamp: UInt64 = 0
   var sequence: UInt64 = 0
   /// Means nothing while it is no favorite.
@@ -70,6 +69,17 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
   var baseTexts: UInt64 = 0
 
   init(key: Key) { self.key = key }
+
+  var isFavorite: Bool {
+    get { favoriteFlag != 0 }
+    set { favoriteFlag = newValue ? 1 : 0 }
+  }
+
+  /// It has left its position in the order of its snapshot.
+  var isMoved: Bool {
+    get { movedFlag != 0 }
+    set { movedFlag = newValue ? 1 : 0 }
+  }
 
   /// The record with another key.
   func with(_ key: Key) -> ItemRecord {
@@ -136,7 +146,7 @@ struct FieldRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   private var nextField: Int32
   private var firstRival: Int32 = 0
   var tag: UInt8
-  var isQuiet: Bool
+  private var quietFlag: UInt8
 
   init(name: FieldNameSlot, next: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
     self.name = name
@@ -147,7 +157,12 @@ struct FieldRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
     word = value.word
     length = value.length
     tag = value.tag
-    self.isQuiet = isQuiet
+    quietFlag = isQuiet ? 1 : 0
+  }
+
+  var isQuiet: Bool {
+    get { quietFlag != 0 }
+    set { quietFlag = newValue ? 1 : 0 }
   }
 
   /// The field of the item that was added before this one; -1 for none.
@@ -169,26 +184,26 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   var length: UInt32 = 0
   var replica: Int32 = 0
   let item: ItemSlot
-  private var fieldPlace: Int32
+  private var fieldNumber: Int32
   private var nextRival: Int32 = 0
   var tag: UInt8 = 0
-  /// Of a membership: whether it made a favorite. Of a field: whether it was quiet.
-  private var flag: Bool
+  /// Of a membership: set where it made a favorite. Of a field: set where it was quiet.
+  private var flag: UInt8
 
   /// A membership.
   init(item: ItemSlot, position: WritePosition, isFavorite: Bool, favoritedDate: Milliseconds) {
     self.item = item
-    fieldPlace = 0
+    fieldNumber = 0
     word = UInt64(bitPattern: favoritedDate)
-    flag = isFavorite
+    flag = isFavorite ? 1 : 0
     self.position = position
   }
 
   /// A field, at `field` of its table.
   init(item: ItemSlot, field: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
     self.item = item
-    fieldPlace = field &+ 1
-    flag = isQuiet
+    fieldNumber = field &+ 1
+    flag = isQuiet ? 1 : 0
     word = value.word
     length = value.length
     tag = value.tag
@@ -197,12 +212,12 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
 
   /// -1 for the membership.
   var field: Int32 {
-    get { fieldPlace &- 1 }
-    set { fieldPlace = newValue &+ 1 }
+    get { fieldNumber &- 1 }
+    set { fieldNumber = newValue &+ 1 }
   }
 
-  var isFavorite: Bool { field < 0 && flag }
-  var isQuiet: Bool { field >= 0 && flag }
+  var isFavorite: Bool { field < 0 && flag != 0 }
+  var isQuiet: Bool { field >= 0 && flag != 0 }
   var favoritedDate: Milliseconds { Milliseconds(bitPattern: word) }
   /// The next rival of the register; -1 for none.
   var next: Int32 {
@@ -210,6 +225,66 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
     set { nextRival = newValue &+ 1 }
   }
 
-  /// Whether it stands for no write: its place is free.
+  /// Whether it stands for no write, and its slot is free.
   var isFree: Bool { replica == 0 }
+}
+
+// Offsets as docs/format.md has them. They stand here, since flags and links are private to the records.
+
+extension ItemRecord: MappedRecord {
+  static var layout: [MappedInteger<Self>] {
+    [
+      .init(\.key.words.0, at: 0), .init(\.key.words.1, at: 8), .init(\.key.words.2, at: 16),
+      .init(\.key.count, at: 24), .init(\.favoriteFlag, at: 28), .init(\.movedFlag, at: 29),
+      .init(\.stamp, at: 32), .init(\.sequence, at: 40), .init(\.favoritedDate, at: 48),
+      .init(\.replica, at: 56), .init(\.baseFields, at: 60), .init(\.baseFieldCount, at: 64),
+      .init(\.lastField, at: 68), .init(\.addedFieldCount, at: 72), .init(\.heldCount, at: 76),
+      .init(\.firstRival, at: 80), .init(\.counted, at: 84), .init(\.baseTexts, at: 88),
+    ]
+  }
+  static var layoutBytes: Int { 96 }
+}
+
+extension FieldRecord: MappedRecord {
+  static var layout: [MappedInteger<Self>] {
+    [
+      .init(\.stamp, at: 0), .init(\.sequence, at: 8), .init(\.word, at: 16), .init(\.length, at: 24),
+      .init(\.replica, at: 28), .init(\.name.index, at: 32), .init(\.nextField, at: 36),
+      .init(\.firstRival, at: 40), .init(\.tag, at: 44), .init(\.quietFlag, at: 45),
+    ]
+  }
+  static var layoutBytes: Int { 48 }
+}
+
+extension RivalRecord: MappedRecord {
+  static var layout: [MappedInteger<Self>] {
+    [
+      .init(\.stamp, at: 0), .init(\.sequence, at: 8), .init(\.word, at: 16), .init(\.length, at: 24),
+      .init(\.replica, at: 28), .init(\.item.index, at: 32), .init(\.fieldNumber, at: 36),
+      .init(\.nextRival, at: 40), .init(\.tag, at: 44), .init(\.flag, at: 45),
+    ]
+  }
+  static var layoutBytes: Int { 48 }
+}
+
+extension CommitNumbers.Run: MappedRecord {
+  static var layout: [MappedInteger<Self>] {
+    [.init(\.commit, at: 0), .init(\.sequence, at: 8), .init(\.eventsPerCommit, at: 16)]
+  }
+  static var layoutBytes: Int { 24 }
+}
+
+extension SeenCommits.Entry: MappedRecord {
+  static var layout: [MappedInteger<Self>] { [.init(\.commit, at: 0), .init(\.seen, at: 8)] }
+  static var layoutBytes: Int { 16 }
+}
+
+extension UInt64: MappedRecord {
+  static var layout: [MappedInteger<Self>] { [.init(\.self, at: 0)] }
+  static var layoutBytes: Int { 8 }
+}
+
+extension Int32: MappedRecord {
+  static var layout: [MappedInteger<Self>] { [.init(\.self, at: 0)] }
+  static var layoutBytes: Int { 4 }
 }

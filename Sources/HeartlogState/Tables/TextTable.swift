@@ -97,7 +97,9 @@ struct TextTable: TextSource, @unchecked Sendable {
     if let mapped = mappedReader.bytes(name, count: count) { return mapped }
     let chunk = Int(name >> 32) - 1
     let offset = Int(name & 0xFFFF_FFFF)
-    guard chunk >= 0, let found = chunk < full.count ? full[chunk] : last, offset + count <= found.bytes.count
+    // Of the last chunk what is used: what lies behind was never written.
+    guard chunk >= 0, chunk <= full.count, let found = chunk < full.count ? full[chunk] : last,
+      offset + count <= (chunk < full.count ? found.bytes.count : used)
     else {
       mapped?.noteDamage()
       return UnsafeRawBufferPointer(start: nil, count: 0)
