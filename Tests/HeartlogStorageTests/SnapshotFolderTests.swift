@@ -255,7 +255,9 @@ struct SnapshotRetentionTests {
       #expect(!superfluous.contains(file))
       files.removeAll { superfluous.contains($0.file) }
       #expect(files.count <= SnapshotRetention.filesMax)
-      #expect(files.dropFirst().reduce(0) { $0 + $1.bytes } <= files[0].bytes)
+      let olderBytes = files.dropFirst().reduce(0) { $0 + $1.bytes }
+      #expect(olderBytes <= files[0].bytes)
+      #expect(olderBytes <= max(32 << 20, files[0].bytes / 2))
     }
     return files
   }
@@ -269,14 +271,29 @@ struct SnapshotRetentionTests {
 
   @Test("of a state that grows with its log, several are kept, each of twice the events at least")
   func growing() {
-    let files = simulate(smallSteps) { $0 * 100 }
+    let files = simulate(smallSteps) { $0 * 3 }
     #expect(files.count >= 3)
     for (newer, older) in zip(files.dropFirst(), files.dropFirst(2)) {
       #expect(newer.file.eventCount >= 2 * older.file.eventCount)
     }
     // Snapshots that double are all kept, as far as there may be so many.
-    let doubling = simulate((0..<20).map { 100 << UInt64($0) }) { $0 * 100 }
+    let doubling = simulate((0..<20).map { 100 << UInt64($0) }) { $0 / 2 }
     #expect(doubling.map(\.file.eventCount) == (12..<20).reversed().map { 100 << UInt64($0) })
+  }
+
+  @Test("of a state that takes much room, the one in the middle of its log is kept")
+  func large() {
+    // As a store writes them while it grows at once: after some more than as many events as the last one covers.
+    let growing = simulate((0..<12).map { UInt64(20_000 * pow(2.2, Double($0))) }) { $0 * 100 }
+    #expect(growing.count == 2)
+    let share = Double(growing[1].file.eventCount) / Double(growing[0].file.eventCount)
+    #expect(share > 0.4 && share < 0.5)
+    // In steps of a tenth none of half the size comes by: the ones that are there stay.
+    let files = simulate(smallSteps) { $0 * 100 }
+    #expect(files.count >= 2)
+    for (newer, older) in zip(files.dropFirst(), files.dropFirst(2)) {
+      #expect(newer.file.eventCount >= 2 * older.file.eventCount)
+    }
   }
 
   @Test("of a state that stays as large as it is, one older is kept, and not one for ever")

@@ -1,11 +1,21 @@
 /// Which snapshots are worth their room beside the newest one, which opening the store uses: older ones serve time travel alone.
 ///
-/// From the oldest on, one is kept where it has at least twice the events of the one kept before it, as long as those kept are not larger
-/// together than the newest. Where one does not fit, those give way to it that have less than a 64th of its events: they spare little. What is kept once stays for long, however small the steps are in which snapshots come.
+/// From the oldest on, one is kept where it has at least twice the events of the one kept before it, as long as those kept fit into their
+/// room together. Where one does not fit, those give way to it that have less than a 64th of its events: they spare little. All give way
+/// where it has at most two thirds of the newest one's: the one in the middle spares the most, and it will be further in front as the log grows.
+///
+/// What is kept once stays for long, however small the steps are in which snapshots come.
 enum SnapshotRetention {
   static let filesMax = 8
   private static let factor: UInt64 = 2
   private static let givingWay: UInt64 = 64
+  /// The room of older ones beside a newest one of at least this size, and beside larger ones while half of them is less.
+  static let roomBytes: UInt64 = 32 << 20
+
+  /// How many bytes older snapshots may take together beside a newest one: as many as that, and of a large one half.
+  static func room(besides newest: UInt64) -> UInt64 {
+    newest <= roomBytes ? newest : max(roomBytes, newest / 2)
+  }
 
   /// - Parameters:
   ///   - files: all that are there, those of the most events first, with their sizes in bytes.
@@ -14,23 +24,24 @@ enum SnapshotRetention {
     of files: [(file: SnapshotFile, bytes: UInt64)], written: SnapshotFile
   ) -> [SnapshotFile] {
     guard let index = files.firstIndex(where: { $0.file == written }) else { return [] }
-    var room = files[index].bytes
+    var room = room(besides: files[index].bytes)
     var kept: [(file: SnapshotFile, bytes: UInt64)] = []
     for candidate in files[(index + 1)...].reversed() {
       let events = candidate.file.eventCount
-      guard candidate.bytes <= files[index].bytes, events < written.eventCount,
-        events / factor >= kept.last?.file.eventCount ?? 0
-      else { continue }
-      let small = kept.prefix { $0.file.eventCount < events / givingWay }
+      guard events < written.eventCount, events / factor >= kept.last?.file.eventCount ?? 0 else { continue }
+      let isCentral = events <= written.eventCount / 3 * 2
+      let yielding = kept.prefix { isCentral || $0.file.eventCount < events / givingWay }
       var leaving = 0
-      var freed: UInt64 = 0
-      while leaving < small.count, freed + room < candidate.bytes {
-        freed += small[leaving].bytes
+      while leaving < yielding.count, room < candidate.bytes {
+        room += yielding[leaving].bytes
         leaving += 1
       }
-      guard freed + room >= candidate.bytes else { continue }
+      guard room >= candidate.bytes else {
+        room -= yielding[..<leaving].reduce(0) { $0 + $1.bytes }
+        continue
+      }
       kept.removeFirst(leaving)
-      room = room + freed - candidate.bytes
+      room -= candidate.bytes
       kept.append(candidate)
     }
     let keptFiles = Set(kept.suffix(filesMax - 1).map(\.file))
