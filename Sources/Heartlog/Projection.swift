@@ -194,13 +194,15 @@ final class Projection: CommitSink {
 
   /// Makes one where so many events came since the last one that the next opening would notice.
   func snapshotAtClose() {
-    let isDue = content.withLock { content in
-      guard content.state.eventCount >= content.snapshotDueAtClose else { return false }
+    let due = content.withLock { content -> FavoritesState? in
+      guard content.state.eventCount >= content.snapshotDueAtClose else { return nil }
       content.snapshotDueAtClose = .max
       content.snapshotDue = .max
-      return true
+      // A copy is read beside others who read.
+      content.state.loadSnapshot()
+      return content.state
     }
-    if isDue { snapshots.makeIfPossible() }
+    if let due { snapshots.makeIfPossible(of: due) }
   }
 
   /// Notes that there is a snapshot of so many events: the next one is due some time later.

@@ -159,17 +159,18 @@ final class SnapshotKeeper: Sendable {
   ///
   /// - Parameters:
   ///   - isWanted: which positions to start at.
+  ///   - loadsState: whether all of the state is checked; else it is not to be looked at.
   ///   - body: reads on in the log from these positions, into that state.
   /// - Returns: the state, the snapshot that it started with, and what the replay came to.
   func replay(
-    where isWanted: ([StreamPosition]) -> Bool,
+    where isWanted: ([StreamPosition]) -> Bool, loadsState: Bool = true,
     _ body: (inout FavoritesState, [StreamPosition]) throws -> LogReplay.Outcome
   ) throws -> (state: FavoritesState, start: Found?, outcome: LogReplay.Outcome) {
     while let found = newest(where: isWanted) {
       var state = found.state
       do {
         let outcome = try body(&state, found.positions)
-        state.loadSnapshot()
+        if loadsState { state.loadSnapshot() }
         if !state.isDamaged { return (state, found, outcome) }
         drop(found.file, because: Self.damage)
       } catch let error as StorageError {
@@ -202,19 +203,20 @@ final class SnapshotKeeper: Sendable {
 
   /// Writes a snapshot of all that the log has, and waits for it; nil where none may be written.
   ///
-  /// - Parameter anew: whether it is written where the newest one covers all that there is, too.
-  func make(anew: Bool = false) throws -> SnapshotReport? {
-    try whileWaiting { try makeUnhurried(anew: anew) }
+  /// - Parameters:
+  ///   - anew: whether it is written where the newest one covers all that there is, too.
+  ///   - current: a state that most likely is the log's, checked whole; nil where there is none to spare.
+  func make(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport? {
+    try whileWaiting { try makeUnhurried(anew: anew, of: current) }
   }
 
   /// As `make`, with rests that leave the disk to others for as long as nobody waits.
-  private func makeUnhurried(anew: Bool = false) throws -> SnapshotReport? {
+  private func makeUnhurried(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport?
+  {
     try making.withLock { _ in
       guard try folder.isWritable() else { return nil }
       let log = try LogReplay(at: path, on: fileSystem)
-      let (state, start, outcome) = try replay(where: { _ in true }) { state, positions in
-        try log.run(from: positions, givesPositions: true) { state.apply($0) }
-      }
+      let (state, start, outcome) = try read(log, of: current)
       // A log that ends early must be found damaged at each opening.
       guard outcome.findings.damage.isEmpty else { return nil }
       // What it tells of must not be lost before it.
@@ -241,6 +243,23 @@ final class SnapshotKeeper: Sendable {
     }
   }
 
+  /// Reads what the log has, from the newest snapshot on.
+  ///
+  /// Where `current` is the state of just that, nothing is applied: a second state would take as much memory as the first.
+  private func read(
+    _ log: LogReplay, of current: FavoritesState?
+  ) throws -> (state: FavoritesState, start: Found?, outcome: LogReplay.Outcome) {
+    if let current, !current.isDamaged {
+      let (_, start, outcome) = try replay(where: { _ in true }, loadsState: false) { _, positions in
+        try log.run(from: positions, givesPositions: true) { _ in }
+      }
+      if current.isOf(outcome.positions) { return (current, start, outcome) }
+    }
+    return try replay(where: { _ in true }) { state, positions in
+      try log.run(from: positions, givesPositions: true) { state.apply($0) }
+    }
+  }
+
   /// Makes one in the background.
   ///
   /// - Parameter done: is told how many events are covered; nil where none was made.
@@ -250,7 +269,9 @@ final class SnapshotKeeper: Sendable {
 
   /// Makes one; where that fails, the store is as good as before, and the reason is kept.
   @discardableResult
-  func makeIfPossible(anew: Bool = false) -> SnapshotReport? { orNoteFailure { try make(anew: anew) } }
+  func makeIfPossible(anew: Bool = false, of current: FavoritesState? = nil) -> SnapshotReport? {
+    orNoteFailure { try make(anew: anew, of: current) }
+  }
 
   private func orNoteFailure(_ make: () throws -> SnapshotReport?) -> SnapshotReport? {
     do { return try make() } catch {
@@ -261,6 +282,13 @@ final class SnapshotKeeper: Sendable {
 }
 
 extension FavoritesState {
+  /// Whether these are the commits that were applied, and all of them.
+  fileprivate func isOf(_ positions: [StreamPosition]) -> Bool {
+    heads == positions.map { Head(replica: $0.replica, commit: $0.commit) }
+      // Else there are some beyond a gap.
+      && commitCount == positions.reduce(0) { $0 + $1.commit.rawValue }
+  }
+
   /// Takes what a replay read, up to these heads.
   mutating func apply(_ piece: LogReplay.Piece, upTo heads: [Head]) {
     func last(of replica: ReplicaID) -> CommitNumber {

@@ -8,8 +8,9 @@ struct OperationRun {
   private var group: (name: JSONValue, operations: [OperationLine.StoreOperation], lines: [Int])?
   private var libraries: [String: FavoritesLibrary] = [:]
 
-  /// Lines that were carried out and are not yet known to be safe.
-  private(set) var unacknowledged: [Int] = []
+  private let acknowledges: Bool
+  /// Lines that were carried out and are not yet known to be safe, where that is to be told.
+  private var unacknowledged: [Int] = []
   private(set) var applied = 0
   private(set) var events = 0
   private(set) var commits = 0
@@ -18,7 +19,10 @@ struct OperationRun {
   /// The last line that was carried out.
   private(set) var lastLine = 0
 
-  init(_ store: FavoritesStore) { self.store = store }
+  init(_ store: FavoritesStore, acknowledges: Bool) {
+    self.store = store
+    self.acknowledges = acknowledges
+  }
 
   /// Takes the operation of a line.
   mutating func take(_ line: OperationLine, number: Int) throws {
@@ -52,7 +56,7 @@ struct OperationRun {
 
   /// Makes all that was carried out safe on disk.
   ///
-  /// - Returns: the lines that are safe now, in order.
+  /// - Returns: the lines that are safe now, in order; none where they are not to be told.
   mutating func flush() throws -> [Int] {
     try store.flush()
     defer { unacknowledged.removeAll(keepingCapacity: true) }
@@ -70,7 +74,7 @@ struct OperationRun {
       }
     }.commit
     applied += operations.count
-    unacknowledged += lines
+    if acknowledges { unacknowledged += lines }
     lastLine = lines.last ?? lastLine
     if let written {
       commits += 1

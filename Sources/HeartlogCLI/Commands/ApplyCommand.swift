@@ -40,8 +40,9 @@ struct ApplyCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let input = try LineReader(path)
-    let store = try context.openForWriting()
-    var run = OperationRun(store)
+    // A pipe may never end.
+    let store = try context.openForWriting(endsSoon: input.byteCount != nil)
+    var run = OperationRun(store, acknowledges: acknowledges)
     let bar = context.progress("applying", total: input.byteCount)
     defer { bar.finish() }
     var number = 0

@@ -8,11 +8,19 @@ extension CommandContext {
   func openForReading() throws -> FavoritesStore { try reading { try open(.readOnly) } }
 
   /// Opens the store for writing, where there is one.
-  func openForWriting() throws -> FavoritesStore { try open(.readWrite) }
+  ///
+  /// - Parameter endsSoon: whether what is to be done has an end. Then a snapshot is written when the store is closed and none before:
+  ///   one that is made beside writers has a state of its own, and takes as much memory as theirs.
+  func openForWriting(endsSoon: Bool = false) throws -> FavoritesStore {
+    try open(.readWrite) { if endsSoon { $0.snapshots.eventsMin = .max } }
+  }
 
-  private func open(_ access: StoreOptions.Access) throws -> FavoritesStore {
+  private func open(
+    _ access: StoreOptions.Access, _ configure: (inout StoreOptions) -> Void = { _ in }
+  ) throws -> FavoritesStore {
     var options = StoreOptions()
     options.access = access
+    configure(&options)
     options.origin = Self.origin
     let store = try withByteProgress("reading the log") { progress in
       try FavoritesStore.open(at: try storeDirectory(), options: options, progress: progress)
