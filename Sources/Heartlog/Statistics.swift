@@ -69,22 +69,37 @@ extension Statistics {
   ///   - log: from where it stands on.
   ///   - library: whose events; those of all libraries where nil.
   ///   - period: what makes one of `intervals`.
-  ///   - isCounted: whether a commit's events count; the log's `lastTime` is that commit's.
+  ///   - isCounted: whether a commit's events count; the log's `lastTime` is that commit's. All count where nil, which is much faster.
   /// - Throws: `inputOutput` where a file cannot be read.
   public init(
     reading log: LogReader, library: String? = nil, by period: Period,
-    where isCounted: (Commit) -> Bool = { _ in true }
+    where isCounted: ((Commit) -> Bool)? = nil
   ) throws(HeartlogError) {
-    try self.init(reading: log, library: library, by: period, of: .utc, where: isCounted)
+    guard let isCounted else {
+      try self.init(reading: log, library: library, by: period, of: .utc) { _, _ in true }
+      return
+    }
+    var counter = StatisticsCounter(of: library, by: period, calendar: .utc)
+    while let commit = try log.next() { counter.take(commit, isCounted: isCounted(commit)) }
+    self = counter.statistics
   }
 
-  /// As above, by the periods of another calendar than that of UTC.
+  /// Counts the rest of a log by the periods of a calendar. Commits stay in the blocks that they lie in.
+  ///
+  /// - Parameter isCounted: whether the events of a commit count, by its position and its time as the log tells it.
   package init(
     reading log: LogReader, library: String?, by period: Period, of calendar: PeriodCalendar,
-    where isCounted: (Commit) -> Bool
+    where isCounted: (CommitPosition, Milliseconds) -> Bool
   ) throws(HeartlogError) {
     var counter = StatisticsCounter(of: library, by: period, calendar: calendar)
-    while let commit = try log.next() { counter.take(commit, isCounted: isCounted(commit)) }
+    while let run = try log.nextRun() {
+      switch run.commits {
+      case .one(let commit):
+        counter.take(commit, isCounted: isCounted(commit.position, log.lastTime))
+      case .several(let block, let places):
+        counter.take(places, of: block, timeBefore: run.timeBefore, where: isCounted)
+      }
+    }
     self = counter.statistics
   }
 }
@@ -116,6 +131,18 @@ extension Statistics.Period {
     case .day: return day
     case .week: return Self.floor(time + Self.weekOffset, 7 * Self.dayLength) - Self.weekOffset
     case .month: return day - (Self.civil(time).day - 1) * Self.dayLength
+    }
+  }
+
+  /// Times from `start(of:)` up to here lie in one period, which may be longer.
+  func end(from start: Milliseconds) -> Milliseconds {
+    switch self {
+    case .day: return start + Self.dayLength
+    case .week: return start + 7 * Self.dayLength
+    case .month:
+      // No month is longer, and none shorter than 28 days.
+      let later = start + 31 * Self.dayLength
+      return later > Limits.dateMillisecondsMax ? start + 28 * Self.dayLength : self.start(of: later)
     }
   }
 

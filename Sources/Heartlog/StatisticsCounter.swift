@@ -1,32 +1,30 @@
+import HeartlogStorage
+
 /// Counts commits as they come out of a log, in its order.
+///
+/// Nothing of an event is made but what is counted; the state is there for the names of items, and for what the log leaves of those that
+/// were switched most often.
 struct StatisticsCounter {
   private struct Tally {
+    let start: Milliseconds
     var favorited = 0
     var unfavorited = 0
     var changed = 0
     /// How many favorites more there are: of all commits, counted or not.
     var gain = 0
     var isCounted = false
-
-    mutating func count(_ action: Action) {
-      isCounted = true
-      switch action.isFavorite {
-      case true?: favorited += 1
-      case false?: unfavorited += 1
-      case nil: changed += 1
-      }
-    }
   }
 
-  private struct ItemKey: Hashable {
-    let library: String
-    /// Ids are equal where their bytes are.
-    let id: [UInt8]
-
-    init(_ event: Event) {
-      library = event.library
-      id = Array(event.item.utf8)
-    }
+  /// An item as far as it was counted.
+  private struct Item {
+    /// How often it was switched.
+    var taps = 0
+    var isFavorite = false
+    /// The latest write of its membership.
+    var stamp = HybridTimestamp(rawValue: 0)
+    var sequence: UInt64 = 0
+    /// Among `replicas`; -1 as long as there was none.
+    var replica: Int32 = -1
   }
 
   private struct Source: Hashable {
@@ -34,14 +32,50 @@ struct StatisticsCounter {
     let origin: String?
   }
 
+  /// A write of one commit.
+  private struct Write {
+    let stamp: HybridTimestamp
+    var sequence: UInt64
+    let replica: Int32
+    let isCounted: Bool
+  }
+
+  /// How far the events of a block were counted.
+  private final class Cursor {
+    let block: MergedBlock
+    /// Of the block's items.
+    let locations: [ItemLocation]
+    /// The next of its `itemPlaces`.
+    var item: Int
+    /// By the places of its origins, among `sources`; -1 for what was not asked for.
+    var sources: [Int]
+
+    init(_ block: MergedBlock, _ locations: [ItemLocation], item: Int) {
+      self.block = block
+      self.locations = locations
+      self.item = item
+      sources = [Int](repeating: -1, count: block.content.columns.commits.origins.count + 1)
+    }
+  }
+
   private let library: String?
   private let period: Statistics.Period
   private let calendar: PeriodCalendar
   private var state = FavoritesState()
+  /// As far as it was met.
+  private var libraryNumber: Int32?
+  private var tallies: [Tally] = []
   /// By the local start of the period.
-  private var tallies: [Milliseconds: Tally] = [:]
-  private var taps: [ItemKey: Int] = [:]
-  private var events: [Source: Int] = [:]
+  private var tallyIndices: [Milliseconds: Int] = [:]
+  /// The last one that was asked for, and local times that lie in it.
+  private var lastTally = (index: 0, times: Milliseconds(0)..<0)
+  /// By library and item, as the state numbers them.
+  private var items: [[Item]] = []
+  private var replicas: [ReplicaID] = []
+  private var sources: [(source: Source, events: Int)] = []
+  private var sourceIndices: [Source: Int] = [:]
+  /// By stream.
+  private var cursors: [ReplicaID: Cursor] = [:]
 
   init(of library: String?, by period: Statistics.Period, calendar: PeriodCalendar) {
     self.library = library
@@ -49,70 +83,219 @@ struct StatisticsCounter {
     self.calendar = calendar
   }
 
+  // MARK: - Counting
+
   mutating func take(_ commit: Commit, isCounted: Bool) {
-    let events = commit.records.compactMap(\.event).filter { event in
-      library.map { event.library.utf8.elementsEqual($0.utf8) } ?? true
-    }
-    let libraries = Set(events.map(\.library))
-    let before = favoriteCount(libraries)
     state.apply(commit)
-    guard !events.isEmpty else { return }
-    let start = period.start(of: calendar.local(commit.wallTime))
-    var tally = tallies[start, default: Tally()]
-    tally.gain += favoriteCount(libraries) - before
-    if isCounted {
-      for event in events {
-        tally.count(event.action)
-        if event.action.isFavorite != nil { taps[ItemKey(event), default: 0] += 1 }
+    noteLibrary()
+    var write = Write(
+      stamp: commit.stamp, sequence: commit.firstSequence.rawValue, replica: number(of: commit.replica),
+      isCounted: isCounted)
+    var count = 0
+    var tally = -1
+    for record in commit.records {
+      if let event = record.event, let location = state.location(of: event.item, in: event.library),
+        isOfLibrary(location)
+      {
+        if count == 0 { tally = tallyIndex(at: commit.wallTime) }
+        makeRoom(for: location)
+        self.count(event.action.isFavorite, of: location, write, in: tally)
+        count += 1
       }
-      self.events[Source(replica: commit.replica, origin: commit.origin), default: 0] += events.count
+      write.sequence += 1
     }
-    tallies[start] = tally
+    guard isCounted, count > 0 else { return }
+    sources[sourceIndex(Source(replica: commit.replica, origin: commit.origin))].events += count
   }
 
-  private func favoriteCount(_ libraries: Set<String>) -> Int {
-    libraries.reduce(0) { $0 + state.counts(of: $1).favorites }
+  /// Counts commits of a block, which follow those of the block that were counted before.
+  mutating func take(
+    _ places: Range<Int>, of block: MergedBlock, timeBefore: Milliseconds,
+    where isCounted: (CommitPosition, Milliseconds) -> Bool
+  ) {
+    let content = block.content
+    let columns = content.columns
+    let commits = columns.commits
+    let cursor = cursor(of: block, at: places.lowerBound)
+    let replica = number(of: content.replica)
+    var time = timeBefore
+    var sequence = content.sequence(at: places.lowerBound).rawValue
+    for place in places {
+      let wallTime = commits.wallTimes[place]
+      time = max(time, wallTime)
+      var write = Write(
+        stamp: commits.stamps[place], sequence: sequence, replica: replica,
+        isCounted: isCounted(content.position(at: place), time))
+      var count = 0
+      var tally = -1
+      for event in Int(commits.eventStarts[place])..<Int(commits.eventStarts[place + 1]) {
+        let kind = columns.kinds[event]
+        if kind.isEvent {
+          let location = cursor.locations[Int(columns.itemPlaces[cursor.item])]
+          cursor.item += 1
+          if isOfLibrary(location) {
+            if count == 0 { tally = tallyIndex(at: wallTime) }
+            self.count(kind.membership, of: location, write, in: tally)
+            count += 1
+          }
+        }
+        write.sequence += 1
+      }
+      sequence = write.sequence
+      if write.isCounted, count > 0 {
+        let origin = Int(commits.originPlaces[place])
+        if cursor.sources[origin] < 0 {
+          cursor.sources[origin] = sourceIndex(
+            Source(replica: content.replica, origin: commits.origin(at: place)))
+        }
+        sources[cursor.sources[origin]].events += count
+      }
+    }
   }
+
+  /// Counts an event.
+  private mutating func count(
+    _ isFavorite: Bool?, of location: ItemLocation, _ write: Write, in tally: Int
+  ) {
+    if write.isCounted { tallies[tally].isCounted = true }
+    guard let isFavorite else {
+      if write.isCounted { tallies[tally].changed += 1 }
+      return
+    }
+    let (library, index) = (Int(location.library), Int(location.item))
+    if isLater(write, than: items[library][index]) {
+      if items[library][index].isFavorite != isFavorite { tallies[tally].gain += isFavorite ? 1 : -1 }
+      items[library][index].isFavorite = isFavorite
+      items[library][index].stamp = write.stamp
+      items[library][index].sequence = write.sequence
+      items[library][index].replica = write.replica
+    }
+    guard write.isCounted else { return }
+    items[library][index].taps += 1
+    if isFavorite { tallies[tally].favorited += 1 } else { tallies[tally].unfavorited += 1 }
+  }
+
+  /// A log is in order as far as it was there at one time: what comes later may belong before what was counted.
+  private func isLater(_ write: Write, than item: Item) -> Bool {
+    if write.stamp != item.stamp || item.replica < 0 { return item.replica < 0 || write.stamp > item.stamp }
+    if write.replica == item.replica { return write.sequence > item.sequence }
+    return replicas[Int(write.replica)] > replicas[Int(item.replica)]
+  }
+
+  // MARK: - What is counted
+
+  private func isOfLibrary(_ location: ItemLocation) -> Bool {
+    library == nil || libraryNumber == location.library
+  }
+
+  private mutating func noteLibrary() {
+    if libraryNumber == nil, let library { libraryNumber = state.number(ofLibrary: library) }
+  }
+
+  /// The cursor of a block, of which the commit at a place comes next. A block is applied when it is first met.
+  private mutating func cursor(of block: MergedBlock, at place: Int) -> Cursor {
+    let content = block.content
+    if let known = cursors[content.replica], known.block === block { return known }
+    // Of a log that was read before, only the rest counts.
+    let rest = content.cut(to: content.number(at: place)...content.lastCommit)
+    state.apply(rest)
+    noteLibrary()
+    let locations = state.locations(of: rest)
+    for location in locations where location.library >= 0 { makeRoom(for: location) }
+    let cursor = Cursor(block, locations, item: rest.start.item)
+    cursors[content.replica] = cursor
+    return cursor
+  }
+
+  private mutating func makeRoom(for location: ItemLocation) {
+    while items.count <= Int(location.library) { items.append([]) }
+    let missing = Int(location.item) + 1 - items[Int(location.library)].count
+    if missing > 0 { items[Int(location.library)].append(contentsOf: repeatElement(Item(), count: missing)) }
+  }
+
+  private mutating func number(of replica: ReplicaID) -> Int32 {
+    if let known = replicas.firstIndex(of: replica) { return Int32(known) }
+    replicas.append(replica)
+    return Int32(replicas.count - 1)
+  }
+
+  private mutating func sourceIndex(_ source: Source) -> Int {
+    if let known = sourceIndices[source] { return known }
+    sourceIndices[source] = sources.count
+    sources.append((source, 0))
+    return sources.count - 1
+  }
+
+  private mutating func tallyIndex(at wallTime: Milliseconds) -> Int {
+    let local = calendar.local(wallTime)
+    if lastTally.times.contains(local) { return lastTally.index }
+    let start = period.start(of: local)
+    var index = tallies.count
+    if let known = tallyIndices[start] {
+      index = known
+    } else {
+      tallies.append(Tally(start: start))
+      tallyIndices[start] = index
+    }
+    lastTally = (index, start..<period.end(from: start))
+    return index
+  }
+
+  // MARK: - The outcome
 
   var statistics: Statistics {
-    Statistics(intervals: intervals, mostTapped: mostTapped, sources: sources)
+    Statistics(intervals: intervals, mostTapped: mostTapped, sources: sourceTallies)
   }
 
   private var intervals: [Statistics.Interval] {
     var intervals: [Statistics.Interval] = []
     var favorites = 0
     var last: Milliseconds?
-    for (start, tally) in tallies.sorted(by: { $0.key < $1.key }) {
+    for tally in tallies.sorted(by: { $0.start < $1.start }) {
       favorites += tally.gain
       guard tally.isCounted else { continue }
       intervals.append(
         Statistics.Interval(
-          start: calendar.time(start), favorited: tally.favorited, unfavorited: tally.unfavorited,
+          start: calendar.time(tally.start), favorited: tally.favorited, unfavorited: tally.unfavorited,
           changed: tally.changed, favoritesAtEnd: favorites,
-          emptyPeriodsBefore: last.map { period.count(from: $0, to: start) - 1 } ?? 0))
-      last = start
+          emptyPeriodsBefore: last.map { period.count(from: $0, to: tally.start) - 1 } ?? 0))
+      last = tally.start
     }
     return intervals
   }
 
   private var mostTapped: [Statistics.ItemTally] {
-    let sorted = taps.sorted { a, b in
-      if a.value != b.value { return a.value > b.value }
-      if a.key.library != b.key.library { return a.key.library < b.key.library }
-      return a.key.id.lexicographicallyPrecedes(b.key.id)
+    typealias Tapped = (taps: Int, library: String, id: String)
+    func precedes(_ a: Tapped, _ b: Tapped) -> Bool {
+      if a.taps != b.taps { return a.taps > b.taps }
+      if a.library != b.library { return a.library < b.library }
+      return a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
     }
-    return sorted.prefix(Statistics.mostTappedMax).compactMap { key, taps in
-      state.item(String(decoding: key.id, as: UTF8.self), in: key.library)
-        .map { Statistics.ItemTally(library: key.library, item: $0, taps: taps) }
+    // The first so far.
+    var first: [Tapped] = []
+    for library in items.indices where !items[library].isEmpty {
+      let name = state.libraryName(Int32(library))
+      for (index, item) in items[library].enumerated() where item.taps > 0 {
+        if first.count == Statistics.mostTappedMax, item.taps < first[first.count - 1].taps { continue }
+        let id = state.id(at: ItemLocation(library: Int32(library), item: Int32(index)))
+        let tapped = (item.taps, name, id)
+        first.insert(tapped, at: first.firstIndex { precedes(tapped, $0) } ?? first.count)
+        if first.count > Statistics.mostTappedMax { first.removeLast() }
+      }
+    }
+    return first.compactMap { taps, library, id in
+      state.item(id, in: library).map { Statistics.ItemTally(library: library, item: $0, taps: taps) }
     }
   }
 
-  private var sources: [Statistics.SourceTally] {
-    events.map { Statistics.SourceTally(replica: $0.key.replica, origin: $0.key.origin, events: $0.value) }
-      .sorted { a, b in
-        if a.events != b.events { return a.events > b.events }
-        if a.replica != b.replica { return a.replica < b.replica }
-        return (a.origin ?? "").utf8.lexicographicallyPrecedes((b.origin ?? "").utf8)
-      }
+  private var sourceTallies: [Statistics.SourceTally] {
+    sources.map {
+      Statistics.SourceTally(replica: $0.source.replica, origin: $0.source.origin, events: $0.events)
+    }
+    .sorted { a, b in
+      if a.events != b.events { return a.events > b.events }
+      if a.replica != b.replica { return a.replica < b.replica }
+      return (a.origin ?? "").utf8.lexicographicallyPrecedes((b.origin ?? "").utf8)
+    }
   }
 }

@@ -53,9 +53,8 @@ struct StatsCommand: Command {
       let zone = context.clock.zone
       let calendar = PeriodCalendar(
         local: { zone.localTime(at: $0).milliseconds }, time: { zone.first(LocalTime(milliseconds: $0)) })
-      let statistics = try Statistics(reading: log, library: library, by: period, of: calendar) {
-        filter.takes($0, at: log.lastTime)
-      }
+      let statistics = try Statistics(
+        reading: log, library: library, by: period, of: calendar, where: filter.takes)
       let page = StatisticsPage(statistics: statistics, period: period, zone: zone) { log.name(of: $0) }
       if context.isJSON {
         try page.write(context)

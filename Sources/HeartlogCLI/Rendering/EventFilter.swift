@@ -5,8 +5,8 @@ struct EventFilter {
   private let library: String?
   private let item: String?
   private let replicas: Set<ReplicaID>?
-  private let isSince: (Commit, Milliseconds) -> Bool
-  private let isUntil: (Commit, Milliseconds) -> Bool
+  private let isSince: (CommitPosition, Milliseconds) -> Bool
+  private let isUntil: (CommitPosition, Milliseconds) -> Bool
 
   /// - Parameter directory: the store, where replicas' names and events are looked up.
   init(
@@ -19,13 +19,13 @@ struct EventFilter {
     let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
     replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
     if let position = try since?.position(in: directory) {
-      isSince = { commit, _ in commit.position >= position }
+      isSince = { commit, _ in commit >= position }
     } else {
       let first = since?.first
       isSince = { _, time in first.map { time >= $0 } ?? true }
     }
     if let position = try until?.position(in: directory) {
-      isUntil = { commit, _ in commit.position <= position }
+      isUntil = { commit, _ in commit <= position }
     } else {
       let last = until?.last
       isUntil = { _, time in last.map { time <= $0 } ?? true }
@@ -34,9 +34,17 @@ struct EventFilter {
 
   /// Whether any event of a commit may be shown.
   ///
-  /// - Parameter time: the commit's, as the log tells it.
-  func takes(_ commit: Commit, at time: Milliseconds) -> Bool {
+  /// - Parameters:
+  ///   - commit: where it stands in the order of all.
+  ///   - time: the commit's, as the log tells it.
+  func takes(_ commit: CommitPosition, at time: Milliseconds) -> Bool {
     isSince(commit, time) && isUntil(commit, time) && replicas?.contains(commit.replica) ?? true
+  }
+
+  /// The only item whose events are shown; nil where others are, too.
+  var onlyItem: (library: String, id: String)? {
+    guard let library, let item else { return nil }
+    return (library, item)
   }
 
   func takes(_ record: EventRecord) -> Bool {
@@ -90,8 +98,7 @@ extension Moment {
 extension LogReader {
   /// The events that are there at the moment and that `filter` takes, in order.
   func forEachEvent(where filter: EventFilter, _ body: (EventLine) throws -> Void) throws {
-    while let commit = try next() {
-      guard filter.takes(commit, at: lastTime) else { continue }
+    try forEachCommit(of: filter.onlyItem, where: filter.takes) { commit in
       for line in EventLine.all(of: commit) where filter.takes(line.record) { try body(line) }
     }
   }

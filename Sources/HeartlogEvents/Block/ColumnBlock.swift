@@ -79,23 +79,38 @@ package struct ColumnBlock: Sendable {
     return cursor
   }
 
+  /// Where in the order of all commits the one at a place stands.
+  package func position(at place: Int) -> CommitPosition {
+    CommitPosition(stamp: columns.commits.stamps[place], replica: replica, number: number(at: place))
+  }
+
+  /// The places of the commits that have an event of an item, rising; none where the block does not name it.
+  package func places(ofItem id: String, in library: String) -> [Int] {
+    let named = id.withUTF8Bytes { id in
+      columns.items.indices.filter { index in
+        let item = columns.items[index]
+        return columns.texts.bytes(item.id).hasSameBytes(as: id)
+          && columns.libraries[Int(item.library)].hasSameBytes(as: library)
+      }
+    }
+    guard !named.isEmpty else { return [] }
+    var cursor = start
+    var found: [Int] = []
+    for place in places {
+      var isNamed = false
+      for event in Int(columns.commits.eventStarts[place])..<Int(columns.commits.eventStarts[place + 1])
+      where columns.kinds[event].isEvent {
+        if named.contains(Int(columns.itemPlaces[cursor.item])) { isNamed = true }
+        cursor.item += 1
+      }
+      if isNamed { found.append(place) }
+    }
+    return found
+  }
+
   /// Puts the commits together.
   package func commits() -> [Commit] {
-    let commits = columns.commits
-    var assembly = CommitAssembly(columns, at: start)
-    var result: [Commit] = []
-    result.reserveCapacity(places.count)
-    for place in places {
-      let eventCount = commits.eventCount(at: place)
-      var records: [EventRecord] = []
-      records.reserveCapacity(eventCount)
-      for _ in 0..<eventCount { records.append(assembly.nextRecord()) }
-      result.append(
-        Commit(
-          replica: replica, number: number(at: place), firstSequence: sequence(at: place),
-          stamp: commits.stamps[place], wallTime: commits.wallTimes[place], origin: commits.origin(at: place),
-          heads: commits.heads[place] ?? [], unknownMembers: commits.members[place] ?? [], records: records))
-    }
-    return result
+    var assembly = CommitAssembly(self)
+    return places.map { assembly.commit(at: $0) }
   }
 }

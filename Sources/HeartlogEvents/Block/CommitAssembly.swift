@@ -1,16 +1,37 @@
-/// Puts the commits of a block together, one after the other. A text is made a string at its first use.
-struct CommitAssembly {
+/// Puts commits of a block together, each when it is asked for. A text is made a string at its first use.
+package struct CommitAssembly {
+  private let block: ColumnBlock
   private let columns: BlockColumns
-  private(set) var cursor: BlockColumns.Cursor
+  /// In front of the first event of the commit at `place`.
+  private var cursor: BlockColumns.Cursor
+  private var place: Int
   private var items: [String?]
 
-  init(_ columns: BlockColumns, at cursor: BlockColumns.Cursor) {
-    self.columns = columns
-    self.cursor = cursor
+  package init(_ block: ColumnBlock) {
+    self.block = block
+    columns = block.columns
+    cursor = block.start
+    place = block.places.lowerBound
     items = [String?](repeating: nil, count: columns.items.count)
   }
 
-  mutating func nextRecord() -> EventRecord {
+  /// The commit at a place of the block, behind those that were asked for before.
+  package mutating func commit(at next: Int) -> Commit {
+    let commits = columns.commits
+    precondition(next >= place, "a commit that was passed")
+    if next > place { columns.skip(commits.eventCount(in: place..<next), &cursor) }
+    place = next + 1
+    let eventCount = commits.eventCount(at: next)
+    var records: [EventRecord] = []
+    records.reserveCapacity(eventCount)
+    for _ in 0..<eventCount { records.append(nextRecord()) }
+    return Commit(
+      replica: block.replica, number: block.number(at: next), firstSequence: block.sequence(at: next),
+      stamp: commits.stamps[next], wallTime: commits.wallTimes[next], origin: commits.origin(at: next),
+      heads: commits.heads[next] ?? [], unknownMembers: commits.members[next] ?? [], records: records)
+  }
+
+  private mutating func nextRecord() -> EventRecord {
     let kind = columns.kinds[cursor.event]
     cursor.event += 1
     guard let action = kind.action else {

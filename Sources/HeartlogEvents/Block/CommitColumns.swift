@@ -6,8 +6,8 @@ package struct CommitColumns: Sendable {
   package let stamps: [HybridTimestamp]
   package let wallTimes: [Milliseconds]
   /// The distinct origins, and of each commit 0 for none, or the place of its origin among them, from 1.
-  let origins: [String]
-  let originPlaces: [Int32]
+  package let origins: [String]
+  package let originPlaces: [Int32]
   package let heads: SparseColumn<[Head]>
   let members: SparseColumn<[UnknownMember]>
 
@@ -22,7 +22,7 @@ package struct CommitColumns: Sendable {
     Int(eventStarts[places.upperBound] - eventStarts[places.lowerBound])
   }
 
-  func origin(at place: Int) -> String? {
+  package func origin(at place: Int) -> String? {
     let origin = Int(originPlaces[place])
     return origin == 0 ? nil : origins[origin - 1]
   }

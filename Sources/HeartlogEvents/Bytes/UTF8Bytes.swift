@@ -20,7 +20,7 @@ extension String {
   /// Names, ids and values are equal where their bytes are; `==` would also take é for e and U+0301.
   package func hasSameBytes(as other: String) -> Bool {
     utf8.count == other.utf8.count
-      && withUTF8Bytes { mine in other.withUTF8Bytes { mine.firstDifference(from: $0) == nil } }
+      && withUTF8Bytes { mine in other.withUTF8Bytes { mine.hasSameBytes(as: $0) } }
   }
 
   /// The order of names in the format.
@@ -32,6 +32,11 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
+  /// Whether two texts have the same bytes.
+  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    count == other.count && firstDifference(from: other) == nil
+  }
+
   /// The order of names in the format.
   func bytesPrecede(_ other: UnsafeRawBufferPointer) -> Bool {
     guard let place = firstDifference(from: other) else { return count < other.count }

@@ -87,7 +87,7 @@ package struct Salts: Sendable {
 
 extension Array {
   /// The first place from which `isPast` holds, or the end; before it, it must hold nowhere.
-  func partitionPoint(_ isPast: (Element) -> Bool) -> Int {
+  package func partitionPoint(_ isPast: (Element) -> Bool) -> Int {
     var low = 0
     var high = count
     while low < high {

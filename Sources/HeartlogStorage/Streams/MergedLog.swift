@@ -12,10 +12,25 @@ package final class MergedLog {
   /// Those whose files are open, the one that was read last at the end.
   private var openStreams: [Stream] = []
 
+  /// Commits that follow each other in the total order, all of one stream.
+  package struct Run {
+    package enum Commits {
+      case one(Commit)
+      /// Those at some places of a block, which is the same object for all runs of it.
+      case several(MergedBlock, places: Range<Int>)
+    }
+
+    package let commits: Commits
+    /// What `lastTime` would be behind the commit of the stream in front of these.
+    package let timeBefore: Milliseconds
+  }
+
   private final class Stream {
     let reader: StreamReader
-    /// Commits that were read and not yet handed out, the next one last.
-    var ahead: [Commit] = []
+    /// Until the reader's next end.
+    var frames: ReadAhead?
+    /// What was read and is not handed out yet, the next one last. Blocks stay blocks.
+    var ahead: [Ahead] = []
     /// Nothing more was there when it was last looked at.
     var isAtEnd = false
     var finding: Finding?
@@ -24,6 +39,19 @@ package final class MergedLog {
     var time = StreamTime()
 
     init(_ reader: StreamReader) { self.reader = reader }
+  }
+
+  private enum Ahead {
+    case commit(Commit)
+    /// A block, from its next commit on.
+    case block(MergedBlock)
+
+    var position: CommitPosition {
+      switch self {
+      case .commit(let commit): commit.position
+      case .block(let block): block.content.position(at: block.next)
+      }
+    }
   }
 
   package init(
@@ -58,20 +86,62 @@ package final class MergedLog {
   ///
   /// After nil it may be asked again: what has come since follows. Only what is there at the same time is in order.
   package func next() throws(StorageError) -> Commit? {
+    guard let run = try nextRun(commitsMax: 1) else { return nil }
+    switch run.commits {
+    case .one(let commit): return commit
+    case .several(let block, let places): return block.commit(at: places.lowerBound)
+    }
+  }
+
+  /// As many commits as are at hand and follow each other in the total order, all of one stream; nil where there is none at the moment.
+  ///
+  /// - Parameter commitsMax: the most to be handed out.
+  package func nextRun(commitsMax: Int = .max) throws(StorageError) -> Run? {
     try storageErrors {
       if streams.values.allSatisfy({ $0.isAtEnd && $0.ahead.isEmpty }) {
         guard try lookForMore() else { return nil }
       }
       for stream in streams.values where stream.ahead.isEmpty && !stream.isAtEnd { try fill(stream) }
-      let first = streams.values.min { a, b in
-        guard let a = a.ahead.last else { return false }
-        guard let b = b.ahead.last else { return true }
-        return a.position < b.position
+      var first: (stream: Stream, position: CommitPosition)?
+      // Where another stream goes on.
+      var end: CommitPosition?
+      for stream in streams.values {
+        guard let position = stream.ahead.last?.position else { continue }
+        if let found = first, found.position < position {
+          end = end.map { min($0, position) } ?? position
+        } else {
+          end = first?.position
+          first = (stream, position)
+        }
       }
-      guard let first, let commit = first.ahead.popLast() else { return nil }
-      first.time.pass(commit.wallTime)
-      lastTime = first.time.latest
-      return commit
+      return first.map { take(from: $0.stream, upTo: end, commitsMax: commitsMax) }
+    }
+  }
+
+  /// Hands out the next commits of a stream, those in front of `end`.
+  private func take(from stream: Stream, upTo end: CommitPosition?, commitsMax: Int) -> Run {
+    let timeBefore = stream.time.latest
+    switch stream.ahead[stream.ahead.count - 1] {
+    case .commit(let commit):
+      stream.ahead.removeLast()
+      stream.time.pass(commit.wallTime)
+      lastTime = stream.time.latest
+      return Run(commits: .one(commit), timeBefore: timeBefore)
+    case .block(let block):
+      let content = block.content
+      let commits = content.columns.commits
+      let first = block.next
+      let most = min(commitsMax, content.places.upperBound - first)
+      var last = first + most
+      if let end {
+        last = first + 1
+        while last < first + most, content.position(at: last) < end { last += 1 }
+      }
+      for place in first..<last { stream.time.pass(commits.wallTimes[place]) }
+      lastTime = stream.time.latest
+      block.next = last
+      if last == content.places.upperBound { stream.ahead.removeLast() }
+      return Run(commits: .several(block, places: first..<last), timeBefore: timeBefore)
     }
   }
 
@@ -95,19 +165,33 @@ package final class MergedLog {
   private func fill(_ stream: Stream) throws {
     let isOwn = stream.reader.replica == identity.replica
     defer { keepOpen(stream) }
+    let restsOften = streams.count > OpenFileBudget.streamsMax
     // Where a file is opened for each look, a look is to bring more than one commit.
-    let wanted = streams.count > OpenFileBudget.streamsMax ? Self.commitsAhead : 1
-    var commits: [Commit] = []
-    defer { stream.ahead = commits.reversed() }
-    while commits.count < wanted {
-      switch try stream.reader.next(page: isOwn ? lock.page() : StoreLock.Page()) {
+    let wanted = restsOften ? Self.commitsAhead : 1
+    let frames = stream.frames ?? ReadAhead(stream.reader, page: isOwn ? lock.page() : StoreLock.Page())
+    stream.frames = frames
+    var found: [Ahead] = []
+    var count = 0
+    defer { stream.ahead = found.reversed() }
+    while count < wanted {
+      let read = try frames.next()
+      switch read.next {
       case .frame(let frame, let cursor):
         stream.name = cursor.header.replicaName
         stream.finding = nil
-        meter.advance(cursor, to: cursor.offset)
-        if let found = frame.commits?.commits { commits += found }
+        meter.advance(cursor, to: read.offset)
+        if case .block(let block) = frame {
+          found.append(.block(MergedBlock(block)))
+          count += block.commitCount
+          // A block gives enough to do meanwhile. A reader that rests must not be at work.
+          if !restsOften { frames.readAhead() }
+        } else if let commits = frame.commits?.commits {
+          found += commits.map { .commit($0) }
+          count += commits.count
+        }
       case .end(let end):
         stream.isAtEnd = true
+        stream.frames = nil
         switch end {
         case .whole: stream.finding = nil
         case .unfinished(let finding), .corrupt(let finding): stream.finding = finding
@@ -126,6 +210,34 @@ package final class MergedLog {
     openStreams.append(stream)
     if openStreams.count > OpenFileBudget.streamsMax { openStreams.removeFirst().reader.rest() }
   }
+}
+
+/// A block of a merged log, which is handed out run by run.
+package final class MergedBlock {
+  /// The block as it was read.
+  package let content: ColumnBlock
+  /// The place of the next commit.
+  fileprivate(set) var next: Int
+  private lazy var assembly = CommitAssembly(content)
+  private var sought: (library: String, id: String, places: [Int])?
+
+  init(_ content: ColumnBlock) {
+    self.content = content
+    next = content.places.lowerBound
+  }
+
+  /// The places of the commits that have an event of an item, rising. Looked up once for all runs.
+  package func places(ofItem id: String, in library: String) -> [Int] {
+    if let sought, sought.id.hasSameBytes(as: id), sought.library.hasSameBytes(as: library) {
+      return sought.places
+    }
+    let places = content.places(ofItem: id, in: library)
+    sought = (library, id, places)
+    return places
+  }
+
+  /// Puts the commit at a place together, which lies behind those that were put together before.
+  package func commit(at place: Int) -> Commit { assembly.commit(at: place) }
 }
 
 extension StoreDirectory {
