@@ -47,11 +47,14 @@ extension FavoritesLibrary {
   public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
   ) -> [ItemState] {
-    let needle = options.folded(text)
-    let favorites = favorites(order: order)
-    guard !needle.isEmpty else { return favorites }
-    return favorites.filter { item in
-      item.texts(of: options.fields).contains { options.matches(needle, in: $0) }
+    let search = TextSearch(text, options: options)
+    guard !search.isEmpty else { return favorites(order: order) }
+    if let transaction = WriteTransaction.joined(by: store) {
+      return order.sorted(
+        transaction.items(in: name).filter { $0.isFavorite && search.isFound(in: $0) })
+    }
+    return store.read {
+      $0.favorites(in: name, order: order, textsOf: options.fields) { search.isFound(in: $0) }
     }
   }
 }
@@ -64,31 +67,5 @@ extension Favorites {
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
   ) -> [Item] {
     readable(library.search(text, options: options, order: order))
-  }
-}
-
-extension ItemState {
-  /// The texts of the fields asked for: strings, and the strings in lists and objects.
-  fileprivate func texts(of names: [String]?) -> [String] {
-    var texts = names == nil ? [id] : []
-    for field in fields where names?.contains(where: { $0.utf8.elementsEqual(field.name.utf8) }) ?? true {
-      switch field.value {
-      case .string(let text): texts.append(text)
-      case .json(let json): json.value.collectTexts(&texts)
-      default: break
-      }
-    }
-    return texts
-  }
-}
-
-extension JSONValue {
-  fileprivate func collectTexts(_ texts: inout [String]) {
-    switch self {
-    case .string(let text): texts.append(text)
-    case .array(let elements): for element in elements { element.collectTexts(&texts) }
-    case .object(let members): for member in members { member.value.collectTexts(&texts) }
-    default: break
-    }
   }
 }

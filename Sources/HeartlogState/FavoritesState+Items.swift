@@ -99,13 +99,33 @@ extension FavoritesState {
 
   /// The favorites.
   ///
-  /// - Parameter limit: the most to return, nil for all. Finding the first few costs one pass over the library.
+  /// - Parameter limit: the most to return, nil for all. The first few by date are found without a look at most of the others.
   public func favorites(
     in library: String, order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
     return ItemListing(of: table, order: order, limit: limit) { $1.isFavorite }
       .slots.map { table.state(of: $0, names: fieldNames) }
+  }
+
+  /// The favorites that hold a value, found where they lie: only these are made.
+  ///
+  /// - Parameters:
+  ///   - names: the fields to look at; all of them, and the id as a string, where nil.
+  ///   - isWanted: whether a value is one that makes its item wanted. Its bytes are there until it returns.
+  package func favorites(
+    in library: String, order: ListOrder, textsOf names: [String]?, where isWanted: (BorrowedValue) -> Bool
+  ) -> [ItemState] {
+    guard let table = table(of: library) else { return [] }
+    let slots = names.map { $0.compactMap { fieldNames.find($0) } }
+    return ItemListing(of: table, order: order) { slot, record in
+      guard record.isFavorite else { return false }
+      if slots == nil, table.ids.withBytes(of: Int32(slot), { isWanted(.string($0)) }) { return true }
+      return table.holdsField(of: record) { field in
+        slots?.contains(field.name) ?? true && field.value.withBorrowed(in: table.texts, isWanted)
+      }
+    }
+    .slots.map { table.state(of: $0, names: fieldNames) }
   }
 
   /// Every visible item and the tombstones: newest favorited date first, those without a date last, by id.

@@ -17,6 +17,23 @@ extension ItemTable {
 
   func value(ofField place: Int) -> FieldValue { fields.read(place).pointee.value.value(in: texts) }
 
+  /// Whether one of an item's fields is one that `isWanted`.
+  func holdsField(of record: ItemRecord, where isWanted: (FieldRecord) -> Bool) -> Bool {
+    for index in record.baseFieldRange(of: fields.count) where isWanted(fields.read(index).pointee) {
+      return true
+    }
+    // What a snapshot claims is held against what it has.
+    var steps = record.addedFieldCount
+    var index = record.newestField
+    while steps > 0, index >= 0, Int(index) < fields.count {
+      let field = fields.read(Int(index)).pointee
+      if isWanted(field) { return true }
+      index = field.next
+      steps -= 1
+    }
+    return false
+  }
+
   /// - Parameter id: the item's, where it is at hand.
   func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)

@@ -85,13 +85,14 @@ struct ListCommand: Command {
       } else if isAll {
         order.sorted(library.all())
       } else { library.favorites(order: order, limit: early) }
-    if let match { items = items.filter { Self.holds(match, $0) } }
+    if let match {
+      let search = TextSearch(match)
+      items = items.filter { Self.holds(search, $0) }
+    }
     return limit.map { Array(items.prefix($0)) } ?? items
   }
 
-  private static func holds(_ text: String, _ item: ItemState) -> Bool {
-    let text = text.lowercased()
-    return item.id.lowercased().contains(text)
-      || item.fields.contains { ItemLine.text($0.value).lowercased().contains(text) }
+  private static func holds(_ search: TextSearch, _ item: ItemState) -> Bool {
+    search.isFound(in: item.id) || item.fields.contains { search.isFound(in: ItemLine.text($0.value)) }
   }
 }
