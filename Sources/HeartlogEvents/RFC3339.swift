@@ -26,7 +26,10 @@ package enum RFC3339 {
   /// - Throws: `MalformedError` for another form, a day or time that does not exist, and for times that in UTC
   ///   lie outside the years 0000 to 9999.
   package static func parse(_ text: String) throws(MalformedError) -> Milliseconds {
-    let malformed = MalformedError("\"\(text.prefix(64))\" is no RFC 3339 time like 2024-03-01T12:00:00Z")
+    // Made only where it is thrown.
+    var malformed: MalformedError {
+      MalformedError("\"\(text.prefix(64))\" is no RFC 3339 time like 2024-03-01T12:00:00Z")
+    }
     var scanner = Scanner(text)
     guard let day = scanner.date(), scanner.take("T", or: "t"), let hour = scanner.digits(2), hour < 24,
       scanner.take(":"), let minute = scanner.digits(2), minute < 60,
@@ -41,6 +44,11 @@ package enum RFC3339 {
       throw MalformedError("\"\(text)\" is outside the years 0000 to 9999 in UTC")
     }
     return time
+  }
+
+  /// Reads a time in UTC with all its digits, as `text` writes it, with milliseconds or without; nil for anything else.
+  package static func milliseconds(_ text: UnsafeRawBufferPointer) -> Milliseconds? {
+    CivilTime.milliseconds(text)
   }
 
   /// Reads a day, `2024-03-01`, as its first millisecond in UTC. It ends 86,400,000 milliseconds later.

@@ -40,8 +40,37 @@ public struct ItemFields: RandomAccessCollection, Sendable {
   public subscript(name: String) -> FieldValue? {
     switch storage {
     case .made(let fields): fields.first { $0.name.hasSameBytes(as: name) }?.value
-    case .packed(let fields):
-      indices.first { fields.name($0).hasSameBytes(as: name) }.map { fields.value($0) }
+    case .packed(let fields): name.withBytes { fields.index(of: $0) }.map { fields.value($0) }
+    }
+  }
+}
+
+// Fields where they lie, for those who make no `Field` of them.
+extension ItemFields {
+  /// Where the field of a name is, by its bytes; nil where there is none. O(n).
+  package func index(ofName name: String) -> Int? {
+    switch storage {
+    case .made(let fields): fields.firstIndex { $0.name.hasSameBytes(as: name) }
+    case .packed(let fields): name.withBytes { fields.index(of: $0) }
+    }
+  }
+
+  /// Whether a name may be canonically equivalent to another one here: not all of them are of ASCII.
+  package func mayHaveEquivalent(ofName name: String) -> Bool {
+    func isASCII(_ name: String) -> Bool { name.utf8.allSatisfy { $0 < 0x80 } }
+    return switch storage {
+    case .made(let fields): !isASCII(name) || !fields.allSatisfy { isASCII($0.name) }
+    case .packed(let fields): !isASCII(name) || !indices.allSatisfy { isASCII(fields.name($0)) }
+    }
+  }
+
+  /// The value of a field, borrowed for the length of the call.
+  @inline(__always)
+  package func withBorrowedValue<R>(at index: Int, _ body: (BorrowedValue) throws -> R) rethrows -> R {
+    precondition(indices.contains(index), "a field that is not there")
+    switch storage {
+    case .made(let fields): return try fields[index].value.withBorrowed(body)
+    case .packed(let fields): return try fields.withBorrowedValue(at: index, body)
     }
   }
 }

@@ -16,21 +16,21 @@ public enum FieldDecoder {
     fields: some Sequence<Field>
   ) throws(FieldCodingError) -> T {
     try decode(
-      type, id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: fields, template: nil)
+      type, id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: ItemFields(Array(fields)),
+      template: nil)
   }
 
   /// As the other.
   ///
   /// - Parameter template: what the type decodes for a key that it cannot do without and that `fields` lacks.
   static func decode<T: Decodable>(
-    _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?,
-    fields: some Sequence<Field>, template: ItemTemplate?
+    _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?, fields: ItemFields,
+    template: ItemTemplate?
   ) throws(FieldCodingError) -> T {
-    let members = fields.map { JSONMember($0.name, $0.value.jsonValue) }
     let supplied = SuppliedValues(
       id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, template: template)
     do {
-      return try T(from: ValueDecoder(.object(members), supplied: supplied))
+      return try T(from: ItemDecoder(fields, supplied: supplied))
     } catch {
       throw FieldCodingError(error)
     }

@@ -20,9 +20,11 @@ struct FieldKey: CodingKey {
   static let isFavorite = "isFavorite"
   static let favoritedDate = "favoritedDate"
 
+  static func isID(_ name: String) -> Bool { name.utf8.count == 2 && name == id }
+
   static func isSupplied(_ name: String) -> Bool {
     switch name.utf8.count {
-    case 2: name == id
+    case 2: isID(name)
     case 10: name == isFavorite
     case 13: name == favoritedDate
     default: false

@@ -1,16 +1,13 @@
 import HeartlogEvents
 
-/// Decodes one value, an item's, a field's or a nested one, from JSON.
+/// Decodes one value, a field's or a nested one, from JSON.
 struct ValueDecoder: Decoder {
   let value: JSONValue
-  /// Only for the item itself.
-  let supplied: SuppliedValues?
   let codingPath: [any CodingKey]
-  let userInfo: [CodingUserInfoKey: Any] = [:]
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  init(_ value: JSONValue, supplied: SuppliedValues? = nil, codingPath: [any CodingKey] = []) {
+  init(_ value: JSONValue, codingPath: [any CodingKey] = []) {
     self.value = value
-    self.supplied = supplied
     self.codingPath = codingPath
   }
 
@@ -85,6 +82,8 @@ struct ValueDecoder: Decoder {
 /// A value that is one value.
 struct SingleValueDecoder: SingleValueDecodingContainer {
   let decoder: ValueDecoder
+  /// The item, where it is the value: other types are decoded from it.
+  var item: ItemDecoder?
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
@@ -105,5 +104,9 @@ struct SingleValueDecoder: SingleValueDecodingContainer {
   func decode(_ type: UInt64.Type) throws -> UInt64 { try decoder.integer(type) }
   func decode(_ type: Int128.Type) throws -> Int128 { try decoder.integer(type) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try decoder.integer(type) }
-  func decode<T: Decodable>(_ type: T.Type) throws -> T { try decoder.decode(type) }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    if let item, !ScalarCoding.isOneString(type) { return try T(from: item) }
+    return try decoder.decode(type)
+  }
 }

@@ -79,9 +79,26 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
     }
   }
 
-  func value(_ place: Int) -> FieldValue {
+  /// Where the field of a name is; nil where there is none.
+  func index(of name: UnsafeRawBufferPointer) -> Int? {
     withUnsafeMutablePointers { header, fields in
-      fields[place].value.value(in: PackedTexts(start: UnsafeRawPointer(fields + header.pointee.count)))
+      let names = header.pointee.names
+      return (0..<header.pointee.count).first { index in
+        let number = Int(fields[index].name.index)
+        return names.indices.contains(number) && names[number].utf8.count == name.count
+          && names[number].withBytes { $0.hasSameBytes(as: name) }
+      }
+    }
+  }
+
+  func value(_ index: Int) -> FieldValue { withBorrowedValue(at: index) { FieldValue(copying: $0) } }
+
+  /// The value of a field, borrowed for the length of the call.
+  @inline(__always)
+  func withBorrowedValue<R>(at index: Int, _ body: (BorrowedValue) throws -> R) rethrows -> R {
+    try withUnsafeMutablePointers { header, fields in
+      try fields[index].value.withBorrowed(
+        in: PackedTexts(start: UnsafeRawPointer(fields + header.pointee.count)), body)
     }
   }
 }
