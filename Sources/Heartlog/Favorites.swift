@@ -53,7 +53,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// The favorites, newest first unless asked otherwise; those of one millisecond by the bytes of their ids.
   ///
   /// An item whose fields do not make an `Item` is left out here, and named by `load` and `failures`; a debug build tells of the first on
-  /// standard error. O(n log n) for all; the first few cost one pass over the library, and only they are decoded.
+  /// standard error. O(n log n) for all; of the first few only they are decoded.
   ///
   /// - Parameters:
   ///   - order: by date, one way or the other, or by id.

@@ -31,7 +31,8 @@ public struct FavoritesLibrary: Sendable {
   }
 
   /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids. Inside `write { }` they have the closure's
-  /// changes. O(n log n) for all; the first few cost one pass over the library.
+  /// changes. O(n log n) for all. The first few by date are found among those that were written last; by id, what came since the last
+  /// snapshot is looked at as a whole.
   public func favorites(order: ListOrder = .newestFirst, limit: Int? = nil) -> [ItemState] {
     if let transaction = WriteTransaction.joined(by: store) {
       let favorites = order.sorted(transaction.items(in: name).filter(\.isFavorite))

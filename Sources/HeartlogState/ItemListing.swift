@@ -48,7 +48,7 @@ struct ItemListing {
   }
 
   private static func hasUnordered(_ table: ItemTable, _ order: ListOrder) -> Bool {
-    table.items.count > table.base?.itemCount ?? 0 || (order != .byID && !table.moved.isEmpty)
+    order == .byID ? table.items.count > table.base?.itemCount ?? 0 : !table.favorited.isEmpty
   }
 
   /// Visits the items of the snapshot in order, among them those that have moved.
@@ -61,8 +61,8 @@ struct ItemListing {
     case .newestFirst:
       for slot in 0..<Int32(base.favoriteCount) where !visit(slot) { return false }
     case .byID:
-      for place in 0..<base.byID.count {
-        let slot = base.byID[place]
+      for index in 0..<base.byID.count {
+        let slot = base.byID[index]
         // Only a snapshot that lies names items that it has not.
         if slot >= 0, Int(slot) < base.itemCount, !visit(slot) { return false }
       }
@@ -93,15 +93,18 @@ struct ItemListing {
     let order: ListOrder
 
     func key(_ slot: Int32) -> Key {
-      // Flipping the sign bit orders signed numbers as unsigned ones.
-      let date = UInt64(bitPattern: table.items[Int(slot)].favoritedDate) ^ 1 << 63
       let rank =
-        switch order {
-        case .newestFirst: ~date
-        case .oldestFirst: date
-        case .byID: table.ids.withBytes(of: slot) { $0.prefix }
-        }
+        order == .byID
+        ? table.ids.withBytes(of: slot) { $0.prefix }
+        : rank(of: table.items.read(Int(slot)).pointee.favoritedDate)
       return Key(rank: rank, slot: slot)
+    }
+
+    /// The rank of a date, where dates order.
+    func rank(of date: Milliseconds) -> UInt64 {
+      // Flipping the sign bit orders signed numbers as unsigned ones.
+      let rising = UInt64(bitPattern: date) ^ 1 << 63
+      return order == .newestFirst ? ~rising : rising
     }
 
     func precedes(_ a: Key, _ b: Key) -> Bool {
@@ -109,34 +112,49 @@ struct ItemListing {
     }
 
     /// The first `limit`, sorted, of the items whose place must be found: those that are newer than the snapshot, and where dates order them
-    /// those whose date may be.
+    /// those that became favorites since.
     func first(_ limit: Int, where isIncluded: (Int, ItemRecord) -> Bool) -> [Key] {
       var keys: [Key] = []
       // The last that can still be among the first `limit`, once as many were seen.
       var bound: Key?
+      func sort() {
+        keys.sort(by: precedes)
+        // What became a favorite twice is here twice.
+        var count = 0
+        for key in keys where count == 0 || keys[count - 1].slot != key.slot {
+          keys[count] = key
+          count += 1
+        }
+        keys.removeSubrange(min(count, limit)...)
+      }
       func consider(_ slot: Int32) {
         guard isIncluded(Int(slot), table.items.read(Int(slot)).pointee) else { return }
         let key = key(slot)
         if let bound, key.rank > bound.rank || !precedes(key, bound) { return }
         keys.append(key)
         // Cutting at a multiple of the limit keeps the cost at a few comparisons an item.
-        if keys.count > Self.roomMin, limit < keys.count / 4 {
-          keys.sort(by: precedes)
-          keys.removeSubrange(limit...)
-          bound = keys.last
-        }
+        guard keys.count > Self.roomMin, limit < keys.count / 2 else { return }
+        sort()
+        if keys.count == limit { bound = keys.last }
       }
+      func consider(run: Int, earliest rank: UInt64) {
+        if let bound, rank > bound.rank { return }
+        for slot in table.favorited.run(run) { consider(slot) }
+      }
+      let dates = table.favorited.dates
       switch order {
-      // Who was written to last is most often the newest: the others are told by their dates then.
-      case .newestFirst: for slot in table.moved.reversed() { consider(slot) }
-      case .oldestFirst: for slot in table.moved { consider(slot) }
-      case .byID: break
+      // What was written last is most often the newest: the others are told by their dates then.
+      case .newestFirst:
+        for run in dates.indices.reversed() { consider(run: run, earliest: rank(of: dates[run].upperBound)) }
+      case .oldestFirst:
+        for run in dates.indices { consider(run: run, earliest: rank(of: dates[run].lowerBound)) }
+      case .byID:
+        for slot in Int32(table.base?.itemCount ?? 0)..<Int32(table.items.count) { consider(slot) }
       }
-      for slot in Int32(table.base?.itemCount ?? 0)..<Int32(table.items.count) { consider(slot) }
-      keys.sort(by: precedes)
-      return Array(keys.prefix(limit))
+      sort()
+      return keys
     }
 
-    private static let roomMin = 256
+    private static let roomMin = 128
   }
 }

@@ -30,8 +30,8 @@ struct ItemTable: Sendable {
   let base: Base?
   /// 0 without a snapshot. At each write: `base` itself has tables, whose references would be counted.
   private let baseItemCount: Int32
-  /// Items of the snapshot whose membership was written since.
-  private(set) var moved: [Int32] = []
+  /// What became a favorite since the snapshot. Of its items, those whose membership was written since say so themselves.
+  private(set) var favorited = FavoritedItems()
   private var wideFields: [FieldKey: Int32] = [:]
   /// The count of changed items that is under way; 0 where none is.
   private var counting: UInt32 = 0
@@ -133,10 +133,8 @@ struct ItemTable: Sendable {
     record.pointee.isFavorite = isFavorite
     record.pointee.favoritedDate = favoritedDate
     if old.isFavorite != isFavorite { favoriteCount += isFavorite ? 1 : -1 }
-    if Int(item.index) < baseItemCount, !old.isMoved {
-      record.pointee.isMoved = true
-      moved.append(item.index)
-    }
+    if item.index < baseItemCount { record.pointee.isMoved = true }
+    if isFavorite { noteFavorited(item, favoritedDate) }
   }
 
   /// Sees to it that `writeOwnMembership` may be called, until the table is copied again.
@@ -159,6 +157,13 @@ struct ItemTable: Sendable {
     record.pointee.membership = position
     record.pointee.isFavorite = isFavorite
     record.pointee.favoritedDate = favoritedDate
+    if isFavorite { noteFavorited(item, favoritedDate) }
+  }
+
+  @inline(__always)
+  private mutating func noteFavorited(_ item: ItemSlot, _ date: Milliseconds) {
+    favorited.append(item.index, date)
+    if favorited.hasManyRepeats(itemCount: items.count) { favorited.compact(items.reader) }
   }
 
   /// Takes note of a write to a register that another replica wrote, or that has rivals.

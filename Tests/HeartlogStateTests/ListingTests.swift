@@ -68,4 +68,30 @@ struct ListingTests {
     }
     #expect(state.favorites(in: "papers", order: order, limit: -1).isEmpty)
   }
+
+  @Test("a limit gives the beginning however often items were switched, and whatever their dates")
+  func switchedOften() {
+    var generator = SeededGenerator(seed: 12)
+    for risingOneIn in [1, 2, 1_000] {
+      var writer = StreamWriter(1)
+      var state = FavoritesState()
+      for round in 0..<9_000 {
+        let date = round % risingOneIn == 0 ? Milliseconds(round) : .random(in: 0..<12_000, using: &generator)
+        let id = "\(Int.random(in: 0..<(round < 7_000 ? 40 : 700), using: &generator))"
+        let event = Event.paper(id, generator.isTrue(oneIn: 3) ? .removed : .added, date: date)
+        state.apply(writer.commit(at: 1, event.action == .removed ? .paper(id, .removed) : event))
+        guard round % 1_499 == 0 else { continue }
+        let favorites = Array(state.items(in: "papers")).filter(\.isFavorite)
+        for order in ListOrder.allCases {
+          let expected = order.sorted(favorites)
+          #expect(state.favorites(in: "papers", order: order) == expected)
+          for limit in [1, 50, 200] {
+            #expect(
+              state.favorites(in: "papers", order: order, limit: limit) == Array(expected.prefix(limit)),
+              "\(round) \(order) \(limit)")
+          }
+        }
+      }
+    }
+  }
 }
