@@ -130,6 +130,29 @@ struct JSONCanonicalTests {
     }
   }
 
+  @Test("a list of strings is taken where its value is written as the same bytes, and only there")
+  func lists() {
+    let symbols: [UInt8] = Array("[]\",a\\ ".utf8) + [0x7F, 0xC3, 0xA9]
+    for count in 0...4 {
+      var digits = [Int](repeating: 0, count: count)
+      while true {
+        let inner = digits.map { symbols[$0] }
+        for text in [
+          inner, Array("[".utf8) + inner + Array("]".utf8), Array("[\"".utf8) + inner + Array("\"]".utf8),
+        ] {
+          let written = try? CanonicalJSON(JSONValue.parse(text)).text
+          let isCanonical = written.map { Array($0.utf8) == text } ?? false
+          #expect(
+            ((try? CanonicalJSON(canonical: text)) != nil) == isCanonical,
+            "\(String(decoding: text, as: UTF8.self))")
+        }
+        guard let place = digits.lastIndex(where: { $0 < symbols.count - 1 }) else { break }
+        digits[place] += 1
+        for later in digits.indices.dropFirst(place + 1) { digits[later] = 0 }
+      }
+    }
+  }
+
   @Test("sizes, depths and doubled names are refused")
   func limits() throws {
     var nested = JSONValue.array([])
