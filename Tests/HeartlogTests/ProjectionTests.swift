@@ -9,15 +9,15 @@ import Testing
 struct ProjectionTests {
   private static let replica = ReplicaID(high: 1, low: 2)
 
-  private func turn(_ number: Int, _ event: Event) -> CommitLog.PendingCommit {
+  private func pending(_ number: Int, _ event: Event) -> CommitLog.PendingCommit {
     let commit = Commit(
       replica: Self.replica, number: CommitNumber(rawValue: UInt64(number)),
       firstSequence: SequenceNumber(rawValue: UInt64(number)),
       stamp: HybridTimestamp(milliseconds: Int64(number)), wallTime: Int64(number), records: [.event(event)])
-    return CommitLog.PendingCommit(commit, .durable, batch: 0)
+    return CommitLog.PendingCommit(commit, .durable, batch: 0, frameBytes: 0)
   }
 
-  @Test("a draft sees what stands in line, however many items were written without the line being empty once")
+  @Test("a draft sees what is queued, however many items were written without the queue being empty once")
   func longLine() throws {
     let options = StoreOptions()
     let projection = Projection(SnapshotKeeper(at: "/store", on: MemoryFileSystem(), options: options))
@@ -31,7 +31,7 @@ struct ProjectionTests {
       let event = try #require(plan.event)
       #expect(event.action == .toggled(on: !favorites.contains(item)))
       favorites.formSymmetricDifference([item])
-      projection.stage(turn(number, event))
+      projection.stage(pending(number, event))
       if number > 2 { projection.publish(1) }
       let last = try projection.plan(.toggle(), on: item, in: "papers", under: WriteOverlay(), wallTime: 1)
       #expect(last.wasFavorite == favorites.contains(item))

@@ -62,7 +62,8 @@ struct Reads {
       return bench_now() - started
     }
     Sample(
-      measure: "reads", peer: peer, name: try arguments.text("name"), unit: "µs", value: Times(times).median / 1e3
+      measure: "reads", peer: peer, name: try arguments.text("name"), unit: "µs",
+      value: Times(times).median / 1e3
     ).report()
     bench_vanish()
   }
