@@ -80,28 +80,28 @@ public struct Commit: Hashable, Sendable {
   }
 
   /// The place of this commit in the total order of all commits of all replicas.
-  public var position: CommitPosition {
+  package var position: CommitPosition {
     CommitPosition(stamp: stamp, replica: replica, number: number)
   }
 }
 
 /// A place in the total order: stamp, then replica, then number.
-public struct CommitPosition: Hashable, Sendable, Comparable {
+package struct CommitPosition: Hashable, Sendable, Comparable {
   /// What comes first.
-  public let stamp: HybridTimestamp
+  package let stamp: HybridTimestamp
   /// What decides between equal stamps.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// What decides between equal stamps of one replica, which no sound stream has.
-  public let number: CommitNumber
+  package let number: CommitNumber
 
   /// The position of these three.
-  public init(stamp: HybridTimestamp, replica: ReplicaID, number: CommitNumber) {
+  package init(stamp: HybridTimestamp, replica: ReplicaID, number: CommitNumber) {
     self.stamp = stamp
     self.replica = replica
     self.number = number
   }
 
-  public static func < (a: CommitPosition, b: CommitPosition) -> Bool {
+  package static func < (a: CommitPosition, b: CommitPosition) -> Bool {
     if a.stamp != b.stamp { return a.stamp < b.stamp }
     if a.replica != b.replica { return a.replica < b.replica }
     return a.number < b.number

@@ -68,7 +68,7 @@ public enum EventRecord: Hashable, Sendable {
   /// An event with all that it says.
   case event(Event)
   /// The event's content is held back or erased; its hash keeps the stream verifiable.
-  case withheld(EventHash)
+  case withheld(Digest)
   /// An event of a later format version. `kind` is at least 8; `bytes` is its content as it came.
   case unknown(kind: UInt64, bytes: [UInt8])
 

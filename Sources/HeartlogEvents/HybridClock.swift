@@ -39,18 +39,18 @@ public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable,
 }
 
 /// The clock that stamps commits: strictly rising, never behind what it has seen.
-public struct HybridClock: Sendable {
+package struct HybridClock: Sendable {
   /// The highest stamp given or received.
-  public private(set) var last: HybridTimestamp
+  package private(set) var last: HybridTimestamp
 
   /// A clock that has seen a stamp; none where it is not given.
-  public init(last: HybridTimestamp = HybridTimestamp(rawValue: 0)) { self.last = last }
+  package init(last: HybridTimestamp = HybridTimestamp(rawValue: 0)) { self.last = last }
 
   /// The stamp of a new commit: max(last + 1, wall time). The counter carries into the milliseconds. A wall time beyond the year 2199 counts
   /// as the end of that year.
   ///
   /// - Returns: nil where the stamp would pass the year 2999.
-  public mutating func next(wallTime: Milliseconds) -> HybridTimestamp? {
+  package mutating func next(wallTime: Milliseconds) -> HybridTimestamp? {
     guard last < .last else { return nil }
     let stamp = max(
       HybridTimestamp(rawValue: last.rawValue + 1),
@@ -63,12 +63,12 @@ public struct HybridClock: Sendable {
   /// Whether the clock may go on to a stamp that comes from elsewhere: any up to the year 2199, and beyond it one more than the last. So whoever
   /// wants to use up the stamps that are left has to send as many commits.
   @inline(__always)
-  public func reaches(_ stamp: HybridTimestamp) -> Bool {
+  package func reaches(_ stamp: HybridTimestamp) -> Bool {
     stamp <= .lastOfClocks || stamp.rawValue <= last.rawValue + 1
   }
 
   /// Takes note of a stamp, if the clock reaches it; false where it does not.
-  public mutating func receive(ifReached stamp: HybridTimestamp) -> Bool {
+  package mutating func receive(ifReached stamp: HybridTimestamp) -> Bool {
     guard reaches(stamp) else { return false }
     receive(stamp)
     return true
@@ -77,12 +77,12 @@ public struct HybridClock: Sendable {
   /// The place of the first stamp that the clock does not reach, having received those before it; nil where it reaches all.
   ///
   /// - Parameter stamps: rising.
-  public func firstOutOfReach(of stamps: ArraySlice<HybridTimestamp>) -> Int? {
+  package func firstOutOfReach(of stamps: ArraySlice<HybridTimestamp>) -> Int? {
     guard let highest = stamps.last, !reaches(highest) else { return nil }
     var clock = self
     return stamps.firstIndex { !clock.receive(ifReached: $0) }
   }
 
   /// Takes note of a stamp from the log or from another replica. The wall clock has no part in it.
-  public mutating func receive(_ stamp: HybridTimestamp) { last = max(last, stamp) }
+  package mutating func receive(_ stamp: HybridTimestamp) { last = max(last, stamp) }
 }

@@ -43,4 +43,4 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// SHA-256 of a salt and an event's content.
-public typealias EventHash = Digest
+package typealias EventHash = Digest
