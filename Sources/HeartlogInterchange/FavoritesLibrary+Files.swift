@@ -116,12 +116,12 @@ extension FavoritesLibrary {
     _ report: ImportReport
   ) throws(HeartlogError) -> ImportReport {
     var report = report
+    let quiet = Set(library.fields.filter(\.isQuiet).map(\.name))
     for item in items {
       let known = item.defaults.isEmpty ? nil : self.item(item.id)
       let missing = item.defaults.filter { known?.value(of: $0.name)?.isNull != false }
       let fields = (item.fields + missing).map { field in
-        library.field(field.name)?.isQuiet == true
-          ? Field(name: field.name, value: field.value, isQuiet: true) : field
+        quiet.contains(field.name) ? Field(name: field.name, value: field.value, isQuiet: true) : field
       }
       let becomesFavorite = item.isFavorite && !options.isMetadataOnly
       if becomesFavorite, try add(item.id, fields: fields, favoritedDate: item.favoritedDate).isChange {

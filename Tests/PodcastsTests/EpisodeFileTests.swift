@@ -114,7 +114,7 @@ struct EpisodeFileTests {
   @Test("the title line is that of its descriptor")
   func titleLine() throws {
     let item = try #require(Self.filled().library.item("night-talk/0001"))
-    #expect(Self.formats.libraries["podcasts"].titleLine(of: FileItem(item)) == "Talk, \"1\" — Night Talk")
+    #expect(Self.formats.libraries["podcasts"].titleLine(of: item) == "Talk, \"1\" — Night Talk")
     #expect(Self.formats.libraries["podcasts"].titleLine(of: FileItem(id: "a/1")) == "")
   }
 

@@ -28,7 +28,7 @@ enum ItemLine {
     [
       .init(item.isFavorite ? "♥" : "♡", item.isFavorite ? .favorite : .faint),
       .init(item.favoritedDate.map { times.text($0) } ?? "", .faint), .init(item.id, .name),
-      .init(library.titleLine(of: FileItem(item))),
+      .init(library.titleLine(of: item)),
     ]
   }
 

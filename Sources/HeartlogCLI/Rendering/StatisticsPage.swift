@@ -116,7 +116,7 @@ struct StatisticsPage {
         .init("\(Quantity.count(tally.taps)) ×"),
         .init(isFavorite ? "♥" : "♡", isFavorite ? .favorite : .faint),
         .init(tally.library), .init(tally.item.id, .name),
-        .init(LibraryRegistry.standard[tally.library].titleLine(of: FileItem(tally.item))),
+        .init(LibraryRegistry.standard[tally.library].titleLine(of: tally.item)),
       ])
     }
     return table

@@ -78,14 +78,14 @@ public struct GeoJSONFormat: FileFormat {
     case nil: throw .invalidItem("a feature without an id")
     case .some(let other): throw .invalidItem("a feature whose id is \(other.kind)")
     }
-    item.fields = try place(feature["geometry"])
+    item.fields = try point(feature["geometry"])
     // The geometry is right where properties say it again.
     let told = ["_id", FieldName.id] + item.fields.map(\.name)
     try item.take(properties.filter { !told.contains($0.name) })
     return item
   }
 
-  private static func place(_ geometry: JSONValue?) throws(LibraryError) -> [Field] {
+  private static func point(_ geometry: JSONValue?) throws(LibraryError) -> [Field] {
     guard let geometry, !geometry.isNull else { return [] }
     guard geometry["type"]?.string == "Point" else {
       throw .invalidItem("a geometry of the type \(geometry["type"]?.jsonText ?? geometry.kind), not a Point")

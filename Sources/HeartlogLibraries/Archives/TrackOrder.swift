@@ -53,8 +53,8 @@ enum TrackOrder {
   private static func end(ofMillisecondOf key: OrderKey) -> OrderKey? {
     let prefix = Array(key.text.utf8.prefix(dateLength))
     var number: UInt64 = 0
-    for place in 0..<dateLength {
-      let digit = place < prefix.count ? digits.firstIndex(of: prefix[place]) ?? 0 : 0
+    for index in 0..<dateLength {
+      let digit = index < prefix.count ? digits.firstIndex(of: prefix[index]) ?? 0 : 0
       number = number * 62 + UInt64(digit)
     }
     return OrderKey(text(number + 1) + "0000001")
@@ -64,8 +64,8 @@ enum TrackOrder {
   private static func text(_ number: UInt64) -> String {
     var rest = number
     var bytes = [UInt8](repeating: digits[0], count: dateLength)
-    for place in bytes.indices.reversed() {
-      bytes[place] = digits[Int(rest % 62)]
+    for index in bytes.indices.reversed() {
+      bytes[index] = digits[Int(rest % 62)]
       rest /= 62
     }
     return rest == 0 ? String(decoding: bytes, as: UTF8.self) : String(repeating: "z", count: dateLength)

@@ -28,7 +28,7 @@ extension BookLibrary {
     from origin: URL, copiedTo fileURL: URL? = nil, fingerprint: String? = nil, author: String? = nil,
     duration: Double = 0, coverImageURL: URL? = nil, associatedFiles: [URL] = [], dateAdded: Date? = nil
   ) throws(HeartlogError) -> Book {
-    let name = fingerprint.map { "m4b:\($0)" } ?? "file:\(Self.place(of: origin))"
+    let name = fingerprint.map { "m4b:\($0)" } ?? "file:\(Self.location(of: origin))"
     return try importBook(
       Book(
         id: Book.id(of: name), title: try Self.title(of: origin), author: author,
@@ -63,9 +63,9 @@ extension BookLibrary {
 
   private func importBook(_ book: Book) throws(HeartlogError) -> Book {
     let draft = try BookDraft(book)
-    let place = Self.place(of: book.fileURL)
+    let location = Self.location(of: book.fileURL)
     let imported = try store.writeAsOne { () throws(HeartlogError) -> Book in
-      let there = members().books.first { $0.id == book.id || Self.place(of: $0.fileURL) == place }
+      let there = members().books.first { $0.id == book.id || Self.location(of: $0.fileURL) == location }
       if let there { return there }
       try add(draft)
       return draft.book
@@ -77,7 +77,7 @@ extension BookLibrary {
 
   private var now: Date { Date(milliseconds: clock()) }
 
-  private static func place(of url: URL) -> String {
+  private static func location(of url: URL) -> String {
     url.isFileURL ? url.standardizedFileURL.path : url.absoluteString
   }
 

@@ -153,9 +153,16 @@ extension LibraryDescriptor {
   }
 
   /// An item in one line: its title and its subtitle.
-  public func titleLine(of item: FileItem) -> String {
+  public func titleLine(of item: FileItem) -> String { titleLine { item[$0] } }
+
+  /// An item of a store in one line: its title and its subtitle.
+  public func titleLine(of item: ItemState) -> String {
+    titleLine { name in item.value(of: name).flatMap { $0.isNull ? nil : $0 } }
+  }
+
+  private func titleLine(_ value: (String) -> FieldValue?) -> String {
     [titleFields, subtitleFields].compactMap { names in
-      names.lazy.compactMap { item[$0] }.first.map { $0.line }
+      names.lazy.compactMap(value).first?.line
     }.joined(separator: " — ")
   }
 
@@ -172,7 +179,8 @@ extension LibraryDescriptor {
     guard !item.id.isEmpty else { throw .invalidItem("an item without an id") }
     var item = item
     item.id = try id(item.id)
-    for value in item.fields { try field(value.name)?.check(value.value) }
+    let known = fields
+    for field in item.fields { try known.first { $0.name == field.name }?.check(field.value) }
     reconcile(&item)
     return item
   }

@@ -18,11 +18,11 @@ extension FavoritePapers {
     let categories = Array(lists.keys)
     // One list, so that a write from elsewhere shows in all of the categories or in none.
     let papers = updatePapers(categories.flatMap { lists[$0] ?? [] })
-    var place = 0
+    var start = 0
     for category in categories {
       let count = lists[category]?.count ?? 0
-      lists[category] = Array(papers[place..<place + count])
-      place += count
+      lists[category] = Array(papers[start..<start + count])
+      start += count
     }
   }
 
