@@ -120,7 +120,7 @@ extension FavoritesLibrary {
 }
 
 extension Statistics.Period {
-  private static let dayLength: Milliseconds = 86_400_000
+  private static let dayLength = CivilDate.dayMilliseconds
   /// 1970-01-01 was a Thursday: weeks that begin on Monday are three days off.
   private static let weekOffset = 3 * dayLength
 
@@ -130,7 +130,7 @@ extension Statistics.Period {
     switch self {
     case .day: return day
     case .week: return Self.floor(time + Self.weekOffset, 7 * Self.dayLength) - Self.weekOffset
-    case .month: return day - (Self.civil(time).day - 1) * Self.dayLength
+    case .month: return day - Int64(CivilDate(time).day - 1) * Self.dayLength
     }
   }
 
@@ -151,15 +151,14 @@ extension Statistics.Period {
     switch self {
     case .day: Int((end - start) / Self.dayLength)
     case .week: Int((end - start) / (7 * Self.dayLength))
-    case .month: Int(Self.civil(end).month - Self.civil(start).month)
+    case .month: Self.month(of: end) - Self.month(of: start)
     }
   }
 
-  /// The months since the year 0, and the day of the month from 1.
-  private static func civil(_ time: Milliseconds) -> (month: Int64, day: Int64) {
-    // The text of a time begins with year, month and day: 2026-03-02.
-    let parts = RFC3339.text(time).prefix(10).split(separator: "-").compactMap { Int64($0) }
-    return (parts[0] * 12 + parts[1], parts[2])
+  /// The months since the year 0.
+  private static func month(of time: Milliseconds) -> Int {
+    let date = CivilDate(time)
+    return date.year * 12 + date.month
   }
 
   /// `time`, rounded down: local times may lie before 1970.

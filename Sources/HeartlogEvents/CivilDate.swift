@@ -37,8 +37,9 @@ package struct CivilDate: Equatable, Sendable {
     day = Int(truncatingIfNeeded: (monthAndDay & 0xFFFF) / 2_141 &+ 1)
   }
 
-  /// The day, in UTC, that a time lies in.
+  /// The day, in UTC, that a time lies in; the nearest day for a time outside the years 0000 to 9999.
   package init(_ time: Milliseconds) {
+    let time = min(max(time, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax)
     self.init(daysSince1970: Self.floorDivide(time, by: Self.dayMilliseconds))
   }
 

@@ -50,5 +50,7 @@ struct CivilDateTests {
     #expect(CivilDate(-1) == CivilDate(year: 1_969, month: 12, day: 31))
     #expect(CivilDate(86_400_000).start == 86_400_000)
     #expect(CivilDate(-86_400_001).start == -172_800_000)
+    #expect(CivilDate(.min) == CivilDate(year: 0, month: 1, day: 1))
+    #expect(CivilDate(.max) == CivilDate(year: 9_999, month: 12, day: 31))
   }
 }
