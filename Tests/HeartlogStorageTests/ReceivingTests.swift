@@ -61,6 +61,30 @@ struct ReceivingTests {
     }
   }
 
+  @Test("a block that is sealed is shipped as it is stored, and a part of one as a block of its own")
+  func sealed() throws {
+    let (a, b, _, stores) = try pair()
+    let (c, _, _, _) = try pair()
+    for index in 0..<12 { try a.write(index, events: 600) }
+    func run(_ after: UInt64, _ last: UInt64) throws -> StreamRun {
+      try #require(try a.log.streamRun(of: a.replica, after: after, upTo: CommitNumber(rawValue: last)))
+    }
+    _ = try a.log.seal()
+    let whole = try run(0, 12)
+    let name = try #require(try stores[0].names(of: a.replica).first { $0.hasSuffix(".sealed") })
+    let file = try stores[0].files.open("\(stores[0].path)/replicas/\(a.replica)/\(name)", .read)
+    let stored = try file.bytes(Int(file.size()), at: 0)
+    #expect(stored.firstRange(of: whole.body) != nil)
+    #expect(try c.log.receive(whole) == .appended(commits: 12, events: 7_200, changedItems: 0))
+    #expect(try b.log.receive(run(0, 7)) == .appended(commits: 7, events: 4_200, changedItems: 0))
+    #expect(try b.log.receive(run(7, 12)) == .appended(commits: 5, events: 3_000, changedItems: 0))
+    #expect(b.sink.commits == a.sink.commits && c.sink.commits == a.sink.commits)
+    #expect(try stores[1].verify().allSatisfy { $0.finding == nil })
+    // What comes behind a sealed block is shipped behind it.
+    try a.write(12)
+    #expect(try ship(a, to: c) == [.appended(commits: 1, events: 1, changedItems: 0)])
+  }
+
   @Test(
     "a run that is here already changes nothing, one that overlaps is taken from where it is new, one after a gap is refused"
   )

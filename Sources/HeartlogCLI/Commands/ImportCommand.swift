@@ -56,7 +56,7 @@ struct ImportCommand: Command {
         .badInput, "the format of \(shownPath) cannot be told from its name and content",
         hint: "Name it with --format: \(FileFormats.standard.names(for: library)).")
     }
-    let store = try options.isDryRun ? context.openForReading() : context.openForWriting()
+    let store = try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
     let bar = context.progress("importing")
     defer { bar.finish() }
     let report: ImportReport

@@ -28,7 +28,7 @@ struct ServeCommand: Command {
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForWriting()
+    let store = try context.openForWriting(endsSoon: true)
     let channel = DescriptorChannel(input: 0, output: 1, closes: false)
     // What is sound of a damaged store is given all the same.
     let report = try SyncSession(store, over: channel, role: .serving).run()

@@ -50,7 +50,9 @@ enum PeerAddress: Hashable, Sendable {
   }
 
   /// The way there. A store's directory is opened for it.
-  func carrier(_ context: CommandContext) throws -> any Carrier {
+  ///
+  /// - Parameter endsSoon: as for `openForWriting`.
+  func carrier(_ context: CommandContext, endsSoon: Bool) throws -> any Carrier {
     switch self {
     case .folder(let path): return FolderCarrier(path)
     case .command(let command): return try CommandCarrier.shell(command)
@@ -59,7 +61,7 @@ enum PeerAddress: Hashable, Sendable {
       guard try !Self.isSame(path, context.storeDirectory()) else {
         throw CommandError.usage("a store has nothing to take from itself")
       }
-      let (peer, isReadOnly) = try Self.open(path)
+      let (peer, isReadOnly) = try Self.open(path, endsSoon: endsSoon)
       context.opened.add(peer)
       return StoreCarrier(peer, description: path, isReadOnly: isReadOnly)
     }
@@ -67,10 +69,11 @@ enum PeerAddress: Hashable, Sendable {
 
   /// A store that is damaged, or on a disk that cannot be written, can still be pulled from.
   private static func open(
-    _ path: String
+    _ path: String, endsSoon: Bool
   ) throws(HeartlogError) -> (FavoritesStore, isReadOnly: Bool) {
     var options = StoreOptions()
     options.origin = CommandContext.origin
+    if endsSoon { options.snapshots.eventsMin = .max }
     if access(path, W_OK) == 0 {
       do throws(HeartlogError) {
         return (try FavoritesStore.open(at: path, options: options, progress: nil), false)

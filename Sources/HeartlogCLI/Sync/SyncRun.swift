@@ -11,10 +11,10 @@ struct SyncRun {
 
   /// One round.
   func once() throws -> ExitCode {
-    let store = try open()
+    let store = try open(endsSoon: true)
     let page: SyncPage
     do {
-      page = try round(store, try peer.carrier(context), isCancelled: { false })
+      page = try round(store, try peer.carrier(context, endsSoon: true), isCancelled: { false })
     } catch let error as HeartlogError {
       throw Self.shown(error)
     }
@@ -36,16 +36,18 @@ struct SyncRun {
   /// Rounds until a signal comes: whenever the own log has changed, and now and then.
   func watch() throws -> ExitCode {
     StopSignal.listen()
-    let store = try open()
+    let store = try open(endsSoon: false)
     // A folder's carrier remembers what it has read; a store's directory is opened anew each time.
-    let kept: (any Carrier)? = if case .store = peer { nil } else { try peer.carrier(context) }
+    let kept: (any Carrier)? =
+      if case .store = peer { nil } else { try peer.carrier(context, endsSoon: false) }
     var isTold = false
     /// What the last round said did not come: it is told once.
     var told: [String] = []
     var warned: Set<ReplicaID?> = []
     while !StopSignal.isRaised {
       do {
-        let page = try round(store, try kept ?? peer.carrier(context), isCancelled: { StopSignal.isRaised })
+        let page = try round(
+          store, try kept ?? peer.carrier(context, endsSoon: false), isCancelled: { StopSignal.isRaised })
         let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
         if page.hasNews || incomplete != told { try tell(page) }
         told = incomplete
@@ -72,8 +74,8 @@ struct SyncRun {
     return .success
   }
 
-  private func open() throws -> FavoritesStore {
-    try options.isDryRun ? context.openForReading() : context.openForWriting()
+  private func open(endsSoon: Bool) throws -> FavoritesStore {
+    try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: endsSoon)
   }
 
   private func round(

@@ -31,6 +31,9 @@ package struct ColumnBlock: Sendable {
   /// The number of the last commit.
   package var lastCommit: CommitNumber { number(at: places.upperBound - 1) }
 
+  /// Whether none of the commits that were read was cut off.
+  package var isWhole: Bool { places.count == columns.commits.count }
+
   /// How many commits there are.
   package var commitCount: Int { places.count }
 

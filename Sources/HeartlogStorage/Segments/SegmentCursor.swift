@@ -125,6 +125,14 @@ final class SegmentCursor {
     try body(window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
   }
 
+  /// The stored body of the frame with commits that was passed last; nil where the window has it no more.
+  var passedBody: [UInt8]? {
+    guard let (frame, offset) = passedCommits, offset >= windowOffset else { return nil }
+    let start = Int(offset - windowOffset) + FrameHeader.byteCount
+    guard start + Int(frame.bodyBytes) <= windowBytes else { return nil }
+    return Array(window.part(start, Int(frame.bodyBytes)))
+  }
+
   /// The single commit in the frame that `look` found, until the next step; nil where `StoredFrame.decode` is to be asked.
   func commitRow(of frame: FrameHeader) -> CommitRow? {
     guard frame.kind == FrameHeader.Kind.commit, header.kind == .open, let bytes = row(of: frame) else {

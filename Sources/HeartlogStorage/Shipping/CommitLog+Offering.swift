@@ -84,6 +84,18 @@ extension CommitLog {
         }
         // Should reading fail half-way, the next run starts anew. Streams are shipped one after the other.
         merkleCaches.shipped = [:]
+        func run(from first: CommitNumber, _ count: Int, _ body: [UInt8]) -> StreamRun {
+          merkleCaches.shipped[replica] = merkleCache
+          return StreamRun(
+            replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
+            firstCommit: first, commitCount: count, body: body, root: merkleCache.tree.root)
+        }
+        // What is sealed is a block already: to make its commits and encode them again takes the most time and memory of all.
+        if let (block, body) = try merkleCache.passStoredBlock(
+          upTo: last, eventsMin: Self.storedRunEventsMin)
+        {
+          return run(from: block.firstCommit, block.commitCount, body)
+        }
         var draft = BlockDraft()
         while merkleCache.position < last.rawValue, let (next, secrets) = try merkleCache.peek(),
           try draft.add(next, secrets: secrets, after: merkleCache.tail)
@@ -91,14 +103,12 @@ extension CommitLog {
           try merkleCache.pass()
         }
         guard let block = draft.takeBlock() else { return nil }
-        merkleCaches.shipped[replica] = merkleCache
-        return StreamRun(
-          replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
-          firstCommit: block.firstCommit, commitCount: block.commits.count,
-          body: try BlockEncoding.encode(block), root: merkleCache.tree.root)
+        return run(from: block.firstCommit, block.commits.count, try BlockEncoding.encode(block))
       }
     }
   }
+
+  private static let storedRunEventsMin = Limits.blockEventsMax / 8
 
   /// Looks whether commits of a stream can be read.
   ///

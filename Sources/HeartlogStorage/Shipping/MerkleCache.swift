@@ -106,6 +106,24 @@ final class MerkleCache {
     return true
   }
 
+  /// Goes behind the block that the log has next, and gives it as it is stored.
+  ///
+  /// - Parameter eventsMin: what has fewer is better joined with what follows.
+  /// - Returns: nil where something else comes next, or where the block goes beyond `last`; it is ahead then.
+  func passStoredBlock(
+    upTo last: CommitNumber, eventsMin: Int
+  ) throws -> (block: ColumnBlock, body: [UInt8])? {
+    guard ahead.isEmpty, let frame = try nextFrame() else { return nil }
+    guard case .block(let block) = frame, block.isWhole, block.lastCommit <= last,
+      block.eventCount >= eventsMin, let body = reader.cursor?.passedBody
+    else {
+      putAhead(frame)
+      return nil
+    }
+    _ = try pass(frame, upTo: last)
+    return (block, body)
+  }
+
   private func nextFrame() throws -> StoredFrame? {
     var looksAgain = true
     while true {
