@@ -88,7 +88,7 @@ class Library:
         self.items = snapshot.records(items, ITEM)
         self.fields, self.rivals = snapshot.records(fields, FIELD), snapshot.records(rivals, RIVAL)
         self.by_id = [struct.unpack("<I", record)[0] for record in snapshot.records(by_id, BY_ID)]
-        self.texts = snapshot.texts(texts, snapshot.records(sums, SUM))
+        self.texts = snapshot.texts(texts, snapshot.records(sums, SUM), sums[0])
         self.ids = [self.id(item[:28]) for item in self.items]
 
     def text(self, name, count):
@@ -214,6 +214,8 @@ class Snapshot:
         require(size == len(data) and self.start % 64 == 0 and self.start + length <= end, "a trailer of another file")
         require(checksum == self.sum(self.start, length), "a damaged directory")
         self.covered = [(0, 64), (self.start, self.start + length), (end, len(data))]
+        # What is summed, and where the checksum stands: texts before the pages that their checksums stand in.
+        self.summed = [(self.start, length, end + 16), (end, 56, end + 56)]
         directory = Directory(data[self.start:self.start + length])
         self.positions = directory.bytes()
         self.events, self.commits, self.last_stamp = (directory.u64() for _ in range(3))
@@ -226,6 +228,12 @@ class Snapshot:
 
     def sum(self, offset, count):
         return xxh3(self.data[offset:offset + count], 0) ^ (self.seed + offset & (1 << 64) - 1)
+
+    def seal(self, data):
+        """Makes all checksums right in bytes that were changed here and there."""
+        for offset, count, place in self.summed:
+            checksum = xxh3(data[offset:offset + count], 0) ^ (self.seed + offset & MASK)
+            struct.pack_into("<Q", data, place, checksum)
 
     def records(self, place, size):
         offset, count = place
@@ -240,18 +248,22 @@ class Snapshot:
             sums = [self.sum(offset + start, part) for start in range(0, len(page), part)]
             require(list(struct.unpack_from("<8Q", self.data, end - 64)) == sums, "a damaged page")
             self.covered.append((offset, end))
+            self.summed += [(offset + start, part, end - 64 + 8 * number) for number, start in enumerate(range(0, len(page), part))]
             used = min(each, count - len(found))
             require(page[used * size:] == bytes(len(page) - used * size), "a page that is not zeros to its end")
             found += [page[place * size:(place + 1) * size] for place in range(used)]
             offset = end
         return found
 
-    def texts(self, place, sums):
+    def texts(self, place, sums, sums_offset):
         offset, count = place
         require(len(sums) == -(-count // TEXT_PAGE) and offset % 64 == 0, "texts without checksums")
         for number, checksum in enumerate(sums):
             start = offset + number * TEXT_PAGE
-            require(struct.unpack("<Q", checksum)[0] == self.sum(start, min(TEXT_PAGE, offset + count - start)), "damaged texts")
+            length = min(TEXT_PAGE, offset + count - start)
+            require(struct.unpack("<Q", checksum)[0] == self.sum(start, length), "damaged texts")
+            page, place = divmod(number, 2_048 // SUM)
+            self.summed.insert(0, (start, length, sums_offset + page * (2_048 + 64) + place * SUM))
         self.covered.append((offset, offset + count))
         return self.data[offset:offset + count]
 

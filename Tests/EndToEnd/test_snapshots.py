@@ -16,12 +16,13 @@ import unittest
 import format_reader
 import format_state
 from format_decoder import HAS_DATE
-from format_snapshot import Directory, Snapshot, Write
+from format_snapshot import MASK, Directory, Snapshot, Write
 from heartlog import FORTNIGHT, Store, TestCase, lines, seed, trace
 
 MANY = int(os.environ.get("OPERATIONS") or 30_000)
 KILLS = int(os.environ.get("KILLS") or 40)
 OFFSETS = int(os.environ.get("OFFSETS") or 60)
+LIES = int(os.environ.get("LIES") or 40)
 NAME = re.compile(r"\d{16}-[0-9a-f]{8}\.snapshot")
 
 
@@ -324,6 +325,36 @@ class UselessTests(SnapshotTestCase):
                 self.assertEqual(file.exists(), not answer.err)
                 self.check(store, expected, [] if answer.err else None)
         self.assertGreater(told, len(offsets) // 2)
+
+    def test_snapshots_that_lie(self):
+        """Checksums that are right, and integers that are not: wrong answers, an error or none, and no crash."""
+        chance = random.Random(seed())
+        store = self.filled(200)
+        self.expect(0, store("set", "papers", "paper-1", "rating:=3.5", "tags:=[1,2]"))
+        path = self.snapshot(store)
+        whole = path.read_bytes()
+        snapshot = Snapshot(whole)
+        sums = {place + at for _, _, place in snapshot.summed for at in range(8)}
+        places = [at for offset, count, _ in snapshot.summed for at in range(offset, offset + count) if at not in sums]
+        words = [0, 1, 2, 255, 256, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 48, (1 << 63) - 1, 1 << 63, MASK]
+        for _ in range(LIES):
+            data = bytearray(whole)
+            for _ in range(chance.choice((1, 1, 3, 20))):
+                width = chance.choice((1, 4, 8))
+                at = chance.choice(places) // width * width
+                word = chance.choice(words + [chance.getrandbits(64), int.from_bytes(data[at:at + width], "little") + 1])
+                data[at:at + width] = (word & (1 << 8 * width) - 1).to_bytes(width, "little")
+            snapshot.seal(data)
+            other = store.copy(self.folder / "lying")
+            self.folder_of(other).joinpath(path.name).write_bytes(data)
+            for words_of_command in (
+                    ("status",), ("list", "papers"), ("list", "cities", "--json"), ("show", "papers", "paper-1"),
+                    ("conflicts",), ("replay", "--at", "2026-03-01T00:02:00Z"), ("toggle", "papers", "paper-1"),
+                    ("set", "papers", "paper-2", "title=another", "line=2"), ("add", "papers", "new"), ("snapshot",),
+                    ("status", "--json"), ("seal",), ("export", "papers"), ("verify",)):
+                answer = other(*words_of_command)
+                self.assertIn(answer.code, range(0, 80), (words_of_command, answer.err))
+            shutil.rmtree(other.path)
 
     def test_other_things_by_its_name(self):
         store = self.filled(600)
