@@ -177,9 +177,11 @@ struct StatisticsCounter {
 
   /// A log is in order as far as it was there at one time: what comes later may belong before what was counted.
   private func isLater(_ write: Write, than item: Item) -> Bool {
-    if write.stamp != item.stamp || item.replica < 0 { return item.replica < 0 || write.stamp > item.stamp }
-    if write.replica == item.replica { return write.sequence > item.sequence }
-    return replicas[Int(write.replica)] > replicas[Int(item.replica)]
+    if item.replica < 0 { return true }
+    return MergeOrder.isLater(
+      stamps: (write.stamp.rawValue, than: item.stamp.rawValue), numbers: (write.sequence, than: item.sequence),
+      isSameReplica: write.replica == item.replica
+    ) { (replicas[Int(write.replica)], than: replicas[Int(item.replica)]) }
   }
 
   // MARK: - What is counted

@@ -85,7 +85,7 @@ public struct Commit: Hashable, Sendable {
   }
 }
 
-/// A place in the total order: stamp, then replica, then number.
+/// The position of a commit in the `MergeOrder`.
 package struct CommitPosition: Hashable, Sendable, Comparable {
   /// What comes first.
   package let stamp: HybridTimestamp
@@ -102,8 +102,9 @@ package struct CommitPosition: Hashable, Sendable, Comparable {
   }
 
   package static func < (a: CommitPosition, b: CommitPosition) -> Bool {
-    if a.stamp != b.stamp { return a.stamp < b.stamp }
-    if a.replica != b.replica { return a.replica < b.replica }
-    return a.number < b.number
+    MergeOrder.isLater(
+      stamps: (b.stamp.rawValue, than: a.stamp.rawValue),
+      numbers: (b.number.rawValue, than: a.number.rawValue), isSameReplica: a.replica == b.replica
+    ) { (b.replica, than: a.replica) }
   }
 }

@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// A place in the total order of all events: stamp, then replica, then sequence. The later write wins.
+/// The position of an event in the `MergeOrder`.
 package struct EventPosition: Hashable, Sendable, Comparable {
   /// What comes first.
   package let stamp: HybridTimestamp
@@ -17,8 +17,9 @@ package struct EventPosition: Hashable, Sendable, Comparable {
   }
 
   package static func < (a: EventPosition, b: EventPosition) -> Bool {
-    if a.stamp != b.stamp { return a.stamp < b.stamp }
-    if a.replica != b.replica { return a.replica < b.replica }
-    return a.sequence < b.sequence
+    MergeOrder.isLater(
+      stamps: (b.stamp.rawValue, than: a.stamp.rawValue),
+      numbers: (b.sequence.rawValue, than: a.sequence.rawValue), isSameReplica: a.replica == b.replica
+    ) { (b.replica, than: a.replica) }
   }
 }

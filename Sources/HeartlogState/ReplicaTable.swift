@@ -116,9 +116,10 @@ struct ReplicaTable: Sendable {
   @inline(__always)
   func isLater(_ a: WritePosition, than b: WritePosition) -> Bool {
     if b.replica == .none { return true }
-    if a.stamp != b.stamp { return a.stamp > b.stamp }
-    if a.replica == b.replica { return a.sequence > b.sequence }
-    return id(of: a.replica) > id(of: b.replica)
+    return MergeOrder.isLater(
+      stamps: (a.stamp, than: b.stamp), numbers: (a.sequence, than: b.sequence),
+      isSameReplica: a.replica == b.replica
+    ) { (id(of: a.replica), than: id(of: b.replica)) }
   }
 
   /// Whether the write at `a` takes the place of the one at `b`: it is later, and its writer had seen the other.
