@@ -59,7 +59,8 @@ struct ItemListing {
   ) -> Bool {
     switch order {
     case .newestFirst:
-      for slot in 0..<Int32(base.favoriteCount) where !visit(slot) { return false }
+      let count = Int32(clamping: base.favoriteCount)
+      for slot in min(table.movedFirst, count)..<count where !visit(slot) { return false }
     case .byID:
       for index in 0..<base.byID.count {
         let slot = base.byID[index]
@@ -68,7 +69,7 @@ struct ItemListing {
       }
     case .oldestFirst:
       // Of equal dates the first id comes first in every order: a run of them is gone through forwards.
-      var end = base.favoriteCount
+      var end = base.favoriteCount - Int(table.movedLast)
       while end > 0 {
         var start = end
         var date: Milliseconds?

@@ -30,6 +30,10 @@ struct ItemTable: Sendable {
   let base: Base?
   /// 0 without a snapshot. At each write: `base` itself has tables, whose references would be counted.
   private let baseItemCount: Int32
+  private let baseFavoriteCount: Int32
+  /// How many of the first and of the last favorites of the snapshot are to be passed over: their membership was written since.
+  private(set) var movedFirst: Int32 = 0
+  private(set) var movedLast: Int32 = 0
   /// What became a favorite since the snapshot. Of its items, those whose membership was written since say so themselves.
   private(set) var favorited = FavoritedItems()
   private var wideFields: [FieldKey: Int32] = [:]
@@ -43,6 +47,7 @@ struct ItemTable: Sendable {
   init() {
     base = nil
     baseItemCount = 0
+    baseFavoriteCount = 0
   }
 
   /// By item slot.
@@ -58,6 +63,7 @@ struct ItemTable: Sendable {
   ) {
     self.base = base
     baseItemCount = Int32(base.itemCount)
+    baseFavoriteCount = Int32(clamping: base.favoriteCount)
     self.ids = ids
     self.fields = fields
     self.texts = texts
@@ -133,7 +139,10 @@ struct ItemTable: Sendable {
     record.pointee.isFavorite = isFavorite
     record.pointee.favoritedDate = favoritedDate
     if old.isFavorite != isFavorite { favoriteCount += isFavorite ? 1 : -1 }
-    if item.index < baseItemCount { record.pointee.isMoved = true }
+    if item.index < baseItemCount, !old.isMoved {
+      record.pointee.isMoved = true
+      noteMoved(item)
+    }
     if isFavorite { noteFavorited(item, favoritedDate) }
   }
 
@@ -158,6 +167,18 @@ struct ItemTable: Sendable {
     record.pointee.isFavorite = isFavorite
     record.pointee.favoritedDate = favoritedDate
     if isFavorite { noteFavorited(item, favoritedDate) }
+  }
+
+  private mutating func noteMoved(_ item: ItemSlot) {
+    if item.index == movedFirst {
+      repeat { movedFirst += 1 } while movedFirst < baseFavoriteCount && items[Int(movedFirst)].isMoved
+    }
+    if item.index == baseFavoriteCount - 1 - movedLast {
+      repeat {
+        movedLast += 1
+      } while movedLast < baseFavoriteCount
+        && items[Int(baseFavoriteCount - 1 - movedLast)].isMoved
+    }
   }
 
   @inline(__always)
