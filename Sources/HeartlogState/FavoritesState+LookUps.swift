@@ -33,7 +33,7 @@ extension FavoritesState {
       mapped.seek(Int(truncatingIfNeeded: record.baseTexts))
     }
     let held = PackedFields.make(
-      of: places, in: fields, names: state.fieldNames.strings,
+      of: places, in: fields, names: state.fieldNames.texts,
       textBytesMax: state.tables[table].texts.byteCountMax
     ) { name, count in
       mapped.bytes(name, count: count) ?? state.tables[table].texts.bytes(name, count: count)

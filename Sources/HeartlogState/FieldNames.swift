@@ -1,14 +1,24 @@
 /// The names of fields, which all libraries share: each a small integer, and a string that is made once.
 struct FieldNames: Sendable {
+  /// The names as strings, by slot.
+  struct Texts: Sendable {
+    fileprivate(set) var strings: [String] = []
+    /// Whether no name is equivalent to another one, as Unicode has it.
+    fileprivate(set) var areASCII = true
+  }
+
   private var keys = InternTable<Key>()
-  /// By slot.
-  private(set) var strings: [String] = []
+  private(set) var texts = Texts()
+  var strings: [String] { texts.strings }
 
   var count: Int { keys.count }
 
   mutating func intern(_ name: UnsafeRawBufferPointer) -> FieldNameSlot {
     let number = keys.intern(name)
-    if Int(number) == strings.count { strings.append(String(decoding: name, as: UTF8.self)) }
+    if Int(number) == texts.strings.count {
+      texts.strings.append(String(decoding: name, as: UTF8.self))
+      if !name.allSatisfy({ $0 < 0x80 }) { texts.areASCII = false }
+    }
     return FieldNameSlot(index: number)
   }
 

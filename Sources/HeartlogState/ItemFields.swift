@@ -60,7 +60,7 @@ extension ItemFields {
     func isASCII(_ name: String) -> Bool { name.utf8.allSatisfy { $0 < 0x80 } }
     return switch storage {
     case .made(let fields): !isASCII(name) || !fields.allSatisfy { isASCII($0.name) }
-    case .packed(let fields): !isASCII(name) || !indices.allSatisfy { isASCII(fields.name($0)) }
+    case .packed(let fields): !isASCII(name) || !fields.namesAreASCII
     }
   }
 

@@ -40,10 +40,10 @@ extension ItemTable {
     let held =
       record.addedFieldCount > 0
       ? PackedFields.make(
-        of: heldFieldIndices(of: item, names: names), in: fields.reader, names: names.strings,
+        of: heldFieldIndices(of: item, names: names), in: fields.reader, names: names.texts,
         textBytesMax: texts.byteCountMax, text: { texts.bytes($0, count: $1) })
       : PackedFields.make(
-        of: record.baseFieldRange(of: fields.count), in: fields.reader, names: names.strings,
+        of: record.baseFieldRange(of: fields.count), in: fields.reader, names: names.texts,
         textBytesMax: texts.byteCountMax, text: { texts.bytes($0, count: $1) })
     return ItemState(record, id: id ?? ids.string(of: item.index), held)
   }

@@ -44,6 +44,61 @@ final class ItemDecoder: Decoder {
   func json(for name: String) -> JSONValue? {
     supplied.json(for: name) ?? index(of: name).map { fields[$0].value.jsonValue }
   }
+
+  /// Whether there is no value for a key, or null.
+  func isNil(_ name: String) -> Bool {
+    if FieldKey.isSupplied(name) {
+      return name == FieldKey.favoritedDate && supplied.favoritedDate == nil
+    }
+    guard let index = index(of: name) else { return true }
+    return fields.withBorrowedValue(at: index) { if case .null = $0 { true } else { false } }
+  }
+
+  // Values of one type each; nil where there is none or another. Not generic: what is generic here is not specialized for an item's keys.
+
+  func bool(_ name: String) -> Bool? {
+    FieldKey.isSupplied(name)
+      ? (name == FieldKey.isFavorite ? supplied.isFavorite : nil)
+      : stored(name) { if case .bool(let value) = $0 { value } else { nil } }
+  }
+
+  func string(_ name: String) -> String? {
+    FieldKey.isSupplied(name)
+      ? (FieldKey.isID(name) ? supplied.id : nil)
+      : stored(name) { value in
+        if case .string(let text) = value { String(decoding: text, as: UTF8.self) } else { nil }
+      }
+  }
+
+  func int64(_ name: String) -> Int64? {
+    FieldKey.isSupplied(name) ? nil : stored(name) { if case .int64(let value) = $0 { value } else { nil } }
+  }
+
+  func double(_ name: String) -> Double? {
+    FieldKey.isSupplied(name)
+      ? nil
+      : stored(name) { value in
+        switch value {
+        case .int64(let value): Double(value)
+        case .double(let value): value
+        default: nil
+        }
+      }
+  }
+
+  func date(_ name: String) -> Date? {
+    FieldKey.isSupplied(name)
+      ? (name == FieldKey.favoritedDate ? supplied.favoritedDate.map(ScalarCoding.date) : nil)
+      : stored(name) { value in
+        if case .string(let text) = value { RFC3339.milliseconds(text).map(ScalarCoding.date) } else { nil }
+      }
+  }
+
+  /// What `body` makes of a field's value where it lies; nil where there is none.
+  @inline(__always)
+  private func stored<T>(_ name: String, _ body: (BorrowedValue) -> T?) -> T? {
+    index(of: name).flatMap { fields.withBorrowedValue(at: $0, body) }
+  }
 }
 
 /// The members of an item: its fields, and what the store supplies.
@@ -62,33 +117,26 @@ private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
     return FieldKey.isSupplied(name) || decoder.index(of: name) != nil
   }
 
-  func decodeNil(forKey key: Key) -> Bool { isNil(key.stringValue) }
+  func decodeNil(forKey key: Key) -> Bool { decoder.isNil(key.stringValue) }
 
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-    if let value = stored(key, { if case .bool(let value) = $0 { value } else { nil } }) { return value }
-    return try member(key).bool()
+    try decoder.bool(key.stringValue) ?? member(key).bool()
   }
 
   func decode(_ type: String.Type, forKey key: Key) throws -> String {
-    if FieldKey.isID(key.stringValue) { return decoder.supplied.id }
-    if let text = stored(key, { if case .string(let text) = $0 { text.string } else { nil } }) { return text }
-    return try member(key).string()
+    try decoder.string(key.stringValue) ?? member(key).string()
   }
 
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-    let value = stored(key) { value -> Double? in
-      switch value {
-      case .int64(let value): Double(value)
-      case .double(let value): value
-      default: nil
-      }
-    }
-    return try value ?? member(key).double()
+    try decoder.double(key.stringValue) ?? member(key).double()
   }
 
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key).float() }
 
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(type, key) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    if let value = decoder.int64(key.stringValue), let integer = Int(exactly: value) { return integer }
+    return try integer(type, key)
+  }
 
   func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(type, key) }
 
@@ -113,37 +161,34 @@ private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(type, key) }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    if type == Date.self {
-      let date = stored(key) { value -> Date? in
-        guard case .string(let text) = value else { return nil }
-        return RFC3339.milliseconds(text).map(ScalarCoding.date)
-      }
-      if let date = date as? T { return date }
-    }
+    if type == Date.self, let date = decoder.date(key.stringValue) as? T { return date }
     if let value = try suppliedValue(type, key) { return value }
     return try member(key).decode(type)
   }
 
-  // What is optional is looked up once.
+  // What is optional is looked up once where it is there.
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    isNil(key.stringValue) ? nil : try decode(type, forKey: key)
+    if let value = decoder.bool(key.stringValue) { return value }
+    return decodeNil(forKey: key) ? nil : try decode(type, forKey: key)
   }
 
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    isNil(key.stringValue) ? nil : try decode(type, forKey: key)
+    if let text = decoder.string(key.stringValue) { return text }
+    return decodeNil(forKey: key) ? nil : try decode(type, forKey: key)
   }
 
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    isNil(key.stringValue) ? nil : try decode(type, forKey: key)
+    if let value = decoder.double(key.stringValue) { return value }
+    return decodeNil(forKey: key) ? nil : try decode(type, forKey: key)
   }
 
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    isNil(key.stringValue) ? nil : try decode(type, forKey: key)
+    decodeNil(forKey: key) ? nil : try decode(type, forKey: key)
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    isNil(key.stringValue) ? nil : try decode(type, forKey: key)
+    decodeNil(forKey: key) ? nil : try decode(type, forKey: key)
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -159,37 +204,17 @@ private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
   func superDecoder() throws -> any Decoder { try member(FieldKey.super) }
   func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
 
-  /// What `body` makes of a value where it lies; nil where there is none, and for what the store supplies in other forms.
-  @inline(__always)
-  private func stored<T>(_ key: Key, _ body: (BorrowedValue) -> T?) -> T? {
-    let name = key.stringValue
-    guard !FieldKey.isSupplied(name) else {
-      return name == FieldKey.isFavorite ? body(.bool(decoder.supplied.isFavorite)) : nil
-    }
-    return decoder.index(of: name).flatMap { decoder.fields.withBorrowedValue(at: $0, body) }
-  }
-
-  private func isNil(_ name: String) -> Bool {
-    if FieldKey.isSupplied(name) {
-      return name == FieldKey.favoritedDate && decoder.supplied.favoritedDate == nil
-    }
-    guard let index = decoder.index(of: name) else { return true }
-    return decoder.fields.withBorrowedValue(at: index) { if case .null = $0 { true } else { false } }
-  }
-
   private func member(_ key: some CodingKey) throws(FieldCodingError) -> ValueDecoder {
     let name = key.stringValue
     // Only here: what is optional is asked for first, and left out.
     guard let value = decoder.json(for: name) ?? decoder.supplied.template?[name] else {
       throw FieldCodingError(path: [key], reason: FieldCodingError.missing)
     }
-    return ValueDecoder(value, codingPath: [key])
+    return ValueDecoder(value, at: .key(key))
   }
 
   private func integer<T: FixedWidthInteger & Decodable>(_ type: T.Type, _ key: Key) throws -> T {
-    if let value = stored(key, { if case .int64(let value) = $0 { T(exactly: value) } else { nil } }) {
-      return value
-    }
+    if let value = decoder.int64(key.stringValue), let integer = T(exactly: value) { return integer }
     if let value = try suppliedValue(type, key) { return value }
     return try member(key).integer(type)
   }
@@ -201,9 +226,4 @@ private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
       throw FieldCodingError(path: [key], reason: error.reason)
     }
   }
-}
-
-extension UnsafeRawBufferPointer {
-  /// The bytes as a string.
-  fileprivate var string: String { String(decoding: self, as: UTF8.self) }
 }

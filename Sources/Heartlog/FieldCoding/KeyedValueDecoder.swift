@@ -3,21 +3,19 @@ import HeartlogEvents
 /// The members of an object.
 struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let members: [JSONMember]
-  private let decoder: ValueDecoder
+  let codingPath: [any CodingKey]
   /// The places of many members; few are compared one by one.
   private var places: [String: Int]?
 
   init(_ members: [JSONMember], of decoder: ValueDecoder) {
     self.members = members
-    self.decoder = decoder
+    codingPath = decoder.codingPath
     let comparedMax = 16
     guard members.count > comparedMax else { return }
     var places = [String: Int](minimumCapacity: members.count)
     for (place, member) in members.enumerated() { places[member.name] = place }
     self.places = places
   }
-
-  var codingPath: [any CodingKey] { decoder.codingPath }
 
   var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
 
@@ -83,6 +81,6 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     guard let value = value(named: key.stringValue) else {
       throw FieldCodingError(path: codingPath + [key], reason: FieldCodingError.missing)
     }
-    return ValueDecoder(value, codingPath: codingPath + [key])
+    return ValueDecoder(value, in: codingPath, at: .key(key))
   }
 }

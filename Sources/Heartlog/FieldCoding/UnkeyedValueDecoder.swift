@@ -53,9 +53,11 @@ struct UnkeyedValueDecoder: UnkeyedDecodingContainer {
 
   /// Decodes the next element, and moves on if that succeeds.
   private mutating func next<T>(_ decode: (ValueDecoder) throws -> T) throws -> T {
-    let path = codingPath + [FieldKey(intValue: currentIndex)]
-    guard !isAtEnd else { throw FieldCodingError(path: path, reason: "the array has no more elements") }
-    let value = try decode(ValueDecoder(elements[currentIndex], codingPath: path))
+    guard !isAtEnd else {
+      throw FieldCodingError(
+        path: codingPath + [FieldKey(intValue: currentIndex)], reason: "the array has no more elements")
+    }
+    let value = try decode(ValueDecoder(elements[currentIndex], in: codingPath, at: .index(currentIndex)))
     currentIndex += 1
     return value
   }

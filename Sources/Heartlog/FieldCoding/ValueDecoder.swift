@@ -3,13 +3,34 @@ import HeartlogEvents
 /// Decodes one value, a field's or a nested one, from JSON.
 struct ValueDecoder: Decoder {
   let value: JSONValue
-  let codingPath: [any CodingKey]
-  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  /// The path of what the value is part of.
+  private let parent: [any CodingKey]
+  /// Its place there.
+  private let place: Place
 
-  init(_ value: JSONValue, codingPath: [any CodingKey] = []) {
-    self.value = value
-    self.codingPath = codingPath
+  enum Place {
+    /// It is part of nothing.
+    case whole
+    case key(any CodingKey)
+    case index(Int)
   }
+
+  init(_ value: JSONValue, in parent: [any CodingKey] = [], at place: Place = .whole) {
+    self.value = value
+    self.parent = parent
+    self.place = place
+  }
+
+  /// Made where somebody asks: for an error, and where a value has parts.
+  var codingPath: [any CodingKey] {
+    switch place {
+    case .whole: parent
+    case .key(let key): parent + [key]
+    case .index(let index): parent + [FieldKey(intValue: index)]
+    }
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard case .object(let members) = value else { throw mismatch("an object") }
@@ -68,6 +89,8 @@ struct ValueDecoder: Decoder {
   }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    // As these decode themselves, without a container.
+    if type == String.self, let text = try string() as? T { return text }
     guard ScalarCoding.isOneString(type) else { return try T(from: self) }
     let text = try string()
     do {

@@ -10,7 +10,7 @@ struct PackedField: BitwiseCopyable {
 struct PackedFieldsHeader {
   let count: Int
   /// All names of fields that the state knows.
-  let names: [String]
+  let names: FieldNames.Texts
 }
 
 /// The fields of one item in one piece of memory, the bytes of their texts behind them. It is written when it is made, and read from then on.
@@ -22,7 +22,8 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   ///   - text: the bytes of a text by its name. Not the table of texts, to which references would be counted.
   @inline(__always)
   static func make(
-    of places: some Collection<Int>, in fields: PagedReader<FieldRecord>, names: [String], textBytesMax: Int,
+    of places: some Collection<Int>, in fields: PagedReader<FieldRecord>, names: FieldNames.Texts,
+    textBytesMax: Int,
     text: (_ name: UInt64, _ count: Int) -> UnsafeRawBufferPointer
   ) -> PackedFields? {
     var count = 0
@@ -74,7 +75,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   func name(_ place: Int) -> String {
     withUnsafeMutablePointers { header, fields in
       let number = Int(fields[place].name.index)
-      let names = header.pointee.names
+      let names = header.pointee.names.strings
       return names.indices.contains(number) ? names[number] : ""
     }
   }
@@ -82,7 +83,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   /// Where the field of a name is; nil where there is none.
   func index(of name: UnsafeRawBufferPointer) -> Int? {
     withUnsafeMutablePointers { header, fields in
-      let names = header.pointee.names
+      let names = header.pointee.names.strings
       return (0..<header.pointee.count).first { index in
         let number = Int(fields[index].name.index)
         return names.indices.contains(number) && names[number].utf8.count == name.count
@@ -90,6 +91,9 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
       }
     }
   }
+
+  /// Whether no name that the state knows is equivalent to another one.
+  var namesAreASCII: Bool { withUnsafeMutablePointerToHeader { $0.pointee.names.areASCII } }
 
   func value(_ index: Int) -> FieldValue { withBorrowedValue(at: index) { FieldValue(copying: $0) } }
 
