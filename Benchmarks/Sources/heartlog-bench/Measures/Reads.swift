@@ -36,7 +36,7 @@ struct Reads {
       var found = 0
       report("search", "ms", try time { found = try store.search(word) } / 1e6)
       guard found > 0 else { throw Failure("nothing holds \(word)") }
-      return bench_vanish()
+      bench_vanish()
     }
     let store = try HeartlogPeer(folder, trace, .durable, snapshots: .manual).store
     let papers = try store.favorites(of: Paper.self, in: "papers")
