@@ -37,7 +37,7 @@ let package = Package(
       name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .target(name: "CHeartlogPlatform"),
 
-    // The floors, lowest first: each imports only what stands above it here.
+    // The layers, lowest first: each imports only what stands above it here.
     .target(name: "HeartlogFiles", dependencies: ["CHeartlogPlatform"], swiftSettings: settings),
     .target(
       name: "HeartlogEvents", dependencies: ["CLZ4", crypto], swiftSettings: settings,

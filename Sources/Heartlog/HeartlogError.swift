@@ -102,7 +102,7 @@ extension HeartlogError {
   }
 }
 
-/// Runs calls of the floors below and gives their errors the one public type.
+/// Runs calls of the layers below and gives their errors the one public type.
 func heartlogErrors<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
   do { return try body() } catch { throw HeartlogError(wrapping: error) }
 }

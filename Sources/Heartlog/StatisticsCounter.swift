@@ -179,7 +179,8 @@ struct StatisticsCounter {
   private func isLater(_ write: Write, than item: Item) -> Bool {
     if item.replica < 0 { return true }
     return MergeOrder.isLater(
-      stamps: (write.stamp.rawValue, than: item.stamp.rawValue), numbers: (write.sequence, than: item.sequence),
+      stamps: (write.stamp.rawValue, than: item.stamp.rawValue),
+      numbers: (write.sequence, than: item.sequence),
       isSameReplica: write.replica == item.replica
     ) { (replicas[Int(write.replica)], than: replicas[Int(item.replica)]) }
   }
