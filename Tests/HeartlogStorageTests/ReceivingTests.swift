@@ -177,6 +177,34 @@ struct ReceivingTests {
     #expect(try a.log.streamHeads().map(\.root) == c.log.streamHeads().map(\.root))
   }
 
+  @Test("whoever of a restored store writes first, no number is used that others have seen")
+  func restoredAndOpenedTwice() throws {
+    let (a, b, _, _) = try pair()
+    for index in 0..<5 { try a.write(index) }
+    try b.write(99)
+    try ship(a, to: b)
+    try b.write(100)
+    func run(_ number: UInt64) throws -> StreamRun {
+      try #require(
+        try b.log.streamRun(of: b.replica, after: number - 1, upTo: CommitNumber(rawValue: number)))
+    }
+    // The second commit of `b` names commit 5 of `a`. The restored store has two commits of it, and is open twice.
+    let place = try TestPlace(.memory)
+    let store = try place.store(seed: 11)
+    let one = try store.open(TestStore.options(seed: 20))
+    let two = try store.open(TestStore.options(seed: 20))
+    #expect(one.replica == a.replica)
+    try one.write(0)
+    #expect(try one.log.receive(run(1)).isAppended)
+    try two.write(1)
+    // No name of a file changes by this, only what is in it.
+    #expect(try one.log.receive(run(2)).isAppended)
+    let next = try two.write(2)
+    #expect(next.replica != a.replica && next.number.rawValue == 1)
+    let following = try one.write(3)
+    #expect(following.replica == next.replica && following.number.rawValue == 2)
+  }
+
   @Test("a restored store receives what it forgot of its own stream, and writes as another replica")
   func restored() throws {
     let (a, b, _, stores) = try pair()

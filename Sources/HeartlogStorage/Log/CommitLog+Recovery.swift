@@ -19,7 +19,8 @@ extension CommitLog {
     if let finding { try cutTail(finding, of: own) }
     let isResolved = own.resolvedStructure == lease.lock.page().structure
     let missing = isResolved ? [] : streamSet.missing
-    var isOver = finding?.verdict == .lost
+    // The heads of others may have come without any name of a file changing.
+    var isOver = finding?.verdict == .lost || streamSet.othersHaveSeenMoreOfOwn
     if !isOver, !isResolved { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
     if !isResolved {
       if try directory.closeToOthers() { tookPermissions = true }
@@ -45,12 +46,6 @@ extension CommitLog {
   /// Whether the store must not write its own stream any more: its numbers were given out before, or nobody would read them.
   private func isOver(_ own: StreamReader, missing: [Finding]) throws(StorageError) -> Bool {
     if own.isEnded || missing.contains(where: { $0.replica == own.replica }) { return true }
-    // Others have seen commits of this stream that are not here.
-    if streamSet.readers.values.contains(where: {
-      $0.tail.seen[own.replica].map { $0 >= own.tail.next } ?? false
-    }) {
-      return true
-    }
     // A segment that begins with a block was received: `store` is of another folder, or older than this one.
     guard let cursor = own.cursor, own.segment?.state == .open, try cursor.wake(in: directory) else {
       return false

@@ -22,7 +22,8 @@ final class StoreLease {
 
   /// The page as it was before the log was last read.
   private(set) var seenPage: StoreLock.Page?
-  /// The generation and the structure at which this process released the lock, with everything read. While they stand, nobody has written. A page that was seen without the lock says less: its writer may go on without raising it again.
+  /// The generation and the structure at which this process released the lock, with everything read. While they stand, nobody has written.
+  /// A page that was seen without the lock says less: its writer may go on without raising it again.
   @exclusivity(unchecked) private var released: (generation: UInt64, structure: UInt64)?
   /// The own tail was recovered, and only commits were appended since: while nothing else changes, the next one may follow.
   @exclusivity(unchecked) var isTailReady = false

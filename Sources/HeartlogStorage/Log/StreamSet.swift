@@ -35,6 +35,12 @@ final class StreamSet {
     return reader
   }
 
+  /// Whether others have seen commits of the own stream that are not here: their numbers must not be used again.
+  var othersHaveSeenMoreOfOwn: Bool {
+    let own = own
+    return readers.values.contains { $0.tail.seen[own.replica].map { $0 >= own.tail.next } ?? false }
+  }
+
   /// What keeps the store from being written: damage, in the first stream that has any.
   var damage: Finding? {
     ends.isEmpty

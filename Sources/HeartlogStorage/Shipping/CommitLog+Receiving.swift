@@ -154,9 +154,6 @@ extension CommitLog {
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
       streamSet.readers[run.replica] = reader
       queue.looksForHeads = true
-      // The next own commit must not have a number that others have seen.
-      let own = streamSet.own
-      if let seen = tail.seen[own.replica], seen >= own.tail.next { own.resolvedStructure = nil }
       if streamSet.receivedTails.count >= OpenFileBudget.streamsMax { restReceivedTails(but: run.replica) }
       streamSet.receivedTails[run.replica] = writer
       merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
