@@ -3,7 +3,8 @@ import HeartlogStorage
 
 /// Finds, makes and drops the snapshots of one store.
 ///
-/// A snapshot is made from the log, by a reader of its own: it needs nothing of the state that is in use, and no writer waits for it.
+/// A snapshot is made from the log, by a reader of its own, and no writer waits for it. At close the store's own state is written, where it is
+/// the state of the log.
 final class SnapshotKeeper: Sendable {
   /// A snapshot that can be read on from.
   struct Found {
@@ -287,6 +288,8 @@ extension FavoritesState {
     heads == positions.map { Head(replica: $0.replica, commit: $0.commit) }
       // Else there are some beyond a gap.
       && commitCount == positions.reduce(0) { $0 + $1.commit.rawValue }
+      // Else another log has taken the place of the one that was read, with as many commits.
+      && positions.allSatisfy { lastStamp(of: $0.replica) == $0.lastStamp }
   }
 
   /// Takes what a replay read, up to these heads.

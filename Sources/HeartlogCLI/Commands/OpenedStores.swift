@@ -3,23 +3,47 @@ import Synchronization
 
 /// The stores that a command opened, and what was told of them.
 final class OpenedStores: Sendable {
-  private let stores = Mutex<[(store: FavoritesStore, told: Int)]>([])
+  private struct State {
+    var stores: [(store: FavoritesStore, told: Int)] = []
+    /// What is to be told of stores that were closed.
+    var dropped: [DroppedSnapshot] = []
+    var wasOpenToOthers = false
 
-  func add(_ store: FavoritesStore) { stores.withLock { $0.append((store, 0)) } }
-
-  /// Whether one of them was open to other users, and is not any more.
-  func takeClosed() -> Bool { stores.withLock { $0.contains { $0.store.wasOpenToOthers } } }
-
-  /// The snapshots that were dropped since the last call.
-  func takeDroppedSnapshots() -> [DroppedSnapshot] {
-    stores.withLock { stores in
-      var new: [DroppedSnapshot] = []
+    mutating func takeDroppedSnapshots() -> [DroppedSnapshot] {
+      var new = dropped
+      dropped = []
       for index in stores.indices {
-        let dropped = stores[index].store.droppedSnapshots
-        new += dropped.dropFirst(stores[index].told)
-        stores[index].told = dropped.count
+        let all = stores[index].store.droppedSnapshots
+        new += all.dropFirst(stores[index].told)
+        stores[index].told = all.count
       }
       return new
     }
+  }
+
+  private let state = Mutex(State())
+
+  func add(_ store: FavoritesStore) { state.withLock { $0.stores.append((store, 0)) } }
+
+  /// Whether one of them was open to other users, and is not any more.
+  func takeClosed() -> Bool {
+    state.withLock { state in state.wasOpenToOthers || state.stores.contains { $0.store.wasOpenToOthers } }
+  }
+
+  /// The snapshots that were dropped since the last call.
+  func takeDroppedSnapshots() -> [DroppedSnapshot] { state.withLock { $0.takeDroppedSnapshots() } }
+
+  /// Closes all stores but one, and lets go of them.
+  func closePeers(of store: FavoritesStore) throws(HeartlogError) {
+    let peers = state.withLock { state in state.stores.map(\.store).filter { $0 !== store } }
+    // Closing may make a snapshot, and so drop another.
+    defer {
+      state.withLock { state in
+        state.dropped = state.takeDroppedSnapshots()
+        state.wasOpenToOthers = state.wasOpenToOthers || peers.contains(where: \.wasOpenToOthers)
+        state.stores.removeAll { $0.store !== store }
+      }
+    }
+    for peer in peers { try peer.close() }
   }
 }

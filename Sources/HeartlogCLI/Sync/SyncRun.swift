@@ -88,7 +88,13 @@ struct SyncRun {
     options.progress = { progress in
       bar.update(Int(clamping: progress.receivedCommits + progress.sentCommits))
     }
-    let report = try carrier.sync(store, options: options)
+    let report: SyncReport
+    do { report = try carrier.sync(store, options: options) } catch {
+      // The error of the sync is what is told.
+      try? context.opened.closePeers(of: store)
+      throw error
+    }
+    try context.opened.closePeers(of: store)
     let page = SyncPage(
       report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count,
       withoutContent: store.read { $0.eventsWithoutContent })

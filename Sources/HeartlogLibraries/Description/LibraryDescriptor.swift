@@ -108,7 +108,7 @@ extension LibraryDescriptor {
   public func reconcile(_ item: inout FileItem) {}
 
   /// `title`, `name` and `breed`.
-  public var titleFields: [String] { ["title", "name", "breed"] }
+  public var titleFields: [String] { Self.generalTitleFields }
 
   /// `author`, `authors`, `creators` and `country`.
   public var subtitleFields: [String] { ["author", "authors", "creators", "country"] }
@@ -161,10 +161,13 @@ extension LibraryDescriptor {
   }
 
   private func titleLine(_ value: (String) -> FieldValue?) -> String {
-    [titleFields, subtitleFields].compactMap { names in
+    // What others wrote under a general name is better than no title.
+    [titleFields + Self.generalTitleFields, subtitleFields].compactMap { names in
       names.lazy.compactMap(value).first?.line
     }.joined(separator: " — ")
   }
+
+  private static var generalTitleFields: [String] { ["title", "name", "breed"] }
 
   /// Whether the fields of the items are unknown.
   package var isOpaque: Bool { fields.isEmpty }

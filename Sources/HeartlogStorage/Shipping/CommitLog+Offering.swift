@@ -10,7 +10,7 @@ extension CommitLog {
     var atHead: [ReplicaID: MerkleCache] = [:]
     /// By replica: the Merkle cache that stands where the last run ended that was shipped.
     var shipped: [ReplicaID: MerkleCache] = [:]
-    /// By replica: where the log was opened. MerkleCaches start there where that is nearer than a sealed segment.
+    /// By replica: where the log was opened. They start there where that is nearer than a sealed segment.
     var positions: [ReplicaID: StreamPosition] = [:]
 
     func forget(_ replica: ReplicaID) {
@@ -65,7 +65,7 @@ extension CommitLog {
 
   /// The next run of a stream behind `commit` (0: from the start), up to `last` at most; nil where there is none.
   ///
-  /// A run is one block: as many commits as one may hold.
+  /// A run is one block: a stored one as it is, or as many commits as one may hold.
   package func streamRun(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> StreamRun? {
@@ -108,6 +108,7 @@ extension CommitLog {
     }
   }
 
+  /// A stored block of fewer events is joined with what follows: at an eighth, a run costs its receiver less than a tenth more than a full one.
   private static let storedRunEventsMin = Limits.blockEventsMax / 8
 
   /// Looks whether commits of a stream can be read.
@@ -142,7 +143,7 @@ extension CommitLog {
           return Finding(
             verdict: .corrupt, replica: replica,
             error: StorageError(
-              .corrupt, "the stream streamSet.ends before commit \(end)", file: directory.streamPath(replica),
+              .corrupt, "the stream ends before commit \(end)", file: directory.streamPath(replica),
               commits: next...CommitNumber(rawValue: end)))
         }
       }
