@@ -346,9 +346,9 @@ class EditedSnapshot(Snapshot):
         self.parts.append((place[0], size, place[1]))
         return super().records(place, size)
 
-    def texts(self, place, sums):
+    def texts(self, place, sums, sums_offset):
         self.runs.append((place, self.parts[-1]))
-        return super().texts(place, sums)
+        return super().texts(place, sums, sums_offset)
 
     def record_offset(self, part, number):
         offset, size, _ = part
