@@ -13,7 +13,7 @@ extension FavoritesStore {
   /// them all.
   ///
   /// - Throws: `HeartlogError`; `invalid` for a write that is no side of the conflict.
-  public func settle(_ conflict: Conflict, with write: Conflict.Write) throws(HeartlogError) {
+  public func resolve(_ conflict: Conflict, with write: Conflict.Write) throws(HeartlogError) {
     guard conflict.writes.contains(write) else {
       throw HeartlogError(.invalid, "\(write.event) is no side of this conflict")
     }
@@ -36,7 +36,7 @@ extension FavoritesStore {
       let mine = conflicts.filter { $0.writes.contains { $0.event == event } }
       for conflict in mine {
         guard let write = conflict.writes.first(where: { $0.event == event }) else { continue }
-        try settle(conflict, with: write)
+        try resolve(conflict, with: write)
       }
       return mine
     }

@@ -51,21 +51,21 @@ struct ConflictsCommand: Command {
     let store = try context.openForWriting()
     guard case .event(let prefix, let sequence) = choice else { return .usage }
     let replica = try Moment.replica(prefix, among: store.devices.map { ($0.replica, $0.name) })
-    let (settled, _) = try context.write(to: store) {
+    let (resolved, _) = try context.write(to: store) {
       try store.resolveConflicts(inFavorOf: EventID(replica: replica, sequence: sequence))
     }
     let recoveries = store.findings
     try store.close()
     let code = try context.report(recoveries, includesTorn: true)
-    guard !settled.isEmpty else {
+    guard !resolved.isEmpty else {
       throw CommandError(
         .no, "\(choice.shown(context.times)) is no side of an open conflict",
         hint: "\"heartlog conflicts\" lists them.")
     }
     if context.isJSON {
-      for conflict in settled { try context.jsonLine { ConflictPage.write(conflict, to: &$0) } }
+      for conflict in resolved { try context.jsonLine { ConflictPage.write(conflict, to: &$0) } }
     } else {
-      for conflict in settled {
+      for conflict in resolved {
         try context.output.line("closed: \(ConflictPage.title(conflict))")
       }
     }

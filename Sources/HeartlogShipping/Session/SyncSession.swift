@@ -6,7 +6,7 @@ import Heartlog
 public struct SyncSession: Sendable {
   /// The two ends are the same but for who speaks first.
   public enum Role: Sendable {
-    /// Speaks first, and settles forks.
+    /// Speaks first, and resolves forks.
     case calling
     /// Answers.
     case serving
