@@ -1,38 +1,38 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Why storage could not do what was asked.
+/// An error of the storage layer.
 package struct StorageError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable {
-    /// Bytes on disk that are not what was written.
+    /// Bytes on disk differ from what was written.
     case corrupt
-    /// Made by a later version of the format.
+    /// The store was written in a later version of the format.
     case newerFormat
-    /// Nothing that is a store at this place.
+    /// There is no store at this path.
     case notAStore
-    /// A store, or something else, is there already.
+    /// A store or something else already exists at this path.
     case exists
-    /// The place, or the store as it stands, cannot be written.
+    /// The directory, or the store in its present state, cannot be written.
     case readOnly
     /// Another process holds the lock.
     case locked
-    /// No space is left, or a file may not become so large.
+    /// No space is left, or the file would exceed a size limit.
     case diskFull
-    /// Any other refusal of the system.
+    /// Any other error of the operating system.
     case inputOutput
-    /// A failed fsync: the commits may or may not be there when the store is opened again.
+    /// An fsync failed: whether the commits are durable is known only when the store is opened again.
     case outcomeUnknown
-    /// Something that the format has no room for.
+    /// A value that the format cannot represent.
     case malformed
-    /// A position of another log, or of a stream that was ended in front of it.
+    /// A position from another log, or from a stream that was ended before that position.
     case otherLog
-    /// A position whose stream is shorter here, or has other commits: something that was there is gone, or was changed.
+    /// A position whose stream is shorter here or has other commits: data was removed or changed.
     case otherHistory
-    /// A call that only a programmer can mend: a store used after a fork, or after it was closed.
+    /// A programming error: the store was used after a fork or after it was closed.
     case misuse
   }
 
-  /// In one place: whoever asks whether there was an error passes on a word, not ten.
+  /// Boxed, so that a function that checks for an error passes one word instead of ten.
   private final class Content: Sendable {
     let code: Code
     let reason: String
@@ -54,14 +54,14 @@ package struct StorageError: Error, Sendable, CustomStringConvertible {
   private let content: Content
 
   package var code: Code { content.code }
-  /// A sentence without a full stop.
+  /// A sentence without a final period.
   package var reason: String { content.reason }
   package var file: String? { content.file }
   package var offset: UInt64? { content.offset }
-  /// The commits concerned, as far as known.
+  /// The commits concerned, if known.
   package var commits: ClosedRange<CommitNumber>? { content.commits }
 
-  /// Whether it is about a file beside the segments, which `StoreRepair` can make anew.
+  /// Whether the error concerns a file other than a segment, which `StoreRepair` can rebuild.
   package var isMendable: Bool {
     guard code == .corrupt, let file else { return false }
     return file.hasSuffix("/store") || file.hasSuffix("/\(StreamEnd.name)")
@@ -95,12 +95,12 @@ package struct StorageError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// Runs calls on files and gives their errors the storage's type.
+/// Runs calls on files and converts their errors to `StorageError`.
 func onFiles<R>(_ body: () throws(FileError) -> R) throws(StorageError) -> R {
   do { return try body() } catch { throw StorageError(error) }
 }
 
-/// Runs calls of this target and gives every error that they can throw the storage's type.
+/// Runs calls of this target and converts every error that they can throw to `StorageError`.
 func storageErrors<R>(_ body: () throws -> R) throws(StorageError) -> R {
   do { return try body() } catch let error as StorageError {
     throw error

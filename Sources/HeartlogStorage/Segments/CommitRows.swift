@@ -1,11 +1,11 @@
 import HeartlogEvents
 
-/// Commits that follow each other, each of a frame of its own, where they lie in the memory that they were read to.
+/// Consecutive commits, each in its own frame, in the memory that they were read into.
 struct CommitRows {
   private let rows: [CommitRow]
-  /// Keeps the rows where they are; nil for one that lies there until the reader looks at the next frame.
+  /// Keeps the memory of the rows alive. Nil for a row that is valid only until the reader looks at the next frame.
   private let memory: WindowMemory?
-  /// There was more to read behind them.
+  /// Whether there was more to read after the rows.
   private let isFollowed: Bool
 
   init(rows: [CommitRow], memory: WindowMemory?, isFollowed: Bool) {
@@ -14,18 +14,18 @@ struct CommitRows {
     self.isFollowed = isFollowed
   }
 
-  /// Whether the reader may go on while somebody works on them, and it is worth another thread's while.
+  /// Whether the reader may continue while another thread processes the rows, and it is worth using another thread.
   var mayReadAhead: Bool { memory != nil && isFollowed }
 
-  /// What `body` makes of the rows, which are there until it returns.
+  /// Calls `body` with the rows, which are valid until it returns.
   func withRows<R>(_ body: ([CommitRow]) throws -> R) rethrows -> R {
     try withExtendedLifetime(memory) { try body(rows) }
   }
 }
 
-/// The memory of a reader's window.
+/// The memory of a cursor's window.
 final class WindowMemory: @unchecked Sendable {
-  /// Written to by a reader that alone has it.
+  /// Written only while the cursor holds the only reference.
   let bytes: UnsafeMutableRawBufferPointer
 
   init(byteCount: Int) {

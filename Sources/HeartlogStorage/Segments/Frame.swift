@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// The 40 bytes before a frame's body.
+/// The 40-byte header of a frame.
 struct FrameHeader: Equatable, Sendable {
   enum Kind {
     static let commit: UInt8 = 1
@@ -8,29 +8,29 @@ struct FrameHeader: Equatable, Sendable {
   }
 
   var kind: UInt8
-  /// As they are in the file: those of kinds of a later version are kept.
+  /// As stored in the file. Flags of kinds from later versions are kept.
   var flags: UInt8
   var bodyBytes: UInt32
   var firstCommit: CommitNumber
   var commitCount: UInt32
-  /// Everything before this file offset was known durable when the frame was written.
+  /// Everything before this file offset was known to be durable when the frame was written.
   var durableOffset: UInt32
   var bodyChecksum: UInt64
 
   static let byteCount = 40
   static let alignment = 8
 
-  /// The most bytes of a body: a block of 64 MiB of columns, and what stands before them.
+  /// The maximum size of a body: 64 MiB of columns and the block header before them.
   static let bodyBytesMax: UInt32 = 80 << 20
 
-  /// Header, body and padding.
+  /// The size of header, body and padding.
   var frameBytes: UInt64 { UInt64(Self.frameBytes(body: Int(bodyBytes))) }
 
   static func frameBytes(body: Int) -> Int { (byteCount + body + alignment - 1) / alignment * alignment }
 
-  /// Reads the header at `offset` of a segment.
+  /// Decodes the header at `offset` of a segment.
   ///
-  /// - Returns: nil where the checksum or a rule says that no frame starts here.
+  /// - Returns: nil if the checksum does not match or a field is invalid, so that no frame starts here.
   static func decode(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, of segment: SegmentID)
     -> FrameHeader?
   {
@@ -50,7 +50,6 @@ struct FrameHeader: Equatable, Sendable {
     return header
   }
 
-  /// Whether the body is compressed.
   var isCompressed: Bool { flags & Flag.compressed != 0 }
 
   enum Flag {
@@ -73,9 +72,9 @@ struct FrameHeader: Equatable, Sendable {
   }
 }
 
-/// Building frames in a buffer.
+/// Builds frames in a buffer.
 enum Frame {
-  /// Appends a frame whose first byte will stand at `offset` of `segment`.
+  /// Appends a frame whose first byte will be at `offset` of `segment`.
   static func append(
     kind: UInt8, body: Body, firstCommit: CommitNumber, commitCount: UInt32, durableOffset: UInt32,
     at offset: UInt64, of segment: SegmentID, to buffer: inout [UInt8]
@@ -86,7 +85,7 @@ enum Frame {
     let frameBytes = FrameHeader.frameBytes(body: body.bytes.count)
     buffer.append(contentsOf: repeatElement(0, count: start + frameBytes - buffer.count))
     buffer.withUnsafeMutableBytes { bytes in
-      // The frame was just made that long.
+      // The buffer was just extended to the end of the frame.
       let frame = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
       begin(
         frame, kind: kind, flags: body.flags, bodyBytes: body.bytes.count,
@@ -95,7 +94,8 @@ enum Frame {
     }
   }
 
-  /// Fills in what is known of a frame before its place: `frame` begins with 40 bytes for the header and its body.
+  /// Fills in the fields that do not depend on the frame's offset. `frame` starts with 40 bytes for the header,
+  /// followed by the body.
   static func begin(
     _ frame: UnsafeMutableRawBufferPointer, kind: UInt8, flags: UInt8, bodyBytes: Int,
     firstCommit: CommitNumber, commitCount: UInt32
@@ -110,9 +110,10 @@ enum Frame {
     frame.storeBytes(of: commitCount.littleEndian, toByteOffset: 16, as: UInt32.self)
   }
 
-  /// Fills in the rest of a frame that was begun, whose first byte will stand at `offset` of `segment`.
+  /// Fills in the remaining fields of a frame prepared by `begin`, whose first byte will be at `offset` of
+  /// `segment`.
   ///
-  /// - Returns: how many bytes the frame takes.
+  /// - Returns: The size of the frame in bytes.
   static func end(
     _ frame: UnsafeMutableRawBufferPointer, durableOffset: UInt32, at offset: UInt64, of segment: SegmentID
   ) -> Int {
@@ -129,7 +130,7 @@ enum Frame {
     return FrameHeader.frameBytes(body: bodyBytes)
   }
 
-  /// A body as it is stored.
+  /// A frame body as stored, possibly compressed.
   struct Body: Sendable {
     let bytes: [UInt8]
     let flags: UInt8
@@ -140,7 +141,7 @@ enum Frame {
     }
   }
 
-  /// The body before compression.
+  /// Returns the uncompressed body.
   static func expand(
     _ body: UnsafeRawBufferPointer, isCompressed: Bool, limit: Int
   ) throws(MalformedError) -> [UInt8] {

@@ -1,16 +1,16 @@
-// Fixed-size integers of headers and frames. Offsets are constants within buffers of a known size.
+// Fixed-size integers of headers and frames. Offsets are constants within buffers of known size.
 
 extension UnsafeRawBufferPointer {
   func littleEndian<T: FixedWidthInteger>(_ offset: Int, as type: T.Type) -> T {
     T(littleEndian: loadUnaligned(fromByteOffset: offset, as: type))
   }
 
-  /// The part of `count` bytes from `offset` on.
+  /// Returns the `count` bytes that start at `offset`.
   func part(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[offset..<offset + count])
   }
 
-  /// Word by word: readers look at 64 KiB of zeros at the end of a tail.
+  /// Checked word by word, because readers check 64 KiB of zeros at the end of a tail.
   var isAllZero: Bool {
     var offset = 0
     while offset + 8 <= count {

@@ -1,31 +1,31 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// A way along the frames of one segment file.
+/// Reads the frames of one segment file in order.
 final class SegmentCursor {
-  /// Nil while the cursor rests.
+  /// Nil while the file is closed, between `rest` and `wake`.
   private(set) var file: (any OpenFile)?
   let path: String
   let header: SegmentHeader
-  /// Where the next frame starts.
+  /// The offset of the next frame.
   private(set) var offset: UInt64
-  /// Where the frame started that was passed last.
+  /// The offset of the last frame passed.
   private(set) var passedOffset: UInt64 = 0
-  /// The frame with commits that was passed last, and where it started.
+  /// The last frame passed that contains commits, and its offset.
   private(set) var passedCommits: (frame: FrameHeader, offset: UInt64)?
 
-  // A window of the file: whole frames are handed out of it.
+  // A window of the file. Frames are returned from it without copying.
   private var memory = WindowMemory(byteCount: 0)
   private var windowBytes = 0
   private var windowOffset: UInt64 = 0
-  /// The file ended with the window when it was read.
+  /// Whether the file ended at the end of the window when it was read.
   private var windowReachesEnd = false
-  /// A tail with its zeros is small. More would cost more page faults than it saves calls.
+  /// A tail with its zeros is small. A larger window would cost more page faults than it saves calls.
   private static let windowBytesMin = 64 << 10
-  /// The row that was expanded last.
+  /// The last row that was decompressed.
   private var expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
-  /// What was read of the file from `windowOffset` on.
+  /// The bytes read from `windowOffset` on.
   private var window: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: memory.bytes[..<windowBytes])
   }
@@ -41,15 +41,15 @@ final class SegmentCursor {
 
   deinit { expanded.deallocate() }
 
-  /// Gives the file back; `wake` opens it again.
+  /// Closes the file; `wake` opens it again.
   func rest() {
     file = nil
     forget()
   }
 
-  /// Opens the file again where it was given back.
+  /// Opens the file again if it is closed.
   ///
-  /// - Returns: false where its name stands for another file by now, or for none.
+  /// - Returns: false if the name now refers to another file or no longer exists.
   func wake(in directory: StoreDirectory) throws(StorageError) -> Bool {
     guard file == nil else { return true }
     do throws(FileError) {
@@ -69,15 +69,15 @@ final class SegmentCursor {
   }
 
   enum Step {
-    /// A frame whose checksums hold; its body is what `withBody` gives until the next step.
+    /// A frame with valid checksums. `withBody` returns its body until the next step.
     case frame(FrameHeader)
     /// No more frames: the end of a sealed file, or zeros up to the end of an open one.
     case end
-    /// Bytes that are no frame.
+    /// Bytes that are not a valid frame.
     case bad(String)
   }
 
-  /// Looks at what stands at `offset`, and does not move.
+  /// Reads the frame at `offset` without moving.
   func look() throws(StorageError) -> Step {
     if header.kind == .sealed, offset >= header.totals.fileBytes { return try endOfSealed() }
     let available = try fill(FrameHeader.byteCount)
@@ -96,7 +96,7 @@ final class SegmentCursor {
     return problem(of: frame, bytes, at: offset).map(Step.bad) ?? .frame(frame)
   }
 
-  /// What is wrong with the body of a frame, or behind it; nil where nothing is.
+  /// Returns what is wrong with the body or the padding of a frame; nil if both are valid.
   private func problem(
     of frame: FrameHeader, _ bytes: UnsafeRawBufferPointer, at offset: UInt64
   ) -> String? {
@@ -112,7 +112,7 @@ final class SegmentCursor {
     return nil
   }
 
-  /// The header of a frame that stands at an offset of the segment; nil where no frame starts there. Does not touch the window.
+  /// Returns the header of the frame at an offset of the segment; nil if no frame starts there. Does not change the window.
   func header(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     let bytes = try onFiles { () throws(FileError) in
       try openFile.bytes(FrameHeader.byteCount, at: offset)
@@ -120,12 +120,12 @@ final class SegmentCursor {
     return bytes.withUnsafeBytes { FrameHeader.decode($0, at: offset, of: header.id) }
   }
 
-  /// The stored body of the frame that `look` found.
+  /// Calls `body` with the stored body of the frame that `look` found.
   func withBody<R>(of frame: FrameHeader, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try body(window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
   }
 
-  /// The stored body of the frame with commits that was passed last; nil where the window has it no more.
+  /// The stored body of the last frame passed that contains commits; nil if the window no longer contains it.
   var passedBody: [UInt8]? {
     guard let (frame, offset) = passedCommits, offset >= windowOffset else { return nil }
     let start = Int(offset - windowOffset) + FrameHeader.byteCount
@@ -133,7 +133,7 @@ final class SegmentCursor {
     return Array(window.part(start, Int(frame.bodyBytes)))
   }
 
-  /// The single commit in the frame that `look` found, until the next step; nil where `StoredFrame.decode` is to be asked.
+  /// The single commit in the frame that `look` found, valid until the next step. Nil if `StoredFrame.decode` must be used.
   func commitRow(of frame: FrameHeader) -> CommitRow? {
     guard frame.kind == FrameHeader.Kind.commit, header.kind == .open, let bytes = row(of: frame) else {
       return nil
@@ -141,10 +141,10 @@ final class SegmentCursor {
     return CommitRow(bytes, replica: header.replica, number: frame.firstCommit)
   }
 
-  /// Passes the single commits that stand here, one frame behind the other, as long as they lie in the window and continue `tail`, and
-  /// `rowsMax` of them at most. What is anything else is left to `look`, and so is what lies behind the commit `end`.
+  /// Passes the frames of single commits that start here, while they are in the window and continue `tail`: `rowsMax` rows at most,
+  /// including `first`. Stops at anything else, which is left to `look`, and after commit `end`.
   ///
-  /// - Parameter first: the one in front of them.
+  /// - Parameter first: The commit before them.
   func passRows(behind first: CommitRow, extending tail: inout StreamTail, upTo end: UInt64) -> CommitRows {
     let bytes = window
     var place = Int(offset - windowOffset)
@@ -175,10 +175,11 @@ final class SegmentCursor {
       rows: rows, memory: memory, isFollowed: !windowReachesEnd || rows.count == Self.rowsMax)
   }
 
-  /// So few that whoever applies them soon has the first, and so many that handing them on costs next to nothing.
+  /// Few enough that the thread that applies them receives the first soon, and enough that the cost of handing them over is
+  /// negligible.
   private static let rowsMax = 256
 
-  /// The row in the body of the frame that `look` found; nil where it cannot be expanded.
+  /// Returns the row in the body of the frame that `look` found; nil if it cannot be decompressed.
   private func row(of frame: FrameHeader) -> UnsafeRawBufferPointer? {
     let body = window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes))
     guard frame.isCompressed else { return body }
@@ -196,7 +197,7 @@ final class SegmentCursor {
     return UnsafeRawBufferPointer(output)
   }
 
-  /// Moves behind the frame that `look` found.
+  /// Moves past the frame that `look` found.
   func pass(_ frame: FrameHeader) {
     passedOffset = offset
     if frame.commitCount > 0 { passedCommits = (frame, offset) }
@@ -206,24 +207,24 @@ final class SegmentCursor {
   /// Moves to `offset`, which a writer has just made the end of the frames.
   func move(to offset: UInt64) { self.offset = offset }
 
-  /// Forgets what was read, so that the next look sees the file as it is then.
+  /// Discards the window, so that the next look reads the file again.
   func forget() {
     windowOffset = offset
-    // A writer moves its own cursor along at each commit, and reads nothing.
+    // A writer moves its own cursor at each commit without reading anything.
     guard memory.bytes.count + expanded.count > 0 else { return }
-    // Its memory too: a store that rests at the end of its log should be small.
+    // Frees the memory too: an idle store at the end of its log should be small.
     memory = WindowMemory(byteCount: 0)
     windowBytes = 0
     expanded.deallocate()
     expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 
-  /// Makes at least `count` bytes from `offset` on available, as far as the file goes.
+  /// Makes at least `count` bytes from `offset` available, fewer at the end of the file.
   private func fill(_ count: Int) throws(StorageError) -> Int {
     let available = Int(windowOffset) + windowBytes - Int(offset)
     if offset >= windowOffset, available >= count { return available }
     let wanted = max(count, Self.windowBytesMin)
-    // Where somebody works on rows of the last window, it stays.
+    // If another thread still uses rows of the last window, its memory is kept and new memory is allocated.
     if memory.bytes.count < wanted || !isKnownUniquelyReferenced(&memory) {
       memory = WindowMemory(byteCount: wanted)
     }
@@ -256,15 +257,15 @@ final class SegmentCursor {
     return .bad(size < header.totals.fileBytes ? "the file is cut short" : "bytes after the end of the file")
   }
 
-  /// What stands after bad bytes: the valid frames behind `start`.
+  /// The valid frames after bad bytes at `start`.
   struct Aftermath {
-    /// The highest durable offset that a valid frame names.
+    /// The highest durable offset in a valid frame.
     var namedDurable: UInt64 = 0
     /// The first commit of the first valid frame.
     var firstCommit: CommitNumber?
   }
 
-  /// Searches for valid frames after `start`, at every offset where one may begin. Forgets the window.
+  /// Searches for valid frames after `start`, at every possible frame offset. Discards the window.
   func aftermath(of start: UInt64) throws(StorageError) -> Aftermath {
     let here = offset
     defer {
@@ -288,7 +289,8 @@ final class SegmentCursor {
     return aftermath
   }
 
-  /// The next valid frame header in the window; where there is none, moves to where the window cannot tell.
+  /// Returns the offset of the next valid frame header in the window. If there is none, moves to the first offset that the window
+  /// cannot decide.
   private func nextHeader() -> UInt64? {
     let bytes = window
     var place = Int(offset - windowOffset)

@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// 128 random bits that make the checksums of one segment its own.
+/// 128 random bits that make the checksums of each segment unique.
 struct SegmentID: Hashable, Sendable {
   let words: (UInt64, UInt64)
 
@@ -8,7 +8,7 @@ struct SegmentID: Hashable, Sendable {
     SegmentID(words: (generator.next(), generator.next()))
   }
 
-  /// What the seeds of the segment's frames start from.
+  /// The base of the checksum seeds of the segment's frames.
   var seedBase: UInt64 { words.0 ^ words.1 }
 
   static func == (a: SegmentID, b: SegmentID) -> Bool { a.words == b.words }
@@ -19,14 +19,14 @@ struct SegmentID: Hashable, Sendable {
   }
 }
 
-/// The first 4,096 bytes of a segment file: two copies of one header.
+/// The first 4,096 bytes of a segment file: two copies of the same header.
 struct SegmentHeader: Equatable, Sendable {
   enum Kind: UInt8, Sendable {
     case open = 1
     case sealed = 2
   }
 
-  /// What a sealed file holds; zeros in an open one.
+  /// The contents of a sealed file; zeros in an open one.
   struct Totals: Equatable, Sendable {
     var commits: UInt64 = 0
     var events: UInt64 = 0
@@ -40,9 +40,9 @@ struct SegmentHeader: Equatable, Sendable {
   var firstCommit: CommitNumber
   var firstSequence: SequenceNumber
   var totals = Totals()
-  /// Of an open segment; zeros in a sealed one.
+  /// The secret of an open segment; zeros in a sealed one.
   var secret: Digest
-  /// The stream's tree over its first `treeSize` commits, all of them before this segment.
+  /// The size of the stream's Merkle tree at `frontier`. All of these commits are before this segment.
   var treeSize: UInt64 = 0
   var frontier: [Digest] = []
 
@@ -90,13 +90,13 @@ struct SegmentHeader: Equatable, Sendable {
     return copy
   }
 
-  /// A header as it was found, with the offset of the copy that is damaged, if one is.
+  /// A decoded header, with the offset of the damaged copy, if there is one.
   struct Found {
     let header: SegmentHeader
     let damagedCopy: UInt64?
   }
 
-  /// Reads a header from the 4,096 bytes at the start of `file`.
+  /// Decodes the header from the first 4,096 bytes of `file`.
   static func decode(_ bytes: UnsafeRawBufferPointer, file: String) throws(StorageError) -> Found {
     guard bytes.count >= byteCount else {
       throw StorageError(.corrupt, "the segment header is cut short", file: file, offset: UInt64(bytes.count))

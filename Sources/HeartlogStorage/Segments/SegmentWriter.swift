@@ -6,17 +6,17 @@ final class SegmentWriter {
   let file: any OpenFile
   let path: String
   let header: SegmentHeader
-  /// Where the next frame will stand: all before it are whole.
+  /// The offset of the next frame. All frames before it are complete.
   private(set) var offset: UInt64
-  /// Up to here everything is known to be durable.
+  /// Everything before this offset is known to be durable.
   private(set) var durableOffset: UInt64
-  /// The size of the file: zeros are written ahead up to here.
+  /// The size of the file, with the zeros that were written ahead.
   private var fileBytes: UInt64
-  /// What was written first is being made durable, or is, because the segment is about to be full.
+  /// Whether a flush of the first part was started, because the segment is nearly full.
   var isFlushedAhead = false
 
-  /// Zeros are written ahead so that fdatasync has no new file size to write. Measured: 1.4 times faster
-  /// than growing the file on ext4 without a journal, 3.5 times with one.
+  /// Zeros are written ahead so that fdatasync does not have to write a new file size. Measured: 1.4 times
+  /// faster than growing the file on ext4 without a journal, 3.5 times with one.
   static let aheadBytes: UInt64 = 64 << 10
 
   init(
@@ -31,9 +31,10 @@ final class SegmentWriter {
     self.fileBytes = fileBytes
   }
 
-  /// Makes a segment: whole and durable before it has its name.
+  /// Creates a segment, which is complete and durable before it is renamed to its final name.
   ///
-  /// - Parameter aheadBytes: up to where zeros are written; nothing behind the header where it is 0.
+  /// - Parameter aheadBytes: Zeros are written up to this offset. With 0, nothing is written after the
+  ///   header.
   static func create(
     _ header: SegmentHeader, in directory: StoreDirectory, suffix: UInt64,
     aheadBytes: UInt64 = SegmentWriter.aheadBytes
@@ -62,10 +63,11 @@ final class SegmentWriter {
     }
   }
 
-  /// Writes the frames of commits, in one write.
+  /// Writes the frames of a batch of commits in one write.
   ///
-  /// - Throws: `diskFull` or `inputOutput` after the file was cut back, durably, to what it was: commits that
-  ///   were reported as not written must not come back. Where even that failed, `outcomeUnknown`.
+  /// - Throws: `diskFull` or `inputOutput` after the file was durably truncated to its previous length:
+  ///   commits that were reported as not written must not reappear. `outcomeUnknown` if the truncation failed
+  ///   too.
   func append(_ frames: inout CommitFrames) throws(StorageError) {
     frames.place(at: offset, of: header.id, durableOffset: UInt32(durableOffset))
     let end = offset + UInt64(frames.byteCount)
@@ -76,9 +78,9 @@ final class SegmentWriter {
     try result.get()
   }
 
-  /// Writes a run of another replica's commits as one frame, and nothing ahead of it.
+  /// Writes a run of another replica's commits as one frame. No zeros are written ahead.
   ///
-  /// - Throws: as the other one.
+  /// - Throws: As `append(_:)`.
   func append(block body: Frame.Body, firstCommit: CommitNumber, commitCount: UInt32) throws(StorageError) {
     var bytes: [UInt8] = []
     Frame.append(
@@ -90,7 +92,7 @@ final class SegmentWriter {
     try result.get()
   }
 
-  /// - Parameter end: where the last frame ends; zeros follow.
+  /// - Parameter end: The end of the last frame; zeros follow.
   private func write(_ bytes: UnsafeRawBufferPointer, upTo end: UInt64) throws(StorageError) {
     guard end <= UInt64(UInt32.max) else {
       throw StorageError(.malformed, "a segment cannot grow beyond 4 GiB", file: path)
@@ -123,6 +125,6 @@ final class SegmentWriter {
     didSynchronize(upTo: written)
   }
 
-  /// Notes that the file was made durable when the next frame stood at `offset`.
+  /// Records that the file was synchronized when the next frame was at `offset`.
   func didSynchronize(upTo offset: UInt64) { durableOffset = max(durableOffset, offset) }
 }

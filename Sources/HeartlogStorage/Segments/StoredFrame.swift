@@ -1,17 +1,18 @@
 import HeartlogEvents
 
-/// A frame of a stream with its contents. Small, whatever it holds: it passes through many hands.
+/// A decoded frame of a stream. The value is kept small because it is passed through many calls.
 enum StoredFrame {
-  /// One commit, and the secret that its salts come from.
+  /// One commit and the segment secret from which its salts are derived.
   indirect case row(Commit, secret: SegmentSecret)
-  /// One commit or some that follow each other, where they lie. Only for readers that ask for it.
+  /// One or more consecutive commits, not copied out of the window. Only for readers that ask for it.
   indirect case rows(CommitRows, from: SegmentCursor)
-  /// Commits that follow each other.
+  /// Consecutive commits.
   indirect case block(ColumnBlock)
-  /// A record that carries no commits: kept at its place, not understood by this version.
+  /// A record without commits. It is kept, although this version does not know its kind.
   case record(kind: UInt8, body: Frame.Body)
 
-  /// The commits that it holds, which follow each other, and the secrets that their salts come from; nil for what holds none.
+  /// The consecutive commits of the frame and the segment secrets from which their salts are derived; nil if it contains
+  /// none.
   var commits: (commits: [Commit], secrets: [SegmentSecret])? {
     switch self {
     case .row(let commit, let secret): ([commit], [secret])
@@ -22,14 +23,14 @@ enum StoredFrame {
     }
   }
 
-  /// What the salts of an open segment's commits come from.
+  /// The secret from which the salts of an open segment's commits are derived.
   private static func secret(of header: SegmentHeader) -> SegmentSecret {
     SegmentSecret(firstCommit: header.firstCommit, kind: .whole(header.secret))
   }
 
   /// Decodes the frame that `cursor` looks at.
   ///
-  /// - Parameter headsBefore: what a block's heads must be, where known.
+  /// - Parameter headsBefore: The expected heads at the start of a block, if known.
   static func decode(
     _ frame: FrameHeader, at cursor: SegmentCursor, headsBefore: [Head]?
   ) throws(MalformedError) -> StoredFrame {
