@@ -5,9 +5,10 @@ import HeartlogFiles
 struct EventSearch {
   let directory: StoreDirectory
 
-  /// The commit of an event and all before it; nil where the log does not have it. Whether it can be read up to there is not looked at.
+  /// Returns the bound up to and including the commit of an event; nil if the log does not have it. Does not check whether the log
+  /// can be read up to there.
   func bound(of id: EventID) throws -> ReplayBound? {
-    // A name may vanish when another process seals: look again.
+    // A name may vanish when another process seals: try again.
     for _ in 0..<16 {
       do { return try search(id) } catch let error as FileError where error.isNotFound { continue }
     }
@@ -18,7 +19,7 @@ struct EventSearch {
     for segment in try directory.servingSegments(of: id.replica).serving.reversed() {
       let path = directory.path(of: segment, in: id.replica)
       let file = try directory.fileSystem.open(path, .read)
-      // One whose header is damaged ends the stream in front of it, which the replay will tell.
+      // A segment with a damaged header ends the stream before it, which the replay reports.
       guard let header = try? directory.header(of: file, path: path).header,
         header.firstSequence <= id.sequence
       else { continue }

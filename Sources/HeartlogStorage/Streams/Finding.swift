@@ -1,22 +1,23 @@
 import HeartlogEvents
 
-/// Something in a store that is not as it was written, and where.
+/// Something in a store that differs from what was written, and where it is.
 package struct Finding: Sendable {
   package enum Verdict: String, Sendable {
-    /// An unfinished batch at the tail, never acknowledged; the next writer cuts it and keeps it aside.
+    /// An unfinished batch at the tail that was never acknowledged. The next writer cuts it off and keeps a
+    /// copy.
     case torn
-    /// Acknowledged commits at the tail are gone.
+    /// Acknowledged commits at the tail are missing.
     case lost
-    /// Bytes that are not what was written.
+    /// Bytes that differ from what was written.
     case corrupt
   }
 
   package let verdict: Verdict
   package let replica: ReplicaID
-  /// The sentence, the file, the offset and the commits.
+  /// The message, the file, the offset and the commits.
   package let error: StorageError
 
-  /// Commits that something else in the store knows of, and that are gone.
+  /// Creates a finding for missing commits of which another file of the store knows.
   static func missing(
     _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, knownFrom file: String
   ) -> Finding {

@@ -1,15 +1,16 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Which streams are branches of others, as their names tell: each fork has an `ended`, and each `ended` a branch.
+/// Finds which streams are branches of others by their names. Each fork must have an `ended` file, and each `ended` file a
+/// branch.
 final class Forks {
   private let directory: StoreDirectory
   private let streams: Set<ReplicaID>
   private let own: ReplicaID
   private var isOwnBranch = false
-  /// By replica: the commits behind which some stream may have been forked from it, since its first commit had seen just these.
+  /// By replica: the commits after which another stream may have branched off, because its first commit had seen exactly these.
   private var candidates: [ReplicaID: Set<UInt64>] = [:]
-  /// By the stream that was forked: the last commit before a branch that is here.
+  /// By forked stream: the last commit before a branch that is in this store.
   private var forkedBehind: [ReplicaID: UInt64] = [:]
 
   init(among streams: [ReplicaID], own: ReplicaID, in directory: StoreDirectory) throws {
@@ -25,7 +26,7 @@ final class Forks {
     }
   }
 
-  /// Looks whether a commit is the first of a branch that is here.
+  /// Checks whether a commit is the first of a branch that is in this store.
   func note(_ commit: Commit, leaf: Digest) {
     let before = commit.number.rawValue - 1
     guard before == 0 || candidates[commit.replica]?.contains(before) == true else { return }
@@ -41,9 +42,9 @@ final class Forks {
     ).replica
   }
 
-  /// What is wrong with where a stream ends, after all were read.
+  /// Returns what is wrong with the end of a stream, after all streams were read.
   ///
-  /// - Parameter reader: at the end of the stream.
+  /// - Parameter reader: A reader at the end of the stream.
   func finding(of reader: StreamReader) throws -> Finding? {
     if isOwnBranch, reader.replica == own {
       return finding(
@@ -52,7 +53,7 @@ final class Forks {
         behind: 0)
     }
     if let commit = forkedBehind[reader.replica],
-      // It may have been ended meanwhile.
+      // It may have been ended since.
       try StreamEnd.read(of: reader.replica, in: directory).map({ $0.commit > commit }) ?? true
     {
       return finding(

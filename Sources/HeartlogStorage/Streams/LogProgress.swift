@@ -1,7 +1,7 @@
-/// Told now and then how far a long reading is: bytes read, of bytes in all.
+/// Called from time to time during a long read with the bytes read so far and the total.
 package typealias LogProgress = (_ doneBytes: UInt64, _ totalBytes: UInt64) -> Void
 
-/// Adds up what was read of the segments.
+/// Adds up the bytes read from the segments.
 struct ProgressMeter {
   private let report: LogProgress?
   private let total: UInt64
@@ -14,7 +14,9 @@ struct ProgressMeter {
     self.total = total
   }
 
-  /// - Parameter end: where in the segment of `cursor` all was read up to now.
+  /// Adds what was read of a segment since the last call, and reports the sum.
+  ///
+  /// - Parameter end: The offset in the segment of `cursor` up to which everything was read.
   mutating func advance(_ cursor: SegmentCursor, to end: UInt64) {
     guard let report else { return }
     if segment != cursor.header.id {

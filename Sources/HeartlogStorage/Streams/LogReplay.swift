@@ -3,34 +3,34 @@ import HeartlogFiles
 
 /// Reads all streams of a store without a lock, one after the other, to their ends or up to a moment.
 ///
-/// For those to whom the order between streams does not matter: it is much faster than `MergedLog`, since blocks stay blocks. Stamps and
-/// time rise along a stream, so each is read to its first later commit and no further.
+/// For callers that do not depend on the order between streams: it is much faster than `MergedLog` because blocks are not split.
+/// Stamps and time rise along a stream, so each stream is read up to its first commit outside the bound.
 package final class LogReplay {
   private let directory: StoreDirectory
   private let identity: StoreIdentity
   private let lock: StoreLock
   private let progress: LogProgress?
 
-  /// What is passed on: the next commits of some stream.
+  /// The next commits of a stream, passed to the visitor.
   package enum Piece {
     case commit(Commit)
-    /// Commits that follow each other, and are there until the visitor returns.
+    /// Consecutive commits, valid until the visitor returns.
     case rows([CommitRow])
     case block(ColumnBlock)
   }
 
-  /// What a replay came to.
+  /// The result of a replay.
   package struct Outcome {
-    /// Where the streams stand that have a commit, sorted by replica; empty unless asked for.
+    /// The end positions of all streams that have a commit, sorted by replica; empty unless requested.
     package fileprivate(set) var positions: [StreamPosition] = []
-    /// What is not as it was written, as far as it was read, sorted by replica.
+    /// Everything found that differs from what was written, sorted by replica.
     package fileprivate(set) var findings: [Finding] = []
-    /// How many events were passed on.
+    /// The number of events passed to the visitor.
     package fileprivate(set) var eventCount: UInt64 = 0
-    /// The log was read to the event that the bound was made of; true for any other bound.
+    /// Whether the event that defines the bound was reached; true for any other bound.
     package fileprivate(set) var reachedBound = true
-    /// Of the positions that it started at, those that lie elsewhere now, in a segment that was sealed since, with their new places:
-    /// comparing their trees took time.
+    /// The start positions that are now elsewhere, because their segment was sealed since, with their new places. Finding them
+    /// required comparing trees, which took time.
     package fileprivate(set) var movedPositions: [StreamPosition] = []
   }
 
@@ -43,9 +43,9 @@ package final class LogReplay {
     self.progress = progress
   }
 
-  /// Where a moment lies; nil where nothing lies before it: the log does not have that event, or the time is before 1970.
+  /// Returns the bound of a moment; nil if nothing is before it: the log does not have that event, or the time is before 1970.
   ///
-  /// For an event, the segment is read that it stands in.
+  /// For an event, this reads the segment that contains it.
   package func bound(of moment: ReplayMoment) throws(StorageError) -> ReplayBound? {
     switch moment {
     case .milliseconds(let milliseconds): return ReplayBound(upTo: milliseconds)
@@ -56,11 +56,13 @@ package final class LogReplay {
   /// Reads all streams.
   ///
   /// - Parameters:
-  ///   - positions: where to start, at most one a stream; all of them within the bound. Streams that none names start at their first commit.
-  ///   - bound: the last commits to be passed on; all where nil.
-  ///   - givesPositions: whether the outcome is to have positions. Costs the hashing of what was read.
-  ///   - visit: gets the commits of each stream in order; of several streams, one after the other.
-  /// - Throws: `otherLog` and `otherHistory` where a position does not stand in this log, before `visit` is called; `misuse` where one lies behind the bound.
+  ///   - positions: The positions to start at, at most one per stream, all within the bound. Streams without a position start at
+  ///     their first commit.
+  ///   - bound: The last commits to be visited; nil for all.
+  ///   - givesPositions: Whether the outcome contains positions. This costs hashing everything read.
+  ///   - visit: Receives the commits of each stream in order, one stream after the other.
+  /// - Throws: `otherLog` or `otherHistory` if a position is not in this log, before `visit` is called; `misuse` if a position is
+  ///   after the bound.
   package func run(
     from positions: [StreamPosition] = [], upTo bound: ReplayBound? = nil, givesPositions: Bool = false,
     _ visit: (Piece) throws -> Void
@@ -94,7 +96,7 @@ package final class LogReplay {
     }
   }
 
-  /// Makes all in front of positions durable: what was read may have been acknowledged as buffered, by whatever process.
+  /// Makes everything before positions durable: commits that were read may have been acknowledged as buffered by any process.
   package func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
     try onFiles { () throws(FileError) in
       for position in positions {
@@ -103,16 +105,16 @@ package final class LogReplay {
           try directory.fileSystem.open(directory.path(of: tail, in: position.replica), .read)
             .synchronizeData()
         } catch {
-          // A sealed one, or one that was sealed meanwhile, is durable.
+          // A sealed segment is durable, and so is one that was sealed since.
           guard error.isNotFound else { throw error }
         }
       }
     }
   }
 
-  /// Whether positions are those of this log, whatever became of it since.
+  /// Whether positions belong to this log, whatever has happened to it since.
   ///
-  /// - Returns: false where they are another store's, or of a stream that was ended in front of one.
+  /// - Returns: false if they belong to another store, or to a stream that was ended before one of them.
   package func isOfUse(_ positions: [StreamPosition]) throws(StorageError) -> Bool {
     do { _ = try StreamStart(directory: directory).readers(at: positions, own: identity.replica) } catch {
       if error.code == .otherLog { return false }
@@ -131,7 +133,7 @@ package final class LogReplay {
       ReplayedStream(
         found.reader, from: position, moved: found.moved, upTo: bound?.bound(of: position.replica))
     }
-    // The own stream may be gone altogether, which only the lock's page can tell.
+    // The replica's own stream may be missing completely; only the lock page tells.
     let others = Set(try directory.replicas()).union([identity.replica]).subtracting(positions.map(\.replica))
     streams += others.map { replica in
       ReplayedStream(
@@ -145,10 +147,10 @@ package final class LogReplay {
 private final class ReplayedStream {
   let reader: StreamReader
   let start: StreamPosition?
-  /// `start` with where it is now, if that is not where it says.
+  /// `start` with its new place, if that has changed.
   let moved: StreamPosition?
   private let bound: StreamBound?
-  /// The last commit that was passed on; 0 for none.
+  /// The last commit visited; 0 for none.
   private(set) var lastCommit: UInt64
   /// The stream's time at that commit.
   private(set) var time: StreamTime
@@ -167,7 +169,7 @@ private final class ReplayedStream {
     time = start?.time ?? StreamTime()
   }
 
-  /// Reads to the stream's end, or to its first commit behind the bound.
+  /// Reads to the end of the stream, or to its first commit outside the bound.
   func read(
     page: StoreLock.Page, _ meter: inout ProgressMeter, _ visit: (LogReplay.Piece) throws -> Void
   ) throws -> Finding? {
@@ -209,7 +211,7 @@ private final class ReplayedStream {
     }
   }
 
-  /// Counts a commit; false where it lies behind the bound.
+  /// Counts a commit; returns false if it is outside the bound.
   private func pass(
     _ number: CommitNumber, _ stamp: HybridTimestamp, _ wallTime: Milliseconds, events: Int
   ) -> Bool {
@@ -222,7 +224,7 @@ private final class ReplayedStream {
     return true
   }
 
-  /// What of a block lies within the bound.
+  /// Returns the part of a block within the bound; nil if that is empty.
   private func part(of block: ColumnBlock) -> ColumnBlock? {
     guard let bound else { return block }
     var time = time

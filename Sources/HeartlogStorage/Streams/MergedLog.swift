@@ -1,7 +1,7 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// All streams of a store as one log, read without a lock: commits in the total order, streams merged.
+/// Reads all streams of a store, without a lock, as one log: the commits are merged in the total order.
 package final class MergedLog {
   private let directory: StoreDirectory
   private let identity: StoreIdentity
@@ -9,33 +9,33 @@ package final class MergedLog {
   private var streams: [ReplicaID: Stream] = [:]
   private var meter: ProgressMeter
   private var seenPage: StoreLock.Page?
-  /// Those whose files are open, the one that was read last at the end.
+  /// The streams with an open file, the most recently read last.
   private var openStreams: [Stream] = []
 
-  /// Commits that follow each other in the total order, all of one stream.
+  /// Commits of one stream that are consecutive in the total order.
   package struct Run {
     package enum Commits {
       case one(Commit)
-      /// Those at some places of a block, which is the same object for all runs of it.
+      /// The commits at a range of indices in a block. All runs of a block share the same object.
       case several(MergedBlock, places: Range<Int>)
     }
 
     package let commits: Commits
-    /// What `lastTime` would be behind the commit of the stream in front of these.
+    /// The value that `lastTime` would have after the commit that precedes these in their stream.
     package let timeBefore: Milliseconds
   }
 
   private final class Stream {
     let reader: StreamReader
-    /// Until the reader's next end.
+    /// Used until the next end of the reader.
     var frames: ReadAhead?
-    /// What was read and is not handed out yet, the next one last. Blocks stay blocks.
+    /// Read but not yet returned, in reverse order: the next one is last. Blocks are not split.
     var ahead: [Ahead] = []
-    /// Nothing more was there when it was last looked at.
+    /// Whether the reader was at the end when it was last used.
     var isAtEnd = false
     var finding: Finding?
     var name = ""
-    /// At the last commit that was handed out.
+    /// The time at the last commit returned.
     var time = StreamTime()
 
     init(_ reader: StreamReader) { self.reader = reader }
@@ -43,7 +43,7 @@ package final class MergedLog {
 
   private enum Ahead {
     case commit(Commit)
-    /// A block, from its next commit on.
+    /// A block, starting at its next commit.
     case block(MergedBlock)
 
     var position: CommitPosition {
@@ -66,25 +66,26 @@ package final class MergedLog {
   /// The replica that writes this store.
   package var own: ReplicaID { identity.replica }
 
-  /// The streams met so far, sorted by replica.
+  /// The streams found so far, sorted by replica.
   package var replicas: [ReplicaID] { streams.keys.sorted() }
 
-  /// What the replica of a stream is called, as far as its segments were read.
+  /// The name of a stream's replica, according to the segments read so far.
   package func name(of replica: ReplicaID) -> String? {
     replica == identity.replica ? identity.name : streams[replica]?.name
   }
 
-  /// What is not as it was written, as far as it was read.
+  /// Everything found so far that differs from what was written.
   package var findings: [Finding] {
     streams.sorted { $0.key < $1.key }.compactMap(\.value.finding)
   }
 
-  /// The time of the commit that `next` gave last: the latest wall time of its stream up to it; 0 before the first.
+  /// The time of the last commit returned: the latest wall time of its stream up to it; 0 before the first.
   package private(set) var lastTime: Milliseconds = 0
 
-  /// The next commit in the total order; nil where there is none at the moment.
+  /// Returns the next commit in the total order; nil if there is none at the moment.
   ///
-  /// After nil it may be asked again: what has come since follows. Only what is there at the same time is in order.
+  /// It may be called again after nil and then returns commits written since. The order holds only among commits that are present at
+  /// the same time.
   package func next() throws(StorageError) -> Commit? {
     guard let run = try nextRun(commitsMax: 1) else { return nil }
     switch run.commits {
@@ -93,9 +94,10 @@ package final class MergedLog {
     }
   }
 
-  /// As many commits as are at hand and follow each other in the total order, all of one stream; nil where there is none at the moment.
+  /// Returns as many commits of one stream as have been read and are consecutive in the total order; nil if there are none at the
+  /// moment.
   ///
-  /// - Parameter commitsMax: the most to be handed out.
+  /// - Parameter commitsMax: The maximum number of commits.
   package func nextRun(commitsMax: Int = .max) throws(StorageError) -> Run? {
     try storageErrors {
       if streams.values.allSatisfy({ $0.isAtEnd && $0.ahead.isEmpty }) {
@@ -103,7 +105,7 @@ package final class MergedLog {
       }
       for stream in streams.values where stream.ahead.isEmpty && !stream.isAtEnd { try fill(stream) }
       var first: (stream: Stream, position: CommitPosition)?
-      // Where another stream goes on.
+      // The position of the next commit of any other stream.
       var end: CommitPosition?
       for stream in streams.values {
         guard let position = stream.ahead.last?.position else { continue }
@@ -118,7 +120,7 @@ package final class MergedLog {
     }
   }
 
-  /// Hands out the next commits of a stream, those in front of `end`.
+  /// Returns the next commits of a stream, up to but not including `end`.
   private func take(from stream: Stream, upTo end: CommitPosition?, commitsMax: Int) -> Run {
     let timeBefore = stream.time.latest
     switch stream.ahead[stream.ahead.count - 1] {
@@ -145,15 +147,15 @@ package final class MergedLog {
     }
   }
 
-  /// Starts another round over the streams.
+  /// Starts another pass over the streams.
   ///
-  /// - Returns: false where nothing changed since the last round.
+  /// - Returns: false if nothing has changed since the last pass.
   private func lookForMore() throws -> Bool {
     let page = lock.page()
     if let seenPage, seenPage == page, page.generation != 0 { return false }
     seenPage = page
     var replicas = Set(try directory.replicas())
-    // The own stream may be gone altogether, which only the lock's page can tell.
+    // The replica's own stream may be missing completely; only the lock page tells.
     replicas.insert(identity.replica)
     for replica in replicas where streams[replica] == nil {
       streams[replica] = Stream(StreamReader(directory, replica: replica))
@@ -166,7 +168,7 @@ package final class MergedLog {
     let isOwn = stream.reader.replica == identity.replica
     defer { keepOpen(stream) }
     let restsOften = streams.count > OpenFileBudget.streamsMax
-    // Where a file is opened for each look, a look is to bring more than one commit.
+    // If a file has to be opened for each read, the read should return more than one commit.
     let wanted = restsOften ? Self.commitsAhead : 1
     let frames = stream.frames ?? ReadAhead(stream.reader, page: isOwn ? lock.page() : StoreLock.Page())
     stream.frames = frames
@@ -183,7 +185,8 @@ package final class MergedLog {
         if case .block(let block) = frame {
           found.append(.block(MergedBlock(block)))
           count += block.commitCount
-          // A block gives enough to do meanwhile. A reader that rests must not be at work.
+          // A block takes long enough to process for reading ahead to pay. A reader that is closed often must not read on another
+          // thread.
           if !restsOften { frames.readAhead() }
         } else if let commits = frame.commits?.commits {
           found += commits.map { .commit($0) }
@@ -203,7 +206,7 @@ package final class MergedLog {
 
   private static let commitsAhead = 256
 
-  /// Notes that a stream was read; those that were not read for longest give their files back.
+  /// Records that a stream was read, and closes the file of the least recently read one if too many are open.
   private func keepOpen(_ stream: Stream) {
     if openStreams.last === stream { return }
     openStreams.removeAll { $0 === stream }
@@ -212,11 +215,11 @@ package final class MergedLog {
   }
 }
 
-/// A block of a merged log, which is handed out run by run.
+/// A block of a merged log, which is returned run by run.
 package final class MergedBlock {
   /// The block as it was read.
   package let content: ColumnBlock
-  /// The place of the next commit.
+  /// The index of the next commit.
   fileprivate(set) var next: Int
   private lazy var assembly = CommitAssembly(content)
   private var sought: (library: String, id: String, places: [Int])?
@@ -226,7 +229,7 @@ package final class MergedBlock {
     next = content.places.lowerBound
   }
 
-  /// The places of the commits that have an event of an item, rising. Looked up once for all runs.
+  /// Returns the indices of the commits that have an event of an item, in ascending order. Looked up once for all runs.
   package func places(ofItem id: String, in library: String) -> [Int] {
     if let sought, sought.id.hasSameBytes(as: id), sought.library.hasSameBytes(as: library) {
       return sought.places
@@ -236,12 +239,12 @@ package final class MergedBlock {
     return places
   }
 
-  /// Puts the commit at a place together, which lies behind those that were put together before.
+  /// Assembles the commit at an index, which must be greater than those assembled before.
   package func commit(at place: Int) -> Commit { assembly.commit(at: place) }
 }
 
 extension StoreDirectory {
-  /// The size of all segments together, in bytes.
+  /// The total size of all segments in bytes.
   func logBytes() throws(StorageError) -> UInt64 {
     var total: UInt64 = 0
     for replica in try replicas() {

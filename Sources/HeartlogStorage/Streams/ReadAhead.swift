@@ -1,11 +1,11 @@
-/// The frames of a stream, of which the next ones can be read while the last is worked on.
+/// Reads the frames of a stream. The next frames can be read while the last one is processed.
 ///
-/// Unchecked: the reader belongs to whoever reads, which the state says, and that is touched in the monitor alone.
+/// Unchecked: `state` says which thread uses the reader, and `state` is guarded by `monitor`.
 final class ReadAhead: @unchecked Sendable {
-  /// A frame, or what else was found there.
+  /// A frame, or the end that was found instead.
   struct Found {
     let next: StreamReader.Next
-    /// Where the reader stood in its segment after that.
+    /// The offset of the reader in its segment afterwards.
     let offset: UInt64
   }
 
@@ -13,16 +13,17 @@ final class ReadAhead: @unchecked Sendable {
   private let page: StoreLock.Page
   private let monitor = Monitor()
   private var state = State.idle
-  /// What was read and not asked for yet. Behind anything but rows there is nothing.
+  /// Results that were read but not yet requested. Nothing is read after a result that is not rows.
   private var found: [Result<Found, any Error>] = []
   private var isWanted = true
 
-  /// So many times rows are read ahead, and read on when half of these are worked on: a thread that sleeps takes some time to wake.
+  /// At most this many results are read ahead. Reading resumes when only half of them are left, because a sleeping thread takes
+  /// some time to wake.
   private static let foundMax = 32
 
   private enum State {
     case idle
-    /// A worker has been asked, and has not begun: nobody waits for it.
+    /// A worker was requested and has not started yet. No thread waits for it.
     case asked
     case reading
   }
@@ -32,9 +33,9 @@ final class ReadAhead: @unchecked Sendable {
     self.page = page
   }
 
-  /// Reads on on another thread, where one is free: the next frame, and as long as these are rows, some more.
+  /// Reads the next frame on another thread, if one is free; while the frames are rows, it continues with the following ones.
   ///
-  /// - Precondition: what `next` gave last was one that more may be read behind.
+  /// - Precondition: The last result of `next` was a frame after which more may be read.
   func readAhead() {
     guard let pool = WorkerPool.helping else { return }
     let isAsked = monitor.withLock {
@@ -82,7 +83,7 @@ final class ReadAhead: @unchecked Sendable {
     return try ahead?.get() ?? read()
   }
 
-  /// Returns when nobody reads, and nobody will.
+  /// Returns when no thread is reading and none will start.
   func end() {
     monitor.withLock {
       isWanted = false
@@ -93,7 +94,7 @@ final class ReadAhead: @unchecked Sendable {
 }
 
 extension Result<ReadAhead.Found, any Error> {
-  /// Whether it is rows, and more may be read behind them.
+  /// Whether the result is rows and more may be read after them.
   fileprivate var mayReadAhead: Bool {
     guard case .success(let found) = self, case .frame(.rows(let rows, _), _) = found.next else {
       return false

@@ -1,12 +1,12 @@
 import HeartlogEvents
 
-// Source of the bytes: docs/format.md, "Snapshots".
+// The encoding is defined in docs/format.md, "Snapshots".
 extension StreamPosition {
   private static let byteCountMin = 16 + 11 * 8 + 1
 
-  /// Positions as bytes, the same for the same positions.
+  /// Encodes positions. Equal positions have the same bytes.
   ///
-  /// - Parameter positions: at most one a stream, in any order.
+  /// - Parameter positions: At most one per stream, in any order.
   package static func encode(_ positions: [StreamPosition]) -> [UInt8] {
     var writer = ByteWriter()
     writer.varint(positions.count)
@@ -36,7 +36,7 @@ extension StreamPosition {
     }
   }
 
-  /// Reads what `encode` wrote, and nothing else.
+  /// Decodes what `encode` wrote; anything else is rejected.
   package static func decode(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) -> [StreamPosition] {
     var reader = ByteReader(bytes)
     let count = try reader.count(atMost: reader.remaining / byteCountMin, "positions")
@@ -93,7 +93,7 @@ extension StreamPosition {
 }
 
 extension StreamPosition.Place {
-  /// Whether a frame can stand there.
+  /// Whether a frame can be at this place.
   fileprivate var isSound: Bool {
     let alignment = UInt64(FrameHeader.alignment)
     return frameOffset >= UInt64(SegmentHeader.byteCount) && frameOffset <= UInt64(Int64.max) / 2

@@ -1,32 +1,35 @@
 import HeartlogEvents
 
-/// A place in a stream, behind one of its commits: what must hold of the next one, the tree of all before it, and where that is on disk.
+/// A position in a stream, after one of its commits: the rules for the next commit, the tree over all commits before it, and its
+/// place on disk.
 ///
-/// Whoever keeps what a log's commits lead to keeps the positions with it, and reads on from there. A position is only believed of a log
-/// in which it still stands: see `CommitLog.init`.
+/// Code that stores a state derived from a log's commits stores the positions with it, and continues reading from there. A position
+/// is accepted only for a log that still contains it: see `CommitLog.init`.
 package struct StreamPosition: Hashable, Sendable {
   let tail: StreamTail
-  /// Over the commits up to here.
+  /// The tree over the commits up to here.
   let tree: MerkleTree
   let place: Place
 
-  /// The frame that holds the last commit before the position, and maybe others behind it.
+  /// The frame that contains the last commit before the position, and possibly commits after it.
   struct Place: Hashable, Sendable {
     var segment: SegmentID
     /// The first commit of that segment.
     var firstCommit: CommitNumber
     var frameOffset: UInt64
-    /// Header, body and padding.
+    /// The size of header, body and padding.
     var frameBytes: UInt64
-    /// Of the frame's body; it is seeded with segment and offset, so that no other frame has it.
+    /// The checksum of the frame's body. Its seed depends on segment and offset, so that no other frame has the same one.
     var frameChecksum: UInt64
   }
 
-  /// The stream's time at `commit`: who reads on selects by it.
+  /// The stream's time at `commit`. Later commits are selected by it.
   let time: StreamTime
 
-  /// - Parameter time: the stream's, where the tail does not know it.
-  /// - Precondition: the tail has a commit, and the tree is over its commits.
+  /// Creates the position after the last commit of a tail.
+  ///
+  /// - Parameter time: The stream's time, if the tail does not know it.
+  /// - Precondition: The tail has a commit, and the tree is over its commits.
   init(tail: StreamTail, at time: StreamTime, tree: MerkleTree, place: Place) {
     precondition(tail.head.map(\.rawValue) == tree.size && tree.size > 0, "a tree of other commits")
     var tail = tail
@@ -36,14 +39,14 @@ package struct StreamPosition: Hashable, Sendable {
     self.place = place
   }
 
-  /// Whether it is the same place in the same stream, wherever that is on disk.
+  /// Whether it is the same position in the same stream, wherever that is on disk.
   package func isSame(as other: StreamPosition) -> Bool { tail == other.tail && tree == other.tree }
 
-  /// Whose stream it is.
+  /// The replica of the stream.
   package var replica: ReplicaID { tail.replica }
   /// The last commit before the position.
   package var commit: CommitNumber { CommitNumber(rawValue: tree.size) }
-  /// How many events the stream has up to here.
+  /// The number of events in the stream up to here.
   package var eventCount: UInt64 { tail.nextSequence.rawValue - 1 }
   /// The stamp of `commit`, the highest of the stream so far.
   package var lastStamp: HybridTimestamp { tail.lastStamp }
@@ -54,7 +57,7 @@ package struct StreamPosition: Hashable, Sendable {
 }
 
 extension StreamPosition.Place {
-  /// A frame that stands at an offset of a segment.
+  /// Creates the place of a frame at an offset of a segment.
   init(_ frame: FrameHeader, at offset: UInt64, in segment: SegmentHeader) {
     self.init(
       segment: segment.id, firstCommit: segment.firstCommit, frameOffset: offset,

@@ -1,16 +1,16 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What bad or missing bytes mean. Source: docs/format.md, "Recovery".
+/// Decides what bad or missing bytes mean. Source: docs/format.md, "Recovery".
 extension StreamReader {
-  /// Judges bad bytes; nil where a second look finds them whole.
+  /// Classifies bad bytes. Returns nil if they are a valid frame when read again.
   func judge(_ reason: String, _ cursor: SegmentCursor, _ page: StoreLock.Page) throws -> End? {
     let offset = cursor.offset
     let laterSegment = try directory.segments(of: replica).first {
       $0.firstCommit > cursor.header.firstCommit
     }
     let aftermath = try cursor.aftermath(of: offset)
-    // The writer may have finished this frame, and acknowledged later ones, while the search went on.
+    // The writer may have completed this frame and acknowledged later ones during the search.
     guard case .bad = try cursor.look() else { return nil }
     let isTail = cursor.header.kind == .open && laterSegment == nil
     let recorded = page.replica == replica && page.segment == cursor.header.id ? page.durableBytes : 0
@@ -34,7 +34,7 @@ extension StreamReader {
     return .corrupt(found)
   }
 
-  /// The tail ends in front of what the page knows to be durable.
+  /// Returns an end if the tail is shorter than the page records as durable.
   func lostTail(_ page: StoreLock.Page, _ cursor: SegmentCursor) -> End? {
     guard page.replica == replica, page.segment == cursor.header.id, page.durableBytes > cursor.offset else {
       return nil
@@ -42,7 +42,8 @@ extension StreamReader {
     return .unfinished(finding(.lost, Self.lostReason, cursor.path, cursor.offset, upTo: nil))
   }
 
-  /// The page knows of durable commits in a segment that is not there: in the open one, or in those before it.
+  /// Returns an end if the page records durable commits in a segment that is missing: the open one or one
+  /// before it.
   func lostSegment(_ page: StoreLock.Page) -> End? {
     guard page.replica == replica, page.firstCommit >= tail.next.rawValue, page.segment != cursor?.header.id
     else { return nil }

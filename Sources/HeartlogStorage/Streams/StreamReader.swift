@@ -1,20 +1,20 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Reads one replica's stream, commit by commit, without a lock, and goes on where it stopped.
+/// Reads the stream of one replica commit by commit, without a lock. A later call continues where the last one stopped.
 final class StreamReader {
   let directory: StoreDirectory
   let replica: ReplicaID
-  // One thread at a time uses a reader; whether two accesses meet is not looked up at each own commit.
+  // One thread at a time uses a reader. The dynamic exclusivity check would cost time at every commit of this replica.
   @exclusivity(unchecked) private(set) var tail: StreamTail
-  /// The segment that the reader stands in.
+  /// The segment being read.
   private(set) var cursor: SegmentCursor?
   private(set) var segment: SegmentFile?
-  /// The store's structure when the reader's segment was last found to be one that is read: see `CommitLog.resolve`.
+  /// The store's structure number when the reader's segment was last found to be a serving one: see `CommitLog.resolve`.
   var resolvedStructure: UInt64?
-  /// What is bad at the place where the reader stopped for good.
+  /// The corruption at which the reader stopped for good.
   var corruption: Finding?
-  /// A header of which one copy is bad: the other serves, and what follows is read.
+  /// A segment header with one damaged copy. The other copy is used, and reading continues.
   private var damage: Damage?
 
   struct Damage {
@@ -25,28 +25,32 @@ final class StreamReader {
     let lastCommit: CommitNumber?
   }
 
-  /// Whether single commits are given where they lie, as `StoredFrame.rows`.
+  /// Whether single commits are returned without copying, as `StoredFrame.rows`.
   var borrowsRows = false
 
-  /// Where the stream was ended because two histories of it were found; looked up once.
+  /// The end of a stream that was ended because two histories of it were found. Read once.
   private var end: StreamEnd?
   private var knowsEnd = false
 
-  /// - Parameter tail: where to start; at the stream's start where nil.
+  /// Creates a reader that starts at `tail`.
+  ///
+  /// - Parameter tail: The position to start at; nil for the start of the stream.
   init(_ directory: StoreDirectory, replica: ReplicaID, from tail: StreamTail? = nil) {
     self.directory = directory
     self.replica = replica
     self.tail = tail ?? StreamTail(replica: replica)
   }
 
-  /// The stream's folder as it was when the reader was put in the middle of the stream, until the first end: so that it is listed once.
+  /// The stream's folder as it was when the reader was created in the middle of the stream; nil after the first end. Saves listing
+  /// the folder again.
   private var listing: StoreDirectory.StreamListing?
 
-  /// Stands behind `tail`, in front of a frame of `cursor`, or wherever the next commit is where that is nil.
+  /// Creates a reader after `tail`, before a frame of `cursor`. If `place` is nil, the reader searches the segment of the next
+  /// commit.
   ///
   /// - Parameters:
-  ///   - listing: the stream's folder as it was before the segment was opened.
-  ///   - end: where the stream was ended.
+  ///   - listing: The stream's folder as it was before the segment was opened.
+  ///   - end: The position at which the stream was ended.
   init(
     _ directory: StoreDirectory, behind tail: StreamTail,
     at place: (cursor: SegmentCursor, segment: SegmentFile)?,
@@ -62,9 +66,9 @@ final class StreamReader {
     knowsEnd = true
   }
 
-  /// How a reading ended.
+  /// How reading ended.
   enum End {
-    /// Every byte that is there belongs to a whole frame.
+    /// Every byte present belongs to a complete frame.
     case whole
     /// Bad bytes at the tail, which only the holder of the lock may judge.
     case unfinished(Finding)
@@ -72,16 +76,16 @@ final class StreamReader {
     case corrupt(Finding)
   }
 
-  /// What the next look at the stream finds.
+  /// The result of reading the next frame.
   enum Next {
-    /// A frame, and the segment that it stands in.
+    /// A frame and the segment that contains it.
     case frame(StoredFrame, SegmentCursor)
     case end(End)
   }
 
-  /// Reads the next frame; goes on behind an end when more has come since.
+  /// Reads the next frame. After an end, it continues if more was written since.
   ///
-  /// - Parameter page: the lock's page as it was before this call: it may know of more than is found.
+  /// - Parameter page: The lock page as read before this call: it may record more than is found in the stream.
   func next(page: StoreLock.Page = StoreLock.Page()) throws -> Next {
     let found = try step(page)
     if case .end = found { listing = nil }
@@ -89,13 +93,13 @@ final class StreamReader {
     return found
   }
 
-  /// Whether the stream was ended, and is read no further than that.
+  /// Whether the stream was ended. It is not read beyond its end.
   var isEnded: Bool { end != nil }
 
-  /// The last commit of a stream that is ended; nil for one that goes on.
+  /// The last commit of an ended stream; nil if the stream continues.
   var endCommit: UInt64? { end?.commit }
 
-  /// Whether it was ended in front of where the reader stands, after it had looked.
+  /// Whether the stream was ended since the reader first checked, or the file that records its end has changed.
   func wasEndedMeanwhile() throws(StorageError) -> Bool {
     guard knowsEnd else { return false }
     let couldTell = corruption.map { !isOfEnd($0.error) } ?? true
@@ -108,7 +112,7 @@ final class StreamReader {
     }
   }
 
-  /// Whether what is damaged is the file that says where the stream ends.
+  /// Whether the damaged file is the one that records the end of the stream.
   private func isOfEnd(_ error: StorageError) -> Bool {
     error.code == .corrupt && error.file == StreamEnd.path(of: replica, in: directory)
   }
@@ -117,7 +121,7 @@ final class StreamReader {
     if !knowsEnd {
       do { end = try StreamEnd.read(of: replica, in: directory) } catch {
         guard isOfEnd(error) else { throw error }
-        // Nothing of it is shown: what lies behind its end is a stream of its own by now, and would be there twice.
+        // Nothing of the stream is returned: the commits after its end are now a stream of their own and would appear twice.
         corruption = Finding(verdict: .corrupt, replica: replica, error: error)
       }
       knowsEnd = true
@@ -140,7 +144,7 @@ final class StreamReader {
         if let problem = checkTotals(cursor) { return .end(stop(problem, cursor)) }
         if try goOn(from: cursor) { continue }
         if let lost = lostTail(page, cursor) {
-          // The window may be older than the page: what the page knows of must be missing from the file itself.
+          // The window may be older than the page: commits recorded in the page count as lost only if the file itself lacks them.
           guard case .end = try cursor.look() else { continue }
           cursor.forget()
           return .end(lost)
@@ -153,28 +157,28 @@ final class StreamReader {
     }
   }
 
-  /// Whether there is more to look at behind the end of a segment.
+  /// Whether there is more to read after the end of a segment.
   private func goOn(from cursor: SegmentCursor) throws -> Bool {
-    // A segment that was opened after its folder was listed is the one that was meant.
+    // A segment that was opened after the folder was listed is current.
     if try listing == nil && isReplaced() {
       leaveSegment()
       return true
     }
     guard try hasLaterSegment() else { return false }
     listing = nil
-    // The writer may have gone on here before it made the next one.
+    // The writer may have appended here before it created the next segment.
     guard case .end = try cursor.look() else { return true }
     cursor.forget()
     return try enterNextSegment() || corruption != nil
   }
 
-  /// Notes that the stream's writer, which is this reader's owner, appended `commit`.
+  /// Records that the stream's writer, which owns this reader, appended `commit`.
   func didAppend(_ commit: Commit) throws(MalformedError) { try tail.extend(by: commit) }
 
-  /// Notes the same of all commits up to where `tail` stands.
+  /// Records that the writer appended all commits before `tail`.
   func didAppend(upTo tail: StreamTail) { self.tail = tail }
 
-  /// Notes that the stream's writer stands at `offset` of a segment that it may just have made.
+  /// Records that the stream's writer is at `offset` of a segment that it may just have created.
   func didWrite(to file: any OpenFile, path: String, header: SegmentHeader, offset: UInt64) {
     segment = SegmentFile(firstCommit: header.firstCommit, state: .open)
     listing = nil
@@ -186,9 +190,9 @@ final class StreamReader {
     }
   }
 
-  /// Notes the same of the segment that the reader stands in already.
+  /// Records the same for the segment that the reader is already in.
   ///
-  /// - Returns: false where it stands elsewhere.
+  /// - Returns: false if the reader is in another segment.
   func didGrow(_ file: any OpenFile, to offset: UInt64) -> Bool {
     guard let cursor, cursor.file === file, segment?.state == .open else { return false }
     cursor.move(to: offset)
@@ -196,14 +200,14 @@ final class StreamReader {
     return true
   }
 
-  /// Looks at the segment anew at the next reading, from its start: the writer has changed it.
+  /// Makes the next read open its segment again from the start, because the writer changed the segment.
   func leaveSegment() {
     cursor = nil
     segment = nil
     listing = nil
   }
 
-  /// Gives the open file back until the next reading.
+  /// Closes the file until the next read.
   func rest() {
     cursor?.rest()
     listing = nil
@@ -213,19 +217,19 @@ final class StreamReader {
 
   private enum Outcome {
     case frame(StoredFrame)
-    /// A frame whose commits were read from another file before.
+    /// A frame whose commits were already read from another file.
     case known
     case end
-    /// Bytes that are no frame; they may be one in a moment.
+    /// Bytes that are not a valid frame. A write in progress may complete them.
     case bad(String)
-    /// A whole frame that breaks a rule.
+    /// A complete frame that breaks a rule of the format.
     case malformed(String)
   }
 
   private func readFrame(_ cursor: SegmentCursor) throws -> Outcome {
     switch try cursor.look() {
     case .end:
-      // The writer goes on here: what comes must be read from the file, not from the window.
+      // The writer continues here: the next read must come from the file, not from the window.
       cursor.forget()
       return .end
     case .bad(let reason): return .bad(reason)
@@ -276,9 +280,9 @@ final class StreamReader {
 
   // MARK: - Segments
 
-  /// Whether the name of the file that the reader stands in belongs to another file now, which goes on.
+  /// Whether the name of the file being read now belongs to another file, which continues it.
   private func isReplaced() throws -> Bool {
-    // A sealed file never changes; one that replaces it holds the same commits.
+    // A sealed file never changes, and a file that replaces it contains the same commits.
     guard let cursor, let file = cursor.file, let segment, segment.state != .sealed else { return false }
     let inode = try onFiles { () throws(FileError) in try file.inode() }
     let named = try onFiles { () throws(FileError) in try directory.fileSystem.info(cursor.path) }
@@ -291,20 +295,20 @@ final class StreamReader {
     return segments.contains { $0.firstCommit > segment.firstCommit }
   }
 
-  /// The segment that holds the next commit, or will; nil at the stream's end. Sets `corruption` at a gap.
+  /// Returns the segment that contains, or will contain, the next commit; nil at the end of the stream. Sets `corruption` at a gap.
   private func segmentOfNextCommit() throws -> SegmentFile? {
     var before: [SegmentFile] = []
-    // A listing made while another process seals may miss old and new names: a gap must be seen twice.
+    // A listing made while another process seals may miss both old and new names, so a gap must be seen twice.
     while true {
       let segments = try directory.segments(of: replica)
-      // Should this one be a leftover of sealing, its commits are the same.
+      // If this one is a leftover of sealing, its commits are the same.
       if let exact = segments.first(where: { $0.firstCommit == tail.next }) { return exact }
       let serving = try directory.servingSegments(of: replica).serving
       if let found = serving.last(where: { $0.firstCommit < tail.next }) {
         if found.state == .sealed, let last = try directory.lastCommit(of: found, in: replica) {
           if last >= tail.next { return found }
         } else if found != segment {
-          // A tail; or a sealed one whose header cannot be read, which entering it will tell.
+          // A tail, or a sealed segment with an unreadable header, which is reported when the segment is opened.
           return found
         }
       }
@@ -323,12 +327,12 @@ final class StreamReader {
     }
   }
 
-  /// A segment that is passed over as a leftover of sealing and yet holds commits that are nowhere else: no writer makes one, but a folder
-  /// put together from two copies may have it.
+  /// Returns a segment that looks like a leftover of sealing but contains commits that no other segment has. No writer creates one,
+  /// but a folder combined from two copies may contain one.
   private func overlappingSegment() throws -> SegmentFile? {
     try directory.servingSegments(of: replica).leftovers.first { leftover in
       let path = directory.path(of: leftover, in: replica)
-      // One that vanishes was a leftover indeed; one whose header is damaged tells nothing.
+      // One that vanishes was really a leftover. One with a damaged header gives no evidence.
       guard let file = try? directory.fileSystem.open(path, .read),
         let found = try? directory.header(of: file, path: path)
       else { return false }
@@ -343,9 +347,9 @@ final class StreamReader {
 
   /// Opens the segment of the next commit.
   ///
-  /// - Returns: false where there is none, or where it cannot be read as one; then `corruption` says why.
+  /// - Returns: false if there is none, or if it cannot be read as a segment; then `corruption` says why.
   private func enterNextSegment() throws -> Bool {
-    // A name may vanish between the listing and the opening, when another process seals: look again.
+    // A name may vanish between listing and opening when another process seals: try again.
     for _ in 0..<16 {
       guard let next = try segmentOfNextCommit() else { return false }
       let path = directory.path(of: next, in: replica)
@@ -392,7 +396,7 @@ final class StreamReader {
     }
   }
 
-  /// A sealed file holds exactly what its header says.
+  /// Checks that a sealed file contains exactly what its header says.
   private func checkTotals(_ cursor: SegmentCursor) -> String? {
     guard let last = cursor.header.lastCommit else { return nil }
     let events = cursor.header.firstSequence.rawValue + cursor.header.totals.events

@@ -1,17 +1,17 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Puts readers in the middle of streams, at positions that are only believed where the stream is still the same in front of them.
+/// Creates readers in the middle of streams. A position is accepted only if the stream before it is unchanged.
 ///
-/// Where the segment of a position is still there, its last frame before the position tells: the checksum in it is the body's, seeded with
-/// segment and offset. Where it was sealed meanwhile, the tree does.
+/// If the position's segment still exists, its last frame before the position is compared: the seed of its body checksum depends on
+/// segment and offset. If the segment was sealed since, the tree is compared.
 struct StreamStart {
   let directory: StoreDirectory
 
-  /// Readers at positions, one for each.
+  /// Returns a reader for each position.
   ///
-  /// - Throws: `otherHistory` where a position does not stand in its stream; `otherLog` where that stream was ended in front of it, or
-  ///   where no position is of a stream that is here: then it was made in another store.
+  /// - Throws: `otherHistory` if a position is not in its stream; `otherLog` if that stream was ended before it, or if no position
+  ///   belongs to a stream of this store: then the positions come from another store.
   func readers(
     at positions: [StreamPosition], own: ReplicaID
   ) throws(StorageError) -> [(reader: StreamReader, moved: StreamPosition?)] {
@@ -31,20 +31,22 @@ struct StreamStart {
     }
   }
 
-  /// - Returns: the reader, which stands behind the position's commit; and where its place is another one now, so that its tree had to be
-  ///   compared, the position with that.
-  /// - Throws: `otherHistory` where the position does not stand in the stream; `otherLog` where that was ended in front of it.
+  /// Returns a reader at a position.
+  ///
+  /// - Returns: The reader, which is after the position's commit. If the position's place has changed, so that its tree had to be
+  ///   compared, also the position with its new place.
+  /// - Throws: `otherHistory` if the position is not in the stream; `otherLog` if that was ended before it.
   private func reader(at position: StreamPosition) throws(StorageError) -> (
     reader: StreamReader, moved: StreamPosition?
   ) {
     do { return try storageErrors { try checkedReader(at: position) } } catch {
-      // Reading from the start finds what is damaged, and says it.
+      // Reading from the start finds the damage and reports it.
       guard error.code == .corrupt || error.code == .malformed else { throw error }
       throw refusal(of: position, error.reason)
     }
   }
 
-  /// As `reader`, but nil where the position does not stand in a segment that is still there.
+  /// As `reader`, but returns nil if the position is not in a segment that still exists.
   func readerInSegment(at position: StreamPosition) throws(StorageError) -> StreamReader? {
     do {
       return try storageErrors {
@@ -75,7 +77,7 @@ struct StreamStart {
     return (StreamReader(directory, behind: position.tail, at: place, listing: listing, end: end), moved)
   }
 
-  /// The segment of a position, in front of what follows it; nil where another one took its place.
+  /// Returns the segment of a position, with the cursor at the next frame to read; nil if another segment has replaced it.
   private func place(
     of position: StreamPosition, in listing: StoreDirectory.StreamListing
   ) throws -> (cursor: SegmentCursor, segment: SegmentFile)? {
@@ -90,7 +92,7 @@ struct StreamStart {
       throw error
     }
     let found = try directory.header(of: file, path: path)
-    // A damaged copy is for those to tell of who read the segment from its start.
+    // A damaged copy is reported when the segment is read from its start.
     guard found.damagedCopy == nil else {
       throw refusal(of: position, "the header of its segment is damaged")
     }
@@ -103,19 +105,19 @@ struct StreamStart {
       frame.frameBytes == place.frameBytes, frame.firstCommit <= position.commit,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position.commit.rawValue
     else { throw refusal(of: position, "its last commit is not there") }
-    // What the frame holds behind the position is read again with it.
+    // If the frame has commits after the position, it is read again for them.
     if frame.firstCommit.rawValue + UInt64(frame.commitCount) == position.tail.next.rawValue {
       cursor.pass(frame)
     }
     return (cursor, segment)
   }
 
-  /// The header of a position's frame; nil where the frame is not all there. The body is read where it lies in a tail, which may have been
-  /// cut, and is not large; `verify` reads all.
+  /// Returns the header of a position's frame; nil if the frame is incomplete. The body is also checked in a tail, which may have
+  /// been cut and is not large. `verify` reads everything.
   private func wholeFrame(
     at place: StreamPosition.Place, _ cursor: SegmentCursor, _ file: any OpenFile
   ) throws -> FrameHeader? {
-    // What follows it is read with it.
+    // The same read gets the frames that follow.
     if cursor.header.kind == .open, place.frameBytes <= Self.readFrameBytesMax {
       guard case .frame(let frame) = try cursor.look() else { return nil }
       return frame
@@ -126,9 +128,9 @@ struct StreamStart {
 
   private static let readFrameBytesMax: UInt64 = 32 << 10
 
-  /// Compares the tree of a stream up to a position with the position's, from the nearest frontier that a header names.
+  /// Compares the tree of a stream up to a position with the position's tree, starting from the nearest frontier in a segment header.
   ///
-  /// - Returns: the position with the place where its last commit was met.
+  /// - Returns: The position with the place where its last commit was found.
   private func foundByTree(_ position: StreamPosition) throws -> StreamPosition {
     let verifiedReader = try VerifiedReader(
       directory, replica: position.replica,

@@ -1,20 +1,20 @@
 import HeartlogEvents
 
-/// Where a stream stands, and what must hold of the commit that comes next.
+/// The end of a stream as far as it was read, and the rules that the next commit must follow.
 struct StreamTail: Hashable, Sendable {
   let replica: ReplicaID
   private(set) var next = CommitNumber(rawValue: 1)
   private(set) var nextSequence = SequenceNumber(rawValue: 1)
   private(set) var lastStamp = HybridTimestamp(rawValue: 0)
-  /// Nil where the tail began in front of a sealed segment, and what its commits' clocks said before that is not known: nothing may be
-  /// selected by time then.
+  /// Nil if the tail started before a sealed segment, so that the clocks of earlier commits are unknown: then commits must not be
+  /// selected by time.
   private(set) var time: StreamTime? = StreamTime()
-  /// What the stream's writer had seen of others, all its commits added up.
+  /// The heads of other replicas that the stream's writer had seen, over all its commits.
   private(set) var seen: [ReplicaID: CommitNumber] = [:]
 
   init(replica: ReplicaID) { self.replica = replica }
 
-  /// The tail in front of a sealed segment, whose first block says what had been seen by then. Its time is not known.
+  /// Creates the tail before a sealed segment, whose first block records the heads seen by then. Its time is unknown.
   init(before header: SegmentHeader, seen heads: [Head]) {
     replica = header.replica
     next = header.firstCommit
@@ -23,7 +23,7 @@ struct StreamTail: Hashable, Sendable {
     for head in heads { seen[head.replica] = head.commit }
   }
 
-  /// The tail behind a commit.
+  /// Creates the tail after a commit.
   init(
     replica: ReplicaID, behind commit: CommitNumber, eventCount: UInt64, lastStamp: HybridTimestamp,
     time: StreamTime, seen heads: [Head]
@@ -44,14 +44,16 @@ struct StreamTail: Hashable, Sendable {
     seen.map { Head(replica: $0.key, commit: $0.value) }.sorted { $0.replica < $1.replica }
   }
 
-  /// Takes note of the time where it is not known; returns what is known then.
+  /// Sets the time if it is unknown, and returns the time that is known then.
   mutating func know(_ time: StreamTime) -> StreamTime {
     let known = self.time ?? time
     self.time = known
     return known
   }
 
-  /// Takes the next commit of the stream; refuses one that does not continue it, and then stands where it stood.
+  /// Appends the next commit of the stream.
+  ///
+  /// - Throws: `MalformedError` if the commit does not continue the stream; then the tail is unchanged.
   mutating func extend(by commit: Commit) throws(MalformedError) {
     guard commit.replica == replica, commit.number == next else {
       throw MalformedError("commit \(commit.number) where \(next) should be")
@@ -61,7 +63,9 @@ struct StreamTail: Hashable, Sendable {
       eventCount: commit.eventCount, heads: commit.heads)
   }
 
-  /// Takes the next commit of the stream; refuses one that does not continue it, and then stands where it stood.
+  /// Appends the next commit of the stream.
+  ///
+  /// - Throws: `MalformedError` if the commit does not continue the stream; then the tail is unchanged.
   mutating func extend(by row: CommitRow) throws(MalformedError) {
     guard row.replica == replica, row.number == next else {
       throw MalformedError("commit \(row.number) where \(next) should be")
@@ -71,12 +75,14 @@ struct StreamTail: Hashable, Sendable {
       eventCount: row.eventCount, heads: row.heads)
   }
 
-  /// Takes the next commits of the stream; refuses them where one does not continue it, and then stands somewhere among them.
+  /// Appends the next commits of the stream.
+  ///
+  /// - Throws: `MalformedError` if one of them does not continue the stream; then the tail may have been changed in part.
   mutating func extend(by block: ColumnBlock) throws(MalformedError) {
     guard block.replica == replica, block.firstCommit == next else {
       throw MalformedError("commit \(block.firstCommit) where \(next) should be")
     }
-    // Within the block stamps and sequence numbers rise as they must: it was checked when it was read.
+    // Within the block, stamps and sequence numbers rise; that was checked when it was decoded.
     let commits = block.columns.commits
     guard block.firstSequence == nextSequence else {
       throw MalformedError("a commit that starts at event \(block.firstSequence) instead of \(nextSequence)")

@@ -1,33 +1,33 @@
 import HeartlogEvents
 
-/// The time that moments go by, along one stream: what its writer's clock said, made to rise.
+/// The time of a stream by which moments are selected: its writer's clock, made monotonic.
 ///
-/// A commit counts as of the latest wall time of its stream up to it. Stamps have no part in it: they may be inherited from a clock that
-/// is wrong. Source: docs/merge.md, "Clocks".
+/// The time of a commit is the latest wall time of its stream up to that commit. Stamps are not used, because they may be inherited
+/// from a wrong clock. Source: docs/merge.md, "Clocks".
 struct StreamTime: Hashable, Sendable {
   /// The wall time of the last commit; 0 before the first.
   private(set) var last: Milliseconds = 0
   /// The latest wall time so far, which is the time of the last commit.
   private(set) var latest: Milliseconds = 0
 
-  /// The time before the first commit.
+  /// Creates the time before the first commit.
   init() {}
 
-  /// The time behind a commit of that wall time, the latest being another one's.
+  /// Creates the time after a commit with wall time `last`; `latest` may come from an earlier commit.
   init(last: Milliseconds, latest: Milliseconds) {
     precondition(last <= latest, "a latest wall time that is not the latest")
     self.last = last
     self.latest = latest
   }
 
-  /// Goes on behind a commit of that wall time.
+  /// Advances past a commit with this wall time.
   @inline(__always)
   mutating func pass(_ wallTime: Milliseconds) {
     last = wallTime
     latest = max(latest, wallTime)
   }
 
-  /// Goes on behind all commits of a block.
+  /// Advances past all commits of a block.
   mutating func pass(_ block: ColumnBlock) {
     last = block.lastWallTime
     latest = max(latest, block.latestWallTime)

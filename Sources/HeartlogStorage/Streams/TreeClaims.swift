@@ -1,27 +1,27 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What a store says of a stream's tree in more places than its commits: headers of segments, and positions of snapshots.
+/// What a store records about a stream's tree apart from the commits: in segment headers and in the positions of snapshots.
 ///
-/// Whoever goes along the stream compares: an edit of a commit, with all checksums made right, leaves these behind.
+/// Code that reads the stream compares them. They reveal a commit that was edited, even if all checksums were made to match.
 struct TreeClaims {
-  /// What the tree over the first commits of a stream was when a file was written.
+  /// The tree over the first commits of a stream when a file was written.
   struct Claim {
     let tree: MerkleTree
-    /// The file that says so.
+    /// The file that contains the claim.
     let file: String
-    /// What it is where the commits are others.
+    /// The message for a stream whose commits differ.
     let contradiction: String
   }
 
   private var claims: [UInt64: [Claim]] = [:]
-  /// The last commit that any claim is about; 0 where there is none.
+  /// The highest commit of any claim; 0 if there is none.
   private(set) var lastCommit: UInt64 = 0
 
   init() {}
 
-  /// What headers of a stream's segments, and snapshots, claim of its commits up to `last`. A header that cannot be read claims nothing:
-  /// who reads its segment says so.
+  /// Collects what segment headers and snapshots claim about a stream's commits up to `last`. A header that cannot be read makes no
+  /// claim; it is reported when its segment is read.
   init(
     of replica: ReplicaID, in directory: StoreDirectory, snapshots: [SnapshotClaim] = [],
     upTo last: UInt64 = .max
@@ -47,18 +47,18 @@ struct TreeClaims {
     lastCommit = max(lastCommit, claim.tree.size)
   }
 
-  /// Whether a file's claim is among them, or is none.
+  /// Whether the claims include this one of a file, or it is over no commits and so makes no claim.
   func contains(treeSize: UInt64, frontier: [Digest], in file: String) -> Bool {
     treeSize == 0 || claims[treeSize]?.contains { $0.file == file && $0.tree.frontier == frontier } == true
   }
 
-  /// The claim that a tree contradicts; nil where it contradicts none.
+  /// Returns the claim that a tree contradicts; nil if there is none.
   func contradicted(by tree: MerkleTree) -> Claim? {
     claims.isEmpty ? nil : claims[tree.size]?.first { $0.tree != tree }
   }
 }
 
-/// What a snapshot says of the log that it was made from.
+/// What a snapshot records about the log from which it was made.
 package struct SnapshotClaim: Sendable {
   package let positions: [StreamPosition]
   /// The path of the snapshot's file.

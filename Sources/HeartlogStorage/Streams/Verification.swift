@@ -1,28 +1,28 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What `verify` found in one stream.
+/// The result of `verify` for one stream.
 package struct StreamVerification: Sendable {
   package let replica: ReplicaID
-  /// What the stream's last segment calls its replica.
+  /// The replica's name according to the last segment read.
   package let name: String
   package let isOwn: Bool
   package let commits: UInt64
   package let events: UInt64
   package let segments: Int
-  /// On disk, zeros written ahead included.
+  /// The size on disk, including zeros written ahead.
   package let bytes: UInt64
   /// The root of the stream's tree over its sound commits.
   package let root: Digest
-  /// What ends the sound part; nil where all is sound.
+  /// The finding that ends the sound part; nil if the whole stream is sound.
   package let finding: Finding?
 }
 
-/// Reads every byte of a store and checks all that the format promises.
+/// Reads every byte of a store and checks everything that the format guarantees.
 package enum Verification {
   /// Verifies each stream, sorted by replica. Takes no lock.
   ///
-  /// - Parameter snapshots: what snapshots say of the log: held against it.
+  /// - Parameter snapshots: What snapshots claim about the log, to be compared with it.
   package static func run(
     at path: String, on fileSystem: any FileSystem, snapshots: [SnapshotClaim] = [],
     progress: LogProgress? = nil
@@ -32,7 +32,9 @@ package enum Verification {
     return try run(directory, own: own, snapshots: snapshots, progress: progress)
   }
 
-  /// - Parameter own: who writes to the store.
+  /// Verifies each stream of a store directory, sorted by replica.
+  ///
+  /// - Parameter own: The replica that writes the store.
   static func run(
     _ directory: StoreDirectory, own: ReplicaID, snapshots: [SnapshotClaim], progress: LogProgress?
   ) throws(StorageError) -> [StreamVerification] {
@@ -55,7 +57,7 @@ package enum Verification {
         }
       }
       var meter = ProgressMeter(progress, total: sizes.values.reduce(0) { $0 + $1.bytes })
-      // The own stream may be missing altogether, which only the page can tell; others, which snapshots tell.
+      // The replica's own stream may be missing completely, which only the page tells; for other streams, the snapshots tell.
       var streams = Set(replicas).union([own])
       streams.formUnion(snapshots.flatMap { $0.positions.map(\.replica) })
       var verified: [ReplicaID: (stream: StreamVerifier, finding: Finding?)] = [:]
@@ -65,21 +67,22 @@ package enum Verification {
           replica, isOwn: replica == own, directory, lock, page, snapshots, forks, &meter)
         verified[replica]?.stream.reader.rest()
       }
-      // Last of the own one: behind the end of another it may turn out to be a branch.
+      // The replica's own stream is checked last: the commits after the end of another stream may show that it is a branch.
       for replica in verified.keys.filter({ $0 != own }) + [own] {
         guard let found = verified[replica], found.finding == nil else { continue }
         verified[replica]?.finding = try forks.finding(of: found.stream.reader)
       }
       for (replica, found) in verified.sorted(by: { $0.key < $1.key }) {
         for head in found.stream.reader.tail.seenHeads {
-          // What the own stream's writer had seen, it had received; and what others had seen of the own stream was written here.
+          // This replica's writer had received the commits that it had seen, and what others had seen of its stream was written
+          // here.
           guard replica == own || head.replica == own else { continue }
           if let seen = verified[head.replica],
             seen.finding != nil || seen.stream.reader.tail.next > head.commit || seen.stream.reader.isEnded
           {
             continue
           }
-          // It may have come since that stream was read.
+          // The commits may have arrived after that stream was read.
           var (stream, finding) = try verify(
             head.replica, isOwn: head.replica == own, directory, lock, lock.page(), snapshots, forks, &meter)
           let next = stream.reader.tail.next
@@ -114,7 +117,7 @@ package enum Verification {
       case .sound: return (stream, nil)
       case .changed: page = lock.page()
       case .found(let finding):
-        // A tail that is being written looks torn: look again, until nothing changes or the place is the same.
+        // A tail that is being written looks torn: read again until nothing changes or the error is at the same offset.
         let later = lock.page()
         let error = finding.error
         if later.generation == page.generation
@@ -136,11 +139,11 @@ private final class StreamVerifier {
   private let directory: StoreDirectory
   private let replica: ReplicaID
   private var segment: SegmentID?
-  /// What each segment's header and the snapshots say of the tree.
+  /// What the segment headers and the snapshots claim about the tree.
   private var claims = TreeClaims()
   private let snapshots: [SnapshotClaim]
   private let isOwn: Bool
-  /// The stream up to the last commit of the tree, where a snapshot says something of it.
+  /// The stream's tail at the last commit of the tree. Maintained only if there are snapshots.
   private var passed: StreamTail
 
   init(
@@ -157,7 +160,7 @@ private final class StreamVerifier {
   enum Outcome {
     case sound
     case found(Finding)
-    /// A segment was made by sealing while others were read.
+    /// Another process sealed a segment during reading.
     case changed
   }
 
@@ -169,7 +172,7 @@ private final class StreamVerifier {
       switch try reader.next(page: page) {
       case .end(.whole): return missing().map(Outcome.found) ?? .sound
       case .end(.unfinished(let finding)) where finding.verdict == .torn:
-        // What looks like a batch that was not finished may be what is left of commits that were there.
+        // What looks like an unfinished batch may be the remains of commits that existed.
         return .found(missing() ?? finding)
       case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return .found(finding)
       case .frame(let frame, let cursor):
@@ -203,7 +206,7 @@ private final class StreamVerifier {
     }
   }
 
-  /// What is said of the stream up to a commit, and is not so.
+  /// Returns a claim about the stream up to a commit that is false; nil if there is none.
   private func contradicted(behind commit: Commit) throws(MalformedError) -> TreeClaims.Claim? {
     if let claim = claims.contradicted(by: tree) { return claim }
     guard !snapshots.isEmpty else { return nil }
@@ -224,10 +227,10 @@ private final class StreamVerifier {
         commits: CommitNumber(rawValue: 1)...CommitNumber(rawValue: tree.size)))
   }
 
-  /// Commits that snapshots know of, and that are not here.
+  /// Returns a finding if snapshots know of commits that the stream lacks.
   private func missing() -> Finding? {
     if let end = reader.endCommit {
-      // A store ends a stream only where it has all in front of the end.
+      // A store ends a stream only if it has all commits before the end.
       guard end > tree.size else { return nil }
       return .missing(
         reader.tail.next...CommitNumber(rawValue: end), of: replica,

@@ -1,14 +1,15 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// A reader that starts in the middle of a stream, and the stream's tree in front of where it stands.
+/// A reader that starts in the middle of a stream, with the stream's tree before its position.
 ///
-/// A sealed segment tells by its header and its first block all that came before it: heads, numbers, frontier.
+/// The header and the first block of a sealed segment contain everything needed about the commits before it:
+/// heads, numbers and frontier.
 struct VerifiedReader {
   let reader: StreamReader
   var tree: MerkleTree
 
-  /// Starts at the last sealed segment at or before `segment`, else at the stream's start.
+  /// Starts at the last sealed segment at or before `segment`, or at the start of the stream if there is none.
   init(_ directory: StoreDirectory, replica: ReplicaID, to segment: SegmentFile) throws {
     let segments = try directory.servingSegments(of: replica).serving
     guard let start = segments.last(where: { $0.firstCommit <= segment.firstCommit && $0.state == .sealed }),
