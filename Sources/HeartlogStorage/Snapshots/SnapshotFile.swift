@@ -1,8 +1,8 @@
 /// The name of a snapshot: `0000000001000000-9f8e7d6c.snapshot`.
 package struct SnapshotFile: Hashable, Sendable {
-  /// Events in front of the positions that it stands for.
+  /// The number of events before the snapshot's positions.
   package let eventCount: UInt64
-  /// Tells snapshots of the same length apart.
+  /// Distinguishes snapshots with the same number of events.
   let suffix: UInt32
 
   private static let ending = ".snapshot"
@@ -13,7 +13,7 @@ package struct SnapshotFile: Hashable, Sendable {
     self.suffix = suffix
   }
 
-  /// Nil for any other name.
+  /// Parses a file name; nil if it is not the name of a snapshot.
   init?(name: String) {
     guard name.hasSuffix(Self.ending) else { return nil }
     let parts = name.utf8.dropLast(Self.ending.utf8.count)
@@ -22,7 +22,7 @@ package struct SnapshotFile: Hashable, Sendable {
       let suffix = UInt32(Substring(parts[1]), radix: 16)
     else { return nil }
     self.init(eventCount: eventCount, suffix: suffix)
-    // One number has one name.
+    // Each number has exactly one valid name.
     guard self.name == name else { return nil }
   }
 

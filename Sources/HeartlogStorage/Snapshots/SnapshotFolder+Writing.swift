@@ -7,22 +7,22 @@ import HeartlogFiles
 #endif
 
 extension SnapshotFolder {
-  /// Takes the bytes of a snapshot, piece by piece.
+  /// Receives the bytes of a snapshot, piece by piece.
   package typealias Output = (UnsafeRawBufferPointer) throws -> Void
 
-  /// Writes a snapshot, and removes those that are not worth their room any more: see `SnapshotRetention`.
+  /// Writes a snapshot, and removes those that are no longer worth their space: see `SnapshotRetention`.
   ///
-  /// It appears whole and durable, or not at all. It is made durable piece by piece: an fdatasync of the log beside it never waits for more
-  /// than one of them. As long as nobody waits for it the pieces are small, and after each the disk is left to others twice as long as the
-  /// piece took.
+  /// It appears complete and durable, or not at all. It is synchronized piece by piece, so that an fdatasync of the log never waits
+  /// for more than one piece. While no caller waits for it, the pieces are small, and after each one the writer pauses for twice the
+  /// time that the piece took, to leave the disk to others.
   ///
   /// - Parameters:
-  ///   - eventCount: events in front of the positions that it stands for.
-  ///   - evidence: names of snapshots that stay, whatever they are worth.
-  ///   - isHurried: whether somebody waits for it now.
-  ///   - body: hands over all bytes, in order.
-  /// - Returns: its name; nil where snapshots may not be written, or where somebody removed what was unfinished.
-  /// - Throws: what `body` throws; `diskFull`, `inputOutput`, `readOnly`. Nothing is left of the snapshot then.
+  ///   - eventCount: The number of events before the snapshot's positions.
+  ///   - evidence: Names of snapshots that are kept in any case.
+  ///   - isHurried: Whether a caller is waiting for it now.
+  ///   - body: Passes all bytes in order.
+  /// - Returns: The snapshot's file; nil if snapshots may not be written, or if the unfinished file was removed.
+  /// - Throws: Errors of `body`; `diskFull`, `inputOutput`, `readOnly`. Nothing is left of the snapshot then.
   package func write(
     eventCount: UInt64, keeping evidence: Set<String> = [], isHurried: () -> Bool = { true },
     _ body: (Output) throws -> Void
@@ -40,7 +40,7 @@ extension SnapshotFolder {
       try fileSystem.rename(temporary, to: path(of: file))
       try fileSystem.synchronizeDirectory(path)
     } catch let error as FileError where error.isNotFound {
-      // Everything here may be removed at any time.
+      // Everything in this folder may be removed at any time.
       return nil
     } catch {
       try? fileSystem.remove(temporary)
@@ -70,19 +70,19 @@ extension SnapshotFolder {
     try onFiles { () throws(FileError) in try fileSystem.synchronizeDirectory(store) }
   }
 
-  /// Removes what processes left that are no more.
+  /// Removes unfinished snapshots of processes that have ended.
   private func removeUnfinished() throws {
     for name in try names() where UnfinishedSnapshots.isAbandoned(name, in: path, on: fileSystem) {
       try removeFile("\(path)/\(name)")
     }
   }
 
-  /// Removes the snapshots that are not to be kept beside the newest one.
+  /// Removes the snapshots that are not worth keeping beside the newest one.
   private func tidy(after file: SnapshotFile, keeping evidence: Set<String>) throws {
     var sizes: [(file: SnapshotFile, bytes: UInt64)] = []
     for file in try files() {
       let info = try onFiles { () throws(FileError) in try fileSystem.info(path(of: file)) }
-      // What is no file is somebody else's, whatever its name.
+      // Anything but a regular file is not Heartlog's, whatever its name.
       if let info, info.kind == .file { sizes.append((file, info.size)) }
     }
     for file in SnapshotRetention.superfluous(of: sizes, written: file) where !evidence.contains(file.name) {
@@ -92,9 +92,9 @@ extension SnapshotFolder {
   }
 }
 
-/// Writes a file in pieces that are made durable one by one.
+/// Writes a file in pieces that are synchronized one by one.
 private struct PieceWriter {
-  /// Of one rest: a disk that is slow for a moment does not stop the snapshot.
+  /// The maximum length of one pause, so that a temporarily slow disk does not stop the snapshot.
   private static let restMax = Duration.milliseconds(20)
 
   private let file: any OpenFile
@@ -132,7 +132,7 @@ private struct PieceWriter {
     usleep(UInt32(rest))
   }
 
-  /// Writes what is left.
+  /// Writes the bytes that are left.
   mutating func flush() throws(FileError) {
     try file.write(piece, at: offset)
     offset += UInt64(piece.count)

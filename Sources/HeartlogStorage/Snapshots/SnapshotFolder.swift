@@ -1,17 +1,17 @@
 import HeartlogFiles
 
-/// The folder `snapshots` of a store: files of bytes that somebody else understands, each for a place in the log.
+/// The folder `snapshots` of a store: files whose contents are opaque to this layer, each for a position in the log.
 ///
-/// All of it is disposable: whatever is missing costs time, and nothing else. Files are only ever made whole and removed, so that what is
-/// mapped stays what it is. Several processes may use the folder at once.
+/// Every file is disposable: a missing one costs time and nothing else. Files are only created complete and removed, so that a mapped
+/// file never changes. Several processes may use the folder at once.
 package struct SnapshotFolder: Sendable {
   let fileSystem: any FileSystem
   let store: String
   let options: StorageOptions
-  /// As much is written before it is made durable: where nobody waits for the snapshot, and where somebody does.
+  /// The number of bytes written between synchronizations: while no caller waits for the snapshot, and while one does.
   var pieceBytes = (unhurried: 1 << 15, hurried: 1 << 17)
 
-  /// The folder of the store at `path`; nothing is looked at yet.
+  /// Creates the folder of the store at `path` without accessing it.
   package init(at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions()) {
     self.fileSystem = fileSystem
     self.options = options
@@ -20,16 +20,16 @@ package struct SnapshotFolder: Sendable {
 
   var path: String { "\(store)/snapshots" }
 
-  /// Where a snapshot lies.
+  /// Returns the path of a snapshot.
   package func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
 
-  /// The snapshots that are there, those of the most events first; none where there is no folder.
+  /// Returns the snapshots, those with the most events first; none if there is no folder.
   package func files() throws(StorageError) -> [SnapshotFile] {
-    // The names are in order, and so are the numbers in them.
+    // The names are sorted, and so are the numbers in them.
     try names().reversed().compactMap(SnapshotFile.init(name:))
   }
 
-  /// Maps a snapshot; nil where it is gone.
+  /// Maps a snapshot; nil if it no longer exists.
   package func map(_ file: SnapshotFile) throws(StorageError) -> FileMapping? {
     do throws(FileError) { return try fileSystem.open(path(of: file), .read).map() } catch {
       if error.isNotFound { return nil }
@@ -37,7 +37,7 @@ package struct SnapshotFolder: Sendable {
     }
   }
 
-  /// What was noted beside a snapshot: see `note`. Nil where nothing was.
+  /// Returns the note stored beside a snapshot: see `note`. Nil if there is none.
   package func note(of file: SnapshotFile) throws(StorageError) -> [UInt8]? {
     do throws(FileError) {
       let note = try fileSystem.open(notePath(of: file), .read)
@@ -48,27 +48,27 @@ package struct SnapshotFolder: Sendable {
     }
   }
 
-  /// Notes something beside a snapshot, in place of what was noted before. It goes with the snapshot.
+  /// Stores a note beside a snapshot, replacing an earlier one. It is removed with the snapshot.
   package func note(_ bytes: [UInt8], of file: SnapshotFile) throws(StorageError) {
     guard try isWritable() else { return }
     let directory = StoreDirectory(fileSystem: fileSystem, path: store)
     try directory.replaceFile(notePath(of: file), with: bytes, in: path, suffix: options.random())
   }
 
-  /// A few hundred bytes a stream.
+  /// A note has a few hundred bytes per stream.
   private static let noteBytesMax: UInt64 = 16 << 20
   static let noteEnding = ".places"
 
   private func notePath(of file: SnapshotFile) -> String { path(of: file) + Self.noteEnding }
 
-  /// Removes a snapshot; whoever has it mapped keeps it. Nothing happens where it is gone, or where the store is not to be written.
+  /// Deletes a snapshot; existing mappings stay valid. Does nothing if it no longer exists, or if the store must not be written.
   package func remove(_ file: SnapshotFile) throws(StorageError) {
     guard try isWritable() else { return }
     try removeFile(path(of: file))
     try removeNotes()
   }
 
-  /// Whether snapshots may be written: not on a network, and not where the store was opened for reading only.
+  /// Whether snapshots may be written: not on a network file system, and not if the store was opened read-only.
   package func isWritable() throws(StorageError) -> Bool {
     guard options.access == .readWrite else { return false }
     return try onFiles { () throws(FileError) in try !fileSystem.isOnNetwork(store) }
@@ -81,7 +81,7 @@ package struct SnapshotFolder: Sendable {
     }
   }
 
-  /// Removes the notes of snapshots that are gone, and unfinished ones.
+  /// Removes unfinished notes and the notes of snapshots that no longer exist.
   func removeNotes() throws(StorageError) {
     let names = Set(try names())
     for name in names {

@@ -1,25 +1,30 @@
-/// Which snapshots are worth their room beside the newest one, which opening the store uses: older ones serve time travel alone.
+/// Decides which snapshots are worth keeping beside the newest one. Opening the store uses the newest; older ones serve only time
+/// travel.
 ///
-/// From the oldest on, one is kept where it has at least twice the events of the one kept before it, as long as those kept fit into their
-/// room together. Where one does not fit, those give way to it that have less than a 64th of its events: they spare little. All give way
-/// where it has at most two thirds of the newest one's: the one in the middle spares the most, and it will be further in front as the log grows.
+/// Starting with the oldest, a snapshot is kept if it has at least twice as many events as the one kept before it, and if all those
+/// kept fit into the room. If it does not fit, earlier ones with fewer than a 64th of its events give way to it: they save little. If
+/// it has at most two thirds of the newest one's events, all earlier ones give way: the one in the middle saves the most, and its
+/// share of the log shrinks as the log grows.
 ///
-/// What is kept once stays for long, however small the steps are in which snapshots come.
+/// A snapshot that is kept once stays for long, however small the steps between snapshots are.
 enum SnapshotRetention {
   static let filesMax = 8
   private static let factor: UInt64 = 2
   private static let givingWay: UInt64 = 64
-  /// The room of older ones beside a newest one of at least this size, and beside larger ones while half of them is less.
+  /// The room for older ones beside a newest one of at least this size; beside a larger one, half of its size if that is more.
   static let roomBytes: UInt64 = 32 << 20
 
-  /// How many bytes older snapshots may take together beside a newest one: as many as that, and of a large one half.
+  /// The maximum total size of older snapshots beside a newest one: its own size, or half of it for a large one.
   static func room(besides newest: UInt64) -> UInt64 {
     newest <= roomBytes ? newest : max(roomBytes, newest / 2)
   }
 
+  /// Returns the snapshots to remove.
+  ///
   /// - Parameters:
-  ///   - files: all that are there, those of the most events first, with their sizes in bytes.
-  ///   - written: the one that was just written. Those of more events are of a log that is not this one any more, or newer yet: they stay.
+  ///   - files: All snapshots with their sizes in bytes, those with the most events first.
+  ///   - written: The snapshot that was just written. Those with more events are from a log that has been replaced since, or are even
+  ///     newer: they stay.
   static func superfluous(
     of files: [(file: SnapshotFile, bytes: UInt64)], written: SnapshotFile
   ) -> [SnapshotFile] {
@@ -45,7 +50,7 @@ enum SnapshotRetention {
       kept.append(candidate)
     }
     let keptFiles = Set(kept.suffix(filesMax - 1).map(\.file))
-    // One of as many events says the same, and knows less of where it stands.
+    // One with the same number of events represents the same state, and its positions are less current.
     let same = files[..<index].map(\.file).filter { $0.eventCount == written.eventCount }
     return same + files[(index + 1)...].map(\.file).filter { !keptFiles.contains($0) }
   }

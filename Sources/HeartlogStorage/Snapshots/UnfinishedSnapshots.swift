@@ -1,7 +1,7 @@
 import HeartlogFiles
 
-/// The snapshots that this process is writing, by their temporary paths: a file that carries its number and is not among them was left by
-/// an earlier process of that number.
+/// The temporary paths of the snapshots that this process is writing. An unfinished file with this process's id that is not among
+/// them was left by an earlier process with the same id.
 final class UnfinishedSnapshots: Sendable {
   static let shared = UnfinishedSnapshots()
 
@@ -11,8 +11,8 @@ final class UnfinishedSnapshots: Sendable {
 
   func end(_ path: String) { paths.withLock { _ = $0.remove(path) } }
 
-  /// Whether a name is that of an unfinished snapshot whose process is no more. One that is taken for that by mistake, as in another
-  /// container, loses its snapshot and nothing else.
+  /// Whether a name is that of an unfinished snapshot whose process has ended. If that is wrong, as with a process in another
+  /// container, only that snapshot is lost.
   static func isAbandoned(_ name: String, in folder: String, on fileSystem: any FileSystem) -> Bool {
     guard let process = process(of: name) else { return false }
     if process == fileSystem.processID {
@@ -21,7 +21,7 @@ final class UnfinishedSnapshots: Sendable {
     return !fileSystem.isRunning(process)
   }
 
-  /// The process in `….snapshot.tmp-4711-9f8e7d6c`; nil for any other name.
+  /// The process id in `….snapshot.tmp-4711-9f8e7d6c`; nil for any other name.
   private static func process(of name: String) -> Int32? {
     let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let last = parts.last, last.starts(with: "tmp-".utf8),

@@ -1,17 +1,18 @@
 import HeartlogEvents
 
-/// The files `store` and `ended`: lines of text, the format's version first, a checksum of them all last.
+/// The format of the files `store` and `ended`: lines of text, the first with the format version, the last with a checksum of the
+/// others.
 struct ChecksummedText {
   let version: Int
-  /// Those between the version and the checksum. Bytes, not characters: a name may begin with a mark that combines with the space before
-  /// it.
+  /// The lines between the version and the checksum. Bytes, not characters: a name may begin with a mark that combines with the space
+  /// before it.
   let lines: [ArraySlice<UInt8>]
 
   static let formatVersion = 1
-  /// What every such file of any version begins with.
+  /// The start of every such file, in any version.
   static let start = Array("heartlog ".utf8)
 
-  /// Reads a file; nil where it is damaged.
+  /// Parses a file; nil if it is damaged.
   init?(_ bytes: [UInt8]) {
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.popLast()?.isEmpty == true, let last = lines.popLast(),
@@ -28,7 +29,7 @@ struct ChecksummedText {
     return Array((text + checksumLine(of: text) + "\n").utf8)
   }
 
-  /// The last line and its line feed.
+  /// The length of the last line, including its line feed.
   static let checksumLineBytes = "checksum 0123456789abcdef\n".utf8.count
 
   private static func checksumLine(of text: String) -> String {
@@ -36,19 +37,22 @@ struct ChecksummedText {
     return "checksum \(HybridTimestamp(rawValue: checksum))"
   }
 
-  /// The version that a first line names.
+  /// The version in a first line; nil if there is none.
   static func version(in line: ArraySlice<UInt8>) -> Int? {
     value(of: "heartlog", in: line).flatMap { Int($0) }.flatMap { $0 >= 1 ? $0 : nil }
   }
 
-  /// What stands in a line behind `key` and a space.
+  /// The rest of a line after `key` and a space; nil if the line has another key.
   static func value(of key: String, in line: ArraySlice<UInt8>) -> String? {
     let start = Array("\(key) ".utf8)
     guard line.starts(with: start) else { return nil }
     return String(validating: line.dropFirst(start.count), as: UTF8.self)
   }
 
-  /// - Parameter what: what the file says, with its article.
+  /// Checks that this version can read the file.
+  ///
+  /// - Parameter what: The kind of contents, with its article.
+  /// - Throws: `newerFormat`.
   func checkVersion(of what: String, file: String) throws(StorageError) {
     guard version <= Self.formatVersion else {
       throw StorageError(

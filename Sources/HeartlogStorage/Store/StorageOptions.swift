@@ -6,20 +6,20 @@ package struct StorageOptions: Sendable {
   }
 
   package var access = Access.readWrite
-  /// How long a writer waits for the lock of another process before it gives up.
+  /// The longest time that a writer waits for another process's lock.
   package var lockMillisecondsMax = 10_000
-  /// A segment that has reached this size is full: the next commit starts a new one.
+  /// The size at which a segment is full; the next commit starts a new one.
   package var segmentBytesMax: UInt64 = 1 << 20
-  /// Full segments are sealed by a thread of their own as soon as they are full.
+  /// Whether a background thread seals segments as soon as they are full.
   package var sealsInBackground = true
-  /// How many files logs may keep open between their calls, in all that share it.
+  /// The number of files that logs may keep open between calls, shared by all logs that use it.
   var budget = OpenFileBudget.process
-  /// Where ids and secrets come from.
+  /// The source of ids and secrets.
   package var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
   package init() {}
 
-  /// `random` as the standard library wants it.
+  /// `random` as a `RandomNumberGenerator`.
   var generator: some RandomNumberGenerator { Generator(random: random) }
 
   private struct Generator: RandomNumberGenerator {

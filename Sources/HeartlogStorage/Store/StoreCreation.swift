@@ -2,11 +2,11 @@ import HeartlogEvents
 import HeartlogFiles
 
 extension CommitLog {
-  /// Makes an empty store at `path`, whose parent folder must exist.
+  /// Creates an empty store at `path`, whose parent folder must exist.
   ///
-  /// A folder that is there must be empty, or hold what an interrupted creation left.
+  /// If the folder exists, it must be empty or contain only the remains of an interrupted creation.
   ///
-  /// - Throws: `exists` where a store or something else is there already.
+  /// - Throws: `exists` if a store or something else is already there.
   package static func create(
     at path: String, on fileSystem: any FileSystem, name: String, options: StorageOptions = StorageOptions()
   ) throws(StorageError) {
@@ -21,14 +21,14 @@ extension CommitLog {
     let lock = try StoreLock(directory)
     try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
     defer { lock.release() }
-    // Another process may have made a store in the meantime.
+    // Another process may have created a store in the meantime.
     let leftovers = try checkIsFree(directory)
     try onFiles { () throws(FileError) in
       if try fileSystem.info(directory.replicasPath) == nil {
         try fileSystem.createDirectory(directory.replicasPath)
       }
       for name in leftovers { try fileSystem.remove("\(path)/\(name)") }
-      // The identity comes last: where it is, the rest is.
+      // The identity is written last: if it exists, everything else does.
       try fileSystem.synchronizeDirectory(path)
     }
     var generator = options.generator
@@ -44,15 +44,16 @@ extension CommitLog {
       do throws(FileError) { try fileSystem.createDirectory(directory.path) } catch {
         guard error.alreadyExists else { throw error }
       }
-      // Also where it was there: who made it may have died before it was durable. A parent that may be passed
-      // through but not read holds folders that others made.
+      // Also if the folder existed: the process that created it may have died before it was durable. A parent
+      // that may be traversed but not read contains folders created by others.
       do throws(FileError) { try fileSystem.synchronizeDirectory(directory.parent) } catch {
         guard error.isReadOnly else { throw error }
       }
     }
   }
 
-  /// Finds the folder empty but for what an interrupted creation left; its unfinished files.
+  /// Checks that the folder contains nothing but the remains of an interrupted creation. Returns its
+  /// unfinished files.
   @discardableResult
   private static func checkIsFree(_ directory: StoreDirectory) throws(StorageError) -> [String] {
     let path = directory.path

@@ -16,7 +16,7 @@ struct StoreDirectory: Sendable {
     "\(streamPath(replica))/\(segment.name)"
   }
 
-  /// The folder that holds this one.
+  /// The folder that contains this one.
   var parent: String {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -24,7 +24,7 @@ struct StoreDirectory: Sendable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Whether the folder holds what every store has beside the file `store`.
+  /// Whether the folder has the files that every store has apart from the file `store`.
   func hasStoreFiles() throws(StorageError) -> Bool {
     if try !replicas().isEmpty { return true }
     return try onFiles { () throws(FileError) in
@@ -47,7 +47,8 @@ struct StoreDirectory: Sendable {
     }
   }
 
-  /// Whether any of these positions is of a stream that is here, or the own one, which may be gone: else they are another store's.
+  /// Whether any of these positions belongs to a stream of this store, or to its own stream, which may be missing. Otherwise the
+  /// positions belong to another store.
   func knowsStream(ofAny positions: [StreamPosition], own: ReplicaID) throws(StorageError) -> Bool {
     for position in positions {
       if position.replica == own { return true }
@@ -56,20 +57,20 @@ struct StoreDirectory: Sendable {
     return false
   }
 
-  /// What a stream's folder holds, as its names tell.
+  /// The contents of a stream's folder, according to the file names.
   struct StreamListing {
-    /// In order, the one that serves of each first commit.
+    /// The segments in order: for each first commit, the file with the highest precedence.
     var segments: [SegmentFile] = []
-    /// The stream was forked: its end is written down.
+    /// Whether the file `ended` exists, which records the end of a forked stream.
     var hasEnd = false
   }
 
-  /// The segments of a stream by name, in order, the one that serves of each first commit.
+  /// Returns the segments of a stream by name, in order: for each first commit, the file with the highest precedence.
   func segments(of replica: ReplicaID) throws(StorageError) -> [SegmentFile] {
     try listing(of: replica).segments
   }
 
-  /// What a stream's folder holds; nothing where there is none.
+  /// Returns the contents of a stream's folder; an empty listing if there is no folder.
   func listing(of replica: ReplicaID) throws(StorageError) -> StreamListing {
     let names: [String]
     do { names = try fileSystem.entries(of: streamPath(replica)) } catch {
@@ -90,8 +91,8 @@ struct StoreDirectory: Sendable {
     return StreamListing(segments: segments, hasEnd: hasEnd)
   }
 
-  /// The segments that make up a stream, in order, and what sealing left over: segments whose commits all
-  /// stand in the one before, as headers tell. A header that cannot be read covers nothing.
+  /// Returns the segments that make up a stream, in order, and the leftovers of sealing: segments whose commits are all in the
+  /// segment before, according to the headers. A segment with an unreadable header covers nothing.
   func servingSegments(of replica: ReplicaID) throws(StorageError) -> (
     serving: [SegmentFile], leftovers: [SegmentFile]
   ) {
@@ -114,7 +115,7 @@ struct StoreDirectory: Sendable {
     return (serving, leftovers)
   }
 
-  /// The last commit of a sealed segment; nil where its header is damaged or its name has vanished.
+  /// Returns the last commit of a sealed segment; nil if its header is damaged or the file no longer exists.
   func lastCommit(of segment: SegmentFile, in replica: ReplicaID) throws(StorageError) -> CommitNumber? {
     let path = path(of: segment, in: replica)
     let file: any OpenFile
@@ -128,14 +129,14 @@ struct StoreDirectory: Sendable {
     }
   }
 
-  /// Whether an open file is the segment of that id; one whose header cannot be read is not.
+  /// Whether an open file is the segment with this id; false if its header cannot be read.
   func isSegment(_ id: SegmentID, _ file: any OpenFile, path: String) throws(FileError) -> Bool {
     let bytes = try file.bytes(SegmentHeader.byteCount, at: 0)
     return bytes.withUnsafeBytes { buffer in (try? SegmentHeader.decode(buffer, file: path))?.header.id == id
     }
   }
 
-  /// Reads the first 4,096 bytes of a segment.
+  /// Reads and decodes the header of a segment.
   func header(of file: any OpenFile, path: String) throws(StorageError) -> SegmentHeader.Found {
     let bytes = try onFiles { () throws(FileError) in try file.bytes(SegmentHeader.byteCount, at: 0) }
     let found: Result<SegmentHeader.Found, StorageError> = bytes.withUnsafeBytes { buffer in
@@ -144,7 +145,7 @@ struct StoreDirectory: Sendable {
     return try found.get()
   }
 
-  /// Writes a whole new file under a temporary name and gives it its own when it is durable.
+  /// Writes a new file under a temporary name, and renames it once it is durable.
   func replaceFile(_ path: String, with bytes: [UInt8], in folder: String, suffix: UInt64)
     throws(StorageError)
   {
@@ -152,9 +153,9 @@ struct StoreDirectory: Sendable {
     try giveName(path, to: temporary, in: folder)
   }
 
-  /// Writes a whole new file, durable, under a temporary name.
+  /// Writes a new file under a temporary name and makes it durable.
   ///
-  /// - Returns: that name's path. Whoever writes next may remove it: see `removeLeftovers`.
+  /// - Returns: The path of the temporary file. The next writer may remove it: see `removeLeftovers`.
   func prepareFile(_ path: String, with bytes: [UInt8], suffix: UInt64) throws(StorageError) -> String {
     let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
     try onFiles { () throws(FileError) in
@@ -170,7 +171,7 @@ struct StoreDirectory: Sendable {
     return temporary
   }
 
-  /// Gives a prepared file its own name, durably.
+  /// Renames a prepared file to its final name, durably.
   func giveName(_ path: String, to temporary: String, in folder: String) throws(StorageError) {
     try onFiles { () throws(FileError) in
       do throws(FileError) {
@@ -191,7 +192,7 @@ struct SegmentFile: Hashable, Sendable {
     case suspect
     case sealed
 
-    /// Which one serves where one first commit has several.
+    /// Decides which file is used if several have the same first commit.
     var precedence: Int {
       switch self {
       case .open: 0
@@ -209,9 +210,9 @@ struct SegmentFile: Hashable, Sendable {
     self.state = state
   }
 
-  /// Reads `0000000000000001.open`; nil for any other name.
+  /// Parses `0000000000000001.open`; nil for any other name.
   init?(name: String) {
-    // Of thousands of segments each name is looked at on opening: nothing is allocated for one.
+    // Opening parses the names of thousands of segments, so this allocates no memory.
     let bytes = name.utf8
     guard bytes.count > Self.digitCount else { return nil }
     var number: UInt64 = 0
@@ -231,7 +232,7 @@ struct SegmentFile: Hashable, Sendable {
 
   var name: String { "\(Self.digits(firstCommit)).\(state.rawValue)" }
 
-  /// Where the bytes that were cut from this segment at `offset` are kept.
+  /// The name of the file that keeps the bytes cut from this segment at `offset`.
   func cutName(_ offset: UInt64) -> String { "\(Self.digits(firstCommit)).cut-\(offset)" }
 
   private static func digits(_ number: CommitNumber) -> String {

@@ -1,20 +1,20 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What the file `store` says: who writes here, and in which folder on which machine.
+/// The contents of the file `store`: the replica that writes the store, and its folder and machine.
 package struct StoreIdentity: Equatable, Sendable {
   package var replica: ReplicaID
-  /// What people call this replica; at most 127 bytes without control characters.
+  /// The user-visible name of this replica; at most 127 bytes without control characters.
   package var name: String
   var place: Place
-  /// Lines of a later version, kept as they are.
+  /// Lines of a later version, kept unchanged.
   var laterLines: [String] = []
 
-  /// Where a store stands: a copy or a restored folder stands elsewhere.
+  /// The location of a store. A copied or restored folder has another one.
   struct Place: Equatable, Sendable {
     var machine: Digest
     var inode: UInt64
-    /// Nanoseconds since 1970, 0 where unknown.
+    /// Nanoseconds since 1970; 0 if unknown.
     var birthTime: Int64
 
     static func of(_ directory: StoreDirectory) throws(StorageError) -> Place {
@@ -43,7 +43,7 @@ package struct StoreIdentity: Equatable, Sendable {
     try readWithFile(directory).identity
   }
 
-  /// Reads it, and leaves its file open: as long as it is, no later one has its inode.
+  /// Reads the identity and leaves its file open: while it is open, its inode number is not reused.
   static func readWithFile(
     _ directory: StoreDirectory
   ) throws(StorageError) -> (identity: StoreIdentity, file: any OpenFile) {
@@ -56,7 +56,7 @@ package struct StoreIdentity: Equatable, Sendable {
     }
     let bytes = try onFiles { () throws(FileError) in try file.bytes(bytesMax, at: 0) }
     do { return (try decode(bytes, file: path), file) } catch {
-      // What lies in a store's folder under this name was the store's, whatever it holds by now.
+      // In a folder with a store's other files, this file was the store's, whatever it contains now.
       guard error.code == .notAStore, try directory.hasStoreFiles() else { throw error }
       throw damaged(path)
     }
@@ -64,7 +64,7 @@ package struct StoreIdentity: Equatable, Sendable {
 
   static let bytesMax = 16_384
 
-  /// Whether there are streams, and no file that says who writes here. It is made before the first stream.
+  /// Whether there are streams but no file `store`, which is created before the first stream.
   static func isMissing(in directory: StoreDirectory) throws(StorageError) -> Bool {
     guard try !directory.replicas().isEmpty else { return false }
     return try onFiles { () throws(FileError) in
@@ -110,7 +110,7 @@ package struct StoreIdentity: Equatable, Sendable {
     }
   }
 
-  /// Whether `name` may be the name of a replica.
+  /// Whether `name` is a valid replica name.
   static func isName(_ name: String) -> Bool {
     name.utf8.count <= SegmentHeader.nameBytesMax
       && name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

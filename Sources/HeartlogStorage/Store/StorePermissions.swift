@@ -1,9 +1,9 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Who besides its owner can get at a store's files. Source: docs/format.md, "The folder".
+/// Controls access to a store's files by users other than the owner. Source: docs/format.md, "The folder".
 extension StoreDirectory {
-  /// Whether other users of the machine may read the store, or hold its lock, and this process may end that.
+  /// Whether other users of the machine can read the store or hold its lock, and this process may change that.
   func isOpenToOthers() throws(StorageError) -> Bool {
     try onFiles { () throws(FileError) in
       guard let info = try fileSystem.info(path) else { return false }
@@ -11,15 +11,15 @@ extension StoreDirectory {
     }
   }
 
-  /// Takes all permissions for a store from everybody but its owner. What belongs to somebody else is left as it is, and so is everything
-  /// where the file system does not let permissions be changed.
+  /// Removes all permissions on the store's files for everybody but the owner. Files of other owners are left unchanged, and so is
+  /// everything if the file system does not allow permissions to be changed.
   ///
-  /// - Returns: whether others had some, and have none now.
+  /// - Returns: Whether others had permissions and now have none.
   @discardableResult
   func closeToOthers() throws(StorageError) -> Bool {
     try onFiles { () throws(FileError) in
       guard let info = try fileSystem.info(path), info.isOpenToOthers, isOwn(info) else { return false }
-      // The folder comes last: while it is open, the next writer goes through all of it again.
+      // The folder is last: while it is open to others, the next writer repeats the whole procedure.
       for file in try storeFiles() {
         guard try fileSystem.restrict(file, of: info.owner, followingLink: false) else { return false }
       }
@@ -32,7 +32,7 @@ extension StoreDirectory {
     return user == 0 || user == info.owner
   }
 
-  /// The files and folders inside that are the store's, each before what it lies in.
+  /// The files and folders of the store, each before the folder that contains it.
   private func storeFiles() throws(FileError) -> [String] {
     var files: [String] = []
     for name in try fileSystem.entries(of: path) {
@@ -63,7 +63,7 @@ extension StoreDirectory {
 }
 
 extension CommitLog {
-  /// Whether other users of this machine may read the store at `path`, or hold its lock, until its owner writes to it next.
+  /// Whether other users of this machine can read the store at `path`, or hold its lock, until its owner next writes to it.
   package static func isOpenToOthers(
     at path: String, on fileSystem: any FileSystem
   ) throws(StorageError) -> Bool {
