@@ -1,19 +1,21 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What a store's folder tells of who wrote to it, where the file `store` does not. Source: docs/format.md, "Repair".
+/// Evidence in a store's folder of which replica wrote it, for a damaged or missing file `store`. Source: docs/format.md, "Repair".
 struct IdentityEvidence {
-  /// What is left of the file `store`; nil where it is missing.
+  /// The remaining bytes of the file `store`; nil if it is missing.
   let bytes: [UInt8]?
-  /// The streams of which a header can be read, and what the last of these calls their replica.
+  /// The streams with a readable segment header, and the replica name in the last such header.
   private(set) var names: [ReplicaID: String] = [:]
-  /// Those whose tail was written in this folder, or in the one that it is a copy of: what is received comes in blocks.
+  /// The streams whose tail was written in this folder or in the one it was copied from: received commits are stored as blocks.
   private var written: [ReplicaID] = []
   private var remains = Remains()
   private let page: StoreLock.Page
   private let directory: StoreDirectory
 
-  /// - Throws: `newerFormat` where a header is of a later version.
+  /// Collects the evidence in a folder.
+  ///
+  /// - Throws: `newerFormat` if a segment header is of a later version.
   init(_ directory: StoreDirectory, bytes: [UInt8]?, page: StoreLock.Page) throws {
     self.directory = directory
     self.bytes = bytes
@@ -46,11 +48,11 @@ struct IdentityEvidence {
     }
   }
 
-  /// The replica that the file named, where that is certain; nil where the store must become a new one.
+  /// Returns the replica that the file named, if that is certain; nil if the store must become a new replica.
   ///
-  /// The file's checksum does not hold, so each line must be proved by something else. A machine's hash, an inode and a time of birth in
-  /// nanoseconds that are those found now cannot have come about by damage: then this is the folder that wrote, and no copy. Nor can a
-  /// replica that a stream's header or the lock's page names.
+  /// The file's checksum does not match, so each line must be proven by something else. If the machine's hash, the inode and the
+  /// birth time in nanoseconds equal the present ones, that cannot be the result of damage: then this is the folder that wrote the
+  /// store, not a copy. The same is true of a replica that a stream's header or the lock page names.
   func provenReplica(at place: StoreIdentity.Place) throws(StorageError) -> ReplicaID? {
     guard let replica = remains.replica, let recorded = remains.place, recorded == place,
       place.birthTime != 0, !directory.fileSystem.machineID.isEmpty,
@@ -60,7 +62,7 @@ struct IdentityEvidence {
     return replica
   }
 
-  /// The replica as which the store wrote last, as far as can be told: it is only named, and its name taken over.
+  /// The replica as which the store last wrote, as far as can be determined. It is only reported, and its name is reused.
   var formerReplica: ReplicaID? {
     if names[page.replica] != nil { return page.replica }
     if let replica = remains.replica, names[replica] != nil { return replica }
@@ -70,10 +72,10 @@ struct IdentityEvidence {
   /// What people called the store; nil where nothing says so.
   var name: String? { formerReplica.flatMap { names[$0] } ?? remains.name }
 
-  /// Names nobody: no replica is drawn as zeros alone.
+  /// Stands for no replica: a replica id of only zeros is never drawn.
   static let noReplica = ReplicaID(high: 0, low: 0)
 
-  /// The lines of a damaged file that can be read. None of them is certain.
+  /// The readable lines of a damaged file. None of them is certain.
   private struct Remains {
     var replica: ReplicaID?
     var name: String?
@@ -83,7 +85,7 @@ struct IdentityEvidence {
 
     init(_ bytes: [UInt8]) {
       var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      // One that was cut may be a part of what it was. The place is compared as a whole, and may be the last.
+      // If the file was cut, its last line may be incomplete. The place is compared as a whole, so its line may be the last one.
       let cut = lines.popLast() ?? []
       func value(_ key: String, mayBeCut: Bool = false) -> String? {
         (lines + (mayBeCut ? [cut] : [])).lazy.compactMap { ChecksummedText.value(of: key, in: $0) }.first

@@ -1,32 +1,32 @@
 import HeartlogEvents
 
-/// What repairing a store did, or would do.
+/// What a repair of a store did, or what a dry run would do.
 package struct RepairReport: Sendable {
-  /// One file that is damaged, or was.
+  /// A damaged file, and what was done about it.
   package struct Entry: Sendable {
-    /// Its path.
+    /// The path of the file.
     package let file: String
-    /// What is wrong with it: a phrase.
+    /// What is wrong with the file, as a phrase.
     package let damage: String
-    /// What was done about it, or would be; or why it was left alone: a phrase.
+    /// What was or would be done about it, or why it was left alone, as a phrase.
     package let outcome: String
-    /// Whether it is mended, or would be.
+    /// Whether it was or would be repaired.
     package let isMended: Bool
-    /// Where the original is kept; nil where it was not replaced, or there was none, or where nothing was done yet.
+    /// Where the original is kept; nil if it was not replaced, did not exist, or this is a dry run.
     package internal(set) var keptAt: String?
   }
 
-  /// Only looked, and changed nothing.
+  /// Whether this was a dry run that changed nothing.
   package let isDryRun: Bool
-  /// In the order in which they were mended; empty for a sound store.
+  /// In the order of the repairs; empty for a sound store.
   package internal(set) var entries: [Entry] = []
-  /// Who writes to the store now; nil where a dry run would draw a new identity.
+  /// The replica that writes the store now; nil if a dry run would draw a new identity.
   package internal(set) var replica: ReplicaID?
-  /// What people call this replica.
+  /// The user-visible name of this replica.
   package internal(set) var name = ""
-  /// Whose stream the store wrote before, where it goes on under another identity, and that is known.
+  /// The replica as which the store wrote before, if it continues under another identity and that replica is known.
   package internal(set) var formerReplica: ReplicaID?
 
-  /// Nothing is left, or would be, that is damaged.
+  /// Whether no damage is or would be left.
   package var isSound: Bool { entries.allSatisfy(\.isMended) }
 }

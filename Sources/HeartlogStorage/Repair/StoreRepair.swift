@@ -1,32 +1,32 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Makes anew what stands beside the segments and is damaged: the file `store`, and the ends of forked streams. Segments are left alone.
+/// Rebuilds damaged files other than segments: the file `store`, and the ends of forked streams. Segments are left unchanged.
 ///
-/// Every original is kept beside what takes its place. Should it be killed, the store is as before or mended. Source of what is certain:
-/// docs/format.md, "Repair".
+/// Every original is kept beside its replacement. If the process is killed, the store is either as before or repaired. What counts as
+/// certain is defined in docs/format.md, "Repair".
 package struct StoreRepair {
   private let directory: StoreDirectory
   private let options: StorageOptions
   private let lock: StoreLock
-  /// What people call the store, where nothing says so.
+  /// The user-visible name of the store, used if a new identity is written.
   private let name: String?
   private var report: RepairReport
 
-  /// Repairs the store at `path`; a sound one is left as it is.
+  /// Repairs the store at `path`; a sound one is left unchanged.
   ///
   /// - Parameters:
-  ///   - name: what people call the store, where its file `store` is made anew; nil for what the streams say.
-  ///   - isDryRun: only says what would be done. Takes no lock.
-  /// - Throws: `notAStore` where there is nothing to mend a store from, `newerFormat`, `readOnly`, `locked`, `inputOutput`, `malformed`
-  ///   for a name that is none.
+  ///   - name: The user-visible name of the store if its file `store` is rebuilt; nil for the name in the streams.
+  ///   - isDryRun: Only reports what would be done. Takes no lock.
+  /// - Throws: `notAStore` if there is nothing from which a store could be repaired, `newerFormat`, `readOnly`, `locked`,
+  ///   `inputOutput`, `malformed` for an invalid name.
   package static func run(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
     name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil
   ) throws(StorageError) -> RepairReport {
     if let name { try StoreIdentity.checkName(name) }
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
-    // A lock is made where there is none: not in a folder that is no store.
+    // `StoreLock` creates a missing lock file, which must not happen in a folder that is not a store.
     do { _ = try StoreIdentity.read(directory) } catch { guard error.isMendable else { throw error } }
     let lock = try StoreLock(directory)
     if !isDryRun {
@@ -41,7 +41,7 @@ package struct StoreRepair {
     return repair.report
   }
 
-  /// What is done with the lock held; all else is only read.
+  /// Performs the repairs, with the lock held. Everything else only reads.
   private mutating func mend() throws(StorageError) {
     defer { if !report.isDryRun { lock.release() } }
     do { try mendEnds(own: try mendIdentity()) } catch { try storageErrors { throw error } }
@@ -49,7 +49,9 @@ package struct StoreRepair {
 
   // MARK: - The file `store`
 
-  /// - Returns: who writes to the store; nil where a dry run would draw a new identity.
+  /// Repairs the file `store` if it is damaged.
+  ///
+  /// - Returns: The identity of the store; nil if a dry run would draw a new one.
   private mutating func mendIdentity() throws -> StoreIdentity? {
     let damage: StorageError
     do {
@@ -84,7 +86,7 @@ package struct StoreRepair {
     return identity
   }
 
-  /// A first line that names a later version is taken at its word, though its checksum does not hold.
+  /// Refuses a first line that names a later version. It is believed although the checksum does not match.
   private func refuseLaterVersion(_ bytes: [UInt8]) throws(StorageError) {
     let first = bytes.prefix { $0 != UInt8(ascii: "\n") }
     guard let version = ChecksummedText.version(in: first), version > ChecksummedText.formatVersion else {
@@ -102,7 +104,7 @@ package struct StoreRepair {
     return .random(using: &generator)
   }
 
-  /// The new stream will name the last commits of all others: they must not be lost after it.
+  /// The first commit of the new stream will name the last commits of all other streams, so those must not be lost after it.
   private func synchronizeTails() throws {
     for replica in try directory.replicas() {
       guard let tail = try directory.segments(of: replica).last, tail.state == .open else { continue }
@@ -147,7 +149,7 @@ package struct StoreRepair {
     }
   }
 
-  /// The store's own stream was ended: the numbers behind its end are used elsewhere.
+  /// Gives the store a new identity because its own stream was ended: the numbers after the end are used elsewhere.
   private mutating func leaveEndedStream(_ own: StoreIdentity) throws {
     var changed = own
     changed.place = try StoreIdentity.Place.of(directory)
@@ -203,11 +205,11 @@ package struct StoreRepair {
         file: path, damage: damage.reason, outcome: outcome, isMended: true, keptAt: keptAt))
   }
 
-  /// Keeps what is left of a file aside, and puts a whole one in its place.
+  /// Keeps what is left of a damaged file, and replaces the file.
   ///
   /// - Parameters:
-  ///   - bytes: what is left of it; nil where there is none.
-  ///   - synchronizesTails: whether what takes its place is a new identity.
+  ///   - bytes: What is left of the file; nil if it does not exist.
+  ///   - synchronizesTails: Whether the replacement is a new identity.
   private mutating func replace(
     _ path: String, _ bytes: [UInt8]?, by new: [UInt8], in folder: String, _ damage: StorageError,
     _ outcome: String, synchronizesTails: Bool = false
@@ -228,7 +230,7 @@ package struct StoreRepair {
     note(path, damage, outcome, keptAt: keptAt)
   }
 
-  /// Takes an `ended` out of the way.
+  /// Renames a damaged `ended` file so that it no longer has an effect.
   private mutating func setAside(
     _ path: String, _ bytes: [UInt8], in folder: String, _ damage: StorageError
   ) throws {
@@ -253,7 +255,7 @@ package struct StoreRepair {
       keptAt: keptAt)
   }
 
-  /// Where an original is kept: the first free name, or one that has the same bytes since a repair that was killed.
+  /// Returns the name under which an original is kept: the first free name, or one with the same bytes from a repair that was killed.
   private func asideName(of path: String, _ bytes: [UInt8]) throws -> (name: String, isThere: Bool) {
     var number = 1
     while true {
@@ -264,7 +266,7 @@ package struct StoreRepair {
     }
   }
 
-  /// Removes what a repair that was killed left unfinished.
+  /// Removes the unfinished files of a repair that was killed.
   private func removeUnfinished(in folder: String) throws(StorageError) {
     try onFiles { () throws(FileError) in
       for name in try directory.fileSystem.entries(of: folder) where name.contains(".tmp-") {

@@ -1,20 +1,22 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Where a stream was ended whose file `ended` is damaged. Source: docs/format.md, "Repair".
+/// Determines where a stream was ended if its file `ended` is damaged. Source: docs/format.md, "Repair".
 enum StreamEndEvidence {
   enum Verdict: Equatable {
     /// The stream was ended here.
     case ended(StreamEnd)
-    /// All that is here of the stream lies in front of its end.
+    /// All commits of the stream in this store are before its end.
     case isAllCommon
-    /// The stream is damaged itself before anything tells.
+    /// The stream itself is damaged before any evidence is found.
     case unknown
   }
 
+  /// Returns where a stream was ended.
+  ///
   /// - Parameters:
-  ///   - bytes: what is left of the file.
-  ///   - streams: those that have commits here.
+  ///   - bytes: What is left of the file.
+  ///   - streams: The streams that have commits in this store.
   static func verdict(
     of replica: ReplicaID, bytes: [UInt8], streams: Set<ReplicaID>, in directory: StoreDirectory
   ) throws -> Verdict {
@@ -33,7 +35,8 @@ enum StreamEndEvidence {
       case .frame(let frame, _):
         guard let (commits, secrets) = frame.commits else { continue }
         var salts = Salts(secrets)
-        // The first that tells: a stream that was ended twice was ended in front of its first end.
+        // The first match counts: a stream that was ended twice was ended the second time before its first
+        // end.
         branched = try commits.first { commit in
           let branch = StreamBranch(
             of: replica, firstCommit: commit.number, firstSequence: commit.firstSequence,
@@ -47,7 +50,7 @@ enum StreamEndEvidence {
     return isSound ? .isAllCommon : .unknown
   }
 
-  /// The end whose checksum line is whole, be the rest as it may.
+  /// Returns the end if the file's checksum line is complete, whatever the rest contains.
   private static func legibleEnd(_ bytes: [UInt8], upTo last: UInt64) -> StreamEnd? {
     let found = bytes.suffix(ChecksummedText.checksumLineBytes)
     guard ChecksummedText.value(of: "checksum", in: found) != nil else { return nil }

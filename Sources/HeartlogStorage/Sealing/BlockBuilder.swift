@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// Gathers commits into blocks, and blocks and records into the frames of a sealed segment.
+/// Collects commits in blocks, and blocks and records in the frames of a sealed segment.
 struct BlockBuilder {
   private let id: SegmentID
   private(set) var bytes: [UInt8]
@@ -10,13 +10,13 @@ struct BlockBuilder {
 
   init(id: SegmentID) {
     self.id = id
-    // The header takes its place when all is known.
+    // Reserved for the header, which is written when all its fields are known.
     bytes = [UInt8](repeating: 0, count: SegmentHeader.byteCount)
   }
 
-  /// Takes the stream's next commit.
+  /// Adds the stream's next commit.
   ///
-  /// - Parameter tail: the stream in front of `commit`.
+  /// - Parameter tail: The stream's tail before `commit`.
   mutating func add(_ commit: Commit, secrets: [SegmentSecret], after tail: StreamTail) throws(MalformedError)
   {
     if try draft.add(commit, secrets: secrets, after: tail) { return }
@@ -24,7 +24,7 @@ struct BlockBuilder {
     _ = try draft.add(commit, secrets: secrets, after: tail)
   }
 
-  /// Takes a record at its place among the commits.
+  /// Adds a record at its position among the commits.
   mutating func add(kind: UInt8, body: Frame.Body, next: CommitNumber) throws(MalformedError) {
     try endBlock()
     Frame.append(
@@ -44,7 +44,7 @@ struct BlockBuilder {
     totals.events += UInt64(events)
   }
 
-  /// The whole file.
+  /// Returns the complete file.
   mutating func finish(_ header: SegmentHeader) throws(MalformedError) -> [UInt8] {
     try endBlock()
     var header = header

@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// Commits on their way into one block, as many as fit.
+/// Collects commits for one block, as many as fit.
 struct BlockDraft {
   private(set) var commits: [Commit] = []
   private var secrets: [SegmentSecret] = []
@@ -10,14 +10,14 @@ struct BlockDraft {
 
   var isEmpty: Bool { commits.isEmpty }
 
-  /// Takes the stream's next commit.
+  /// Adds the stream's next commit.
   ///
-  /// - Parameter tail: the stream in front of `commit`.
-  /// - Returns: false where it does not fit any more, and was not taken.
+  /// - Parameter tail: The stream's tail before `commit`.
+  /// - Returns: false if it does not fit and was not added.
   mutating func add(
     _ commit: Commit, secrets: [SegmentSecret], after tail: StreamTail
   ) throws(MalformedError) -> Bool {
-    // It was held against the rules when it was read.
+    // The records were checked when the commit was decoded.
     let rowByteCount = try RowEncoding.byteCount(checking: commit, recordsAreChecked: true)
     if !commits.isEmpty,
       events + commit.eventCount > Limits.blockEventsMax
@@ -33,7 +33,7 @@ struct BlockDraft {
     return true
   }
 
-  /// The block of what was taken; the draft is empty then. Nil where nothing was taken.
+  /// Returns a block of the commits added so far and empties the draft; nil if it is empty.
   mutating func takeBlock() -> Block? {
     guard let first = commits.first, let last = commits.last else { return nil }
     let block = Block(

@@ -1,17 +1,17 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// A run of segments as one file of large blocks, before it has its name.
+/// The sealed file for a run of segments, in large blocks, before it is written.
 struct SealedFile {
   let bytes: [UInt8]
 
   /// Reads a run and builds the file that replaces it.
   ///
-  /// What is replaced can be compared with nothing any more: it is compared first.
+  /// Segments that have been replaced can no longer be compared with other files, so they are compared here.
   ///
-  /// - Parameter snapshots: what snapshots say of the log. What the segments say of each other is read from their headers.
-  /// - Returns: nil where another process has sealed some of it meanwhile.
-  /// - Throws: `corrupt` where the run does not hold what another file says of it.
+  /// - Parameter snapshots: What snapshots claim about the log. The claims of segments about each other are read from their headers.
+  /// - Returns: nil if another process has sealed part of the run since.
+  /// - Throws: `corrupt` if the run contradicts what another file claims about it.
   init?(
     of run: [SealableSegment], in directory: StoreDirectory, replicaName: String, options: StorageOptions,
     snapshots: [SnapshotClaim]
@@ -28,7 +28,7 @@ struct SealedFile {
     let claims = try TreeClaims(
       of: first.header.replica, in: directory, snapshots: snapshots,
       upTo: next.map { $0.firstCommit.rawValue - 1 } ?? .max)
-    // The tree in front of the run goes into the header; the run's own leaves are for the next one, and for what is claimed of them.
+    // The tree before the run goes into the header. The leaves of the run itself are appended only to check claims.
     var tree = verifiedReader.tree
     var headerTree: MerkleTree?
     var hasher = SHA256Hasher()

@@ -1,7 +1,7 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What one run of sealing did.
+/// The results of one sealing.
 package struct SealReport: Sendable {
   package var replacedFiles = 0
   package var sealedFiles = 0
@@ -13,24 +13,27 @@ package struct SealReport: Sendable {
 }
 
 extension CommitLog {
-  /// Sealing, in the background or not.
+  /// The state of sealing, in the background or by a call.
   struct Sealing {
     var isRunning = false
-    /// Why the last one in the background did not succeed.
+    /// Why the last background sealing failed.
     var failure: StorageError?
   }
 }
 
-/// Sealing: whole segments become one file of large blocks. Commits, numbers, boundaries and hashes stay.
+/// Sealing: complete segments are rewritten as one file of large blocks. Commits, numbers, boundaries and hashes
+/// do not change.
 extension CommitLog {
-  /// Seals all streams, their tails included, and joins small neighbours.
+  /// Seals all streams, including their tails, and joins small adjacent segments.
   ///
-  /// The lock is held only while names change, and while the tail is sealed.
+  /// The lock is held only while names change and while tails are sealed.
   package func seal(progress: LogProgress? = nil) throws(StorageError) -> SealReport {
     try seal(joining: true, progress: progress)
   }
 
-  /// - Parameter joining: whether sealed neighbours become one file.
+  /// Seals all streams, including their tails.
+  ///
+  /// - Parameter joining: Whether adjacent sealed segments are joined into one file.
   func seal(joining: Bool, progress: LogProgress? = nil) throws(StorageError) -> SealReport {
     try storageErrors {
       monitor.withLock {
@@ -56,7 +59,7 @@ extension CommitLog {
     }
   }
 
-  /// A segment has just become full. Called outside the monitor.
+  /// Called outside the monitor when a segment has just become full.
   func didRotate() {
     guard options.sealsInBackground else { return }
     WorkerPool.unhurried.run { [weak self] in self?.sealInBackground() }
@@ -77,7 +80,7 @@ extension CommitLog {
       {
         var report = SealReport()
         try seal(run, &report)
-        // Another process is at it.
+        // Another process is sealing.
         if report.sealedFiles == 0 { break }
       }
     } catch {
@@ -95,11 +98,11 @@ extension CommitLog {
     noteFiles()
   }
 
-  /// The segments that hold something, stream by stream, the own one first. The log is quiet.
+  /// Returns the non-empty segments of each stream, this replica's own stream first. The log is quiet.
   private func sealableStreams() throws -> [[SealableSegment]] {
     let own = streamSet.own
     let others = streamSet.readers.values.filter { reader in
-      // Of what ended or is damaged nothing is written anew.
+      // Segments of ended or damaged streams are not rewritten.
       reader.replica != own.replica && !reader.isEnded && streamSet.ends[reader.replica] == nil
     }
     return try ([own] + others.sorted { $0.replica < $1.replica }).map { reader in
@@ -127,28 +130,28 @@ extension CommitLog {
     return segments.reversed()
   }
 
-  /// Seals a run that is not written to any more.
+  /// Seals a run that is no longer written.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
     let (name, snapshots) = monitor.withLock { (replicaName(of: run), streamSet.snapshots) }
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: name, options: options, snapshots: snapshots)
     else { return }
-    // Other writers wait for the rename alone, not for the file.
+    // The file is written without the lock, so that other writers wait only for the rename.
     let path = path(of: run)
     let temporary = try directory.prepareFile(path, with: sealed.bytes, suffix: options.random())
     let before = report.sealedFiles
     var isUsed = false
     defer { if !isUsed { try? directory.fileSystem.remove(temporary) } }
     try withQuietLog(isFlushed: false) {
-      // Another process that took over the tail has removed what was unfinished: this file, too.
+      // Another process that took over the tail has removed unfinished files, including this one.
       let isThere = try directory.fileSystem.info(temporary) != nil
       try replace(run, by: sealed, preparedAs: isThere ? temporary : nil, &report)
       isUsed = isThere && report.sealedFiles > before
     }
   }
 
-  /// Seals a run that a tail may be part of. The log is quiet.
+  /// Seals a run that may contain a tail. The log is quiet.
   private func sealUnderLock(_ run: [SealableSegment], _ report: inout SealReport) throws {
     guard
       let sealed = try SealedFile(
@@ -156,7 +159,7 @@ extension CommitLog {
         snapshots: streamSet.snapshots)
     else { return }
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
-    // From here on nothing may be appended to it, whatever becomes of the rest.
+    // From here on nothing may be appended to the tail, even if sealing fails.
     let replica = tail.header.replica
     streamSet.readers[replica]?.leaveSegment()
     streamSet.readers[replica]?.resolvedStructure = nil
@@ -164,7 +167,7 @@ extension CommitLog {
     guard replica == streamSet.identity.replica else { return try replace(run, by: sealed, &report) }
     appender.writer = nil
     try replace(run, by: sealed, &report)
-    // What is sealed was durable: should it be gone one day, the page still tells.
+    // The sealed commits were durable. The page records that, in case the file is lost later.
     lease.lock.update { page in
       page = StoreLock.Page(
         generation: page.generation, structure: page.structure, replica: replica,
@@ -172,7 +175,8 @@ extension CommitLog {
     }
   }
 
-  /// What the replica of a run is called now; of another one, what it was called last.
+  /// Returns the name for the replica of a run: this replica's present name, or another one's name in its last
+  /// segment.
   private func replicaName(of run: [SealableSegment]) -> String {
     guard let last = run.last, last.header.replica != streamSet.identity.replica else {
       return streamSet.identity.name
@@ -180,15 +184,15 @@ extension CommitLog {
     return last.header.replicaName
   }
 
-  /// Where the file of a sealed run goes.
+  /// Returns the path of the file that replaces a run.
   private func path(of run: [SealableSegment]) -> String {
     directory.path(
       of: SegmentFile(firstCommit: run[0].file.firstCommit, state: .sealed), in: run[0].header.replica)
   }
 
-  /// Puts a sealed file in the place of its run. The log is quiet.
+  /// Replaces a run by its sealed file. The log is quiet.
   ///
-  /// - Parameter temporary: where the file is already, durable; nil where it has to be written.
+  /// - Parameter temporary: The path of the durable file, if it is already written; nil if it has to be written.
   private func replace(
     _ run: [SealableSegment], by sealed: SealedFile, preparedAs temporary: String? = nil,
     _ report: inout SealReport
@@ -197,13 +201,14 @@ extension CommitLog {
     let replica = first.header.replica
     let folder = directory.streamPath(replica)
     for segment in run {
-      // Another process may have sealed some of them meanwhile: then its work stands.
+      // Another process may have sealed some of them since: then its result is kept.
       let info = try directory.fileSystem.info(directory.path(of: segment.file, in: replica))
       guard info?.inode == segment.inode else { return }
     }
     let target = SegmentFile(firstCommit: first.file.firstCommit, state: .sealed)
     let path = path(of: run)
-    // Before the new name is there: a process that holds one of the run as its tail must look before it appends.
+    // Updated before the new name exists: a process that uses a segment of the run as its tail must check before
+    // it appends.
     lease.lock.update { $0.structure &+= 1 }
     if let temporary {
       try directory.giveName(path, to: temporary, in: folder)
