@@ -1,13 +1,14 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Streams of which two histories were found: a folder was copied or restored, nobody could tell, and both went on with one number.
+/// Streams with two histories: a folder was copied or restored without being noticed, and both copies continued with the same replica
+/// and commit numbers.
 extension CommitLog {
-  /// Ends a stream behind the last commit that both histories have. What this store holds beyond goes on as a stream of its own, under a
-  /// name that every store which holds it derives alike; the state is built anew.
+  /// Ends a stream after the last commit that both histories have. Later commits in this store become a stream of their own, whose
+  /// replica every store derives in the same way. The state is rebuilt.
   ///
-  /// - Parameter commit: 0 where not even the first commit is the same.
-  /// - Returns: the stream that what lies beyond is now; nil where there was nothing beyond.
+  /// - Parameter commit: The last common commit; 0 if even the first commits differ.
+  /// - Returns: The stream that now contains the later commits; nil if there were none.
   @discardableResult
   package func endStream(_ replica: ReplicaID, after commit: UInt64) throws(StorageError) -> ReplicaID? {
     try storageErrors {
@@ -17,7 +18,7 @@ extension CommitLog {
           try becomeNewReplica(at: try StoreIdentity.Place.of(directory))
         }
         let branch = try takeBranch(of: replica, after: commit)
-        // The branch is durable: only now may what it was made of be forgotten.
+        // The branch is durable: only now may the commits that it replaces be dropped.
         let folder = directory.streamPath(replica)
         if try directory.fileSystem.info(folder) == nil { try makeStreamFolder(of: replica) }
         lease.lock.update { $0.structure &+= 1 }
@@ -30,7 +31,7 @@ extension CommitLog {
     }
   }
 
-  /// Makes a stream of the commits behind `commit`, and takes it as if it had been received.
+  /// Creates a stream from the commits after `commit`, and takes it as if it had been received.
   private func takeBranch(of replica: ReplicaID, after commit: UInt64) throws -> ReplicaID? {
     let merkleCache = try MerkleCache(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
     try merkleCache.advance(to: commit)
@@ -75,7 +76,7 @@ extension CommitLog {
     return branch.replica
   }
 
-  /// Reads everything again: some of what was read is part of the log no more.
+  /// Reads the whole log again, because some of what was read is no longer part of it.
   func restart() throws(StorageError) {
     sink.beginRestart()
     defer { sink.endRestart() }
@@ -98,7 +99,9 @@ struct StreamBranch {
   private let firstCommit: CommitNumber
   private let firstSequence: SequenceNumber
 
-  /// - Parameter leaf: the leaf hash of the first commit that is its alone.
+  /// Derives the branch.
+  ///
+  /// - Parameter leaf: The leaf hash of the first commit that only this history has.
   init(
     of origin: ReplicaID, firstCommit: CommitNumber, firstSequence: SequenceNumber, leaf: Digest
   ) {
@@ -114,9 +117,10 @@ struct StreamBranch {
       firstCommit: CommitNumber(rawValue: 1), kind: .whole(SHA256Hasher.digest(of: name.bytes + seed)))
   }
 
-  /// A commit of the origin as the branch's: numbers count from 1, and the first one had seen what both histories have.
+  /// Converts a commit of the origin to one of the branch. Numbers count from 1, and the heads of the first commit include what both
+  /// histories have seen.
   ///
-  /// - Parameter seen: what the origin had seen by its last common commit.
+  /// - Parameter seen: The heads that the origin had seen by the last common commit.
   func commit(_ commit: Commit, seen: [Head]) -> Commit {
     var heads = commit.heads
     if commit.number == firstCommit {

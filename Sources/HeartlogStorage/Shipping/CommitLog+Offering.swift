@@ -1,16 +1,16 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What other stores may have of this one: durable commits, with the roots of their streams.
+/// What other stores may receive from this one: durable commits, with the roots of their streams.
 extension CommitLog {
-  /// The Merkle caches of the streams, and who may touch them: the thread that is in `monitor`.
+  /// The Merkle caches of the streams. Guarded by `monitor`.
   final class MerkleCaches: @unchecked Sendable {
     let monitor = Monitor()
-    /// By replica: the Merkle cache that goes along with the stream's head.
+    /// By replica: the cache that follows the stream's head.
     var atHead: [ReplicaID: MerkleCache] = [:]
-    /// By replica: the Merkle cache that stands where the last run ended that was shipped.
+    /// By replica: the cache at the end of the last run that was shipped.
     var shipped: [ReplicaID: MerkleCache] = [:]
-    /// By replica: where the log was opened. They start there where that is nearer than a sealed segment.
+    /// By replica: the position at which the log was opened. A cache starts there if that is nearer than a sealed segment.
     var positions: [ReplicaID: StreamPosition] = [:]
 
     func forget(_ replica: ReplicaID) {
@@ -20,10 +20,10 @@ extension CommitLog {
     }
   }
 
-  /// The streams and how far they go, durable commits alone, sorted by replica.
+  /// Returns the heads of all streams, counting only durable commits, sorted by replica.
   ///
-  /// Costs the hashing of what has come since the last call, the first time since the last sealed segment. A damaged stream goes up to
-  /// its first bad byte, and is left out where that is in front of its first commit.
+  /// Hashes the commits since the last call; in the first call, those since the last sealed segment. A damaged stream ends at its
+  /// first bad byte, and is omitted if that is before its first commit.
   package func streamHeads() throws(StorageError) -> [StreamHead] {
     try storageErrors {
       let known = try resolvedHeads()
@@ -49,7 +49,7 @@ extension CommitLog {
     }
   }
 
-  /// The root of a stream after a commit; nil where the stream is shorter.
+  /// Returns the root of a stream after a commit; nil if the stream is shorter.
   package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
     try storageErrors {
       guard let head = head(of: replica), commit <= head else { return nil }
@@ -63,9 +63,9 @@ extension CommitLog {
     }
   }
 
-  /// The next run of a stream behind `commit` (0: from the start), up to `last` at most; nil where there is none.
+  /// Returns the next run of a stream after `commit` (0: from the start), up to and including `last`; nil if there is none.
   ///
-  /// A run is one block: a stored one as it is, or as many commits as one may hold.
+  /// A run is one block: a stored block as it is, or as many commits as a block may contain.
   package func streamRun(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> StreamRun? {
@@ -82,7 +82,7 @@ extension CommitLog {
             directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
           try merkleCache.advance(to: commit)
         }
-        // Should reading fail half-way, the next run starts anew. Streams are shipped one after the other.
+        // If reading fails, the next run starts with a new cache. Streams are shipped one after the other.
         merkleCaches.shipped = [:]
         func run(from first: CommitNumber, _ count: Int, _ body: [UInt8]) -> StreamRun {
           merkleCaches.shipped[replica] = merkleCache
@@ -90,7 +90,7 @@ extension CommitLog {
             replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
             firstCommit: first, commitCount: count, body: body, root: merkleCache.tree.root)
         }
-        // What is sealed is a block already: to make its commits and encode them again takes the most time and memory of all.
+        // Sealed commits are already a block. Decoding and encoding them again would cost the most time and memory of all.
         if let (block, body) = try merkleCache.passStoredBlock(
           upTo: last, eventsMin: Self.storedRunEventsMin)
         {
@@ -108,15 +108,17 @@ extension CommitLog {
     }
   }
 
-  /// A stored block of fewer events is joined with what follows: at an eighth, a run costs its receiver less than a tenth more than a full one.
+  /// A stored block with fewer events is joined with what follows. At an eighth of a full block, a run costs its receiver less than a
+  /// tenth more than a full one.
   private static let storedRunEventsMin = Limits.blockEventsMax / 8
 
-  /// Looks whether commits of a stream can be read.
+  /// Checks whether commits of a stream can be read.
   ///
-  /// What this log has read itself is sound. In front of the position at which it was opened it has read nothing yet: only there files
-  /// are read, and their checksums compared.
+  /// What this log has read itself is sound. Commits before the position at which it was opened have not been read yet: only for
+  /// these, files are read and their checksums compared.
   ///
-  /// - Returns: nil where they can; else what is in the way. The first of the commits that it names is the first that cannot be read.
+  /// - Returns: nil if they can be read, otherwise what prevents it. The first commit of the finding is the first that cannot be
+  ///   read.
   package func damage(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> Finding? {
@@ -131,7 +133,7 @@ extension CommitLog {
           to: SegmentFile(firstCommit: CommitNumber(rawValue: commit + 1), state: .open)
         ).reader
       } catch let error as StorageError where error.code == .corrupt || error.code == .malformed {
-        // Reading from the start tells what is in the way, and where.
+        // Reading from the start finds the damage and its position.
         reader = StreamReader(directory, replica: replica)
       }
       while reader.tail.next.rawValue <= end {
@@ -151,7 +153,7 @@ extension CommitLog {
     }
   }
 
-  /// The Merkle cache of a stream at its head, or behind the last commit that can be read; nil where there is none.
+  /// Returns the Merkle cache of a stream at its head, or after the last readable commit; nil if there is none.
   private func soundMerkleCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache? {
     do { return try merkleCache(of: replica, at: commit) } catch let error as StorageError
       where error.code == .corrupt
@@ -163,7 +165,7 @@ extension CommitLog {
     }
   }
 
-  /// The Merkle cache of a stream, at its head or wherever it was asked to be last.
+  /// Returns the Merkle cache of a stream at a commit, continuing the existing one if possible.
   func merkleCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache {
     if let merkleCache = merkleCaches.atHead[replica], merkleCache.position <= commit {
       try merkleCache.advance(to: commit)
@@ -177,14 +179,14 @@ extension CommitLog {
     return merkleCache
   }
 
-  /// Where all streams stand, with everything that was ever written taken in and durable.
+  /// Returns the positions of all streams, after everything written so far has been read and made durable.
   ///
-  /// Takes the store's lock, and lets go of it before the streams' trees are brought up to date, which costs the hashing of what has come
-  /// since the last call; the first time since the last sealed segment, or since the positions at which the log was opened.
+  /// Takes the store's lock, and releases it before the Merkle trees are brought up to date. That hashes the commits since the last
+  /// call; in the first call, those since the last sealed segment or since the positions at which the log was opened.
   ///
-  /// - Parameter body: called in between, when the sink has exactly the commits in front of the positions. It must not call the log.
-  /// - Returns: a position for each stream that has a commit, sorted by replica, and what `body` returned.
-  /// - Throws: `corrupt` where a stream is damaged; `readOnly`, `locked` and others as writing does.
+  /// - Parameter body: Called while the sink has exactly the commits before the positions. It must not call the log.
+  /// - Returns: A position for each stream that has a commit, sorted by replica, and the result of `body`.
+  /// - Throws: `corrupt` if a stream is damaged; `readOnly`, `locked` and others as for writing.
   package func positions<R>(_ body: () throws -> R) throws(StorageError) -> (
     positions: [StreamPosition], result: R
   ) {
@@ -199,7 +201,7 @@ extension CommitLog {
           if let position = try merkleCache(of: replica, at: commit).streamPosition(at: time) {
             return position
           }
-          // What it stood in was sealed meanwhile; or it has not read the last commit, but starts behind it.
+          // The segment was sealed since, or the cache starts after the last commit and has not read it.
           return try MerkleCache.position(behind: commit, at: time, of: replica, in: directory, from: nil)
         }
       }
@@ -213,14 +215,14 @@ extension CommitLog {
 
   private struct KnownHead {
     let replica: ReplicaID
-    /// What the store itself is called; nil for others.
+    /// The name of this store's replica; nil for others.
     let name: String?
     var commit: CommitNumber?
     let isEnded: Bool
   }
 
-  /// How far each stream goes with everything taken in and durable; of a store that cannot be written, as far as its lock's page calls
-  /// its own commits durable.
+  /// Returns the head of each stream, with everything read and durable. If the store cannot be written, its own stream ends at what
+  /// the lock page records as durable.
   private func resolvedHeads() throws -> [KnownHead] {
     func heads() -> [KnownHead] {
       streamSet.readers.values.sorted { $0.replica < $1.replica }.map { reader in
@@ -247,7 +249,7 @@ extension CommitLog {
     {
       try merkleCache.pass()
     }
-    // Where the stream is damaged, the segment that the page speaks of may lie behind the damage.
+    // If the stream is damaged, the segment recorded in the page may be after the damage.
     let durable = min(merkleCache.position, head.rawValue)
     known[own].commit = durable == 0 ? nil : CommitNumber(rawValue: durable)
     return known

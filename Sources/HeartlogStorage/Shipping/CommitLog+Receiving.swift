@@ -1,23 +1,25 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Commits of other replicas, as they come from other stores.
+/// Commits of other replicas, received from other stores.
 extension CommitLog {
   /// Takes a run of another replica's commits: all of it, durable and part of the state, or nothing.
   ///
-  /// It must continue the stream: numbers, sequences, stamps, heads, limits, and the root after it are checked before a byte is written.
-  /// A run whose beginning is here already is taken from where it is new. One that is sound may have to wait, or be refused. The store's own number is never given away: where a run goes on
-  /// with the store's own stream, which a restored copy does not know, the store writes as another replica from then on.
+  /// It must continue the stream: numbers, sequences, stamps, heads, limits, and the root after it are checked before a byte is
+  /// written. If the first commits of a run are already here, the rest is taken. A sound run may have to wait, or be refused. The
+  /// store never shares its replica: if a run continues the store's own stream, which a restored copy does not know, the store writes
+  /// as another replica from then on.
   package func receive(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
     try storageErrors {
       try withQuietLog { try takeRun(run) }
     }
   }
 
-  /// Takes runs that wait for each other: their stamps count as if the store had all of them, as far as one leads up to the next.
+  /// Takes runs that wait for each other. Their stamps are checked as if the store had all of them, as far as each stamp is within
+  /// reach of the ones before it.
   ///
-  /// - Parameter runs: of any streams; those of one stream in its order.
-  /// - Returns: what became of each.
+  /// - Parameter runs: Runs of any streams; those of one stream in order.
+  /// - Returns: The result for each run.
   package func receive(together runs: [StreamRun]) throws(StorageError) -> [ReceivedRun] {
     try storageErrors {
       try withQuietLog {
@@ -32,24 +34,24 @@ extension CommitLog {
     }
   }
 
-  /// One run that breaks a rule does not keep the others from being taken.
+  /// Converts a broken rule to a result, so that the other runs can still be taken.
   private static func orBroken(_ take: () throws -> ReceivedRun) throws -> ReceivedRun {
     do { return try take() } catch let error as MalformedError {
       return .waiting("it breaks a rule: \(error.reason)")
     }
   }
 
-  /// Of runs that are looked at together those that wait all the same, by their index.
+  /// Returns the runs that have to wait even if all runs are considered together, by index.
   private func runsOutOfReach(_ runs: [StreamRun]) throws -> [Int: ReceivedRun] {
     var rising: [(stamp: HybridTimestamp, run: Int, commit: CommitNumber)] = []
     var refused: Set<ReplicaID> = []
     for (index, run) in runs.enumerated() {
-      // One that cannot be read is refused when it is to be taken.
+      // A run that cannot be decoded is refused when it is taken.
       guard let block = try? Self.block(of: run) else {
         refused.insert(run.replica)
         continue
       }
-      // What is refused leads nobody anywhere, nor does what follows it in its stream.
+      // The stamps of a refused run do not count for others, nor do those of later runs in its stream.
       if block.latestWallTime > Limits.clockMillisecondsMax { refused.insert(run.replica) }
       guard !refused.contains(run.replica) else { continue }
       let stamps = block.columns.commits.stamps
@@ -65,7 +67,7 @@ extension CommitLog {
       for (stamp, run, commit) in rising[place...] where waiting[run] == nil {
         waiting[run] = Self.waiting(for: stamp, of: commit)
       }
-      // A run waits as a whole: what its earlier commits alone led up to waits, too.
+      // A run waits as a whole, so that runs that depend on its earlier commits wait too.
       rising.removeAll { waiting[$0.run] != nil }
     }
   }
@@ -83,17 +85,17 @@ extension CommitLog {
     }
   }
 
-  /// What of a run need not be looked at, since it was.
+  /// Which checks a run does not need, because they were already made.
   enum Admission {
-    /// It comes from a peer.
+    /// The run comes from a peer.
     case checked
-    /// It comes from a peer, and its stamps are known to be in reach.
+    /// The run comes from a peer, and its stamps are known to be within reach.
     case reachableStamps
-    /// It is made of commits that are in the log.
+    /// The run consists of commits of this log.
     case ownLog
   }
 
-  /// Why a run is not taken that is sound; nil where it is. Source: docs/format.md, "Received streams".
+  /// Returns why a sound run is not taken; nil if it can be taken. Source: docs/format.md, "Received streams".
   private func reasonToLeave(_ block: ColumnBlock, admitting admission: Admission) -> ReceivedRun? {
     guard admission != .ownLog else { return nil }
     let commits = block.columns.commits
@@ -166,7 +168,7 @@ extension CommitLog {
     }
   }
 
-  /// Gives back the files of streams that were received before.
+  /// Closes the files of other received streams.
   private func restReceivedTails(but replica: ReplicaID) {
     for (other, _) in streamSet.receivedTails where other != replica {
       streamSet.receivedTails[other] = nil
@@ -175,7 +177,7 @@ extension CommitLog {
     }
   }
 
-  /// Whether all commits of a run are here, and the same.
+  /// Whether all commits of a run are here and identical.
   private func isPast(_ run: StreamRun) throws -> Bool {
     try merkleCaches.monitor.withLock {
       if let marked = merkleCaches.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
@@ -187,7 +189,7 @@ extension CommitLog {
     }
   }
 
-  /// The open segment of a received stream, or a new one where there is none, or where it is full.
+  /// Returns the open segment of a received stream, or a new one if there is none or it is full.
   private func receivingSegment(
     of run: StreamRun, reader: StreamReader, tree: MerkleTree, tail: StreamTail
   ) throws -> SegmentWriter {
@@ -205,7 +207,7 @@ extension CommitLog {
         return known
       }
       let file = try directory.fileSystem.open(cursor.path, .readWrite)
-      // Whoever received the last run may have died before it was durable, and so may the name of the file.
+      // The process that received the last run may have died before the run or the file's name was durable.
       try file.synchronizeData()
       try directory.fileSystem.synchronizeDirectory(directory.streamPath(run.replica))
       return SegmentWriter(

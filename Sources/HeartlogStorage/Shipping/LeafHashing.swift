@@ -6,11 +6,11 @@ import HeartlogEvents
   import Glibc
 #endif
 
-/// Hashes the leaves of a block's commits, on several threads where there are many: this is most of what it costs to receive them.
+/// Hashes the leaves of a block's commits, on several threads if there are many. This is most of the cost of receiving commits.
 final class LeafHashing: @unchecked Sendable {
   private let parts: BlockLeafHasher
   private let monitor = Monitor()
-  // All below is touched in the monitor alone.
+  // Everything below is guarded by `monitor`.
   private var next = 0
   private var underWay = 0
   private var results: [Result<BlockLeafHasher.Hashes, MalformedError>?]
@@ -22,12 +22,12 @@ final class LeafHashing: @unchecked Sendable {
     results = Array(repeating: nil, count: parts.count)
   }
 
-  /// Appends the leaves of a block's commits to the tree in front of them.
+  /// Appends the leaves of a block's commits to the tree before them.
   ///
-  /// - Throws: where the block has no salt for an event that is not withheld.
+  /// - Throws: `MalformedError` if the block lacks the salt of an event that is not withheld.
   static func append(_ block: ColumnBlock, to tree: inout MerkleTree) throws(MalformedError) {
     let hashing = LeafHashing(block)
-    // A helper that comes when nothing is left goes again: nobody waits for one that has not begun.
+    // A helper that starts when no parts are left returns at once. No thread waits for a helper that has not started.
     let helpers = min(helpersMax, hashing.parts.count - 1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) - 1)
     if let pool = WorkerPool.helping { for _ in 0..<max(0, helpers) { pool.run { hashing.work() } } }
     hashing.work()
@@ -41,7 +41,7 @@ final class LeafHashing: @unchecked Sendable {
     }
   }
 
-  /// Appends the leaves of a frame's commits up to one of them to the tree in front of them.
+  /// Appends the leaves of a frame's commits, up to `last`, to the tree before them.
   static func append(
     _ frame: StoredFrame, upTo last: CommitNumber, to tree: inout MerkleTree
   ) throws(MalformedError) {

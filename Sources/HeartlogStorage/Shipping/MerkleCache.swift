@@ -1,29 +1,31 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Goes along a stream commit by commit, and knows the stream's tree at where it stands.
+/// Follows a stream commit by commit, and maintains the stream's Merkle tree at its position.
 final class MerkleCache {
   private var reader: StreamReader
   private(set) var tree: MerkleTree
-  /// The stream in front of the next commit that is handed out.
+  /// The stream's tail before the next commit to be returned.
   private(set) var tail: StreamTail
   private(set) var name = ""
-  /// Commits that were read and not yet handed out, the next one last, and their secrets.
+  /// Commits that were read but not yet returned, in reverse order, and their secrets.
   private var ahead: [Commit] = []
   private var secrets: [SegmentSecret] = []
   private var salts = Salts([])
   private var hasher = SHA256Hasher()
 
-  /// The tree at places that were asked for before, the newest last.
+  /// The tree at positions marked earlier, the newest last.
   private var marks: [MerkleTree] = []
   private static let marksMax = 16
 
-  /// The frame that was appended last, which the reader did not pass.
+  /// The frame appended last, which the reader did not read.
   private var appendedFrame: (offset: UInt64, end: UInt64)?
 
+  /// Creates a cache that starts before a commit.
+  ///
   /// - Parameters:
-  ///   - commit: starts in front of a segment that lies as near before it as can be.
-  ///   - position: starts there instead where that is nearer.
+  ///   - commit: The cache starts at the nearest sealed segment before this commit, or at the start of the stream.
+  ///   - position: A position to start from instead, if it is nearer.
   init(
     _ directory: StoreDirectory, replica: ReplicaID, before commit: CommitNumber,
     from position: StreamPosition? = nil
@@ -42,7 +44,8 @@ final class MerkleCache {
     tail = verifiedReader.reader.tail
   }
 
-  /// A reader at a position, where that still stands in its segment, and no sealed one starts between it and `commit`.
+  /// Returns a reader at a position, if the position is still in its segment and no sealed segment starts between it and
+  /// `commit`.
   private static func reader(
     at position: StreamPosition, before commit: CommitNumber, in directory: StoreDirectory
   ) throws -> StreamReader? {
@@ -54,10 +57,10 @@ final class MerkleCache {
     return try StreamStart(directory: directory).readerInSegment(at: position)
   }
 
-  /// The number of the last commit that was handed out; 0 before the first.
+  /// The number of the last commit passed; 0 before the first.
   var position: UInt64 { tail.next.rawValue - 1 }
 
-  /// The next commit, and the secrets that serve it; nil at the stream's end. Stays in front of it.
+  /// Returns the next commit and the secrets for its salts, without passing it; nil at the end of the stream.
   func peek() throws -> (commit: Commit, secrets: [SegmentSecret])? {
     while ahead.isEmpty {
       guard let frame = try nextFrame() else { return nil }
@@ -66,7 +69,7 @@ final class MerkleCache {
     return ahead.last.map { ($0, secrets) }
   }
 
-  /// Goes behind the next commit; false at the stream's end.
+  /// Passes the next commit; returns false at the end of the stream.
   @discardableResult
   func pass() throws -> Bool {
     guard let (commit, _) = try peek() else { return false }
@@ -76,7 +79,7 @@ final class MerkleCache {
     return true
   }
 
-  /// Goes on to a commit that is there.
+  /// Advances to a commit that must exist.
   func advance(to commit: UInt64) throws {
     while position < commit {
       let isThere =
@@ -93,7 +96,7 @@ final class MerkleCache {
     }
   }
 
-  /// Goes behind the commits of a frame, a block at once, and stays in front of those behind `last`.
+  /// Passes the commits of a frame up to `last`, a block at once.
   private func pass(_ frame: StoredFrame, upTo last: CommitNumber) throws -> Bool {
     guard case .block(let block) = frame else {
       putAhead(frame)
@@ -106,10 +109,11 @@ final class MerkleCache {
     return true
   }
 
-  /// Goes behind the block that the log has next, and gives it as it is stored.
+  /// Passes the next block of the log and returns it as it is stored.
   ///
-  /// - Parameter eventsMin: what has fewer is better joined with what follows.
-  /// - Returns: nil where something else comes next, or where the block goes beyond `last`; it is ahead then.
+  /// - Parameter eventsMin: A block with fewer events is not returned, because it should be joined with what follows.
+  /// - Returns: nil if the next frame is not such a block, or the block extends beyond `last`. Its commits are returned
+  ///   by `peek` then.
   func passStoredBlock(
     upTo last: CommitNumber, eventsMin: Int
   ) throws -> (block: ColumnBlock, body: [UInt8])? {
@@ -131,7 +135,7 @@ final class MerkleCache {
         name = cursor.header.replicaName
         return frame
       }
-      // The reader may have looked at what it had read before more was appended; now it has forgotten that.
+      // The reader may have used bytes that it had read before more was appended; it has discarded them now.
       guard looksAgain else { return nil }
       looksAgain = false
     }
@@ -144,19 +148,19 @@ final class MerkleCache {
     self.secrets = secrets
   }
 
-  /// Whether all is handed out that is durable in a segment that is so only up to an offset.
+  /// Whether all durable commits were passed, given the durable end of a segment.
   func isAtEnd(durable: (segment: SegmentID, bytes: UInt64)) -> Bool {
     guard ahead.isEmpty, let cursor = reader.cursor, cursor.header.id == durable.segment else { return false }
     return cursor.offset >= durable.bytes
   }
 
-  /// Gives the open file back until the next reading.
+  /// Closes the file until the next read.
   func rest() { reader.rest() }
 
-  /// Where the Merkle cache stands, as a position to start from; nil where the file that it read last has been replaced.
+  /// Returns the cache's position as one to start from; nil if the file that it last read has been replaced.
   ///
-  /// - Parameter time: the stream's there, which a Merkle cache that began at a sealed segment does not know.
-  /// - Precondition: it stands behind a commit.
+  /// - Parameter time: The stream's time there, which a cache that started at a sealed segment does not know.
+  /// - Precondition: The cache is after a commit.
   func streamPosition(at time: StreamTime) throws -> StreamPosition? {
     guard let cursor = reader.cursor, let file = cursor.file, let place = try place(cursor),
       try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
@@ -164,11 +168,11 @@ final class MerkleCache {
     return StreamPosition(tail: tail, at: time, tree: tree, place: place)
   }
 
-  /// A commit of a stream as a position to start from.
+  /// Returns a position after a commit of a stream.
   ///
   /// - Parameters:
-  ///   - time: the stream's at that commit.
-  ///   - start: a position in front of it, where one is known: only what lies between them is hashed then.
+  ///   - time: The stream's time at that commit.
+  ///   - start: An earlier position, if one is known: then only the commits between them are hashed.
   static func position(
     behind commit: UInt64, at time: StreamTime, of replica: ReplicaID, in directory: StoreDirectory,
     from start: StreamPosition?
@@ -187,7 +191,7 @@ final class MerkleCache {
     throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
 
-  /// The frame that the last commit stands in; nil where the reader has not passed it.
+  /// Returns the frame that contains the last commit; nil if the reader has not passed it.
   private func place(_ cursor: SegmentCursor) throws -> StreamPosition.Place? {
     var last = cursor.passedCommits
     if let appendedFrame, appendedFrame.end == cursor.offset {
@@ -200,23 +204,23 @@ final class MerkleCache {
     return StreamPosition.Place(frame, at: offset, in: cursor.header)
   }
 
-  /// The tree after a commit, if it was marked.
+  /// Returns the tree after a commit, if it was marked.
   func markedTree(at commit: UInt64) -> MerkleTree? {
     commit == position ? tree : marks.last { $0.size == commit }
   }
 
-  /// Remembers the tree at where the Merkle cache stands.
+  /// Remembers the tree at the present position.
   func mark() {
     guard marks.last?.size != tree.size else { return }
     if marks.count == Self.marksMax { marks.removeFirst() }
     marks.append(tree)
   }
 
-  /// Notes that commits were appended behind the last one, at which the Merkle cache stands.
+  /// Records that commits were appended after the last one, which must be the cache's position.
   ///
   /// - Parameters:
-  ///   - tail: the stream behind them.
-  ///   - frameOffset: where their frame starts.
+  ///   - tail: The stream's tail after them.
+  ///   - frameOffset: The offset of their frame.
   func didAppend(
     upTo tail: StreamTail, tree: MerkleTree, name: String, to writer: SegmentWriter, frameOffset: UInt64
   ) {

@@ -1,9 +1,9 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// The file `ended` in the folder of a stream of which two histories were found: behind this commit nothing of it is read.
+/// The file `ended` in the folder of a stream with two histories: the stream is not read after this commit.
 struct StreamEnd: Equatable, Sendable {
-  /// The last commit that both histories have; 0 for none.
+  /// The last commit that both histories have in common; 0 for none.
   let commit: UInt64
 
   static let name = "ended"
@@ -14,9 +14,9 @@ struct StreamEnd: Equatable, Sendable {
     "\(directory.streamPath(replica))/\(name)"
   }
 
-  /// Where a stream ends; nil for one that goes on.
+  /// Reads the end of a stream; nil if the stream continues.
   ///
-  /// - Throws: `corrupt` for a file that is damaged: reading on would bring a history back that was set aside. `newerFormat`.
+  /// - Throws: `corrupt` for a damaged file: reading on would bring back a history that was set aside. `newerFormat`.
   static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> StreamEnd? {
     let path = path(of: replica, in: directory)
     let file: any OpenFile

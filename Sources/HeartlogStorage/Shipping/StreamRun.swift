@@ -1,15 +1,15 @@
 import HeartlogEvents
 
-/// How far a stream goes that can be shipped: durable commits only.
+/// The head of a stream that can be shipped: only durable commits count.
 package struct StreamHead: Hashable, Sendable {
   package let replica: ReplicaID
-  /// What people call it; at most 127 bytes.
+  /// The user-visible name of the replica; at most 127 bytes.
   package let name: String
-  /// 0 where there is none, which only a stream is listed with that was forked at its start.
+  /// 0 if there is none, which occurs only for a stream that was forked at its start.
   package let commit: CommitNumber
-  /// Of the stream's tree over the commits up to `commit`.
+  /// The root of the stream's tree over the commits up to `commit`.
   package let root: Digest
-  /// Two histories of the stream were found: it ends here for good, and each goes on as a stream of its own.
+  /// Whether two histories of the stream were found: it ends here for good, and each history continues as its own stream.
   package let isEnded: Bool
 
   package init(replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false) {
@@ -21,16 +21,16 @@ package struct StreamHead: Hashable, Sendable {
   }
 }
 
-/// A run of commits on its way from store to store.
+/// A run of commits that is sent from one store to another.
 package struct StreamRun: Hashable, Sendable {
   package let replica: ReplicaID
   package let name: String
   package let firstCommit: CommitNumber
   /// At least 1.
   package let commitCount: Int
-  /// One block, as docs/format.md encodes it.
+  /// One block, encoded as in docs/format.md.
   package let body: [UInt8]
-  /// Of the stream's tree after the run's last commit.
+  /// The root of the stream's tree after the run's last commit.
   package let root: Digest
 
   package init(
@@ -49,19 +49,20 @@ package struct StreamRun: Hashable, Sendable {
   }
 }
 
-/// What became of a run that was received.
+/// The result of receiving a run.
 package enum ReceivedRun: Hashable, Sendable {
-  /// What of it was new is durable, and part of the state; registers of so many items hold something else now.
+  /// The new commits of the run are durable and part of the state; `changedItems` is the number of items with a changed register.
   case appended(commits: Int, events: Int, changedItems: Int)
-  /// All of it is here already.
+  /// All of its commits are already here.
   case known
   /// Commits before it are missing.
   case gap
   /// The stream has other commits here: it was forked.
   case diverged
-  /// Nothing of it is taken for now, and so nothing of its stream behind it; the store is as it was. Why is a phrase without a full stop.
+  /// Nothing of the run is accepted for now, and so nothing after it in its stream. The store is unchanged. The reason is a phrase
+  /// without a period.
   case waiting(String)
-  /// Nothing of it is taken, nor of its stream behind it, though it is sound: a clock wrote it that is not believed. Why is a phrase without
-  /// a full stop.
+  /// Nothing of the run, nor anything after it in its stream, is accepted. It is sound, but was written by a clock that is not
+  /// believed. The reason is a phrase without a period.
   case refused(String)
 }
