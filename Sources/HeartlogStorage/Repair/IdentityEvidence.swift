@@ -69,7 +69,7 @@ struct IdentityEvidence {
     return written.count == 1 ? written.first : nil
   }
 
-  /// What people called the store; nil where nothing says so.
+  /// The user-visible name of the store; nil if it is unknown.
   var name: String? { formerReplica.flatMap { names[$0] } ?? remains.name }
 
   /// Stands for no replica: a replica id of only zeros is never drawn.

@@ -9,7 +9,7 @@ package struct StoreRepair {
   private let directory: StoreDirectory
   private let options: StorageOptions
   private let lock: StoreLock
-  /// The user-visible name of the store, used if a new identity is written.
+  /// The user-visible name to write if the file `store` is rebuilt; nil for the name in the streams.
   private let name: String?
   private var report: RepairReport
 

@@ -24,7 +24,8 @@ final class MerkleCache {
   /// Creates a cache that starts before a commit.
   ///
   /// - Parameters:
-  ///   - commit: The cache starts at the nearest sealed segment before this commit, or at the start of the stream.
+  ///   - commit: The cache starts before the last sealed segment that begins at or before this commit, or at the start
+  ///     of the stream.
   ///   - position: A position to start from instead, if it is nearer.
   init(
     _ directory: StoreDirectory, replica: ReplicaID, before commit: CommitNumber,
