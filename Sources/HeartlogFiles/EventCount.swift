@@ -1,41 +1,42 @@
 import CHeartlogPlatform
 
-/// An event count: threads of this process wait on a word of memory, without a lock, until it is advanced (a futex on Linux).
+/// An event count: threads of this process wait without a lock until a word in memory is advanced (a futex on Linux).
 ///
-/// Waking by a condition would send all who wait through its mutex, one after the other.
+/// With a condition variable, all woken threads would have to pass through its mutex one after the other.
 package final class EventCount: @unchecked Sendable {
-  // It stays where it is for as long as a thread may use it, and is only touched atomically.
+  // Allocated so that its address stays the same while threads use it. Accessed only atomically.
   private let word = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
-  /// How many wait, or more. Touched in the monitor of the owner alone.
+  /// An upper bound of the number of waiting threads. Guarded by the owner's monitor.
   private var waiting = 0
 
   package init() { word.initialize(to: 0) }
 
   deinit { word.deallocate() }
 
-  /// Notes in the owner's monitor that this thread is about to wait.
+  /// Records that this thread is about to wait. Called inside the owner's monitor.
   ///
-  /// - Returns: what `wait` must be called with, outside.
+  /// - Returns: The count to pass to `wait`, which is called outside the monitor.
   package func prepareToWait() -> UInt32 {
     waiting += 1
     return heartlog_load_word(word)
   }
 
-  /// Waits until the count was advanced since `prepareToWait`, or for no reason.
+  /// Waits until the count is advanced after `prepareToWait`. May also return spuriously.
   package func wait(since count: UInt32) {
     if heartlog_load_word(word) == count { heartlog_wait_while(word, count) }
   }
 
-  /// Notes in the owner's monitor that whoever waits must look; nobody may begin to wait after this for what happened before.
+  /// Advances the count, so that waiting threads check their condition again. Called inside the owner's monitor. After this
+  /// call, no thread may begin to wait for what happened before it.
   ///
-  /// - Returns: whether `wake` has to be called, outside.
+  /// - Returns: Whether `wakeOne` or `wakeAll` has to be called, outside the monitor.
   package func advance() -> Bool {
     guard waiting > 0 else { return false }
     heartlog_increment_word(word)
     return true
   }
 
-  /// As `advance`, where all who wait will look: none of them is counted any more.
+  /// As `advance`, if all waiting threads will be woken: none of them is counted as waiting any more.
   package func advanceForAll() -> Bool {
     defer { waiting = 0 }
     return advance()

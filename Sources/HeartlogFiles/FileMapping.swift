@@ -6,14 +6,14 @@
   import Musl
 #endif
 
-/// The bytes of a whole file, to be read in place; they stay what they are for as long as the mapping lives, whatever becomes of the
-/// file's name. Let go with its last reference.
+/// A read-only mapping of a whole file. The bytes stay valid and unchanged while the mapping exists, even if the file is renamed or
+/// removed. Unmapped when the last reference is released.
 ///
-/// The file must never be shortened or written to again: touching a page that it lost is a fault.
+/// The file must never be truncated or written again: accessing a page that it lost is a fault.
 ///
-/// Unchecked: the memory is never written to.
+/// Unchecked: the memory is never written.
 package final class FileMapping: @unchecked Sendable {
-  /// As many as the file had when it was mapped. They begin at a page, and must not be used when the mapping is gone.
+  /// The bytes that the file had when it was mapped, page-aligned. They must not be used after the mapping is released.
   package let bytes: UnsafeRawBufferPointer
   private let origin: Origin
 
@@ -22,11 +22,11 @@ package final class FileMapping: @unchecked Sendable {
     case allocated
   }
 
-  /// Maps an open file, which need not stay open.
+  /// Maps an open file. The file may be closed afterwards.
   init(descriptor: Int32, size: Int, _ call: SystemCall) throws(FileError) {
     origin = .mapped
     guard size > 0 else {
-      // The system maps no empty file.
+      // mmap rejects a length of 0.
       bytes = UnsafeRawBufferPointer(start: nil, count: 0)
       return
     }
@@ -36,9 +36,9 @@ package final class FileMapping: @unchecked Sendable {
     bytes = UnsafeRawBufferPointer(start: start, count: size)
   }
 
-  /// A copy of what an open file holds.
+  /// Copies the contents of an open file.
   init(copying file: some OpenFile) throws(FileError) {
-    // As a mapping would begin.
+    // The alignment that a mapping would have.
     let alignment = 4_096
     let copy = UnsafeMutableRawBufferPointer.allocate(
       byteCount: Int(try file.size()), alignment: alignment)

@@ -1,11 +1,11 @@
 import CHeartlogPlatform
 
-/// A lock shared with other opens of the same file, in this process and in others, and 512 words of memory
-/// that all of them see. It unlocks and closes itself when the last reference goes.
+/// A lock shared by all opens of the same file, in this process and others, and 512 words of shared memory. It is
+/// unlocked and closed when the last reference is released.
 package protocol LockFile: AnyObject, Sendable {
-  /// Takes the lock unless another open holds it; true where this open holds it now.
+  /// Takes the lock unless another open holds it. Returns true if this open now holds it.
   ///
-  /// Throws `ESTALE` or `ENOENT` where the name stands for another file by now, or for none.
+  /// - Throws: `ESTALE` or `ENOENT` if the name now refers to another file or no longer exists.
   func tryLock() throws(FileError) -> Bool
 
   func unlock()
@@ -13,49 +13,49 @@ package protocol LockFile: AnyObject, Sendable {
   /// Whether a descriptor is kept for the next `tryLock`.
   var isOpen: Bool { get }
 
-  /// Gives back the descriptor, unless the lock is held; the next `tryLock` opens the file again.
+  /// Closes the descriptor, unless the lock is held. The next `tryLock` opens the file again.
   func rest()
 
-  /// Reads word `word`, with acquire order. - Precondition: 0 ≤ `word` < `lockPageWords`.
+  /// Reads word `word` with acquire ordering. - Precondition: 0 ≤ `word` < `lockPageWords`.
   func load(_ word: Int) -> UInt64
 
-  /// Writes word `word`, with release order. - Precondition: as for `load`, and the file can be written.
+  /// Writes word `word` with release ordering. - Precondition: As for `load`, and the file is writable.
   func store(_ value: UInt64, _ word: Int)
 
-  /// The words where they are mapped, for as long as the object lives; nil where only `load` and `store` reach them.
+  /// The mapped words, valid while this object exists; nil if they can be accessed only with `load` and `store`.
   var words: LockWords? { get }
 }
 
 /// The mapped words of a lock file: `lockPageWords` of them, accessed atomically.
 ///
-/// A look at the store's page makes ten loads. Through the protocol they took a tenth of a commit's instructions.
+/// Reading the store's page takes ten loads. Through the protocol they took a tenth of a commit's instructions.
 @frozen @usableFromInline
 package struct LockWords: @unchecked Sendable {
   @usableFromInline let start: UnsafeMutablePointer<UInt64>
 
   init(_ start: UnsafeMutablePointer<UInt64>) { self.start = start }
 
-  /// Reads word `word`, with acquire order.
+  /// Reads word `word` with acquire ordering.
   @inlinable package func load(_ word: Int) -> UInt64 {
     precondition(word >= 0 && word < 512)
     return heartlog_load_acquire(start + word)
   }
 
-  /// Writes word `word`, with release order.
+  /// Writes word `word` with release ordering.
   @inlinable package func store(_ value: UInt64, _ word: Int) {
     precondition(word >= 0 && word < 512)
     heartlog_store_release(start + word, value)
   }
 }
 
-/// A lock file's size: one page of the smallest page size that the platforms have.
+/// The size of a lock file: the smallest page size of the supported platforms.
 package let lockPageBytes = 4096
 
-/// The words of a lock page.
+/// The number of words in a lock page.
 package let lockPageWords = lockPageBytes / 8
 
 extension LockFile {
-  // Of a lock file that needs no descriptor.
+  // Defaults for a lock file that needs no descriptor.
   package var isOpen: Bool { false }
   package func rest() {}
   package var words: LockWords? { nil }

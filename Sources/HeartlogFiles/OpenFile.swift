@@ -1,32 +1,32 @@
-/// A file that is open, which closes itself when the last reference goes. Offsets are absolute: there is no
-/// current position, and calls from several threads do not disturb each other.
+/// An open file, which is closed when the last reference is released. Offsets are absolute: there is no
+/// current position, and calls from several threads do not interfere.
 package protocol OpenFile: AnyObject, Sendable {
-  /// Fills the buffer from `offset` as far as the file goes; the number of bytes read.
+  /// Reads from `offset` into the buffer, up to the end of the file. Returns the number of bytes read.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int
 
-  /// Writes all of `bytes`. Where it throws, a first part may be in place.
+  /// Writes all of `bytes`. If it throws, a first part may have been written.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError)
 
-  /// Makes the contents and the size durable (`fdatasync`, `F_FULLFSYNC` on Apple). After an error it is
-  /// unknown what is on the disk, and a second call that succeeds says nothing about the first.
+  /// Makes the contents and the size durable (`fdatasync`, `F_FULLFSYNC` on Apple). After an error the
+  /// contents of the disk are unknown, and the success of a later call says nothing about the failed one.
   func synchronizeData() throws(FileError)
 
-  /// As `synchronizeData`, with the file's metadata (`fsync`, `F_FULLFSYNC` on Apple).
+  /// As `synchronizeData`, including the file's metadata (`fsync`, `F_FULLFSYNC` on Apple).
   func synchronize() throws(FileError)
 
   func truncate(to size: UInt64) throws(FileError)
 
   func size() throws(FileError) -> UInt64
 
-  /// Of the open file, whatever its name stands for by now.
+  /// Returns the inode number of the open file, even if its name now refers to another file.
   func inode() throws(FileError) -> UInt64
 
-  /// Maps the whole file to be read. It must be one that nobody shortens or writes to again.
+  /// Maps the whole file for reading. It must never be truncated or written again.
   func map() throws(FileError) -> FileMapping
 }
 
 extension OpenFile {
-  /// A copy of the bytes, for files that are no files of the system.
+  /// Copies the bytes, for files that the operating system cannot map.
   package func map() throws(FileError) -> FileMapping { try FileMapping(copying: self) }
 
   /// Writes all of `bytes`.
@@ -37,9 +37,9 @@ extension OpenFile {
     try result.get()
   }
 
-  /// Fills `bytes` as far as the file goes.
+  /// Reads from `offset` into `bytes`, up to the end of the file.
   ///
-  /// - Returns: how many bytes there were.
+  /// - Returns: The number of bytes read.
   package func read(into bytes: inout [UInt8], at offset: UInt64) throws(FileError) -> Int {
     let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
       Result { () throws(FileError) in try read(into: buffer, at: offset) }
@@ -47,7 +47,7 @@ extension OpenFile {
     return try result.get()
   }
 
-  /// Up to `count` bytes from `offset` on, fewer where the file ends before.
+  /// Returns up to `count` bytes from `offset`, fewer at the end of the file.
   package func bytes(_ count: Int, at offset: UInt64) throws(FileError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     bytes.removeLast(count - (try read(into: &bytes, at: offset)))

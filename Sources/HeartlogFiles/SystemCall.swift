@@ -6,7 +6,7 @@
   import Musl
 #endif
 
-/// One thing tried on one path: what an error of it will say.
+/// A system call on a path, with what its error message needs.
 struct SystemCall {
   let operation: String
   let path: String
@@ -20,7 +20,7 @@ struct SystemCall {
     FileError(operation: operation, path: path, code: code)
   }
 
-  /// Makes the call, again where a signal interrupted it, and throws where it returns -1.
+  /// Makes the call, repeats it if a signal interrupted it, and throws if it returns -1.
   @discardableResult
   func run<Result: SignedInteger>(_ call: () -> Result) throws(FileError) -> Result {
     while true {
@@ -31,7 +31,8 @@ struct SystemCall {
     }
   }
 
-  /// As `run`, with the path as C reads it. A path with a zero byte would name another file there.
+  /// As `run`, with the path as a C string. A path with a zero byte is rejected, because it would name
+  /// another file in C.
   @discardableResult
   func run<Result: SignedInteger>(
     withPath call: (UnsafePointer<CChar>) -> Result

@@ -1,10 +1,11 @@
 import CHeartlogPlatform
 
-/// How urgent a thread's work is, as the system sees it.
+/// The scheduling priority of a thread.
 package enum ThreadPriority {
-  /// Gives the calling thread about a third of the time on a core that another one wants too; all of it where none does. For good.
+  /// Lowers the priority of the calling thread permanently: it gets about a third of the time on a core that another thread also
+  /// wants, and all of it if none does.
   package static func lower() { heartlog_lower_priority() }
 
-  /// Whether the calling thread was given less.
+  /// Whether the priority of the calling thread was lowered.
   package static var isLow: Bool { heartlog_has_low_priority() != 0 }
 }

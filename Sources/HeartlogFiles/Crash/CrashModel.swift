@@ -1,49 +1,53 @@
-/// What a disk may hold after the power went.
+/// The contents that a disk may have after a power failure.
 ///
 /// The model, exactly. A *sector* is `sectorBytes` of a file at a multiple of that offset.
 ///
-/// - **Contents.** Since a file's last sync (`synchronizeData` or `synchronize` on any open of it), every
-///   sector whose bytes changed holds, independently of all others, what it held at that sync or after any
-///   one write since. A sector is never found half old, half new, and one that nothing wrote is as it was.
-/// - **Size.** It is the size at the last sync or after any one change since, independently of the contents.
-///   Bytes that are in the file by its size but were never written, or whose write is lost, are zeros or what
-///   the last sync left there. A truncation that happened takes with it what was written before it behind its
-///   end; one that did not leaves that in place.
-/// - **Names.** Making, renaming and removing are lost or kept independently until the directory is synced; a
-///   rename from one directory to another until both are. Operations on one name keep their order: one is
-///   kept only where all earlier ones on its names (unsynced, too) are. A rename is one step: either name is
-///   there, never both or none, and a file that it replaces is there until then. A synced file whose name is
-///   not synced may be missing; a removed one that comes back has whatever its own contents allow. A directory
-///   whose own name is lost takes with it what is in it.
-/// - **A failed sync** makes nothing certain, and the system takes the sectors (and the size) that were
-///   dirty for clean: a later sync that succeeds makes only those certain that were written again in between.
-/// - **The lock page** is not synced: zeros, or as it was just before or just after the last operation (its
-///   words change between operations). Sectors of it are not told apart. Locks and open files are gone.
+/// - **Contents.** Every sector whose bytes changed since the file's last sync (`synchronizeData` or
+///   `synchronize` on any open of it) holds, independently of all others, its contents at that sync or after
+///   any one write since. A sector is never half old and half new, and a sector that was not written is
+///   unchanged.
+/// - **Size.** The size is that of the last sync or after any one change since, independently of the contents.
+///   Bytes within the size that were never written, or whose write is lost, are zeros or the contents at the
+///   last sync. A truncation that took effect also removes earlier writes after its end; a truncation that was
+///   lost leaves them in place.
+/// - **Names.** Creations, renames and removals are lost or kept independently until the directory is synced;
+///   a rename between directories, until both are. Operations on one name keep their order: an operation is
+///   kept only if all earlier unsynced ones on its names are. A rename is atomic: exactly one of the two names
+///   exists, and a file that it replaces exists until then. A synced file whose name is not synced may be
+///   missing; a removed file that reappears has any contents that the rules for contents allow. If the name of
+///   a directory is lost, so is everything in it.
+/// - **A failed sync** guarantees nothing, and the system considers the sectors (and the size) that were dirty
+///   as clean: a later successful sync makes only those durable that were written again in between.
+/// - **The lock page** is not synced: it is all zeros, or as it was just before or just after the last
+///   operation (its words change between operations). Its sectors are not considered separately. Locks and
+///   open files are gone.
 ///
-/// What this assumes of disks: a sync that returned has reached the medium; a sector is written as one piece,
-/// and writing it leaves its neighbours alone; nothing rots. What it leaves out although real file systems
-/// promise it: any order between operations on different names or files, data that comes before its name.
+/// What this assumes about disks: a sync that returned has reached the medium; a sector is written atomically,
+/// and writing it leaves its neighbours unchanged; stored bytes do not decay. What it does not assume although
+/// real file systems promise it: any order between operations on different names or files, and data that is
+/// durable before its name.
 ///
-/// The start of the journal counts as synced.
+/// The state at the start of the journal counts as synced.
 extension MemoryFileSystem {
-  /// Forgets what happened so far: all that is there now counts as on the disk.
+  /// Starts a new journal: the present state counts as being on disk.
   package func startJournal() {
     state.withLock { $0.journal = Journal(base: $0.volume) }
   }
 
-  /// How many operations the journal holds: a crash can come after 0 of them, or after all. Locking and
-  /// storing words are none; failed syncs and `replaceContents` are each one.
+  /// The number of operations in the journal. A crash can follow any number of them, from 0 to all. Locking
+  /// and storing words do not count; failed syncs and `replaceContents` count as one each.
   package var crashPoints: Int { state.withLock { $0.journal?.entries.count ?? 0 } }
 
-  /// The file systems that may be found after a crash that came right after the first `operations` of the
-  /// journal, different choices each, in an order that depends on the arguments only.
+  /// Returns the file systems that may be found after a crash right after the first `operations` of the
+  /// journal. All are different, and their order depends only on the arguments.
   ///
-  /// Where there are more than `limit`: what programs saw (all kept), all lost, each one thing lost, each one
-  /// thing kept (with what it needs), in a random order, then random ones, `limit` in all.
+  /// If there are more than `limit`, the result contains what programs saw (all kept), all lost, each single
+  /// thing lost, each single thing kept (with what it needs), in random order, then random ones, `limit` in
+  /// all.
   ///
   /// - Parameters:
   ///   - operations: 0...`crashPoints`.
-  ///   - sectorBytes: What the disk writes in one piece.
+  ///   - sectorBytes: The number of bytes that the disk writes atomically.
   package func crashStates(
     after operations: Int, sectorBytes: Int = 4096, limit: Int, seed: UInt64
   ) -> [MemoryFileSystem] {
@@ -57,7 +61,7 @@ extension MemoryFileSystem {
     return answers.map { answers in
       var found = live
       found.volume = disk.volume(answers)
-      // A number is not given a second time, so that tests can tell files apart.
+      // Inode numbers are not reused, so that tests can distinguish files.
       found.volume.nextInode = live.volume.nextInode
       found.journal = Journal(base: found.volume)
       return MemoryFileSystem(found)
@@ -66,9 +70,10 @@ extension MemoryFileSystem {
 }
 
 extension UnsyncedDisk {
-  /// Every answer that differs, kept before lost; nil where there are more than `limit`, or too many to try.
+  /// Returns all distinct answers, kept before lost; nil if there are more than `limit`, or too many
+  /// combinations to try.
   func allAnswers(limit: Int) -> [[Int]]? {
-    // Answers that fall together are tried in vain; beyond so many of them picking is better.
+    // Combinations with equal results are tried in vain; above this number, random choices are better.
     let triesMax = min(limit, 1 << 32) * 16
     var product = 1
     for count in counts {
@@ -105,7 +110,7 @@ extension UnsyncedDisk {
       answers[index] = isKept ? kept[index] : 0
       found.insert(answers, of: self, byKeeping: isKept)
     }
-    // Few that differ may be left to find.
+    // Bounded, because few distinct answers may be left to find.
     for _ in 0..<min(limit, 1 << 32) * 8 where found.list.count < limit {
       let answers = counts.map { Int.random(in: 0..<$0, using: &random) }
       found.insert(answers, of: self, byKeeping: Bool.random(using: &random))
@@ -114,7 +119,7 @@ extension UnsyncedDisk {
   }
 }
 
-/// Normal answers, each once, in the order they were found.
+/// Normalized answers without duplicates, in the order in which they were found.
 private struct Answers {
   private(set) var list: [[Int]] = []
   private var seen: Set<[Int]> = []
@@ -126,7 +131,7 @@ private struct Answers {
   }
 }
 
-/// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators (2014).
+/// The generator of Steele, Lea and Flood: Fast Splittable Pseudorandom Number Generators (2014).
 private struct SplitMix64: RandomNumberGenerator {
   var state: UInt64
 

@@ -1,4 +1,4 @@
-/// What changed on a memory file system since a moment at which all of it was on the disk.
+/// The changes to a memory file system since a moment at which everything was on disk.
 struct Journal: Sendable {
   enum Change: Sendable {
     case createFile(UInt64, Volume.Place)
@@ -9,15 +9,15 @@ struct Journal: Sendable {
     case write(UInt64, offset: Int, bytes: [UInt8])
     case truncate(UInt64, size: Int)
     case synchronize(UInt64)
-    /// The system has given up on the pages that were dirty; a later success says nothing about them.
+    /// The system has given up on the dirty pages; a later success says nothing about them.
     case failedSynchronize(UInt64)
-    /// Contents put in place from outside, on the disk at once.
+    /// Contents replaced by a test, which are on disk at once.
     case replace(UInt64, bytes: [UInt8])
   }
 
   struct Entry: Sendable {
     var change: Change
-    /// The lock files' contents just before, whose words change without an entry.
+    /// The contents of the lock files just before the change. Their words change without an entry.
     var lockPages: [UInt64: [UInt8]]
   }
 

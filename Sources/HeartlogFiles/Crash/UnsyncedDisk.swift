@@ -1,6 +1,6 @@
-/// Everything that a disk may hold at one moment of a journal, as independent choices.
+/// Everything that a disk may contain at one moment of a journal, as independent choices.
 struct UnsyncedDisk: Sendable {
-  /// One thing that is open, and how many answers it has: the first is the oldest, the last what programs saw.
+  /// One open choice. Its answers are numbered: the first is the oldest state, the last is what programs saw.
   enum Choice: Sendable {
     case operation
     case size(UInt64)
@@ -10,14 +10,16 @@ struct UnsyncedDisk: Sendable {
 
   private(set) var names: UnsyncedNames
   private(set) var files: [UInt64: UnsyncedFile] = [:]
-  /// Oldest first.
+  /// The possible contents of each lock page, oldest first.
   private let lockPages: [UInt64: [[UInt8]]]
   private let lockFiles: Set<UInt64>
 
-  /// The choices on names first, in the order of the operations.
+  /// The choices on names come first, in the order of the operations.
   private(set) var choices: [Choice] = []
   private(set) var counts: [Int] = []
 
+  /// Creates the choices for a crash after the first `operations` of a journal.
+  ///
   /// - Parameter live: The file system at the end of the journal.
   init(_ journal: Journal, after operations: Int, live: MemoryState, sectorBytes: Int) {
     names = UnsyncedNames(journal.base)
@@ -80,8 +82,8 @@ struct UnsyncedDisk: Sendable {
     }
   }
 
-  /// Closes the answers on names, and gives those that make no difference their first: what belongs to a
-  /// file that is not there, or to a sector behind the size chosen.
+  /// Makes the answers on names consistent, and resets answers that make no difference to their first value:
+  /// those for a file that does not exist, or for a sector after the chosen size.
   func normalize(_ answers: inout [Int], byKeeping: Bool) {
     var kept = keptOperations(answers)
     names.close(&kept, byKeeping: byKeeping)
@@ -106,7 +108,7 @@ struct UnsyncedDisk: Sendable {
     }
   }
 
-  /// The disk that one answer to each choice gives; the answers are normal.
+  /// Returns the disk for one answer to each choice. The answers must be normalized.
   func volume(_ answers: [Int]) -> Volume {
     var volume = names.volume(kept: keptOperations(answers))
     var sizes: [UInt64: Int] = [:]

@@ -1,28 +1,29 @@
-/// What the disk may hold of one file: what is certain since its last sync, and the sectors and sizes written
-/// since, of which any may be there.
+/// The possible contents of one file on disk: what is certain since its last sync, and the sectors and sizes
+/// written since, any of which may be present.
 struct UnsyncedFile: Sendable {
-  /// What one sector held after a write, padded with zeros to a whole one.
+  /// The contents of one sector after a write, padded with zeros to a whole sector.
   struct Version: Sendable {
     var bytes: [UInt8]
-    /// The operation that wrote it; 0 at the last sync.
+    /// The operation that wrote it; 0 for the last sync.
     var operation: Int
   }
 
   struct Sector: Sendable {
-    /// Oldest first. One alone is what a truncation hid, should it be lost.
+    /// Oldest first. A single version is what a truncation hid, in case that is lost.
     var versions: [Version]
-    /// Dirty when a sync failed and not written since: the next sync does not make it certain.
+    /// Whether it was dirty when a sync failed and has not been written since: the next sync does not make it
+    /// certain.
     var isDoubtful = false
   }
 
   struct Size: Sendable {
     var bytes: Int
-    /// The operation that changed it; 0 at the last sync.
+    /// The operation that changed it; 0 for the last sync.
     var operation: Int
   }
 
   let sectorBytes: Int
-  /// As programs see it.
+  /// The contents as programs see them.
   private(set) var contents: [UInt8]
   private(set) var sizes: [Size]
   private(set) var sectors: [Int: Sector] = [:]
@@ -81,7 +82,8 @@ struct UnsyncedFile: Sendable {
     areSizesDoubtful = sizes.count > 1
   }
 
-  /// The file with one of its sizes, and in each sector one of its versions: those not named have their last.
+  /// Returns the file with one of its sizes and one version of each sector: the last version for sectors that
+  /// are not named.
   func contents(sizeChoice: Int, versionChoices: [Int: Int]) -> [UInt8] {
     let size = sizes[sizeChoice].bytes
     var result = contents
@@ -96,7 +98,7 @@ struct UnsyncedFile: Sendable {
     return result
   }
 
-  /// A version without what truncations after it, up to the size chosen, have cut.
+  /// Returns a version without the bytes removed by later truncations, up to the chosen size.
   private func visible(_ version: Version, of index: Int, atSize choice: Int) -> [UInt8] {
     var bytes = version.bytes
     for (before, after) in zip(sizes, sizes.dropFirst()).prefix(choice)
@@ -113,7 +115,7 @@ struct UnsyncedFile: Sendable {
     areSizesDoubtful = false
   }
 
-  /// A whole sector as programs see it, with zeros behind the end of the file.
+  /// Returns a whole sector as programs see it, with zeros after the end of the file.
   private func sector(_ index: Int) -> [UInt8] {
     let start = min(index * sectorBytes, contents.count)
     var bytes = [UInt8](contents[start..<min(start + sectorBytes, contents.count)])

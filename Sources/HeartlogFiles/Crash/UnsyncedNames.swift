@@ -1,4 +1,5 @@
-/// What the disk may hold of the directories: what is certain, and the operations of which each may be lost.
+/// The possible contents of the directories on disk: what is certain, and the operations that may each be
+/// lost.
 struct UnsyncedNames: Sendable {
   struct Pending: Sendable {
     var change: Journal.Change
@@ -6,13 +7,13 @@ struct UnsyncedNames: Sendable {
     var places: [Volume.Place]
     /// The directories that must be synced to make it certain.
     var directories: Set<UInt64>
-    /// Earlier pending operations on one of these names, by their numbers.
+    /// The numbers of earlier pending operations on any of these names.
     var needs: [Int]
     var number: Int
   }
 
   private(set) var certain: Volume
-  /// In the order they were done.
+  /// In the order of the operations.
   private(set) var pending: [Pending] = []
   private var count = 0
 
@@ -26,7 +27,7 @@ struct UnsyncedNames: Sendable {
     case .createFile(_, let place), .remove(let place): places = [place]
     case .createDirectory(let inode, let place):
       places = [place]
-      // What is made in it, and synced, is there as soon as its own name is.
+      // Files created in it and synced exist as soon as its own name does.
       certain.addDirectory(inode)
     case .rename(let source, let target): places = [source, target]
     default: return
@@ -42,7 +43,7 @@ struct UnsyncedNames: Sendable {
   mutating func synchronize(_ directory: UInt64) {
     for index in pending.indices { pending[index].directories.remove(directory) }
     var durable = Set(pending.filter(\.directories.isEmpty).map(\.number))
-    // Needs point backwards, so that one pass from the end finds all that follows.
+    // Needs refer to earlier operations, so one pass from the end finds everything required.
     for operation in pending.reversed() where durable.contains(operation.number) {
       durable.formUnion(operation.needs)
     }
@@ -52,18 +53,19 @@ struct UnsyncedNames: Sendable {
     pending.removeAll { durable.contains($0.number) }
   }
 
-  /// What stands where the pending operations marked as kept have happened; `kept` is closed.
+  /// Returns the volume after the pending operations marked as kept. `kept` must be closed.
   func volume(kept: [Bool]) -> Volume {
     var volume = certain
     for (operation, isKept) in zip(pending, kept) where isKept { Self.apply(operation.change, to: &volume) }
     return volume
   }
 
-  /// Loses what cannot be there without something that is lost, or keeps what something kept needs.
+  /// Closes a choice of operations: drops those that need a lost one, or keeps those that a kept one needs.
   func close(_ kept: inout [Bool], byKeeping: Bool) {
     var indices: [Int: Int] = [:]
     for (index, operation) in pending.enumerated() { indices[operation.number] = index }
-    // Needs point backwards: from the start for losses, from the end for what is pulled along.
+    // Needs refer to earlier operations: losses are propagated from the start, and kept operations from the
+    // end.
     for index in byKeeping ? Array(pending.indices.reversed()) : Array(pending.indices) where kept[index] {
       for need in pending[index].needs.compactMap({ indices[$0] }) {
         if byKeeping { kept[need] = true } else if !kept[need] { kept[index] = false }

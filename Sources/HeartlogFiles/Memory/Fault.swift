@@ -1,8 +1,8 @@
-/// The operations that a memory file system can be told to fail.
+/// The operations for which a memory file system can inject a failure.
 package enum FaultKind: Equatable, Sendable, CaseIterable {
   /// Opening a file that exists.
   case open
-  /// Making one.
+  /// Creating a file.
   case createFile
   case read
   case write
@@ -20,21 +20,22 @@ package enum FaultKind: Equatable, Sendable, CaseIterable {
   case lock
 }
 
-/// A failure that waits for its moment.
+/// A failure to be injected.
 struct Fault: Sendable {
   var kind: FaultKind
   var pathSuffix: String?
-  /// Matching operations that still pass.
+  /// The number of matching operations that still succeed.
   var skip: Int
-  /// Matching operations that fail after those.
+  /// The number of matching operations that fail after those.
   var times: Int
   var code: Int32
-  /// Of a write, the bytes that are put in place all the same.
+  /// For a write, the number of bytes that are written before it fails.
   var partialBytes: Int?
 }
 
 extension [Fault] {
-  /// Counts the operation against the first fault that it matches; that fault where it strikes now.
+  /// Counts the operation against the first fault that matches it, and returns that fault if the operation
+  /// must fail.
   mutating func strike(_ kind: FaultKind, _ paths: [String]) -> Fault? {
     let match = firstIndex { fault in
       fault.kind == kind

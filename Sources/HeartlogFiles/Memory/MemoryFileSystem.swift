@@ -1,15 +1,16 @@
-/// A file system wholly in memory, which acts as the system's does: inodes, files that stay open when their
-/// name goes, one lock a file held by one open. It records what it was asked to do (`trace`), can be told to
-/// fail, and knows what a disk might hold after a crash (`crashStates`).
+/// A file system in memory that behaves like the operating system's: inodes, open files that outlive their
+/// names, and one lock per file, held by one open. It records the operations (`trace`), can inject failures,
+/// and can enumerate the contents that a disk might have after a crash (`crashStates`).
 ///
-/// Paths count from its own root, with or without a leading slash. Safe to use from several threads.
+/// Paths are relative to its own root, with or without a leading slash. Safe to use from several threads.
 package final class MemoryFileSystem: FileSystem {
   let state: Locked<MemoryState>
 
-  /// An empty file system, but for the directories above `root`.
+  /// Creates a file system that is empty except for the directories above `root`.
   ///
   /// - Parameters:
-  ///   - root: What the paths in the trace are relative to. The directory itself is not made; it is "." there.
+  ///   - root: The directory to which the paths in the trace are relative. The directory itself is not created;
+  ///     the trace prints it as ".".
   ///   - recording: Whether to keep the trace and the journal, which grow with every operation.
   package convenience init(root: String = "/", recording: Bool = true) {
     self.init(MemoryState(root: root, recording: recording))
@@ -19,7 +20,7 @@ package final class MemoryFileSystem: FileSystem {
     state = Locked(initial)
   }
 
-  // MARK: - The seam
+  // MARK: - FileSystem
 
   package func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
     let inode = try state.withLock { (state) throws(FileError) in try state.open(path, mode) }
@@ -62,7 +63,7 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
-  // MARK: - What a test may set
+  // MARK: - Settings for tests
 
   package var machineID: [UInt8] {
     get { state.withLock { $0.machineID } }
@@ -74,21 +75,21 @@ package final class MemoryFileSystem: FileSystem {
     set { state.withLock { $0.processID = newValue } }
   }
 
-  /// What `isOnNetwork` says of every path.
+  /// The result of `isOnNetwork` for every path.
   package var onNetwork: Bool {
     get { state.withLock { $0.onNetwork } }
     set { state.withLock { $0.onNetwork = newValue } }
   }
 
-  /// Whether every change is refused with `EROFS`.
+  /// Whether every change fails with `EROFS`.
   package var isReadOnly: Bool {
     get { state.withLock { $0.isReadOnly } }
     set { state.withLock { $0.isReadOnly = newValue } }
   }
 
-  /// Makes operations of one kind fail: those whose path (as the trace prints it; of a rename either one)
-  /// ends in `suffix`, `times` of them after the next `skip`. Nothing of a failed operation is done, but for
-  /// the first `partialBytes` of a write. Where several faults match, the one asked for first counts.
+  /// Makes operations of one kind fail: those whose path (as printed in the trace; for a rename, either path)
+  /// ends in `suffix`, `times` of them after the next `skip`. A failed operation has no effect, except for the
+  /// first `partialBytes` of a write. If several faults match, the first one added counts.
   package func failNext(
     _ kind: FaultKind, onPathSuffix suffix: String? = nil, after skip: Int = 0, code: Int32,
     partialBytes: Int? = nil, times: Int = 1
@@ -105,7 +106,7 @@ package final class MemoryFileSystem: FileSystem {
     state.withLock { $0.faults = [] }
   }
 
-  // MARK: - What a test may see
+  // MARK: - Inspection by tests
 
   package var trace: [TraceOperation] { state.withLock { $0.trace } }
 
@@ -113,7 +114,7 @@ package final class MemoryFileSystem: FileSystem {
     state.withLock { $0.trace = [] }
   }
 
-  /// The bytes of a file as programs see them.
+  /// Returns the contents of a file as programs see them.
   package func contents(of path: String) throws(FileError) -> [UInt8] {
     try state.withLock { (state) throws(FileError) in
       let call = SystemCall("read", path)
@@ -121,7 +122,8 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
-  /// Changes a file that exists behind everybody's back: not in the trace, under no fault, on the disk at once.
+  /// Replaces the contents of an existing file without recording or faults. The new contents are on disk at
+  /// once.
   package func replaceContents(of path: String, with bytes: [UInt8]) throws(FileError) {
     try state.withLock { (state) throws(FileError) in
       let inode = try state.existingFile(SystemCall("write", path))
@@ -130,8 +132,8 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
-  /// What a program finds that starts anew after this one was killed: everything as it was, nothing open,
-  /// nothing locked, no faults, an empty trace. What was not synced is still in danger in `crashStates`.
+  /// Returns what a new program finds after this one was killed: the same files, nothing open or locked, no
+  /// faults, an empty trace. Unsynced changes can still be lost in `crashStates`.
   package func deepCopy() -> MemoryFileSystem {
     var copy = state.withLock { $0 }
     copy.closeEverything()

@@ -1,10 +1,10 @@
 final class MemoryLockFile: LockFile {
   struct Opened: Sendable {
-    /// Nil where there is no file.
+    /// Nil if there is no file.
     var inode: UInt64?
-    /// Which open of all this is: locks belong to opens.
+    /// The number of this open. Locks belong to opens.
     var number: UInt64
-    /// Why it cannot be written.
+    /// The `errno` that prevents writing.
     var refusal: Int32?
   }
 

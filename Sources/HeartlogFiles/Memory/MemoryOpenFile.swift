@@ -55,7 +55,7 @@ final class MemoryOpenFile: OpenFile {
 
   func truncate(to size: UInt64) throws(FileError) {
     let call = SystemCall("truncate", path)
-    // What ftruncate says of a descriptor that is for reading only.
+    // The error of `ftruncate` for a read-only descriptor.
     if !isWritable { throw call.error(EINVAL) }
     try fileSystem.state.withLock { (state) throws(FileError) in
       try state.truncate(number, to: size, call)

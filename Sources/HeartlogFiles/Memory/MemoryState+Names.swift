@@ -124,7 +124,7 @@ extension MemoryState {
       return FileInfo(
         kind: volume.directories[inode] != nil ? .directory : .file,
         size: UInt64(volume.files[inode]?.count ?? 0), inode: inode,
-        // One second each, in the order of birth: different, and the same in every run.
+        // One second apart in order of creation: distinct, and the same in every run.
         birthTimeNanoseconds: Int64(clamping: inode) * 1_000_000_000)
     } catch {
       if error.isNotFound { return nil }

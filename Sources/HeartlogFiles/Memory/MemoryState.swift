@@ -6,10 +6,10 @@
   import Musl
 #endif
 
-/// What stands under a memory file system's mutex.
+/// The state of a memory file system, guarded by its mutex.
 struct MemoryState: Sendable {
   var volume = Volume()
-  /// Nil where nothing is recorded.
+  /// Nil if nothing is recorded.
   var journal: Journal?
   var trace: [TraceOperation] = []
   var faults: [Fault] = []
@@ -19,16 +19,16 @@ struct MemoryState: Sendable {
   var onNetwork = false
   var isReadOnly = false
 
-  /// Opens of a file, so that one without a name goes with its last open.
+  /// The number of opens of each file, so that a file without a name is freed with its last open.
   var openCounts: [UInt64: Int] = [:]
-  /// Which open of a lock file holds its lock.
+  /// The open that holds each file's lock.
   var lockHolders: [UInt64: UInt64] = [:]
   var nextLockOpen: UInt64 = 1
   private let root: [Volume.Name]
 
-  /// Keeps a wild offset from taking the machine's memory.
+  /// Prevents a wrong offset from using up the machine's memory.
   static let fileBytesMax: UInt64 = 1 << 32
-  /// As the usual systems.
+  /// The limit of common file systems.
   private static let nameBytesMax = 255
 
   init(root: String, recording: Bool) {
@@ -96,7 +96,7 @@ struct MemoryState: Sendable {
     return inode
   }
 
-  /// Where a name is or could be; the directory exists. Nil of the root.
+  /// Returns the directory and the name of a path, whose last component need not exist; nil for the root.
   func place(_ call: SystemCall) throws(FileError) -> Volume.Place? {
     let names = try checkedNames(call)
     guard let name = names.last else { return nil }

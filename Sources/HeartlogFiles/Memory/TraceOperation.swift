@@ -1,5 +1,5 @@
-/// What a memory file system was asked to do and did, in order. Plain opens and reads are not recorded. The
-/// path of an operation on an open file is the name that the file has at that moment.
+/// An operation that was requested of a memory file system, in order. Opens of existing files and reads are
+/// not recorded. The path of an operation on an open file is the file's name at that moment.
 package enum TraceOperation: Equatable, Sendable, CustomStringConvertible {
   case createFile(path: String)
   case write(path: String, offset: UInt64, length: Int)
@@ -12,11 +12,11 @@ package enum TraceOperation: Equatable, Sendable, CustomStringConvertible {
   case synchronizeDirectory(path: String)
   case lock(path: String)
   case unlock(path: String)
-  /// One of the above that an injected fault made fail. Of a write of which a part is in place, that part
-  /// stands before it as a write.
+  /// One of the above that failed because of an injected fault. If part of a write was made, that part is
+  /// recorded before it as a write.
   indirect case failed(TraceOperation)
 
-  /// One line that stays as it is: "write replicas/1.open 4096+73".
+  /// One line in a stable format: "write replicas/1.open 4096+73".
   package var description: String {
     switch self {
     case .createFile(let path): "createFile \(path)"

@@ -6,10 +6,10 @@
   import Musl
 #endif
 
-/// A tree of directories and files by inode, as a value: what a memory file system holds, and what a disk may
-/// hold after a crash. Copies share what they have in common.
+/// A tree of directories and files by inode, as a value: the contents of a memory file system, or of a disk
+/// after a crash. Copies share storage.
 struct Volume: Sendable {
-  /// Compared as bytes; a `String` would take two spellings of one letter for the same name.
+  /// Compared as bytes: `String` would consider two encodings of the same letter equal.
   typealias Name = [UInt8]
 
   struct Place: Hashable, Sendable {
@@ -21,9 +21,9 @@ struct Volume: Sendable {
 
   var files: [UInt64: [UInt8]] = [:]
   private(set) var directories: [UInt64: [Name: UInt64]] = [root: [:]]
-  /// Where each inode stands, or stood last: there are no hard links.
+  /// The present or last place of each inode. There are no hard links.
   private(set) var places: [UInt64: Place] = [:]
-  /// Files that were opened as locks.
+  /// The files that were opened as lock files.
   var lockFiles: Set<UInt64> = []
   var nextInode: UInt64 = 2
 
@@ -54,12 +54,12 @@ struct Volume: Sendable {
     places[inode] = place
   }
 
-  /// Makes a directory that has no name yet.
+  /// Creates a directory that has no name yet.
   mutating func addDirectory(_ inode: UInt64) {
     if directories[inode] == nil { directories[inode] = [:] }
   }
 
-  /// Replaces what is at `target`; nothing happens where nothing is at `source`.
+  /// Moves `source` to `target`, replacing it. Does nothing if `source` does not exist.
   mutating func move(_ source: Place, to target: Place) {
     guard let inode = inode(at: source), source != target else { return }
     directories[source.directory]?[source.name] = nil
@@ -71,7 +71,7 @@ struct Volume: Sendable {
     directories[place.directory]?[place.name] = nil
   }
 
-  /// The names from the root down to an inode; of one that was removed, those it had.
+  /// Returns the names from the root to an inode; for a removed inode, the names that it had.
   func names(of inode: UInt64) -> [Name] {
     var names: [Name] = []
     var current = inode
@@ -82,7 +82,7 @@ struct Volume: Sendable {
     return names.reversed()
   }
 
-  /// All inodes that have a path from the root.
+  /// Returns all inodes that have a path from the root.
   func reachable() -> Set<UInt64> {
     var found: Set<UInt64> = [Self.root]
     var waiting = [Self.root]
@@ -94,7 +94,7 @@ struct Volume: Sendable {
     return found
   }
 
-  /// Forgets what has no path from the root.
+  /// Drops all inodes that have no path from the root.
   mutating func prune() {
     let kept = reachable()
     files = files.filter { kept.contains($0.key) }
@@ -119,7 +119,7 @@ struct Volume: Sendable {
 }
 
 extension [UInt8] {
-  /// Puts `bytes` at `offset`, with zeros between the end so far and there.
+  /// Writes `bytes` at `offset`, filling a gap after the present end with zeros.
   mutating func overwrite(at offset: Int, with bytes: UnsafeRawBufferPointer) {
     if bytes.isEmpty { return }
     if offset + bytes.count > count { resize(to: offset + bytes.count) }
@@ -128,13 +128,14 @@ extension [UInt8] {
     }
   }
 
-  /// Cuts, or adds zeros.
+  /// Truncates the array, or extends it with zeros.
   mutating func resize(to size: Int) {
     if size < count {
       removeLast(count - size)
     } else {
       let added = size - count
-      // Tests grow files by 64 KiB thousands of times, in builds that loop over a repeated element slowly.
+      // Tests extend files by 64 KiB thousands of times, and debug builds are slow at appending a repeated
+      // element.
       append(
         contentsOf: [UInt8](unsafeUninitializedCapacity: added) { buffer, initialized in
           if let start = buffer.baseAddress { memset(start, 0, added) }

@@ -10,9 +10,9 @@ import CHeartlogPlatform
 
 /// The files of the operating system.
 package struct POSIXFileSystem: FileSystem {
-  /// Whom the files and directories that are made are for, as far as the process's umask lets them be.
+  /// Who may access the files and directories that are created, subject to the process's umask.
   package enum Readers: Sendable {
-    /// The owner alone: modes 0600 and 0700. What root makes is given to the owner of the directory that it lies in, who could not
+    /// Only the owner: modes 0600 and 0700. What root creates is given to the owner of the containing directory, who could not
     /// read it otherwise.
     case owner
     /// Everybody: modes 0644 and 0755.
@@ -31,13 +31,13 @@ package struct POSIXFileSystem: FileSystem {
       case .readWrite: O_RDWR
       case .createNew: O_RDWR | O_CREAT | O_EXCL
       }
-    // A pipe in the place of a file would be waited for.
+    // Without `O_NONBLOCK`, opening a pipe instead of a file would block.
     let descriptor = try call.run { heartlog_open($0, flags | O_NONBLOCK, readers == .owner ? 0o600 : 0o644) }
     let file = POSIXOpenFile(descriptor: descriptor, path: path)
     if mode == .createNew, readers == .owner { try Self.giveToOwner(ofFolderOf: path, descriptor, call) }
     switch try file.status().st_mode & S_IFMT {
     case S_IFREG: return file
-    // To read, the system opens directories too, and would refuse the first read only.
+    // The system also opens directories for reading, and only the first read fails.
     case S_IFDIR: throw call.error(EISDIR)
     default: throw call.error(FileError.notAFile)
     }
@@ -64,7 +64,7 @@ package struct POSIXFileSystem: FileSystem {
     try Self.giveToOwner(ofFolderOf: path, descriptor, call)
   }
 
-  /// Gives what root has just made to the owner of the directory that it lies in.
+  /// Changes the owner of what root has just created to that of the containing directory.
   static func giveToOwner(ofFolderOf path: String, _ descriptor: Int32, _ call: SystemCall) throws(FileError)
   {
     guard geteuid() == 0 else { return }
@@ -72,7 +72,7 @@ package struct POSIXFileSystem: FileSystem {
     try SystemCall("inspect", parent(of: path)).run(withPath: { stat($0, &folder) })
     var made = stat()
     try call.run { fstat(descriptor, &made) }
-    // Some file systems give everything in them to one user.
+    // Some file systems assign everything to one user.
     guard made.st_uid != folder.st_uid else { return }
     try call.run { fchown(descriptor, folder.st_uid, folder.st_gid) }
   }
@@ -102,10 +102,10 @@ package struct POSIXFileSystem: FileSystem {
     defer { closedir(stream) }
     var names: [String] = []
     while true {
-      // The end and an error look alike but for errno.
+      // Only errno distinguishes the end from an error.
       errno = 0
       guard let entry = readdir(stream) else { break }
-      // The name ends in a zero inside the record; the array declared around it may reach beyond.
+      // The name ends with a zero byte inside the record; the declared array may extend beyond the record.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
       let characters = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
       guard let name = String(validatingCString: characters), name != ".", name != ".." else { continue }
@@ -134,11 +134,11 @@ package struct POSIXFileSystem: FileSystem {
     let call = SystemCall("restrict", path)
     let descriptor: Int32
     do throws(FileError) {
-      // A FIFO without a writer would be waited for.
+      // Without `O_NONBLOCK`, opening a FIFO would wait for a writer.
       let flags = O_RDONLY | O_NONBLOCK | (followingLink ? 0 : O_NOFOLLOW)
       descriptor = try call.run { heartlog_open($0, flags, 0) }
     } catch {
-      // A link; or a file that not even its owner may read.
+      // A symbolic link, or a file that not even its owner may read.
       if error.isNotFound || error.code == ELOOP || error.isReadOnly { return true }
       throw error
     }
@@ -162,9 +162,9 @@ package struct POSIXFileSystem: FileSystem {
     try SystemCall("inspect", path).run { heartlog_is_on_network($0) } == 1
   }
 
-  /// On Linux the text of /etc/machine-id, on macOS the 16 bytes of the host's UUID, elsewhere nothing.
+  /// The text of /etc/machine-id on Linux, the 16 bytes of the host's UUID on macOS, and empty elsewhere.
   package var machineID: [UInt8] {
-    // Both are shorter: 32 hexadecimal digits and a line end, or 16 bytes.
+    // Both are shorter: 32 hexadecimal digits and a line feed, or 16 bytes.
     withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
       #if canImport(Darwin)
         let count = heartlog_host_identity(buffer.baseAddress, buffer.count)
@@ -183,16 +183,16 @@ package struct POSIXFileSystem: FileSystem {
   package var userID: UInt32 { geteuid() }
 
   package func isRunning(_ process: Int32) -> Bool {
-    // 0 and below stand for groups of processes.
+    // 0 and negative numbers stand for groups of processes.
     guard process > 0 else { return false }
     return kill(process, 0) == 0 || errno == EPERM
   }
 
-  /// How many files the process may have open at a time, by its present limit.
+  /// The number of files that the process may have open at a time, according to its present limit.
   package static var openFilesMax: Int { Int(clamping: heartlog_open_files_max()) }
 }
 
-/// `rename(2)`, which a method of the same name hides.
+/// Calls `rename(2)`, which is hidden by the method of the same name.
 private func systemRename(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 {
   rename(from, to)
 }

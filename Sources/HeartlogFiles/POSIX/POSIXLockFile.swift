@@ -8,25 +8,27 @@ import CHeartlogPlatform
   import Musl
 #endif
 
-/// `flock` belongs to the open file description: each lock here has its own, so that two stores in one
-/// process exclude each other as two processes do. A mapping needs no descriptor: there is one only from the first
-/// try to `rest`, so that a store that nobody writes to holds none.
+/// A lock file that uses `flock` and a shared mapping.
 ///
-/// Unchecked: the pointer is fixed for the object's life, and the words are only touched atomically.
+/// `flock` belongs to the open file description. Each lock has its own, so that two stores in one process exclude
+/// each other like two processes. A mapping needs no descriptor, so one is open only between the first `tryLock`
+/// and `rest`: a store that is not written holds none.
+///
+/// Unchecked: the pointer never changes, and the words are accessed only atomically.
 final class POSIXLockFile: LockFile, @unchecked Sendable {
   private let path: String
-  /// What the page belongs to, whatever its name stands for by now.
+  /// The file that the page belongs to, even if its name now refers to another one.
   private let identity: Identity?
   private struct Opened {
-    /// Nil where no lock was held or tried for since the last rest.
+    /// Nil if the lock was neither held nor tried since the last `rest`.
     var descriptor: Int32?
     var isLocked = false
   }
   private let opened = Locked(Opened())
-  /// `lockPageBytes` of shared mapping; nil where there is no byte to map. The file is never shortened, which
-  /// would make touching it a fault.
+  /// `lockPageBytes` of shared mapping; nil if the file is missing or empty. The file is never truncated, which
+  /// would make an access to the page a fault.
   private let page: UnsafeMutableRawPointer?
-  /// Why it cannot be written, 0 where it can.
+  /// The `errno` that prevents writing; 0 if the file is writable.
   private let refusal: Int32
 
   private struct Identity: Equatable {
@@ -48,7 +50,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
 
   deinit {
     if let page { munmap(page, lockPageBytes) }
-    // Not unlocked: in a forked process that would take the lock from the parent.
+    // Not unlocked: in a forked process that would release the parent's lock.
     opened.withLock { if let held = $0.descriptor { close(held) } }
   }
 
@@ -77,7 +79,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     if refusal == 0 { try fill(descriptor, path, call) }
     var page: UnsafeMutableRawPointer?
     let status = try status(of: descriptor, call)
-    // The bytes behind the end of a short file read as zeros in its last page; a file of none has no page.
+    // Bytes after the end of a short file read as zeros in its last page. An empty file has no page.
     if status.st_size > 0 {
       let protection = refusal == 0 ? PROT_READ | PROT_WRITE : PROT_READ
       page = mmap(nil, lockPageBytes, protection, MAP_SHARED, descriptor, 0)
@@ -86,8 +88,8 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     return POSIXLockFile(path: path, identity: Identity(status), page: page, refusal: refusal)
   }
 
-  /// Writes the zeros that a new file lacks: a mapped hole on a full disk would be a fault at the first store.
-  /// Under the lock, so that nobody's words are written over; whoever holds it longer has filled the page before.
+  /// Writes the zeros that a new file lacks: with a mapped hole on a full disk, the first store would be a fault.
+  /// The lock is held so that no words are overwritten; a process that holds it longer has filled the page before.
   private static func fill(_ descriptor: Int32, _ path: String, _ call: SystemCall) throws(FileError) {
     if try status(of: descriptor, call).st_size >= lockPageBytes { return }
     try POSIXFileSystem.giveToOwner(ofFolderOf: path, descriptor, call)
@@ -132,7 +134,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     }
   }
 
-  /// The name must stand for the file whose page is mapped: a lock on another would exclude nobody.
+  /// The name must still refer to the file whose page is mapped: a lock on another file would exclude nobody.
   private func checkName(_ call: SystemCall) throws(FileError) {
     var status = stat()
     try call.run(withPath: { stat($0, &status) })
@@ -153,7 +155,8 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   func unlock() {
     opened.withLock { opened in
       guard opened.isLocked, let held = opened.descriptor else { return }
-      // A process that was forked meanwhile has the descriptor too: closing it here alone would not unlock.
+      // A process forked since then has the descriptor too, so closing it in this process would not release the
+      // lock.
       _ = flock(held, LOCK_UN)
       opened.isLocked = false
     }

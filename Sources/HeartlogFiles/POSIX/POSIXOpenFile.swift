@@ -12,7 +12,8 @@ final class POSIXOpenFile: OpenFile {
   private let descriptor: Int32
   private let path: String
 
-  /// Below what any system takes in one call: Linux stops at 2 GiB less a page, Apple refuses more than 2 GiB.
+  /// Less than any system's limit for one call: Linux stops at 2 GiB less a page, Apple refuses more than 2
+  /// GiB.
   private static let bytesPerCallMax = 1 << 30
 
   init(descriptor: Int32, path: String) {
@@ -42,7 +43,7 @@ final class POSIXOpenFile: OpenFile {
       let position = try Self.position(offset, plus: done, call)
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(Self.bytesPerCallMax))
       let count = try call.run { pwrite(descriptor, rest.baseAddress, rest.count, position) }
-      // No system does this to a regular file; it must not become an endless loop.
+      // No system returns 0 for a regular file, but it must not cause an endless loop.
       if count == 0 { throw call.error(EIO) }
       done += count
     }
@@ -82,7 +83,7 @@ final class POSIXOpenFile: OpenFile {
     return status
   }
 
-  /// The system counts in signed 64 bits.
+  /// Converts to the system's signed 64-bit offsets.
   private static func position(
     _ offset: UInt64, plus done: Int, _ call: SystemCall
   ) throws(FileError) -> off_t {
