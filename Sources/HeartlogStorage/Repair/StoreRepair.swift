@@ -230,7 +230,7 @@ package struct StoreRepair {
     note(path, damage, outcome, keptAt: keptAt)
   }
 
-  /// Renames a damaged `ended` file so that it no longer has an effect.
+  /// Moves a damaged `ended` file aside, so that it no longer has an effect.
   private mutating func setAside(
     _ path: String, _ bytes: [UInt8], in folder: String, _ damage: StorageError
   ) throws {

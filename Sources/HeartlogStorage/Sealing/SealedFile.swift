@@ -1,7 +1,7 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// The sealed file for a run of segments, in large blocks, before it is written.
+/// The contents of the sealed file that replaces a run of segments, in large blocks.
 struct SealedFile {
   let bytes: [UInt8]
 

@@ -59,7 +59,7 @@ extension CommitLog {
     }
   }
 
-  /// Called outside the monitor when a segment has just become full.
+  /// Starts sealing in the background when a segment has just become full. Called outside the monitor.
   func didRotate() {
     guard options.sealsInBackground else { return }
     WorkerPool.unhurried.run { [weak self] in self?.sealInBackground() }

@@ -133,7 +133,7 @@ final class SegmentCursor {
     return Array(window.part(start, Int(frame.bodyBytes)))
   }
 
-  /// The single commit in the frame that `look` found, valid until the next step. Nil if `StoredFrame.decode` must be used.
+  /// Returns the single commit in the frame that `look` found, valid until the next step. Nil if `StoredFrame.decode` must be used.
   func commitRow(of frame: FrameHeader) -> CommitRow? {
     guard frame.kind == FrameHeader.Kind.commit, header.kind == .open, let bytes = row(of: frame) else {
       return nil

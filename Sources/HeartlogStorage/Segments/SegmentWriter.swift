@@ -12,7 +12,7 @@ final class SegmentWriter {
   private(set) var durableOffset: UInt64
   /// The size of the file, with the zeros that were written ahead.
   private var fileBytes: UInt64
-  /// Whether a flush of the first part was started, because the segment is nearly full.
+  /// Whether a flush of the part written so far was started early, because the segment is nearly full.
   var isFlushedAhead = false
 
   /// Zeros are written ahead so that fdatasync does not have to write a new file size. Measured: 1.4 times

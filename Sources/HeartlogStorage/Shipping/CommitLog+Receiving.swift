@@ -67,7 +67,7 @@ extension CommitLog {
       for (stamp, run, commit) in rising[place...] where waiting[run] == nil {
         waiting[run] = Self.waiting(for: stamp, of: commit)
       }
-      // A run waits as a whole, so that runs that depend on its earlier commits wait too.
+      // A run waits as a whole, so runs that depend on its earlier commits wait too.
       rising.removeAll { waiting[$0.run] != nil }
     }
   }

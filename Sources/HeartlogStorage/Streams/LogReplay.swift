@@ -3,7 +3,7 @@ import HeartlogFiles
 
 /// Reads all streams of a store without a lock, one after the other, to their ends or up to a moment.
 ///
-/// For callers that do not depend on the order between streams: it is much faster than `MergedLog` because blocks are not split.
+/// For callers that do not depend on the order between streams: it is much faster than `MergedLog` because it passes on whole blocks.
 /// Stamps and time rise along a stream, so each stream is read up to its first commit outside the bound.
 package final class LogReplay {
   private let directory: StoreDirectory

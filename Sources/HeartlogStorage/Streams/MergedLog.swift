@@ -29,7 +29,7 @@ package final class MergedLog {
     let reader: StreamReader
     /// Used until the next end of the reader.
     var frames: ReadAhead?
-    /// Read but not yet returned, in reverse order: the next one is last. Blocks are not split.
+    /// Read but not yet returned, in reverse order: the next one is last. Blocks are kept whole.
     var ahead: [Ahead] = []
     /// Whether the reader was at the end when it was last used.
     var isAtEnd = false

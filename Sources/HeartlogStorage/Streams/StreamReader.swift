@@ -45,7 +45,7 @@ final class StreamReader {
   /// the folder again.
   private var listing: StoreDirectory.StreamListing?
 
-  /// Creates a reader after `tail`, before a frame of `cursor`. If `place` is nil, the reader searches the segment of the next
+  /// Creates a reader after `tail`, before a frame of `cursor`. If `place` is nil, the reader looks for the segment of the next
   /// commit.
   ///
   /// - Parameters:
@@ -200,7 +200,7 @@ final class StreamReader {
     return true
   }
 
-  /// Makes the next read open its segment again from the start, because the writer changed the segment.
+  /// Makes the next read open the segment again from the start, because the writer has changed it.
   func leaveSegment() {
     cursor = nil
     segment = nil
