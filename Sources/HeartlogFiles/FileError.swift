@@ -22,7 +22,7 @@ package struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// "cannot write /x/y: No space left on device"
+  /// A phrase such as "cannot write /x/y: No space left on device".
   package var description: String {
     "cannot \(operation) \(path): \(Self.message(of: code))"
   }

@@ -8,7 +8,7 @@ import CHeartlogPlatform
   import Musl
 #endif
 
-/// The files of the operating system.
+/// The file system of the operating system.
 package struct POSIXFileSystem: FileSystem {
   /// Who may access the files and directories that are created, subject to the process's umask.
   package enum Readers: Sendable {

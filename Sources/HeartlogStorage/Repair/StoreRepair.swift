@@ -165,7 +165,7 @@ package struct StoreRepair {
       path, bytes, by: changed.encoded(), in: directory.path, damage, outcome, synchronizesTails: true)
   }
 
-  // MARK: - What is left alone
+  // MARK: - Other damage
 
   private mutating func nameOthers(_ progress: LogProgress?) throws {
     for stream in try Verification.run(

@@ -92,6 +92,8 @@ final class SegmentWriter {
     try result.get()
   }
 
+  /// Writes frames at `offset`. If that fails, the file is truncated to its previous length.
+  ///
   /// - Parameter end: The end of the last frame; zeros follow.
   private func write(_ bytes: UnsafeRawBufferPointer, upTo end: UInt64) throws(StorageError) {
     guard end <= UInt64(UInt32.max) else {

@@ -21,7 +21,7 @@ final class StreamReader {
     let path: String
     let offset: UInt64
     let firstCommit: CommitNumber
-    /// Nil in the tail.
+    /// Nil if the segment is the tail.
     let lastCommit: CommitNumber?
   }
 
