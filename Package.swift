@@ -58,7 +58,8 @@ let package = Package(
     .target(
       name: "HeartlogCLI",
       dependencies: [
-        "CHeartlogPlatform", "Heartlog", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping",
+        "CHeartlogPlatform", "HeartlogFiles", "Heartlog", "HeartlogLibraries", "HeartlogInterchange",
+        "HeartlogShipping",
       ],
       swiftSettings: settings),
     .executableTarget(

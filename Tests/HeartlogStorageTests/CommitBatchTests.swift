@@ -60,17 +60,17 @@ struct CommitBatchTests {
   @Test("a commit that is refused leaves the batch as it was")
   func refused() throws {
     var queue = CommitBatch()
-    _ = try queue.append(commit(1), .durable, batch: 0, recordsAreChecked: false)
+    try queue.append(.init(commit(1), .durable), batch: 0, recordsAreChecked: false)
     let before = queue.frames.bytes
     let bad = Commit(
       replica: Self.replica, number: CommitNumber(rawValue: 2), firstSequence: SequenceNumber(rawValue: 2),
       stamp: HybridTimestamp(milliseconds: 2), wallTime: 2,
       records: [.event(Event(library: "papers", item: "", action: .added))])
     #expect(throws: MalformedError.self) {
-      try queue.append(bad, .durable, batch: 0, recordsAreChecked: false)
+      try queue.append(.init(bad, .durable), batch: 0, recordsAreChecked: false)
     }
     #expect(queue.frames.bytes == before && queue.count == 1 && queue.durableCount == 1)
-    _ = try queue.append(commit(2), .durable, batch: 0, recordsAreChecked: false)
+    try queue.append(.init(commit(2), .durable), batch: 0, recordsAreChecked: false)
     queue.removeLast()
     #expect(queue.frames.bytes == before && queue.count == 1 && queue.durableCount == 1)
   }
@@ -79,8 +79,8 @@ struct CommitBatchTests {
   func split() throws {
     var queue = CommitBatch()
     for number in 1...10 {
-      _ = try queue.append(
-        commit(number), number % 2 == 0 ? .durable : .buffered, batch: 3, recordsAreChecked: false)
+      try queue.append(
+        .init(commit(number), number % 2 == 0 ? .durable : .buffered), batch: 3, recordsAreChecked: false)
     }
     let all = queue.frames.bytes
     let frameBytes = queue.commits[0].frameBytes

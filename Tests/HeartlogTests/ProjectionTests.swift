@@ -14,7 +14,7 @@ struct ProjectionTests {
       replica: Self.replica, number: CommitNumber(rawValue: UInt64(number)),
       firstSequence: SequenceNumber(rawValue: UInt64(number)),
       stamp: HybridTimestamp(milliseconds: Int64(number)), wallTime: Int64(number), records: [.event(event)])
-    return CommitLog.PendingCommit(commit, .durable, batch: 0, frameBytes: 0)
+    return CommitLog.PendingCommit(commit, .durable)
   }
 
   @Test("a draft sees what is queued, however many items were written without the queue being empty once")

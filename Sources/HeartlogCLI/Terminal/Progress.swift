@@ -1,3 +1,4 @@
+import HeartlogFiles
 import Synchronization
 
 /// A bar on standard error for work that takes long. Shows nothing for work that does not.
@@ -26,7 +27,7 @@ final class Progress: Sendable {
   ///   - now: nanoseconds of a clock that never goes back.
   init(
     _ label: String, total: Int? = nil, output: Output, isShown: Bool,
-    now: @escaping @Sendable () -> UInt64 = Terminal.monotonicNanoseconds
+    now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds
   ) {
     self.label = label
     self.total = total

@@ -53,13 +53,6 @@ enum Terminal {
     }
     return nil
   }
-
-  /// Nanoseconds of a clock that never goes back.
-  static func monotonicNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
 }
 
 extension Terminal {

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFiles
 import Synchronization
 
 /// A channel with what both its threads share: when it last moved, and whether one of them has failed.

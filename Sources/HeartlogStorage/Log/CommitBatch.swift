@@ -14,13 +14,12 @@ struct CommitBatch {
   ///
   /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
   mutating func append(
-    _ commit: Commit, _ durability: Durability, batch: Int, recordsAreChecked: Bool
-  ) throws(MalformedError) -> CommitLog.PendingCommit {
-    let frameBytes = try frames.append(commit, recordsAreChecked: recordsAreChecked)
-    let pending = CommitLog.PendingCommit(commit, durability, batch: batch, frameBytes: frameBytes)
+    _ pending: CommitLog.PendingCommit, batch: Int, recordsAreChecked: Bool
+  ) throws(MalformedError) {
+    pending.frameBytes = try frames.append(pending.commit, recordsAreChecked: recordsAreChecked)
+    pending.batch = batch
     commits.append(pending)
-    if durability == .durable { durableCount += 1 }
-    return pending
+    if pending.durability == .durable { durableCount += 1 }
   }
 
   /// Takes back the commit that was appended last.
@@ -71,19 +70,17 @@ extension CommitLog {
   package final class PendingCommit: Sendable {
     package let commit: Commit
     let durability: Durability
-    /// The bytes of its frame.
-    let frameBytes: Int
+    /// The bytes of its frame, from when it is queued. Guarded by `monitor`.
+    fileprivate(set) nonisolated(unsafe) var frameBytes = 0
     /// The number of its batch, which tells the event count to wait on. Guarded by `monitor`.
-    nonisolated(unsafe) var batch: Int
+    fileprivate(set) nonisolated(unsafe) var batch = 0
     // Written before `isOver`, and read after it.
     private nonisolated(unsafe) var failure: StorageError?
     private let over = Atomic(false)
 
-    init(_ commit: Commit, _ durability: Durability, batch: Int, frameBytes: Int) {
+    init(_ commit: Commit, _ durability: Durability) {
       self.commit = commit
       self.durability = durability
-      self.frameBytes = frameBytes
-      self.batch = batch
     }
 
     /// Lends the commit.

@@ -43,7 +43,8 @@ extension CommitLog {
     defer { monitor.leave() }
     // After a fork the lock is the other process's.
     guard access.isOfThisProcess else { return }
-    if isIdle, lease.unsyncedSince != nil { synchronizeLease() }
+    lease.endSeries()
+    if isIdle { if lease.unsyncedSince != nil { synchronizeLease() } else { releaseWhenIdle() } }
     guard isIdle, !lease.isHeld else { return }
     closeFiles()
     options.budget.didRest(self)

@@ -8,6 +8,8 @@ extension CommitLog {
   private static let leaseMillisecondsMax = 100
   /// Others may have the lock earlier, but not before some work was done under it.
   private static let leaseMillisecondsMin: UInt64 = 25
+  /// A series of durable commits is looked at this often: once it is over, the lock is released.
+  private static let keptMilliseconds = 10
   /// Less than this is made durable in a moment when the segment is full.
   private static let flushedAheadBytesMin: UInt64 = 256 << 10
 
@@ -44,6 +46,7 @@ extension CommitLog {
   /// Reads what others wrote, and makes the own tail ready to be written to. Where nobody wrote since this process last did, it is.
   private func prepareTail() throws(StorageError) {
     if lease.isTailReady, lease.isUnchanged { return }
+    lease.endSeries()
     if !lease.isGenerationUnchanged { try catchUp(nil) }
     try recoverTail()
     queue.reset(to: streamSet.own.tail)
@@ -55,12 +58,15 @@ extension CommitLog {
   func releaseWhenIdle() {
     monitor.assertHeld()
     guard lease.isHeld, !isBusy, !appender.isFlushing else { return }
-    // Whoever is queued has his turn; nobody else joins.
-    if lease.lock.isWanted { lease.isYielding = true }
+    // Queued commits are still written, but no more are accepted.
+    if lease.lock.isWanted {
+      lease.isYielding = true
+      lease.endSeries()
+    }
     guard queue.waiting.isEmpty else { return }
     if let unsyncedSince = lease.unsyncedSince {
       guard lease.isYielding else { return monitor.notifyAll() }
-      let heldNanoseconds = DispatchTime.now().uptimeNanoseconds - unsyncedSince.uptimeNanoseconds
+      let heldNanoseconds = MonotonicClock.nanoseconds() - unsyncedSince
       guard heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
         lease.isYielding = false
         monitor.notifyAll()
@@ -69,6 +75,7 @@ extension CommitLog {
       // Ends by calling this function again, with nothing unsynced.
       return synchronizeLease()
     }
+    guard !lease.isKept else { return monitor.notifyAll() }
     release()
     if lease.isYielding {
       monitor.outside { lease.lock.yield() }
@@ -99,11 +106,33 @@ extension CommitLog {
   /// A lock and unlock cost as much as a buffered write: the lock is kept until the next flush.
   func startLease() {
     guard lease.unsyncedSince == nil else { return }
-    lease.unsyncedSince = .now()
+    lease.unsyncedSince = MonotonicClock.nanoseconds()
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.leaseMillisecondsMax)) {
       [weak self] in
       if let self { WorkerPool.shared.run { self.endLease() } }
     }
+  }
+
+  /// Keeps the lock after a durable commit for as long as more of them follow.
+  func keepLease() {
+    guard lease.isKept, !lease.isExpiring else { return }
+    lease.isExpiring = true
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.keptMilliseconds)) { [weak self] in
+      self?.expireLease()
+    }
+  }
+
+  private func expireLease() {
+    monitor.withLock {
+      lease.isExpiring = false
+      guard lease.isKept else { return }
+      if !lease.lock.isWanted, isBusy || lease.isInSeries(at: MonotonicClock.nanoseconds()) {
+        return keepLease()
+      }
+      lease.endSeries()
+      releaseWhenIdle()
+    }
+    noteFiles()
   }
 
   /// Begins to make a segment durable that is about to be full, so that little is left to do when the next one is made.
@@ -203,6 +232,7 @@ extension CommitLog {
     defer {
       // What `body` did may have changed the own stream.
       lease.isTailReady = false
+      lease.endSeries()
       takeFlushOutcome()
       releaseWhenIdle()
       didBecomeIdle()

@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
@@ -76,6 +75,7 @@ extension CommitLog {
   }
 
   private func leaveNotingFiles() {
+    if !openFileCount.isStale, options.budget.wasLast(self) { return monitor.leave() }
     let isOver = options.budget.note(self, files: openFiles)
     monitor.leave()
     if isOver { options.budget.makeRoom(besides: self) }
@@ -95,13 +95,15 @@ extension CommitLog {
       throw StorageError(
         .malformed, "a stamp past the year 2999: no stamps are left that this store can write with")
     }
-    let commit = Commit(
-      replica: streamSet.identity.replica, number: queue.tail.next, firstSequence: queue.tail.nextSequence,
-      stamp: stamp, wallTime: draft.wallTime, origin: draft.origin.take(),
-      heads: queue.looksForHeads ? streamSet.newHeads(after: queue.tail) : [], contents: draft.takeContents())
-    let pending: PendingCommit
+    // Made in its object: a copy of a commit counts four references.
+    let pending = PendingCommit(
+      Commit(
+        replica: streamSet.identity.replica, number: queue.tail.next, firstSequence: queue.tail.nextSequence,
+        stamp: stamp, wallTime: draft.wallTime, origin: draft.origin.take(),
+        heads: queue.looksForHeads ? streamSet.newHeads(after: queue.tail) : [],
+        contents: draft.takeContents()), durability)
     do throws(MalformedError) {
-      pending = try queue.append(commit, durability, recordsAreChecked: draft.recordsAreChecked)
+      try queue.append(pending, recordsAreChecked: draft.recordsAreChecked)
     } catch {
       throw StorageError(error)
     }
@@ -127,16 +129,19 @@ extension CommitLog {
     do throws(StorageError) {
       // A flush may have failed since the batch was drafted.
       if let failure = appender.failure { throw failure }
-      let started = isDurable ? DispatchTime.now() : nil
+      let start = isDurable ? MonotonicClock.nanoseconds() : 0
       let target = try monitor.outside { () throws(StorageError) in try appendBatch(isDurable: isDurable) }
       phase = .idle
-      if let started {
-        queue.noteBatch(nanoseconds: DispatchTime.now().uptimeNanoseconds - started.uptimeNanoseconds)
+      if isDurable {
+        let end = MonotonicClock.nanoseconds()
+        queue.noteBatch(nanoseconds: end - start)
+        lease.noteBatch(from: start, to: end)
       }
       didWrite(to: target)
       queue.writing.endAll()
       if isDurable {
         appender.forgetUnsynced()
+        keepLease()
       } else {
         startLease()
         appender.noteAcknowledged(target)
@@ -154,6 +159,7 @@ extension CommitLog {
         appender.forgetUnsynced()
       }
       lease.looksAgain = true
+      lease.endSeries()
       openFileCount.isStale = true
       queue.writing.endAll(error)
       dropped.endAll(error)

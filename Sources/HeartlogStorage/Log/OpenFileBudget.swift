@@ -1,4 +1,5 @@
 import HeartlogFiles
+import Synchronization
 
 /// Bounds the files that logs keep open while nobody uses them, however many logs there are: those that were not used for longest rest.
 ///
@@ -38,6 +39,8 @@ final class OpenFileBudget: Sendable {
   }
 
   private let state = Locked(State())
+  /// The address of the log that was noted last, so that a log that is used again need not take the lock.
+  private let lastLog = Atomic<UInt>(0)
   /// Asked each time that files come on top: the limit of a process can be raised.
   private let filesMax: @Sendable () -> Int
 
@@ -46,6 +49,11 @@ final class OpenFileBudget: Sendable {
   /// How many files the logs keep open.
   var files: Int { state.withLock(\.files) }
 
+  /// Whether `log` was noted last: if its count is what it was, there is nothing to note.
+  func wasLast(_ log: CommitLog) -> Bool { lastLog.load(ordering: .relaxed) == Self.address(of: log) }
+
+  private static func address(of log: CommitLog) -> UInt { UInt(bitPattern: ObjectIdentifier(log)) }
+
   /// Notes that a log was used and keeps so many files open. Called in its monitor, so that what was noted last is what is true.
   ///
   /// - Returns: whether there may be too many now: then `makeRoom` is to be called, outside of the monitor.
@@ -53,6 +61,7 @@ final class OpenFileBudget: Sendable {
     state.withLock { state in
       if let last = state.last, last.log == ObjectIdentifier(log), last.files == files { return false }
       state.useCount += 1
+      lastLog.store(Self.address(of: log), ordering: .relaxed)
       return state.set(files, for: log) || state.isOver
     }
   }
@@ -84,7 +93,10 @@ final class OpenFileBudget: Sendable {
     state.withLock { state in
       if let use = state.uses.removeValue(forKey: key) { state.files -= use.files }
       // Another log may be made in its place.
-      if state.last?.log == key { state.last = nil }
+      if state.last?.log == key {
+        state.last = nil
+        lastLog.store(0, ordering: .relaxed)
+      }
     }
   }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogFiles
 
 /// The store's lock as this process holds it, and what it knows of the log since it last did.
@@ -17,8 +16,14 @@ final class StoreLease {
   @exclusivity(unchecked) var isYielding = false
   /// Threads that want the log to themselves: no commit joins the queue until they had it.
   @exclusivity(unchecked) var quietRequests = 0
-  /// Since when acknowledged commits are not durable; nil where all are. The lock is kept until they are.
-  @exclusivity(unchecked) var unsyncedSince: DispatchTime?
+  /// Since when acknowledged commits are not durable, by the monotonic clock; nil if all are. The lock is kept until they are.
+  @exclusivity(unchecked) var unsyncedSince: UInt64?
+  /// The lock is kept although everything is durable: another commit is expected soon.
+  @exclusivity(unchecked) private(set) var isKept = false
+  /// A timer that ends `isKept` is running.
+  @exclusivity(unchecked) var isExpiring = false
+  /// When the last durable batch ended; nil if another process has written since, or wanted to.
+  @exclusivity(unchecked) private var lastBatchEnd: UInt64?
 
   /// The page as it was before the log was last read.
   private(set) var seenPage: StoreLock.Page?
@@ -72,10 +77,32 @@ final class StoreLease {
     isGenerationUnchanged && released?.structure == lock.structure
   }
 
+  /// A writer that commits again within this time is one that writes a series.
+  private static let seriesNanosecondsMax: UInt64 = 1_000_000
+
+  /// Notes a durable batch. The lock is kept after the second batch of a series: a lock and an unlock cost three system calls and an
+  /// eighth of a commit's instructions.
+  func noteBatch(from start: UInt64, to end: UInt64) {
+    if let lastBatchEnd, start < lastBatchEnd &+ Self.seriesNanosecondsMax { isKept = true }
+    lastBatchEnd = end
+  }
+
+  /// Whether a series goes on.
+  func isInSeries(at uptime: UInt64) -> Bool {
+    lastBatchEnd.map { uptime < $0 &+ Self.seriesNanosecondsMax } ?? false
+  }
+
+  /// Another process wrote, or wants to: the next durable commit begins a new series.
+  func endSeries() {
+    isKept = false
+    lastBatchEnd = nil
+  }
+
   /// Releases the lock.
   func release() {
     monitor.assertHeld()
     isHeld = false
+    isKept = false
     lock.release()
   }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
@@ -46,7 +45,7 @@ final class StoreLock: Sendable {
   /// - Parameter uptime: nanoseconds of a clock that never goes back. Pauses take longer than they are asked for, so they are not counted.
   func acquire(
     waitingAtMost milliseconds: Int,
-    uptime: () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
+    uptime: () -> UInt64 = MonotonicClock.nanoseconds
   ) throws(StorageError) {
     let pauseMicroseconds: UInt32 = 200
     var deadline: UInt64?

@@ -6,9 +6,10 @@
   import Glibc
 #endif
 
-enum MonotonicClock {
-  /// Nanoseconds of a clock that never goes back.
-  static func nanoseconds() -> UInt64 {
+/// The system's monotonic clock.
+package enum MonotonicClock {
+  /// Nanoseconds since some fixed point; never goes back.
+  package static func nanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

@@ -1,0 +1,61 @@
+import HeartlogFiles
+import Testing
+
+@testable import HeartlogStorage
+
+@Suite("How long the lock is kept")
+struct StoreLeaseTests {
+  private static let millisecond: UInt64 = 1_000_000
+
+  private func lease() throws -> StoreLease {
+    let (store, files) = try TestStore.inMemory()
+    let lock = try StoreLock(StoreDirectory(fileSystem: files, path: store.path))
+    return StoreLease(lock, monitor: Monitor())
+  }
+
+  @Test("the lock is kept from the second durable batch of a series on")
+  func series() throws {
+    let lease = try lease()
+    lease.noteBatch(from: 10 * Self.millisecond, to: 11 * Self.millisecond)
+    #expect(!lease.isKept)
+    lease.noteBatch(from: 11 * Self.millisecond + 1, to: 12 * Self.millisecond)
+    #expect(lease.isKept)
+    #expect(lease.isInSeries(at: 13 * Self.millisecond - 1))
+    #expect(!lease.isInSeries(at: 13 * Self.millisecond))
+  }
+
+  @Test("batches a millisecond apart are no series")
+  func apart() throws {
+    let lease = try lease()
+    lease.noteBatch(from: 10 * Self.millisecond, to: 11 * Self.millisecond)
+    lease.noteBatch(from: 12 * Self.millisecond, to: 13 * Self.millisecond)
+    #expect(!lease.isKept)
+  }
+
+  @Test("a series ends when another process writes or wants to")
+  func end() throws {
+    let lease = try lease()
+    lease.noteBatch(from: 10 * Self.millisecond, to: 11 * Self.millisecond)
+    lease.noteBatch(from: 11 * Self.millisecond, to: 12 * Self.millisecond)
+    lease.endSeries()
+    #expect(!lease.isKept)
+    #expect(!lease.isInSeries(at: 12 * Self.millisecond))
+    lease.noteBatch(from: 12 * Self.millisecond, to: 13 * Self.millisecond)
+    #expect(!lease.isKept)
+  }
+
+  @Test("logs that write series in turns both go on", arguments: FileSystemKind.allCases)
+  func turns(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let store = try place.store()
+    let a = try store.open()
+    let b = try store.open()
+    for round in 0..<10 {
+      for index in 0..<5 { try a.write(round * 10 + index) }
+      for index in 5..<10 { try b.write(round * 10 + index) }
+    }
+    let commits = try store.read().commits
+    #expect(commits.map(\.number.rawValue) == Array(1...100))
+    #expect(b.sink.commits == commits)
+  }
+}
