@@ -1,21 +1,21 @@
 import Heartlog
 
 extension SyncReport {
-  /// A clock that is so far ahead is named.
+  /// A clock at least this far ahead is reported.
   static let clockAheadMillisecondsMin: Milliseconds = 3_600_000
 
-  /// Names the devices whose clocks were far ahead at their last commits that are here.
+  /// Reports the devices whose clocks were far ahead at the last of their commits in the store.
   mutating func noteClocks(of replicas: [ReplicaID], in store: any ShippedStreams, now: Milliseconds) {
     for replica in replicas {
       guard let wallTime = store.lastWallTime(of: replica), wallTime - now >= Self.clockAheadMillisecondsMin
       else { continue }
-      // A store that cannot list its streams now still knows whose they are.
+      // If the streams cannot be listed, the device is still reported, without its name.
       let head = (try? store.streamHeads())?.first { $0.replica == replica }
       noteClock(of: replica, called: head?.name, ahead: wallTime - now)
     }
   }
 
-  /// Names a device if its clock is far ahead, once.
+  /// Reports a device once, if its clock is far ahead.
   mutating func noteClock(of replica: ReplicaID?, called name: String?, ahead milliseconds: Milliseconds) {
     guard milliseconds >= Self.clockAheadMillisecondsMin,
       replica == nil || !clocksAhead.contains(where: { $0.replica == replica })

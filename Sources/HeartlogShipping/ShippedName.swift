@@ -1,10 +1,12 @@
 import Heartlog
 
-/// What replicas are called, as it comes from elsewhere.
+/// The rules for replica names received from a peer or a file.
 enum ShippedName {
   static let bytesMax = 127
 
-  /// - Throws: for a name that the format has no room for.
+  /// Checks a replica name.
+  ///
+  /// - Throws: `MalformedError` if the name is too long or contains a control character.
   static func check(_ name: String) throws(MalformedError) {
     guard name.utf8.count <= bytesMax else {
       throw MalformedError("a replica's name of \(name.utf8.count) bytes, the most is \(bytesMax)")

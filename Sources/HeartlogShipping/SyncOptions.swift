@@ -1,37 +1,37 @@
 import Heartlog
 
-/// How a sync is held.
+/// Options for a sync.
 public struct SyncOptions: Sendable {
-  /// Only receive: nothing is written at the peer's.
+  /// Only receive: nothing is written to the peer's store.
   public var isPull = false
-  /// Only find out what would go each way: nothing is written anywhere.
+  /// Only determine what would be sent and received: nothing is written to either store.
   public var isDryRun = false
-  /// This end takes nothing: its store cannot be written. Only the serving end may say so.
+  /// This end receives nothing, because its store cannot be written. Only the serving end may set this.
   public var isReadOnly = false
-  /// How long the dialogue may stand still, neither end sending a byte, before it is given up.
+  /// How long neither end may send a byte before the dialogue is given up.
   public var inactivityMillisecondsMax = 30_000
-  /// Tells the wall time, in milliseconds since 1970.
+  /// Returns the wall time, in milliseconds since 1970.
   public var clock: @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
-  /// Asked several times a second; once it is true, the sync ends with `timedOut`.
+  /// Called several times a second; when it returns true, the sync ends with `timedOut`.
   public var isCancelled: @Sendable () -> Bool = { false }
-  /// Told as runs come and go, from more than one thread.
+  /// Called as runs are received and sent, from more than one thread.
   public var progress: (@Sendable (SyncProgress) -> Void)?
 
-  /// Both ways, for good, and with a time-out of 30 seconds.
+  /// Creates options for a sync in both directions that is written, with a time-out of 30 seconds.
   public init() {}
 }
 
-/// How far a sync is.
+/// The progress of a sync.
 public struct SyncProgress: Hashable, Sendable {
-  /// Commits that came.
+  /// Commits received so far.
   public var receivedCommits: UInt64 = 0
-  /// All that are to come; 0 where that is not known, as with folders.
+  /// All commits to receive; 0 if the number is not known, as with folders.
   public var commitsToReceive: UInt64 = 0
-  /// Commits that went.
+  /// Commits sent so far.
   public var sentCommits: UInt64 = 0
-  /// All that are to go; 0 where that is not known.
+  /// All commits to send; 0 if the number is not known.
   public var commitsToSend: UInt64 = 0
 
-  /// Nothing yet.
+  /// Creates a progress of nothing sent or received.
   public init() {}
 }

@@ -1,32 +1,32 @@
 import Heartlog
 
-/// What a sync did.
+/// The result of a sync.
 public struct SyncReport: Hashable, Sendable {
-  /// What went one way.
+  /// The amount that was transferred in one direction.
   public struct Amount: Hashable, Sendable {
-    /// Commits that were new where they came.
+    /// Commits that were new to the receiver.
     public var commits: UInt64 = 0
-    /// Events in them. Nil in a dry run, and where it is not known.
+    /// Events in those commits; `nil` in a dry run, or if the number is not known.
     public var events: UInt64?
-    /// Through the carrier, the dialogue included.
+    /// Bytes that went through the carrier, including the messages of the dialogue.
     public var bytes: UInt64 = 0
 
-    /// Nothing.
+    /// Creates an amount of nothing.
     public init() {}
   }
 
-  /// A stream of which both ends have commits of the same numbers that differ.
+  /// A stream in which the two ends have different commits with the same numbers.
   public struct Fork: Hashable, Sendable {
-    /// Whose stream it is.
+    /// The replica whose stream it is.
     public let replica: ReplicaID
-    /// What people call that replica.
+    /// The name of that replica as shown to people.
     public let name: String
-    /// The last commit that both have (0: none); nil where it was not looked for.
+    /// The last commit that both ends have (0: none); `nil` if it was not determined.
     public let lastCommon: CommitNumber?
-    /// Whether the stream was ended there; else it was passed over.
+    /// Whether the stream was ended after that commit; otherwise it was skipped.
     public let isEnded: Bool
 
-    /// A fork of the stream of `replica`.
+    /// Creates a fork of the stream of `replica`.
     public init(replica: ReplicaID, name: String, lastCommon: CommitNumber?, isEnded: Bool) {
       self.replica = replica
       self.name = name
@@ -35,34 +35,34 @@ public struct SyncReport: Hashable, Sendable {
     }
   }
 
-  /// A stream of which commits were to come, and not all of them did. The other streams came all the same.
+  /// A stream of which some commits were due but not received. The other streams are not affected.
   public struct SkippedStream: Hashable, Sendable {
-    /// Why they did not come.
+    /// Why the commits were not received.
     public enum Cause: String, Sendable {
-      /// This store does not take them yet: the next sync tries again.
+      /// This store does not take them yet; the next sync tries again.
       case waiting
-      /// A clock wrote them that is not believed.
+      /// They have a wall time that is not believed.
       case clock
       /// They do not lead to the root that came with them.
       case refused
-      /// This store is damaged; the reason says where.
+      /// This store is damaged; `reason` says where.
       case damaged
-      /// The peer cannot read them: its store is damaged.
+      /// The peer cannot read them, because its store is damaged.
       case peerDamaged
     }
 
-    /// Whose stream it is.
+    /// The replica whose stream it is.
     public let replica: ReplicaID
-    /// What people call that replica.
+    /// The name of that replica as shown to people.
     public let name: String
-    /// The first commit that did not come.
+    /// The first commit that was not received.
     public let firstCommit: CommitNumber
-    /// Why it did not come, for programs.
+    /// Why it was not received, for programs.
     public let cause: Cause
-    /// Why it did not come: a phrase without a full stop.
+    /// Why it was not received, for people: a phrase without a full stop.
     public let reason: String
 
-    /// A stream that was left out from `firstCommit` on.
+    /// Creates a stream that was skipped from `firstCommit` on.
     public init(
       replica: ReplicaID, name: String, firstCommit: CommitNumber, cause: Cause, reason: String
     ) {
@@ -76,14 +76,14 @@ public struct SyncReport: Hashable, Sendable {
 
   /// A device whose clock is ahead of this one's by an hour or more.
   public struct ClockAhead: Hashable, Sendable {
-    /// Nil for a peer that has no commit of its own.
+    /// The replica of the device; `nil` for a peer that has no commit of its own.
     public let replica: ReplicaID?
-    /// What people call it; nil where that was not told.
+    /// The name of the device as shown to people; `nil` if it is not known.
     public let name: String?
-    /// How far it is ahead.
+    /// How far its clock is ahead.
     public let milliseconds: Milliseconds
 
-    /// A device that far ahead.
+    /// Creates a device whose clock is ahead by `milliseconds`.
     public init(replica: ReplicaID?, name: String?, milliseconds: Milliseconds) {
       self.replica = replica
       self.name = name
@@ -91,59 +91,63 @@ public struct SyncReport: Hashable, Sendable {
     }
   }
 
-  /// Files of a folder that are no part of it, or not yet.
+  /// Counts of the files in a folder.
   public struct FolderFiles: Hashable, Sendable {
-    /// Run files that are whole by their names.
+    /// Run files that are whole according to their names.
     public var runs = 0
-    /// Known to be there, and not downloaded yet.
+    /// Files that are known but not downloaded yet.
     public var placeholders = 0
-    /// Run files whose content is not what their names say: half copied, or damaged.
+    /// Run files whose content does not match their names: half copied, or damaged.
     public var damaged = 0
     /// Run files that a file-syncing program kept under another name.
     public var copies = 0
-    /// Everything else.
+    /// All other files.
     public var foreign = 0
-    /// Run files that wait for one before them.
+    /// Run files that wait for an earlier one.
     public var waiting = 0
-    /// Files that this store left.
+    /// Files that this store wrote.
     public var written = 0
-    /// Files of its own that this store merged away.
+    /// Files of its own that this store removed after merging them.
     public var removed = 0
 
-    /// An empty folder.
+    /// Creates the counts of an empty folder.
     public init() {}
   }
 
-  /// Nothing was written: the amounts are what would come and go.
+  /// Whether this was a dry run: nothing was written, and the amounts are what would be received and sent.
   public var isDryRun = false
-  /// The other store; nil where there is none, or where it has no commit of its own.
+  /// The other store's replica; `nil` if there is no other store, or it has no commit of its own.
   public var peer: ReplicaID?
-  /// What people call it; nil where that was not told.
+  /// The name of the peer as shown to people; `nil` if it is not known.
   public var peerName: String?
-  /// How far the peer's clock is ahead of this one's, negative behind, the way of the message included; nil without a dialogue.
+  /// How far the peer's clock is ahead of this one's, including the transit time of the message; negative if
+  /// it is behind; `nil` without a dialogue.
   public var peerClockAheadMilliseconds: Milliseconds?
-  /// In a dry run, what would come.
+  /// What was received; in a dry run, what would be received.
   public var received = Amount()
-  /// In a dry run, what would go.
+  /// What was sent; in a dry run, what would be sent.
   public var sent = Amount()
-  /// Items whose state changed by what was received.
+  /// Items whose state was changed by the received commits.
   public var changedItems: UInt64 = 0
   /// Streams that either end knows.
   public var streams = 0
   /// The forks that were found.
   public var forks: [Fork] = []
-  /// The streams of which not all came, or could be given, that was to come.
+  /// The streams of which some due commits were not received, or could not be sent.
   public var skipped: [SkippedStream] = []
-  /// What the peer said of its own store, where that is damaged: what, where, and what to run there. What of it is sound arrived.
+  /// What a peer with a damaged store reported: what is damaged, where, and what to run there. The sound part
+  /// of its store was received.
   public var peerDamage: String?
-  /// The devices whose clock is ahead by an hour or more: by the commits that came, or by the peer's greeting.
+  /// The devices whose clocks are ahead by an hour or more, according to their commits or to the peer's
+  /// greeting.
   public var clocksAhead: [ClockAhead] = []
-  /// Nil but for folders.
+  /// Counts of the folder's files; `nil` unless the sync was with a folder.
   public var folder: FolderFiles?
 
-  /// Nothing done.
+  /// Creates an empty report.
   public init() {}
 
-  /// Whether all came and went that was to, or will once it has waited: false where a store is damaged, or commits were refused.
+  /// Whether everything due was received and sent, apart from commits that wait: false if a store is damaged,
+  /// or commits were refused.
   public var isComplete: Bool { peerDamage == nil && skipped.allSatisfy { $0.cause == .waiting } }
 }

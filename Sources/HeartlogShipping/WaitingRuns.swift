@@ -1,26 +1,27 @@
 import Heartlog
 
-/// Runs of streams that wait, kept until all other streams are here: then the store looks at all of them together.
+/// Runs that wait, kept until all other streams have been received; the store then checks them all together.
 struct WaitingRuns {
-  /// In the order in which they came, and so each stream's in its order.
+  /// The runs in the order they arrived, so the runs of each stream are in order.
   private var runs: [StreamRun] = []
   private var bytes = 0
   private var commits = 0
   /// By stream: its first run that was not kept.
   private var dropped: [ReplicaID: StreamRun] = [:]
-  /// The streams that wait.
+  /// The streams that have a run waiting.
   private var streams: Set<ReplicaID> = []
 
-  /// What is kept at most: a stream of which there is more goes on at the next sync. The store looks at all of it at once.
+  /// The most that is kept, because the store checks it all at once. The rest of a longer stream is left to
+  /// the next sync.
   private static let (bytesMax, commitsMax, runsMax) = (64 << 20, 1_000_000, 64)
 
-  /// Notes that the stream of a run waits from that run on.
+  /// Keeps `run`, and from now on the runs of its stream that follow.
   mutating func begin(with run: StreamRun) {
     streams.insert(run.replica)
     add(run)
   }
 
-  /// Keeps a run whose stream waits; any other is passed over.
+  /// Keeps a run if its stream waits; otherwise does nothing.
   mutating func add(_ run: StreamRun) {
     guard streams.contains(run.replica), dropped[run.replica] == nil else { return }
     guard bytes + run.body.count <= Self.bytesMax, commits + run.commitCount <= Self.commitsMax,
@@ -34,15 +35,15 @@ struct WaitingRuns {
     runs.append(run)
   }
 
-  /// What became of a stream that had to wait.
+  /// The outcome for a stream that had to wait.
   struct Resolution {
-    /// The runs that were taken, and how.
+    /// The runs that were taken, with their outcomes.
     var taken: [(run: StreamRun, outcome: ReceivedRun)] = []
-    /// Where the stream is still not to go on, and why; nil where all of it was taken.
+    /// The run at which the stream still stops, and why; `nil` if all of it was taken.
     var stop: (run: StreamRun, outcome: ReceivedRun)?
   }
 
-  /// Gives the runs to a store again.
+  /// Passes the runs to a store again.
   func resolve(in store: any ShippedStreams) throws(HeartlogError) -> [ReplicaID: Resolution] {
     guard !runs.isEmpty else { return [:] }
     var resolutions: [ReplicaID: Resolution] = [:]

@@ -6,10 +6,10 @@
   import Glibc
 #endif
 
-/// Writing to a pipe that nobody reads any more, without the signal that would end the process.
+/// Writes to a pipe with no reader, without the SIGPIPE that would end the process.
 enum BrokenPipe {
-  /// Runs `body`, a system call with its errno, and takes away the SIGPIPE that it may have caused. What the process does
-  /// about signals elsewhere stays as it is.
+  /// Runs `body`, a system call that returns its errno, and consumes the SIGPIPE it may have raised. The
+  /// signal handling of the process is unchanged.
   static func withoutSignal(_ body: () -> (count: Int, errno: Int32)) -> (count: Int, errno: Int32) {
     var signals = sigset_t()
     var before = sigset_t()
@@ -23,7 +23,7 @@ enum BrokenPipe {
     if result.count < 0, result.errno == EPIPE, !wasPending {
       sigpending(&pending)
       var taken: Int32 = 0
-      // The signal is this thread's own: it waits already.
+      // SIGPIPE is sent to the thread that wrote, so it is already pending here.
       if sigismember(&pending, SIGPIPE) == 1 { sigwait(&signals, &taken) }
     }
     pthread_sigmask(SIG_SETMASK, &before, nil)

@@ -1,11 +1,13 @@
 import Heartlog
 
-/// A way between stores. What it moves is runs of commits; how is its own affair: by a dialogue (`SyncSession`) over
-/// bytes that it carries, or by files that it leaves for others to find.
+/// A way to exchange commits between stores.
+///
+/// A carrier moves runs of commits. It either runs a dialogue (`SyncSession`) over bytes that it carries, or
+/// leaves files for other devices to find.
 public protocol Carrier: Sendable {
-  /// What people call the other side.
+  /// The name of the other side, as shown to people.
   var description: String { get }
 
-  /// Brings `store` and the other side to know the same, as far as the options say.
+  /// Exchanges commits until `store` and the other side have the same ones, as far as the options allow.
   func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport
 }

@@ -9,7 +9,8 @@ import HeartlogFiles
   import Glibc
 #endif
 
-/// A program that was started with its standard input and output in our hands; its standard error is ours.
+/// A child process whose standard input and output are connected to a channel; it shares this process's
+/// standard error.
 final class ChildProcess: Sendable {
   #if canImport(Darwin)
     private typealias Actions = posix_spawn_file_actions_t?
@@ -23,14 +24,14 @@ final class ChildProcess: Sendable {
   private let process: pid_t
   private let hasGroup: Bool
 
-  /// How long a program that was hung up on may take to end by itself, and after SIGTERM.
+  /// How long the child may take to end by itself after the channel is closed, and again after each signal.
   private static let graceMilliseconds = 2_000
 
-  /// Starts `words[0]`, looked for in PATH, with `words`.
+  /// Starts `words[0]`, searched for in PATH, with the arguments `words`.
   init(_ words: [String]) throws(HeartlogError) {
     let (near, far) = try DescriptorChannel.descriptorPair()
     defer { close(far) }
-    // Where somebody sits at a terminal, the child stays in our group: it may ask for a password there.
+    // At a terminal the child stays in this process group: it may ask for a password there.
     hasGroup = isatty(0) != 1
     var process: pid_t = 0
     let number = Self.spawn(words, far, hasGroup: hasGroup, &process)
@@ -61,7 +62,7 @@ final class ChildProcess: Sendable {
     }
     posix_spawn_file_actions_adddup2(&actions, descriptor, 0)
     posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
-    // A command line ignores SIGPIPE and SIGXFSZ, which a child would go on with.
+    // The command line ignores SIGPIPE and SIGXFSZ; a child would inherit that.
     var signals = sigset_t()
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)
@@ -78,16 +79,17 @@ final class ChildProcess: Sendable {
     return posix_spawnp(&process, program, &actions, &attributes, arguments, environ)
   }
 
-  /// Hangs up, waits for the program to end, and ends it where it does not.
+  /// Closes the channel, waits for the child to end, and kills it if it does not.
   ///
-  /// - Parameter milliseconds: how long it may take to end by itself.
-  /// - Returns: its exit code, 128 and the signal where one ended it, as shells count; nil where it did not end by itself.
+  /// - Parameter milliseconds: how long the child may take to end by itself.
+  /// - Returns: The exit code, or 128 plus the signal number if a signal ended it, as in shells; `nil` if it
+  ///   did not end by itself.
   func finish(waiting milliseconds: Int = graceMilliseconds) -> Int32? {
     channel.close()
     if let code = wait(milliseconds: milliseconds) { return code }
     for signal in [SIGTERM, SIGKILL] {
       kill(hasGroup ? -process : process, signal)
-      // Not even SIGKILL ends what hangs in the kernel.
+      // Not even SIGKILL ends a process that hangs in the kernel.
       if wait(milliseconds: Self.graceMilliseconds) != nil { break }
     }
     return nil
@@ -102,7 +104,7 @@ final class ChildProcess: Sendable {
         let signal = status & 0x7F
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
       }
-      // Somebody else in this process reaped it.
+      // Another part of this process has reaped it.
       if found < 0, errno != EINTR { return 0 }
       guard MonotonicClock.nanoseconds() < end else { return nil }
       usleep(2_000)

@@ -1,6 +1,6 @@
 import Heartlog
 
-/// A program that serves a store on its standard input and output.
+/// A carrier that runs a program which serves a store on its standard input and output.
 public struct CommandCarrier: Carrier {
   public let description: String
   private let words: [String]
@@ -10,7 +10,7 @@ public struct CommandCarrier: Carrier {
     self.description = description
   }
 
-  /// A command line for `/bin/sh`.
+  /// Returns a carrier that runs `command` with `/bin/sh`.
   public static func shell(_ command: String) throws(HeartlogError) -> CommandCarrier {
     guard !command.isEmpty, !command.utf8.contains(0) else {
       throw HeartlogError(.invalid, "a command that is empty, or has a zero byte in it")
@@ -18,11 +18,11 @@ public struct CommandCarrier: Carrier {
     return CommandCarrier(["/bin/sh", "-c", command], description: "exec:\(command)")
   }
 
-  /// `heartlog serve --stdio` on another machine.
+  /// Returns a carrier that runs `heartlog serve --stdio` on another machine.
   ///
   /// - Parameters:
-  ///   - address: the machine, and the store's folder there.
-  ///   - program: in place of `ssh`.
+  ///   - address: the machine, and the store's folder on it.
+  ///   - program: the program to run instead of `ssh`.
   public static func ssh(_ address: SSHAddress, program: String? = nil) -> CommandCarrier {
     CommandCarrier([program ?? "ssh"] + address.arguments, description: address.description)
   }
@@ -48,9 +48,9 @@ public struct CommandCarrier: Carrier {
     }
     switch result {
     case .success(let report):
-      // The other end may have much to seal now. Where it is ended for taking too long, nothing is lost by that.
+      // The other end may still have much to seal. Killing it because it takes too long loses nothing.
       let code = child.finish(waiting: options.inactivityMillisecondsMax)
-      // Why it failed is in the report already, where a store is damaged.
+      // If a store is damaged, the report already says why the command failed.
       if let code, code != 0, report.isComplete {
         throw HeartlogError(.inputOutput, "the sync is done, but \(description) ended with exit code \(code)")
       }
@@ -60,7 +60,7 @@ public struct CommandCarrier: Carrier {
     }
   }
 
-  /// What ended the command tells more than that it hung up.
+  /// Replaces an error that only says that the command hung up by its exit code, which says more.
   private static func cause(_ error: HeartlogError, of code: Int32?, _ description: String) -> HeartlogError {
     guard error.isEcho, let code, code != 0 else { return error }
     // The exit codes of `heartlog serve`, which are those of sysexits.h.

@@ -9,25 +9,25 @@ import HeartlogFiles
   import Glibc
 #endif
 
-/// A channel over file descriptors: pipes, sockets, a terminal's two ends.
+/// A channel over file descriptors: pipes, sockets, or the two ends of a terminal.
 ///
-/// The descriptors are left as they are, blocking or not: other processes may share them. No signal comes of a peer that is
-/// gone.
+/// The blocking mode of the descriptors is left unchanged, because other processes may share them. Writing to
+/// a peer that is gone raises no signal.
 public final class DescriptorChannel: ByteChannel {
   private let input: Int32
   private let output: Int32
   private let isSocket: Bool
   private let closes: Bool
 
-  /// What POSIX lets a pipe take at once where it is said to be ready: writing no more never blocks.
+  /// The number of bytes that POSIX guarantees a ready pipe accepts: a write of this size never blocks.
   private static let pipeBytesMax = min(4_096, Int(PIPE_BUF))
 
-  /// A channel over two descriptors that are open.
+  /// Creates a channel over two open descriptors.
   ///
   /// - Parameters:
-  ///   - input: to read from. May be the same as `output`.
-  ///   - output: to write to.
-  ///   - closes: whether `close` closes them.
+  ///   - input: the descriptor to read from. May be the same as `output`.
+  ///   - output: the descriptor to write to.
+  ///   - closes: whether `close` closes the descriptors.
   public init(input: Int32, output: Int32, closes: Bool = true) {
     self.input = input
     self.output = output
@@ -40,13 +40,13 @@ public final class DescriptorChannel: ByteChannel {
     #endif
   }
 
-  /// Two channels, each the other's peer.
+  /// Creates two channels that are each other's peer.
   public static func pair() throws(HeartlogError) -> (DescriptorChannel, DescriptorChannel) {
     let (one, other) = try descriptorPair()
     return (DescriptorChannel(input: one, output: one), DescriptorChannel(input: other, output: other))
   }
 
-  /// A pair of connected sockets, which no child process inherits.
+  /// Creates a pair of connected sockets that child processes do not inherit.
   static func descriptorPair() throws(HeartlogError) -> (Int32, Int32) {
     var pair: [Int32] = [-1, -1]
     #if canImport(Glibc)
@@ -67,7 +67,7 @@ public final class DescriptorChannel: ByteChannel {
     guard try isReady(input, Int16(POLLIN), milliseconds) else { return nil }
     var result = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      // `count` bytes lie behind the base address.
+      // The buffer behind the base address holds `count` bytes.
       result = systemRead(input, buffer.baseAddress, count)
       filled = max(0, result)
     }
@@ -113,7 +113,8 @@ public final class DescriptorChannel: ByteChannel {
     }
   }
 
-  /// Whether `descriptor` can be used without waiting; an end that was hung up can, too, and will say so.
+  /// Whether `descriptor` can be used without waiting. This includes a descriptor whose peer hung up: the
+  /// read or write then reports it.
   private func isReady(_ descriptor: Int32, _ events: Int16, _ milliseconds: Int) throws(HeartlogError)
     -> Bool
   {
@@ -131,7 +132,7 @@ public final class DescriptorChannel: ByteChannel {
 }
 
 extension HeartlogError {
-  /// A system call on a channel that failed.
+  /// An error for a system call on a channel that failed.
   fileprivate init(channel operation: String, _ number: Int32) {
     self.init(
       .inputOutput, FileError(operation: operation, path: "the channel to the peer", code: number).description
@@ -139,7 +140,7 @@ extension HeartlogError {
   }
 }
 
-// The system's functions, which methods of the same names hide.
+// Free functions for the system calls that are hidden by methods of the same names.
 
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
   read(descriptor, buffer, count)

@@ -1,24 +1,24 @@
 import Heartlog
 
-/// `ssh://[user@]host[:port]/path`: a store on another machine.
+/// The address of a store on another machine: `ssh://[user@]host[:port]/path`.
 ///
-/// The path is absolute; `/~/…` begins in the user's home directory, as in git's addresses. Nothing is percent-decoded. There is no
-/// password in it: ssh asks for one, or has a key.
+/// The path is absolute; `/~/…` starts in the user's home directory, as in git addresses. Nothing is
+/// percent-decoded. The address contains no password: ssh asks for one, or uses a key.
 public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
   public let description: String
-  /// With the user, where one is named.
+  /// The host, with the user if the address names one.
   public let host: String
-  /// Nil for ssh's own.
+  /// The port; `nil` for the default of ssh.
   public let port: Int?
-  /// Of the store, as the other machine is told it.
+  /// The path of the store, as it is passed to the other machine.
   public let path: String
 
   static let scheme = "ssh://"
 
-  /// Takes an address apart.
+  /// Parses an address.
   ///
-  /// - Throws: `invalid` for what is no such address, for a host or user that ssh would take for an option, and for a password, which
-  ///   the error does not tell.
+  /// - Throws: `invalid` if the text is no such address, if ssh would take the host or user for an option, or
+  ///   if there is a password, which the error does not contain.
   public init(_ text: String) throws(HeartlogError) {
     guard text.hasPrefix(Self.scheme) else {
       throw HeartlogError(.invalid, "an address that does not begin with \(Self.scheme)")
@@ -35,7 +35,7 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     }
     var authority = rest[..<slash]
     var port: Int?
-    // Of an IPv6 address only what follows the bracket is a port.
+    // In an IPv6 address, only a colon after the bracket starts the port.
     if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
       guard let number = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(number)
       else {
@@ -60,11 +60,11 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     description = text
   }
 
-  /// A text in which passwords of addresses are replaced by `***`.
+  /// Returns the text with passwords in addresses replaced by `***`.
   package static func withoutPassword(_ text: String) -> String {
     guard let start = text.firstRange(of: scheme) else { return text }
     let (before, rest) = (text[..<start.upperBound], text[start.upperBound...])
-    // A password may have a slash in it, and no space.
+    // A password may contain a slash, but no space.
     let address = rest.prefix { !$0.isWhitespace }
     let path = address.firstIndex(of: "/") ?? address.endIndex
     guard let colon = address.firstIndex(of: ":"), colon < path, let at = address.lastIndex(of: "@"),
@@ -73,14 +73,14 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     return before + rest[...colon] + "***" + withoutPassword(String(rest[at...]))
   }
 
-  /// What follows the program's name.
+  /// The arguments for `ssh`, without the program name.
   var arguments: [String] {
     let port = port.map { ["-p", "\($0)"] } ?? []
-    // What the other machine's shell takes apart, and no shell here.
+    // The shell of the other machine parses this; no local shell does.
     return port + ["--", host, "heartlog --store \(Self.quoted(path)) serve --stdio"]
   }
 
-  /// Letters, digits, and a few marks; never what begins with a dash.
+  /// Whether a name contains only letters, digits and a few marks, and does not begin with a dash.
   private static func isSafe(_ name: Substring) -> Bool {
     guard !name.isEmpty, !name.hasPrefix("-") else { return false }
     return name.utf8.allSatisfy { byte in
@@ -94,7 +94,7 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// One word for a POSIX shell, whatever is in it; never what begins with a dash.
+  /// Quotes a path as one word for a POSIX shell, which never begins with a dash.
   static func quoted(_ path: String) -> String {
     let safe = path.hasPrefix("-") ? "./\(path)" : path
     return "'" + safe.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"

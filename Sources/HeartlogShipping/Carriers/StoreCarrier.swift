@@ -2,18 +2,18 @@ import Dispatch
 import Heartlog
 import Synchronization
 
-/// Another store in the same process: both ends of a dialogue on two threads.
+/// A carrier to another store in the same process: both ends of a dialogue run here, on two threads.
 public struct StoreCarrier: Carrier {
   public let description: String
   private let peer: any ShippedStreams
   private let isReadOnly: Bool
 
-  /// The way to `peer`.
+  /// Creates a carrier to `peer`.
   ///
   /// - Parameters:
   ///   - peer: the other store.
-  ///   - description: what people call the peer: its folder.
-  ///   - isReadOnly: the peer cannot be written, and is only pulled from.
+  ///   - description: the name of the peer as shown to people: its folder.
+  ///   - isReadOnly: whether the peer cannot be written; it is then only pulled from.
   public init(_ peer: FavoritesStore, description: String, isReadOnly: Bool = false) {
     self.init(streams: peer, description: description, isReadOnly: isReadOnly)
   }
@@ -56,7 +56,8 @@ public struct StoreCarrier: Carrier {
     near.close()
     group.wait()
     do throws(HeartlogError) { return try result.get() } catch {
-      // The dialogue keeps places to itself; here both ends are one's own.
+      // The dialogue does not tell the peer about paths. Both ends are local here, so the full error is
+      // thrown.
       if let failure = failure.withLock({ $0 }), error.isEcho, !failure.isEcho { throw failure }
       throw error
     }
@@ -64,6 +65,6 @@ public struct StoreCarrier: Carrier {
 }
 
 extension HeartlogError {
-  /// Whether it only tells that the other end failed.
+  /// Whether this error says only that the other end failed.
   var isEcho: Bool { message.hasPrefix("the peer gave up") || message.hasPrefix("the peer hung up") }
 }

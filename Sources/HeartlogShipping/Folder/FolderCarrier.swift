@@ -2,20 +2,20 @@ import Heartlog
 import HeartlogFiles
 import Synchronization
 
-/// A folder that a file-syncing program, a USB stick or rsync carries from device to device: see "The folder" in
-/// docs/shipping.md.
+/// A carrier through a folder that a file-syncing program, a USB stick or rsync moves from device to device.
 ///
-/// There is no dialogue: each device leaves files for the others, changes none, and removes only its own.
+/// There is no dialogue: each device writes files for the others, changes none, and removes only its own. The
+/// format is specified in "The folder" in docs/shipping.md.
 public final class FolderCarrier: Carrier {
-  /// The folder.
+  /// The path of the folder.
   public let path: String
   private let fileSystem: any FileSystem
-  /// Names of files whose content was found to be what they say, so that a carrier that is kept reads them once.
+  /// Names of files whose content has been verified, so that a carrier that is reused reads them only once.
   let checked = Mutex<Set<String>>([])
 
   public var description: String { "folder:\(path)" }
 
-  /// The way through the folder at `path`, which must be there when `sync` is called.
+  /// Creates a carrier through the folder at `path`, which must exist when `sync` is called.
   public convenience init(_ path: String) { self.init(path, on: POSIXFileSystem(readers: .everybody)) }
 
   init(_ path: String, on fileSystem: any FileSystem) {
@@ -23,10 +23,12 @@ public final class FolderCarrier: Carrier {
     self.fileSystem = fileSystem
   }
 
-  /// Takes in what others left, and leaves what they lack.
+  /// Receives what other devices wrote to the folder, and writes what the folder lacks.
   ///
-  /// - Throws: `HeartlogError`; `notAStore` where there is no such folder, `invalid` where it is a store's own directory, `readOnly` and `inputOutput` of its files, and what
-  ///   the store throws. What others left can be of no harm: what is not whole waits, and is counted in the report.
+  /// Files of other devices cannot do harm: a file that is not whole is left alone and counted in the report.
+  ///
+  /// - Throws: `HeartlogError`; `notAStore` if the folder does not exist, `invalid` if it is a store's own
+  ///   directory or inside one, `readOnly` and `inputOutput` from its files, and what the store throws.
   public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     try sync(streams: store, options: options)
   }
@@ -40,7 +42,7 @@ public final class FolderCarrier: Carrier {
   }
 }
 
-/// One look into a folder.
+/// One pass over a folder.
 struct FolderSyncPass {
   let store: any ShippedStreams
   let root: String
@@ -51,7 +53,7 @@ struct FolderSyncPass {
   var counts = SyncReport.FolderFiles()
   /// Paths of files that were read and are not whole.
   var damaged: Set<String> = []
-  /// Of streams that go on once others are here.
+  /// Runs of streams that wait until other streams have been received.
   var waiting = WaitingRuns()
   var receivedStreams: Set<ReplicaID> = []
   var receivedEvents: UInt64 = 0
@@ -112,7 +114,7 @@ struct FolderSyncPass {
     return report
   }
 
-  /// Whether a folder has what a store's has; one may be damaged or missing.
+  /// Whether a folder looks like the directory of a store. One of its entries may be damaged or missing.
   private func isStore(_ folder: String) throws(HeartlogError) -> Bool {
     try onFolder { () throws(FileError) in
       let found = [
@@ -124,7 +126,8 @@ struct FolderSyncPass {
     }
   }
 
-  /// Does something with one stream. Where it is damaged here, that is noted, and no other stream has to wait for it.
+  /// Runs `body` for one stream. If the stream is damaged here, it is reported as skipped, and the other
+  /// streams continue.
   mutating func passingOver(
     _ stream: ReplicaID, _ heads: [StreamHead],
     _ body: (inout FolderSyncPass) throws(HeartlogError) -> Void
@@ -140,13 +143,13 @@ struct FolderSyncPass {
     }
   }
 
-  /// Notes a stream of which not all comes or goes; what was found first says why.
+  /// Reports a stream as skipped, unless it has already been reported: the first reason is kept.
   mutating func skip(_ stream: SyncReport.SkippedStream) {
     guard !report.skipped.contains(where: { $0.replica == stream.replica }) else { return }
     report.skipped.append(stream)
   }
 
-  /// Counts what would go each way, by names alone.
+  /// Counts what would be received and sent, from file names alone.
   private mutating func plan(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
     let head = try head(of: stream)
     if head?.isEnded != true {
@@ -171,7 +174,7 @@ struct FolderSyncPass {
     if options.isCancelled() { throw HeartlogError(.timedOut, "the sync was called off") }
   }
 
-  /// Runs calls on the folder's files, and gives their errors the one public type.
+  /// Runs `body` on the folder's files and converts its errors to `HeartlogError`.
   func onFolder<R>(_ body: () throws(FileError) -> R) throws(HeartlogError) -> R {
     do throws(FileError) { return try body() } catch {
       let code: HeartlogError.Code =

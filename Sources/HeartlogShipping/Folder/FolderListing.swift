@@ -1,13 +1,13 @@
 import Heartlog
 import HeartlogFiles
 
-/// A run file by its name, unread.
+/// A run file known by its name; its content has not been read.
 struct FolderFile: Hashable {
   enum Kind: Hashable {
     case run
     /// Kept by a file-syncing program under another name.
     case copy
-    /// In the cloud, and not here.
+    /// In the cloud, and not downloaded yet.
     case placeholder
   }
 
@@ -19,16 +19,16 @@ struct FolderFile: Hashable {
   let bytes: UInt64
 }
 
-/// What lies in a folder, by names and sizes.
+/// The contents of a folder, by names and sizes.
 struct FolderListing {
   private(set) var files: [FolderFile] = []
   private(set) var counts = SyncReport.FolderFiles()
-  /// Unfinished files, by the folder in which they lie.
+  /// Unfinished files, with the writer in whose folder they are and the process that wrote them.
   private(set) var unfinished: [(writer: ReplicaID, path: String, process: Int32)] = []
 
   static let temporaryPrefix = ".tmp-"
 
-  /// Lists `root`. What vanishes meanwhile is passed over.
+  /// Lists `root`. Entries that vanish meanwhile are skipped.
   init(_ root: String, on fileSystem: any FileSystem) throws(FileError) {
     for writerName in try fileSystem.entries(of: root) {
       guard let writer = Self.replica(writerName),
@@ -64,7 +64,7 @@ struct FolderListing {
       if info.kind != .file {
         counts.foreign += 1
       } else if info.size == 0 {
-        // How other file-syncing programs show what they have not brought yet.
+        // Some file-syncing programs create empty files for what they have not downloaded yet.
         counts.placeholders += 1
         if !isCopy { files.append(file(runName, .placeholder, 0)) }
       } else if isCopy {
@@ -82,7 +82,7 @@ struct FolderListing {
     }
   }
 
-  /// 32 lower-case hexadecimal digits.
+  /// Parses a folder name of 32 lower-case hexadecimal digits.
   private static func replica(_ name: String) -> ReplicaID? {
     guard name.utf8.count == 32, let replica = ReplicaID(name), replica.description == name else {
       return nil
@@ -90,7 +90,7 @@ struct FolderListing {
     return replica
   }
 
-  /// Nil for what is no folder.
+  /// The entries of a folder; `nil` if it is not a folder or does not exist.
   private static func entries(_ path: String, _ fileSystem: any FileSystem) throws(FileError) -> [String]? {
     do throws(FileError) { return try fileSystem.entries(of: path) } catch {
       if error.isNotDirectory || error.isNotFound { return nil }

@@ -10,12 +10,14 @@ import HeartlogFiles
 #endif
 
 extension FolderSyncPass {
-  /// A file that has reached this size is merged no more, and no file is begun that would pass it by more than a run.
+  /// The size of a full file. A full file is not merged any more, and a file exceeds this size by one run at
+  /// most.
   private static let fullBytes = 8 << 20
-  /// So many neighbours of one size become one.
+  /// This many neighbours of one level are merged into one file.
   static let neighboursMax = 8
 
-  /// Leaves what the folder lacks: of the own stream all that this device has not left itself, of others what nobody has.
+  /// Writes what the folder lacks: of its own stream, everything that this device has not written itself; of
+  /// other streams, what no device has written.
   mutating func publish(_ listing: FolderListing) throws(HeartlogError) {
     let writer = store.replica
     try removeUnfinished(listing, writer)
@@ -41,7 +43,7 @@ extension FolderSyncPass {
     for range in try missing(of: head, files: counted) {
       let damage = try store.damage(
         of: stream, after: range.lowerBound - 1, upTo: CommitNumber(rawValue: range.upperBound))
-      // Where the range cannot be read to its end, its sound part is left all the same.
+      // If the range cannot be read to its end, its sound part is still written.
       let end = damage?.error.commits.map { $0.lowerBound.rawValue - 1 } ?? range.upperBound
       if end >= range.lowerBound {
         own += try write(stream, range.lowerBound...end, as: writer, isNew: true)
@@ -56,7 +58,7 @@ extension FolderSyncPass {
     try merge(own, of: head, as: writer)
   }
 
-  /// The commits of a stream that no file has that counts: 1…head without gaps, by names.
+  /// The commits of a stream, 1…head, that none of the files has, judged by their names.
   func missing(of head: StreamHead, files: [FolderFile]) throws(HeartlogError) -> [ClosedRange<UInt64>] {
     let last = head.commit.rawValue
     var missing: [ClosedRange<UInt64>] = []
@@ -64,7 +66,7 @@ extension FolderSyncPass {
     for file in files.sorted(by: { ($0.name.first, $0.path) < ($1.name.first, $1.path) })
     where file.kind != .copy && !file.name.isEnd && !damaged.contains(file.path) {
       if file.name.last <= last {
-        // Of another branch, or of none.
+        // Of another branch of a fork, or damaged.
         guard try isOwn(file) else { continue }
       } else if head.isEnded {
         continue
@@ -76,7 +78,8 @@ extension FolderSyncPass {
     return missing
   }
 
-  /// Whether an own file is what its name says, and the store's. What is damaged is written again, and removed.
+  /// Whether one of this device's own files matches its name and the store. A damaged file is written again,
+  /// and then removed.
   private mutating func isSound(_ file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Bool {
     guard file.name.last <= head.commit.rawValue, try isOwn(file) else { return false }
     if checked.contains(file.path) { return true }
@@ -87,7 +90,7 @@ extension FolderSyncPass {
 
   // MARK: - Writing
 
-  /// Writes commits of a stream as files of at most about `fullBytes`.
+  /// Writes commits of a stream as files of about `fullBytes` at most.
   private mutating func write(
     _ stream: ReplicaID, _ commits: ClosedRange<UInt64>, as writer: ReplicaID, isNew: Bool
   ) throws(HeartlogError) -> [FolderFile] {
@@ -123,7 +126,7 @@ extension FolderSyncPass {
     return files
   }
 
-  /// Writes a file under a temporary name, makes it durable, and gives it its own.
+  /// Writes a file under a temporary name, makes it durable, and renames it.
   private mutating func write(
     _ file: (name: RunFileName, bytes: [UInt8]), _ stream: ReplicaID, _ writer: ReplicaID
   ) throws(HeartlogError) -> FolderFile {
@@ -140,7 +143,7 @@ extension FolderSyncPass {
         try open.synchronize()
         try fileSystem.rename(temporary, to: path)
       } catch {
-        // What is left of it is removed by a later round, if not now.
+        // If this fails, a later pass removes the temporary file.
         try? fileSystem.remove(temporary)
         throw error
       }
@@ -165,7 +168,7 @@ extension FolderSyncPass {
 
   // MARK: - Merging
 
-  /// Merges small own files of a stream, and removes those that others of its own have made superfluous.
+  /// Merges small files of this device's own, and removes those that merged files have made superfluous.
   private mutating func merge(
     _ own: [FolderFile], of head: StreamHead, as writer: ReplicaID
   ) throws(HeartlogError) {
@@ -173,12 +176,12 @@ extension FolderSyncPass {
     while let run = Self.toMerge(files), let first = run.first, let last = run.last {
       let merged = try write(head.replica, first.name.first...last.name.last, as: writer, isNew: false)
       files = Self.withoutCovered(files + merged)
-      // One that is as large as what it came from would be merged again and again.
+      // Stop if no file was saved: the same files would be merged again and again.
       guard merged.count < run.count else { break }
     }
     let kept = Set(files.map(\.path))
     let folder = "\(root)/\(writer)/\(head.replica)"
-    // The new ones are durable, so that nobody is left without a run.
+    // The merged files are durable by now, so no run is missing from the folder at any time.
     let superfluous = own.map(\.path).filter { !kept.contains($0) }
     for path in superfluous + damaged.sorted().filter({ $0.hasPrefix("\(folder)/") }) {
       try remove(path)
@@ -195,7 +198,7 @@ extension FolderSyncPass {
     counts.removed += 1
   }
 
-  /// Files whose commits no other file has all of, by their first commit.
+  /// The files whose commits are not all in one other file, by their first commit.
   static func withoutCovered(_ files: [FolderFile]) -> [FolderFile] {
     var kept: [FolderFile] = []
     for file in files.sorted(by: {
@@ -207,13 +210,13 @@ extension FolderSyncPass {
     return kept
   }
 
-  /// The first neighbours, from the newest back, that are to become one: eight or more of one level or less.
+  /// The newest neighbours to merge: eight or more of one level or below.
   static func toMerge(_ files: [FolderFile]) -> ArraySlice<FolderFile>? {
     for level in 0..<levels {
       let start = files.lastIndex { Self.level($0) > level }.map { $0 + 1 } ?? 0
       let run = files[start...]
       guard run.count >= neighboursMax else { continue }
-      // Neighbours that leave a gap stay as they are until it is filled.
+      // Neighbours with a gap between them are not merged until the gap is filled.
       let isWhole = zip(run, run.dropFirst()).allSatisfy { $1.name.first <= $0.name.last + 1 }
       if isWhole { return run }
     }
@@ -222,7 +225,8 @@ extension FolderSyncPass {
 
   private static let levels = 4
 
-  /// 0 below 16 KiB, then one more for each factor of eight; `levels` is full.
+  /// The size level of a file: 0 below 16 KiB, then one more for each factor of eight. A full file is at
+  /// `levels`.
   private static func level(_ file: FolderFile) -> Int {
     var level = 0
     var bytes = UInt64(16 << 10)
@@ -233,7 +237,7 @@ extension FolderSyncPass {
     return level
   }
 
-  /// Removes what processes of this device left unfinished that are no more.
+  /// Removes unfinished files of this device whose processes no longer exist.
   private func removeUnfinished(_ listing: FolderListing, _ writer: ReplicaID) throws(HeartlogError) {
     for file in listing.unfinished where file.writer == writer && file.process != fileSystem.processID {
       guard kill(file.process, 0) != 0, errno == ESRCH else { continue }

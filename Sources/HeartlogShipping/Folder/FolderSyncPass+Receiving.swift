@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogFiles
 
 extension FolderSyncPass {
-  /// Takes in what the folder has of a stream, as far as it is there without a gap.
+  /// Receives what the folder has of a stream, up to the first gap.
   mutating func receive(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
     guard !files.isEmpty else { return }
     try findForks(stream, files)
@@ -26,7 +26,7 @@ extension FolderSyncPass {
     if let end, head?.isEnded != true, position == end.commit { try endIfSame(stream, head, at: end) }
   }
 
-  /// The file that leads furthest from `position` on.
+  /// The file that reaches furthest from `position` without a gap.
   func next(_ files: [FolderFile], after position: UInt64, limit: UInt64?) -> FolderFile? {
     files.filter { file in
       file.kind != .placeholder && !file.name.isEnd && file.name.first <= position + 1
@@ -34,15 +34,15 @@ extension FolderSyncPass {
         && file.name.last <= limit ?? .max
     }.max { one, other in
       if one.name.last != other.name.last { return one.name.last < other.name.last }
-      // Of equal ones, those that come under their own name first.
+      // Of equal files, one under its own name comes first.
       if one.kind != other.kind { return one.kind == .copy }
       return (other.name.first, other.path) < (one.name.first, one.path)
     }
   }
 
-  /// Receives the runs of a file that are new.
+  /// Receives the new runs of a file.
   ///
-  /// - Returns: the last commit that is known then.
+  /// - Returns: The last commit that is known afterwards.
   private mutating func take(
     _ content: RunFile, of file: FolderFile, after start: UInt64
   ) throws(HeartlogError) -> UInt64 {
@@ -56,7 +56,7 @@ extension FolderSyncPass {
       }
       let outcome: ReceivedRun
       do throws(HeartlogError) { outcome = try store.receive(run) } catch {
-        // The file is whole, so that what does not fit is a fork further back, or a writer that errs.
+        // The file is whole. So this is either a fork at an earlier commit, or an error of the writer.
         guard error.code == .peer else { throw error }
         if try !endFork(content) { damaged.insert(file.path) }
         return position
@@ -79,7 +79,7 @@ extension FolderSyncPass {
     return position
   }
 
-  /// Counts a run that was taken.
+  /// Counts a run that was received.
   private mutating func count(_ outcome: ReceivedRun, of run: StreamRun) {
     guard case .appended(let commits, let events, let changedItems) = outcome else { return }
     report.received.commits += UInt64(commits)
@@ -92,7 +92,7 @@ extension FolderSyncPass {
 
   // MARK: - What is not taken
 
-  /// Notes that a stream is passed over from `run` on.
+  /// Reports that a stream is skipped from `run` on.
   private mutating func skip(_ run: StreamRun, _ cause: SyncReport.SkippedStream.Cause, _ reason: String) {
     skip(
       SyncReport.SkippedStream(
@@ -101,11 +101,11 @@ extension FolderSyncPass {
 
   private func isSkipped(_ stream: ReplicaID) -> Bool { report.skipped.contains { $0.replica == stream } }
 
-  /// Gives runs that had to wait to the store once more, now that all others are here.
+  /// Passes runs that had to wait to the store again, after all others were received.
   mutating func resolveWaiting() throws(HeartlogError) {
     let resolutions = try waiting.resolve(in: store)
     for (replica, resolution) in resolutions.sorted(by: { $0.key < $1.key }) {
-      // Why it had to wait at first may be another reason.
+      // The stream may now be stopped for another reason than before.
       report.skipped.removeAll { $0.replica == replica }
       for (run, outcome) in resolution.taken { count(outcome, of: run) }
       switch resolution.stop {
@@ -117,8 +117,9 @@ extension FolderSyncPass {
     }
   }
 
-  /// Notes a run that does not lead to its root, and is no fork either. In front of a file that begins further on there may be a fork whose
-  /// files are not here yet: it waits for them.
+  /// Reports a run that does not lead to its root, and is not forked either. If commits in front of the file
+  /// are not the store's, they may belong to a fork whose files have not arrived yet: the file waits for
+  /// them.
   private mutating func refuse(_ run: StreamRun, of content: RunFile) throws(HeartlogError) {
     let before = content.runs.last { $0.lastCommit < run.firstCommit }
     let isOwn =
@@ -137,7 +138,7 @@ extension FolderSyncPass {
 
   // MARK: - Forks and ends
 
-  /// Compares the roots that the names of files tell with the store's own.
+  /// Compares the roots in the names of files with the store's own.
   private mutating func findForks(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
     var last = try head(of: stream)?.commit.rawValue ?? 0
     for file in files.sorted(by: { ($0.name.last, $0.path) < ($1.name.last, $1.path) })
@@ -155,7 +156,7 @@ extension FolderSyncPass {
     }
   }
 
-  /// Whether the root that a file's name tells is the store's own; false where the store is shorter.
+  /// Whether the root in a file's name is the store's own; false if the store's stream is shorter.
   func isOwn(_ file: FolderFile) throws(HeartlogError) -> Bool {
     if checked.contains(file.root) { return true }
     let root = try store.streamRoot(of: file.stream, at: CommitNumber(rawValue: file.name.last))
@@ -164,8 +165,8 @@ extension FolderSyncPass {
 
   /// Ends a stream of which a file has other commits than the store.
   ///
-  /// - Returns: whether the last common commit was found. Where what comes before the file is not the store's either, it is found
-  ///   in an earlier file.
+  /// - Returns: Whether the last common commit was found. If the commits before the file differ too, an
+  ///   earlier file contains the fork.
   private mutating func endFork(_ content: RunFile) throws(HeartlogError) -> Bool {
     guard let last = try ForkSearch(store).lastCommon(content) else { return false }
     try store.endStream(content.replica, after: CommitNumber(rawValue: last))
@@ -177,7 +178,8 @@ extension FolderSyncPass {
     return true
   }
 
-  /// Where files tell that the stream ends: the first such place. A stream that reaches further is ended there.
+  /// The first commit after which files say that the stream ends. If the stream is longer here, it is ended
+  /// there.
   private mutating func endOfStream(
     _ stream: ReplicaID, _ files: [FolderFile]
   ) throws(HeartlogError) -> (commit: UInt64, root: RootPrefix)? {
@@ -210,7 +212,7 @@ extension FolderSyncPass {
 
   // MARK: - Reading
 
-  /// The content of a file; nil where it is not whole, not what its name says, or gone.
+  /// The content of a file; `nil` if it is not whole, does not match its name, or no longer exists.
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
     guard file.bytes <= UInt64(RunFile.bytesMax) else {
       damaged.insert(file.path)
@@ -221,7 +223,7 @@ extension FolderSyncPass {
       bytes = try fileSystem.open(file.path, .read).bytes(Int(file.bytes), at: 0)
     } catch {
       if error.isNotFound { return nil }
-      // A file that cannot be read, as some placeholders, stands in nobody's way.
+      // A file that cannot be read, such as some placeholders, does not stop the pass.
       damaged.insert(file.path)
       return nil
     }
@@ -237,12 +239,13 @@ extension FolderSyncPass {
 }
 
 extension FolderFile {
-  /// A key for "the root that its name tells was compared".
+  /// The key in `checked` for a file whose root was compared with the store's.
   fileprivate var root: String { "root \(path)" }
 }
 
 extension RunFile {
-  /// Whether a file of these bytes has its right name. The root of a file without runs is in its name alone.
+  /// Whether `name` is the right name for a file of these bytes. A file without runs has its root only in its
+  /// name.
   fileprivate func isCalled(_ name: RunFileName, _ bytes: [UInt8]) -> Bool {
     guard name.first == firstCommit, name.last == lastCommit, let hash = Self.contentHash(bytes),
       RootPrefix(hash) == name.content

@@ -1,17 +1,18 @@
 import Heartlog
 
-/// Finds the last commit that a store's stream and a file's have in common, by the commits themselves.
+/// Finds the last commit that a stream in the store and in a file have in common, by comparing the commits.
 struct ForkSearch {
   private let store: any ShippedStreams
 
   init(_ store: any ShippedStreams) { self.store = store }
 
-  /// The last common commit; nil where there is no fork in the file, or where what comes before the file differs, too.
+  /// The last common commit; `nil` if the file contains no fork, or if the commits before the file differ
+  /// too.
   ///
-  /// Goes through the store's stream from its start: forks are rare.
+  /// Reads the store's stream from its start, because forks are rare.
   func lastCommon(_ file: RunFile) throws(HeartlogError) -> UInt64? {
     var tree = MerkleTree()
-    // The store's leaves from the file's first commit on.
+    // The leaves of the store's commits, from the file's first commit on.
     var own: [Digest] = []
     var after: UInt64 = 0
     while after < file.lastCommit,
@@ -39,7 +40,7 @@ struct ForkSearch {
         next += 1
       }
       guard let lastCommon else { continue }
-      // The file's commits lead to its root only if what comes before them is what the store has.
+      // The file's commits lead to its root only if the commits before it are the same as the store's.
       return tree.root == run.root ? lastCommon : nil
     }
     return nil

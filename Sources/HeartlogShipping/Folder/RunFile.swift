@@ -1,11 +1,11 @@
 import Heartlog
 
-/// The content of a run file: see "The folder" in docs/shipping.md.
+/// The content of a run file. The format is specified in "The folder" in docs/shipping.md.
 struct RunFile: Hashable {
   let replica: ReplicaID
   let name: String
   let firstCommit: UInt64
-  /// One after the other; none where the file tells that the stream ends before `firstCommit`.
+  /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`.
   let runs: [StreamRun]
 
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x52, 0x55, 0x4E, 0x0D, 0x0A]
@@ -15,7 +15,8 @@ struct RunFile: Hashable {
 
   var lastCommit: UInt64 { runs.last?.lastCommit.rawValue ?? firstCommit - 1 }
 
-  /// The file, and its name; `endRoot` is the root after the last commit where there are no runs.
+  /// Encodes the file and returns it with its name. If there are no runs, `endRoot` is the root after the
+  /// last commit.
   func encoded(endRoot: Digest? = nil) -> (name: RunFileName, bytes: [UInt8]) {
     var writer = ByteWriter(capacity: 256 + runs.reduce(0) { $0 + $1.body.count + 64 })
     writer.raw(Self.magic)
@@ -38,16 +39,16 @@ struct RunFile: Hashable {
     )
   }
 
-  /// The hash at the end of a whole file; nil where the bytes are not whole.
+  /// The hash at the end of a whole file; `nil` if the bytes are not a whole file.
   static func contentHash(_ bytes: [UInt8]) -> Digest? {
     guard bytes.count > magic.count + hashBytes, bytes.starts(with: magic) else { return nil }
     let end = Digest(Array(bytes.suffix(hashBytes)))
     return SHA256Hasher.digest(of: Array(bytes.dropLast(hashBytes))) == end ? end : nil
   }
 
-  /// Reads a file.
+  /// Decodes a file.
   ///
-  /// - Throws: `MalformedError` for bytes that are not whole, and for what is no run file.
+  /// - Throws: `MalformedError` if the bytes are not whole, or not a run file.
   init(_ bytes: [UInt8]) throws(MalformedError) {
     guard Self.contentHash(bytes) != nil else { throw MalformedError("a run file that is not whole") }
     let result: Result<RunFile, MalformedError> = bytes.withUnsafeBytes { buffer in
@@ -77,7 +78,7 @@ struct RunFile: Hashable {
     guard firstCommit >= 1, firstCommit <= Limits.numberMax else {
       throw MalformedError("a run file from commit \(firstCommit) on")
     }
-    // Each run has at least a root.
+    // Each run contains at least a root.
     let count = try reader.count(atMost: reader.remaining / Self.hashBytes, "runs")
     var runs: [StreamRun] = []
     var next = firstCommit
@@ -99,7 +100,7 @@ struct RunFile: Hashable {
 }
 
 extension StreamRun {
-  /// As the block says; nil for what is no block.
+  /// The number of events according to the block; `nil` if the body is not a block.
   var eventCount: UInt64? {
     body.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
@@ -108,7 +109,7 @@ extension StreamRun {
     }
   }
 
-  /// The commits and the hashes of them as leaves of their stream's tree.
+  /// The hashes of the commits, as leaves of their stream's tree.
   func leaves() throws(MalformedError) -> [Digest] {
     let result: Result<Block, MalformedError> = body.withUnsafeBytes { bytes in
       Result { () throws(MalformedError) in

@@ -1,15 +1,16 @@
 import Heartlog
 
-/// What a run file is called: its commits, the root that they lead to, and its content, each in 16 digits.
+/// The name of a run file: `<first>-<last>-<root>-<content>.run`.
 ///
-/// `<first>-<last>-<root>-<content>.run`; the commits in decimal digits, the first eight bytes of the two hashes in hexadecimal
-/// ones. A file without commits, whose last is the one before its first, tells that the stream ends there.
+/// Each of the four parts has 16 digits: the first and last commit in decimal, and the first eight bytes of
+/// the root after the last commit and of the content hash in hexadecimal. A file without commits, whose last
+/// commit is the one before its first, says that the stream ends there.
 struct RunFileName: Hashable {
   let first: UInt64
   let last: UInt64
   /// The root after `last`.
   let root: RootPrefix
-  /// Of the SHA-256 at the end of the file.
+  /// The prefix of the SHA-256 at the end of the file.
   let content: RootPrefix
 
   static let ending = ".run"
@@ -22,7 +23,7 @@ struct RunFileName: Hashable {
     self.content = content
   }
 
-  /// Reads exactly such a name.
+  /// Parses exactly such a name.
   init?(_ name: String) {
     guard name.hasSuffix(Self.ending), name.utf8.count == Self.stemBytes + Self.ending.utf8.count else {
       return nil
@@ -30,7 +31,7 @@ struct RunFileName: Hashable {
     self.init(stem: name.prefix(Self.stemBytes))
   }
 
-  /// Reads the name that a file had before a file-syncing program put words between it and its ending: "… 2.run",
+  /// Parses the name of a copy: a file-syncing program inserted words before the ending, as in "… 2.run" or
   /// "… (conflicted copy).run".
   init?(copy name: String) {
     guard name.hasSuffix(Self.ending), name.utf8.count > Self.stemBytes + Self.ending.utf8.count else {
@@ -39,7 +40,7 @@ struct RunFileName: Hashable {
     self.init(stem: name.prefix(Self.stemBytes))
   }
 
-  /// Reads the name of a file that is in the cloud and not here: ".….run.icloud".
+  /// Parses the name of a file that is in the cloud and not downloaded: ".….run.icloud".
   init?(placeholder name: String) {
     guard name.hasPrefix("."), name.hasSuffix(".icloud") else { return nil }
     self.init(String(name.dropFirst().dropLast(".icloud".count)))
@@ -72,7 +73,7 @@ struct RunFileName: Hashable {
     return UInt64(digits)
   }
 
-  /// Lower-case digits only: a name has one spelling.
+  /// Parses lower-case hexadecimal digits only, so that each name has one spelling.
   private static func prefix(_ digits: Substring) -> RootPrefix? {
     guard let bytes = Hexadecimal.bytes(digits), Hexadecimal.text(bytes) == digits else { return nil }
     return RootPrefix(word: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })

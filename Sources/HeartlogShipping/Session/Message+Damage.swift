@@ -1,12 +1,12 @@
 import Heartlog
 
 extension Message {
-  /// How the sentence begins by which an end tells that its store is damaged: programs look at it.
+  /// The start of the sentence with which an end reports that its store is damaged. Programs match it.
   private static let damageStart = "its store is damaged"
-  /// What versions before said.
+  /// The start of the sentence in earlier versions.
   private static let damageBefore = "its store failed (corrupt)"
 
-  /// What an end says of its damaged store: what, where in the store's folder, and what to do.
+  /// The sentence for a damaged store: what is damaged, where in the store's folder, and what to do.
   static func damage(_ error: HeartlogError) -> String {
     let place = HeartlogError(
       error.code, error.message, file: error.file.map(inFolder), offset: error.offset, commits: error.commits)
@@ -15,14 +15,14 @@ extension Message {
       "\(damageStart): \(what). Run \"heartlog --store DIR verify\" there, and then \"heartlog --store DIR repair\""
   }
 
-  /// A path from the store's folder on: where that lies is no business of the peer's.
+  /// The part of a path inside the store's folder. The peer is not told where the folder is.
   private static func inFolder(_ path: String) -> String {
     let parts = path.split(separator: "/")
     let start = parts.lastIndex { $0 == "replicas" || $0 == "snapshots" } ?? max(0, parts.count - 1)
     return parts[start...].joined(separator: "/")
   }
 
-  /// Whether a failure's sentence tells of damage.
+  /// Whether the sentence of a failure reports damage.
   static func tellsDamage(_ sentence: String) -> Bool {
     sentence.hasPrefix(damageStart) || sentence.hasPrefix(damageBefore)
   }

@@ -1,14 +1,15 @@
 import Heartlog
 
 extension Message {
-  /// A greeting in a version that this program does not speak.
+  /// Thrown for a greeting in a version that this program does not speak.
   struct OtherVersion: Error {
     let version: UInt8
   }
 
-  /// Reads a payload.
+  /// Decodes a payload.
   ///
-  /// - Parameter answering: how many streams the calling end announced, which an answer goes through.
+  /// - Parameter answering: the number of streams that the calling end announced; an answer has a state for
+  ///   each.
   /// - Throws: `MalformedError`, `OtherVersion`.
   init(_ kind: Kind, payload: [UInt8], answering: Int = 0) throws {
     self = try payload.withUnsafeBytes { bytes in
@@ -73,7 +74,7 @@ extension Message {
 }
 
 extension ByteReader {
-  /// A place in the list.
+  /// Reads a stream's index in the list.
   fileprivate mutating func place() throws(MalformedError) -> Int {
     try count(atMost: Message.listMax - 1, "a place in the list")
   }

@@ -1,7 +1,7 @@
 import Heartlog
 
 extension Message {
-  /// The number that stands for the kind of a message, and the most bytes that its payload may have.
+  /// The kind of a message, as it is encoded.
   enum Kind: UInt8, CaseIterable {
     case versions = 0
     case heads, answer, probe, roots, ends, wants, run, done, failed
@@ -14,7 +14,7 @@ extension Message {
       case .probe, .ends: 16 + Message.listMax * 24
       case .roots: 16 + Message.listMax * 8
       case .wants: 16 + Message.listMax * 3
-      // A block's columns, its heads and secrets, and what stands before it.
+      // The columns of a block, its heads and secrets, and the fields in front of it.
       case .run: Limits.blockColumnsBytesMax + (4 << 20)
       case .done: 20
       case .failed: 16 + Message.sentenceBytesMax

@@ -1,35 +1,35 @@
 import Heartlog
 
-/// A message of the dialogue: see docs/shipping.md.
+/// A message of the dialogue. The format is specified in docs/shipping.md.
 enum Message: Hashable {
-  /// The versions that the sender speaks, where it was greeted in another.
+  /// The versions that the sender speaks; the reply to a greeting in another version.
   case versions(least: UInt8, most: UInt8)
   /// What the calling end has.
   case heads(Heads)
-  /// What the serving end has, beside what the calling end has.
+  /// What the serving end has, compared with the heads of the calling end.
   case answer(Answer)
-  /// Places of which the roots are asked for.
+  /// Asks for the roots at these commits.
   case probe([StreamPlace])
-  /// The roots asked for, in that order.
+  /// The roots that were asked for, in the same order.
   case roots([RootPrefix])
-  /// Streams that end.
+  /// Streams to end.
   case ends([StreamEnd])
-  /// The streams whose missing commits are asked for, by their places in the list, rising.
+  /// The streams whose missing commits are asked for: their indexes in the list, rising.
   case wants([Int])
   case run(ShippedRun)
-  /// All that was wanted was received, and is durable: commits and events that were new.
+  /// The sender has received all that it wanted, durably; the numbers of commits and events that were new.
   case done(commits: UInt64, events: UInt64)
   /// The sender gives up: an `ErrorCode`, and a sentence.
   case failed(ErrorCode, String)
 
   static let version: UInt8 = 1
-  /// Streams of one end.
+  /// The most streams that one end may have.
   static let streamsMax = 4_096
-  /// Streams of both ends together.
+  /// The most streams that both ends may have together.
   static let listMax = 2 * streamsMax
   static let sentenceBytesMax = 1_024
 
-  /// What an end says of itself before it says what it has.
+  /// What an end says about itself before its heads.
   struct Greeting: Hashable {
     static let magic: [UInt8] = Array("HLS".utf8)
 
@@ -37,22 +37,22 @@ enum Message: Hashable {
     var isPull = false
     var isDryRun = false
     var isReadOnly = false
-    /// The place of its own stream in the list; nil where it has none.
+    /// The index of the sender's own stream in the list; `nil` if it has none.
     var own: Int?
     var wallTime: Milliseconds = 0
   }
 
   struct Heads: Hashable {
     var greeting: Greeting
-    /// Sorted by replica, without duplicates: places 0… of the list.
+    /// Sorted by replica, without duplicates: the list from index 0 on.
     var heads: [ShippedHead]
   }
 
   struct Answer: Hashable {
     var greeting: Greeting
-    /// For each of the calling end's.
+    /// One state for each of the calling end's heads.
     var states: [State]
-    /// Streams that the calling end does not have, sorted by replica: the list's further places.
+    /// Streams that the calling end does not have, sorted by replica: the rest of the list.
     var heads: [ShippedHead]
 
     enum State: Hashable {
@@ -66,19 +66,19 @@ enum Message: Hashable {
   enum ErrorCode: UInt8 {
     /// The store cannot be read or written.
     case store = 1
-    /// What came was no part of the dialogue.
+    /// The received bytes are no part of the dialogue.
     case dialogue = 2
     /// Try again later.
     case later = 3
   }
 }
 
-/// A head as it is announced.
+/// A head as it is announced to the other end.
 struct ShippedHead: Hashable {
   struct Place: Hashable {
     var commit: UInt64
     var isEnded: Bool
-    /// Of no meaning where `commit` is 0.
+    /// Meaningless if `commit` is 0.
     var root: RootPrefix
 
     init(commit: UInt64, isEnded: Bool, root: RootPrefix) {
@@ -96,19 +96,19 @@ struct ShippedHead: Hashable {
   let place: Place
 }
 
-/// A commit of a stream of the list.
+/// A commit of a stream in the list.
 struct StreamPlace: Hashable {
   let stream: Int
   let commit: UInt64
 }
 
-/// Where a stream ends.
+/// The end of a forked stream.
 struct StreamEnd: Hashable {
   let stream: Int
   /// The last commit that both ends keep; 0 for none.
   let commit: UInt64
-  /// The sender's root at the commit after it, where the ends differ there; nil where one end knows already that the stream
-  /// ends.
+  /// The sender's root at the commit after it, if the two ends differ there; `nil` if one end already knows
+  /// that the stream ends.
   let rootAfter: RootPrefix?
 }
 
@@ -117,7 +117,7 @@ struct ShippedRun: Hashable {
   let stream: Int
   let firstCommit: UInt64
   let commitCount: Int
-  /// Told once, where the receiver does not have the stream.
+  /// Sent once, with the first run, if the receiver does not have the stream.
   let name: String?
   let root: Digest
   let body: [UInt8]

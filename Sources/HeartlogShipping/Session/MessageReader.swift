@@ -1,17 +1,17 @@
 import Heartlog
 import Synchronization
 
-/// Reads the messages of the other end, one after the other. What is allocated is what has arrived.
+/// Reads the messages of the other end, one by one. Memory is allocated only for bytes that have arrived.
 final class MessageReader: Sendable {
   private struct State: ~Copyable {
     var checksum = RunningChecksum()
     var buffer: [UInt8] = []
     var start = 0
-    /// What came first, until a whole message has come.
+    /// The first bytes received; `nil` once a whole message has been read.
     var beginning: [UInt8]? = []
   }
 
-  /// A line that is told is cut here.
+  /// A printed line is cut to this length in an error.
   private static let bannerCharactersMax = 60
   private static let bannerBytesMax = 512
 
@@ -21,9 +21,13 @@ final class MessageReader: Sendable {
 
   init(_ link: MonitoredChannel) { self.link = link }
 
-  /// The next message, which must be of one of `kinds`, or the peer's reason to give up.
+  /// Reads the next message.
   ///
-  /// - Throws: `peer` for anything else, `newerFormat` for a greeting in another version.
+  /// - Parameters:
+  ///   - kinds: the kinds that the message may have.
+  ///   - answering: the number of streams that this end announced, needed to decode an answer.
+  /// - Throws: `peer` for any other message, `newerFormat` for a greeting in another version, and the peer's
+  ///   reason if it gave up.
   func read(_ kinds: Message.Kind..., answering: Int = 0) throws(HeartlogError) -> Message {
     try state.withLock { (state) throws(HeartlogError) in
       let (kind, payload): (Message.Kind, [UInt8])
@@ -61,10 +65,10 @@ final class MessageReader: Sendable {
     }
   }
 
-  /// The first line of what came in place of a message, where that is text.
+  /// The first line of text that arrived instead of a message; `nil` if it was not text.
   private static func banner(_ bytes: [UInt8]) -> String? {
     let marks: Set<UInt8> = [0x07, 0x09, 0x0A, 0x0D, 0x1B]
-    // The dialogue itself may follow; it begins with a byte that no text has.
+    // The dialogue may follow the text; its first byte cannot occur in text.
     let text = String(decoding: bytes.prefix { $0 >= 0x20 || marks.contains($0) }, as: UTF8.self)
     let lines = text.split(whereSeparator: \.isNewline).map { line in
       String(line.filter { $0.isASCII ? (" "..."~").contains($0) : $0.isLetter })
@@ -85,7 +89,7 @@ final class MessageReader: Sendable {
     }
     var head = first
     var length: UInt64 = 0
-    // 5 bytes hold more than any message may have.
+    // 5 bytes can encode more than the longest message.
     for index in 0..<5 {
       let byte = try take(1, &state)[0]
       head.append(byte)
@@ -106,7 +110,7 @@ final class MessageReader: Sendable {
     return (kind, payload)
   }
 
-  /// Exactly `count` bytes.
+  /// Takes exactly `count` bytes.
   private func take(_ count: Int, _ state: inout State) throws(HeartlogError) -> [UInt8] {
     if state.buffer.count - state.start < count, state.start > 0 {
       state.buffer.removeFirst(state.start)
@@ -122,7 +126,7 @@ final class MessageReader: Sendable {
     defer {
       state.start += count
       if state.start == state.buffer.count {
-        // A large run's memory goes with it.
+        // Release the memory of a large run.
         state.buffer.removeAll(keepingCapacity: state.buffer.capacity <= 4 * Self.portionBytes)
         state.start = 0
       }
@@ -138,14 +142,14 @@ extension HeartlogError {
 
   private static let gaveUp = "the peer gave up: "
 
-  /// What the peer said of its damaged store, where that is why it gave up.
+  /// What the peer said about its damaged store, if that is why it gave up.
   var peerDamage: String? {
     guard code == .inputOutput, message.hasPrefix(Self.gaveUp) else { return nil }
     let sentence = String(message.dropFirst(Self.gaveUp.count))
     return Message.tellsDamage(sentence) ? sentence : nil
   }
 
-  /// What the peer gave as its reason.
+  /// An error with the reason that the peer gave.
   fileprivate init(_ code: Message.ErrorCode, _ sentence: String) {
     let own: Code =
       switch code {

@@ -1,11 +1,11 @@
 import Heartlog
 import Synchronization
 
-/// Writes the messages of one end, one after the other.
+/// Writes the messages of this end, one by one.
 final class MessageWriter: Sendable {
   private struct State: ~Copyable {
     var checksum = RunningChecksum()
-    /// A message was cut off: nothing that follows could be understood.
+    /// Whether a message was cut off: the peer could not decode what follows.
     var isBroken = false
   }
 
@@ -23,18 +23,18 @@ final class MessageWriter: Sendable {
     }
   }
 
-  /// Tells the peer why this end gives up, where it can still be told.
+  /// Tells the peer why this end gives up, if it can still be told.
   func writeFailure(_ code: Message.ErrorCode, _ sentence: String) {
     writeLast(.failed(code, Self.cut(sentence)))
   }
 
-  /// Writes a message that nothing follows, where it can still be understood.
+  /// Writes the last message, if the peer can still decode it.
   func writeLast(_ message: Message) {
     state.withLock { state in
       guard !state.isBroken else { return }
       state.isBroken = true
       let bytes = Self.encode(message, &state.checksum)
-      // The peer may be gone, and the failure is told here in any case.
+      // The peer may be gone; the failure is reported here in any case.
       _ = try? link.writeLast(bytes)
     }
   }
@@ -50,7 +50,7 @@ final class MessageWriter: Sendable {
     return writer.bytes
   }
 
-  /// The first bytes of a sentence, whole characters.
+  /// Cuts a sentence to the most bytes that a message allows, at a character boundary.
   private static func cut(_ sentence: String) -> String {
     var cut = sentence[...]
     while cut.utf8.count > Message.sentenceBytesMax { cut.removeLast() }

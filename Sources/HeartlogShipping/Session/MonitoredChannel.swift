@@ -2,9 +2,10 @@ import Heartlog
 import HeartlogFiles
 import Synchronization
 
-/// A channel with what both its threads share: when it last moved, and whether one of them has failed.
+/// A channel with the state that its two threads share: when a byte last moved, and whether a thread has
+/// failed.
 final class MonitoredChannel: Sendable {
-  /// How long one wait lasts before failures and cancellation are looked for.
+  /// How long one wait lasts before failures and cancellation are checked.
   private static let sliceMilliseconds = 100
 
   private let channel: any ByteChannel
@@ -24,7 +25,7 @@ final class MonitoredChannel: Sendable {
   var bytesRead: UInt64 { readCount.load(ordering: .relaxed) }
   var bytesWritten: UInt64 { writtenCount.load(ordering: .relaxed) }
 
-  /// Some bytes, at least one.
+  /// Reads some bytes, at least one.
   func read(atMost count: Int) throws(HeartlogError) -> [UInt8] {
     let start = MonotonicClock.nanoseconds()
     while true {
@@ -33,7 +34,7 @@ final class MonitoredChannel: Sendable {
         continue
       }
       guard !bytes.isEmpty else {
-        // What made the other thread end may be why the peer hung up.
+        // If the other thread has failed, its error may be the reason why the peer hung up.
         try checkFailure()
         throw HeartlogError(.inputOutput, "the peer hung up before the sync was done")
       }
@@ -43,7 +44,7 @@ final class MonitoredChannel: Sendable {
     }
   }
 
-  /// What else comes at once, after bytes that were no message.
+  /// Reads what follows immediately after bytes that were not a message.
   func readRest(atMost count: Int) -> [UInt8] {
     var rest: [UInt8] = []
     while rest.count < count,
@@ -69,7 +70,8 @@ final class MonitoredChannel: Sendable {
     }
   }
 
-  /// Writes what there is room for within a second, after a failure: a last word that nobody has to hear.
+  /// Writes as much as the channel accepts within a second, after a failure: the last message, which the peer
+  /// may not read.
   func writeLast(_ bytes: [UInt8]) throws(HeartlogError) {
     var rest = bytes[...]
     let end = MonotonicClock.nanoseconds() + 1_000_000_000
@@ -78,7 +80,7 @@ final class MonitoredChannel: Sendable {
     }
   }
 
-  /// Makes the other thread's waiting end with `error`. The first failure is the one that counts.
+  /// Ends the other thread's wait with `error`. The first failure is kept.
   func fail(_ error: HeartlogError) {
     failure.withLock { $0 = $0 ?? error }
   }
@@ -92,7 +94,7 @@ final class MonitoredChannel: Sendable {
   private func check(since start: UInt64) throws(HeartlogError) {
     try checkFailure()
     if isCancelled() { throw HeartlogError(.timedOut, "the sync was called off") }
-    // A thread that was busy elsewhere has not been waiting: time counts from the start of this wait.
+    // A thread that was busy elsewhere has not been waiting, so the time counts from the start of this wait.
     let still = max(start, lastMove.load(ordering: .relaxed))
     let now = MonotonicClock.nanoseconds()
     guard now > still, now - still > inactivityNanosecondsMax else { return }

@@ -1,7 +1,7 @@
 import Heartlog
 import Synchronization
 
-/// What a session has done so far, counted by both its threads.
+/// Counts what a session has done so far. Both its threads add to it.
 final class SessionTally: Sendable {
   private struct State {
     var progress = SyncProgress()
@@ -28,7 +28,7 @@ final class SessionTally: Sendable {
 
   func received(commits: Int, _ outcome: ReceivedRun) {
     switch outcome {
-    // Not taken, or not yet.
+    // Not received, or not yet.
     case .waiting, .refused: return
     case .appended, .known, .gap, .diverged: break
     }
@@ -48,14 +48,14 @@ final class SessionTally: Sendable {
     }
   }
 
-  /// Notes that a stream is passed over from `run` on.
+  /// Reports that a stream is skipped from `run` on.
   func skipped(_ run: StreamRun, _ cause: SyncReport.SkippedStream.Cause, _ reason: String) {
     skipped(
       SyncReport.SkippedStream(
         replica: run.replica, name: run.name, firstCommit: run.firstCommit, cause: cause, reason: reason))
   }
 
-  /// Notes a stream of which not all comes or goes, with the last reason that was found.
+  /// Reports a stream as skipped. The last reason is kept.
   func skipped(_ stream: SyncReport.SkippedStream) {
     change { state in
       state.skipped.removeAll { $0.replica == stream.replica }
@@ -63,22 +63,22 @@ final class SessionTally: Sendable {
     }
   }
 
-  /// Notes that a stream is not passed over after all.
+  /// Records that a stream is not skipped after all.
   func resumed(_ replica: ReplicaID) {
     change { $0.skipped.removeAll { $0.replica == replica } }
   }
 
-  /// The first stream of which this end refused commits.
+  /// The first stream of which this end refused commits because of their root.
   var refused: SyncReport.SkippedStream? {
     state.withLock { $0.skipped.first { $0.cause == .refused } }
   }
 
-  /// Commits and events that were received and new.
+  /// New commits and events that were received.
   var appended: (commits: UInt64, events: UInt64) {
     state.withLock { ($0.appendedCommits, $0.receivedEvents) }
   }
 
-  /// Fills in what was counted.
+  /// Copies the counts into a report.
   func complete(_ report: inout SyncReport) {
     state.withLock { state in
       report.received.commits = state.appendedCommits

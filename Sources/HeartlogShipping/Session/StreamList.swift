@@ -1,27 +1,27 @@
 import Heartlog
 
-/// The streams that the two ends of a session know, as both number them: first the calling end's, then what only the
-/// serving end has.
+/// The streams of both ends of a session, in the order in which both ends number them: first the calling
+/// end's, then those that only the serving end has.
 struct StreamList {
   struct Entry {
     let replica: ReplicaID
     let mine: StreamHead?
     let theirs: ShippedHead.Place?
-    /// The roots differ at the lower of the two heads.
+    /// Whether the roots differ at the lower of the two heads.
     var isParted: Bool
-    /// Nothing of it is asked for, and it is not ended: the stream is damaged.
+    /// Whether the stream is skipped because it is damaged: nothing of it is asked for, and it is not ended.
     var isPassedOver = false
 
     var myCommit: UInt64 { mine?.commit.rawValue ?? 0 }
     var theirCommit: UInt64 { theirs?.commit ?? 0 }
     var lowerCommit: UInt64 { min(myCommit, theirCommit) }
 
-    /// Up to where this end wants it; nil where it wants nothing.
+    /// The commits that this end wants; `nil` if it wants none.
     var wanted: ClosedRange<UInt64>? {
       isParted || isPassedOver ? nil : Self.missing(from: myCommit, mine?.isEnded, theirCommit)
     }
 
-    /// Up to where the other end may want it.
+    /// The commits that the other end may want; `nil` if there are none.
     var offered: ClosedRange<UInt64>? {
       isParted ? nil : Self.missing(from: theirCommit, theirs?.isEnded, myCommit)
     }
@@ -30,7 +30,7 @@ struct StreamList {
       isEnded != true && other > own ? own + 1...other : nil
     }
 
-    /// Where the stream has to end because one end knows that it is forked, and the other does not yet.
+    /// Where the stream has to end, if one end knows that it is forked and the other does not yet.
     var end: UInt64? {
       guard let mine, let theirs, !isParted, !isPassedOver else { return nil }
       let ends = [mine.isEnded ? myCommit : nil, theirs.isEnded ? theirs.commit : nil].compactMap { $0 }
@@ -42,10 +42,10 @@ struct StreamList {
 
   var entries: [Entry]
 
-  /// The streams of which the other end has more, by their place.
+  /// The indexes of the streams of which the other end has more.
   var wanted: [Int] { entries.indices.filter { entries[$0].wanted != nil } }
 
-  /// What the serving end makes of the calling end's heads, and its answer.
+  /// Compares the calling end's heads at the serving end, and returns the list and the answer.
   static func serving(
     _ heads: [ShippedHead], store: any ShippedStreams, mine: [StreamHead], greeting: Message.Greeting
   ) throws(HeartlogError) -> (list: StreamList, answer: Message.Answer) {
@@ -75,7 +75,7 @@ struct StreamList {
     return (StreamList(entries: entries), answer)
   }
 
-  /// What the calling end makes of the answer.
+  /// Builds the list at the calling end from the answer.
   static func calling(
     _ answer: Message.Answer, store: any ShippedStreams, mine: [StreamHead]
   ) throws(HeartlogError) -> StreamList {
@@ -87,7 +87,7 @@ struct StreamList {
       case .same: entry = Entry(replica: own.replica, mine: own, theirs: .init(own), isParted: false)
       case .other(let place, let isParted):
         entry = Entry(replica: own.replica, mine: own, theirs: place, isParted: isParted)
-        // Each end can look up the roots at heads that are not beyond its own.
+        // Each end can look up roots only at commits up to its own head.
         if !isParted { entry.isParted = try parts(store, own, from: place) }
       }
       entries.append(entry)
@@ -100,7 +100,8 @@ struct StreamList {
     return StreamList(entries: entries)
   }
 
-  /// Whether `own` has other commits than those which lead to `place`; false where it is shorter, and cannot tell.
+  /// Whether the commits of `own` differ from those that lead to `place`; false if `own` is shorter and this
+  /// cannot be determined.
   private static func parts(
     _ store: any ShippedStreams, _ own: StreamHead, from place: ShippedHead.Place
   ) throws(HeartlogError) -> Bool {

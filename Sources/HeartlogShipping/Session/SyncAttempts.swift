@@ -1,19 +1,20 @@
 import Heartlog
 import Synchronization
 
-/// What the dialogues of one sync share: where one stream breaks a dialogue off, the next one goes without it.
+/// The state shared by the dialogues of one sync: if a stream breaks off a dialogue, the next one skips that
+/// stream.
 final class SyncAttempts: Sendable {
   private struct State {
     var bounds: [ReplicaID: UInt64] = [:]
     var unwanted: Set<ReplicaID> = []
     var damage: HeartlogError?
-    /// Of the dialogues that broke off.
+    /// Bytes of the dialogues that broke off.
     var bytes: (read: UInt64, written: UInt64) = (0, 0)
-    /// Streams that were left out since the last dialogue began.
+    /// Streams that were newly left out in the current dialogue.
     var news = 0
   }
 
-  /// How often a dialogue is held: each one leaves out one stream more.
+  /// The most dialogues in a sync: each one leaves out one more stream.
   private static let dialoguesMax = 8
 
   let tally: SessionTally
@@ -21,7 +22,8 @@ final class SyncAttempts: Sendable {
 
   init(_ progress: (@Sendable (SyncProgress) -> Void)?) { tally = SessionTally(progress) }
 
-  /// Holds dialogues until one is held to its end, or breaks off for another reason than a stream that cannot be read.
+  /// Repeats `dialogue` until it succeeds, or breaks off for a reason other than a stream that cannot be
+  /// read.
   static func hold(
     _ options: SyncOptions, _ dialogue: (SyncAttempts) throws(HeartlogError) -> SyncReport
   ) throws(HeartlogError) -> SyncReport {
@@ -35,10 +37,10 @@ final class SyncAttempts: Sendable {
     return try dialogue(attempts)
   }
 
-  /// What the dialogues that broke off had read and written.
+  /// The bytes read and written by the dialogues that broke off.
   var bytes: (read: UInt64, written: UInt64) { state.withLock { $0.bytes } }
 
-  /// Notes that a dialogue broke off.
+  /// Records that a dialogue broke off.
   func brokeOff(read: UInt64, written: UInt64) {
     state.withLock { state in
       state.bytes.read += read
@@ -46,18 +48,18 @@ final class SyncAttempts: Sendable {
     }
   }
 
-  /// By replica: the last commit of this end's stream that can be read, where that is not its head.
+  /// By replica: the last readable commit of this end's stream, if that is not its head.
   var bounds: [ReplicaID: UInt64] { state.withLock { $0.bounds } }
 
-  /// What of this end's streams was found not to be readable, first.
+  /// The first damage found in this end's streams.
   var damage: HeartlogError? { state.withLock { $0.damage } }
 
-  /// Whether nothing of a stream is asked for: it is damaged here, or broke a dialogue off.
+  /// Whether nothing of a stream is asked for, because it is damaged here or broke off a dialogue.
   func passesOver(_ replica: ReplicaID) -> Bool {
     state.withLock { $0.bounds[replica] != nil || $0.unwanted.contains(replica) }
   }
 
-  /// Notes that a stream of this end cannot be read behind a commit.
+  /// Records that a stream of this end cannot be read after a commit.
   func bound(_ replica: ReplicaID, _ name: String, at commit: UInt64, because error: HeartlogError) {
     state.withLock { state in
       state.bounds[replica] = min(commit, state.bounds[replica] ?? .max)
@@ -70,7 +72,7 @@ final class SyncAttempts: Sendable {
         reason: "this store is damaged: \(error.description)"))
   }
 
-  /// Notes that the other end broke off where it was to send a commit of a stream.
+  /// Records that the other end broke off when it was to send a commit of a stream.
   func passOver(_ replica: ReplicaID, name: String, from commit: UInt64, because reason: String) {
     state.withLock { state in
       state.unwanted.insert(replica)

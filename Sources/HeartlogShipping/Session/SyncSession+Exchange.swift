@@ -3,7 +3,7 @@ import Heartlog
 import Synchronization
 
 extension SyncSession {
-  /// Sends what the other end wants and receives what this end wants, both at once, until both are done.
+  /// Sends what the other end wants and receives what this end wants, concurrently, until both are done.
   func exchange(
     _ list: StreamList, wants: [Int], theirWants: [Int], _ begun: SyncReport
   ) throws(HeartlogError) -> SyncReport {
@@ -38,9 +38,9 @@ extension SyncSession {
     return report
   }
 
-  /// Sends on a thread of its own, and receives on this one.
+  /// Sends on another thread, and receives on this one.
   ///
-  /// - Returns: what the peer is called, where it said so.
+  /// - Returns: The peer's name, if it was received.
   private func sendAndReceive(
     _ offers: [(stream: Int, commits: ClosedRange<UInt64>)], wants: [Int], of list: StreamList,
     peer: ReplicaID?
@@ -63,19 +63,20 @@ extension SyncSession {
     return name
   }
 
-  /// Tells that all has come, or what is wrong.
+  /// Tells the peer that everything was received, or what is wrong.
   private func sayLastWord() throws(HeartlogError) {
     if let refused = attempts.tally.refused {
       writer.writeFailure(.dialogue, "\(refused.reason), in the stream of \(refused.replica)")
     } else if role == .serving, let damage = store.corruption?.error ?? attempts.damage {
-      // Where the store of the end that calls is damaged, who called it is told there.
+      // A damaged store of the calling end is not reported to the peer: the caller's own report contains it.
       writer.writeFailure(.store, Message.damage(damage))
     } else {
       try sayDone()
     }
   }
 
-  /// How much the other end has taken. One that is damaged says so in place of that, and takes nothing.
+  /// Reads how much the other end has taken. An end with a damaged store reports that instead, and takes
+  /// nothing.
   private func readDone(_ report: inout SyncReport) throws(HeartlogError) -> (commits: UInt64, events: UInt64)
   {
     do throws(HeartlogError) {
@@ -97,7 +98,7 @@ extension SyncSession {
     }
   }
 
-  /// Why nothing can be written: a peer that hung up may have said it, and then reading tells that.
+  /// The reason why a write failed. A peer that hung up may have sent its reason, so this reads it.
   func reason(for error: HeartlogError, reading kind: Message.Kind) -> HeartlogError {
     guard error.code == .inputOutput else { return error }
     do throws(HeartlogError) { _ = try reader.read(kind) } catch { return error }
@@ -110,7 +111,7 @@ extension SyncSession {
 
   // MARK: - Sending
 
-  /// How the thread that sends has ended.
+  /// The outcome of the sending thread.
   private final class Sending: Sendable {
     private let failure = Mutex<HeartlogError?>(nil)
 
@@ -127,12 +128,13 @@ extension SyncSession {
     for (stream, commits) in offers {
       let entry = list.entries[stream]
       var after = commits.lowerBound - 1
-      // Told where the receiver has nothing of the stream yet.
+      // Sent only if the receiver does not have the stream yet.
       var name = entry.theirs == nil ? entry.mine?.name : nil
       while after < commits.upperBound {
         try link.checkFailure()
         let run = try runToSend(of: entry, after: after, upTo: commits.upperBound)
-        // A write that fails is no news to the thread that receives: the peer may have said why it hung up.
+        // A failed write is not passed to the receiving thread: that thread may still read why the peer hung
+        // up.
         try writer.write(
           .run(
             ShippedRun(
@@ -145,7 +147,7 @@ extension SyncSession {
     }
   }
 
-  /// The next run; where the store has none, the thread that receives is told, too.
+  /// The next run to send. If the store has none, the receiving thread is told, too.
   private func runToSend(
     of entry: StreamList.Entry, after: UInt64, upTo last: UInt64
   ) throws(HeartlogError) -> StreamRun {
@@ -169,7 +171,7 @@ extension SyncSession {
 
   // MARK: - Receiving
 
-  /// - Returns: the name of the peer, where its own stream came.
+  /// - Returns: The name of the peer, if its own stream was received.
   private func receive(
     _ wants: [Int], of list: StreamList, peer: ReplicaID?
   ) throws(HeartlogError) -> String? {
@@ -181,7 +183,7 @@ extension SyncSession {
       guard let wanted = entry.wanted, let theirs = entry.theirs else { continue }
       var next = wanted.lowerBound
       var name = entry.mine?.name
-      // Nothing more of this stream is taken; what still comes of it is passed over, and the streams behind it are taken.
+      // Once set, the rest of this stream is read but not taken; the streams after it are.
       var isSkipped = false
       while next <= wanted.upperBound {
         guard case .run(let run) = try readRun(of: entry, name, next) else { continue }
@@ -220,9 +222,9 @@ extension SyncSession {
     return peerName
   }
 
-  /// Gives runs that had to wait to the store once more, now that all others are here.
+  /// Passes runs that had to wait to the store again, after all others were received.
   ///
-  /// - Parameter ends: where streams end of which something had to wait.
+  /// - Parameter ends: the ends of streams that have ended and of which a run had to wait.
   private func resolve(_ waiting: WaitingRuns, ends: [ReplicaID: CommitNumber]) throws(HeartlogError) {
     for (replica, resolution) in try waiting.resolve(in: store).sorted(by: { $0.key < $1.key }) {
       for (run, outcome) in resolution.taken { attempts.tally.received(commits: run.commitCount, outcome) }
@@ -237,13 +239,14 @@ extension SyncSession {
     }
   }
 
-  /// Names the devices whose clocks are far ahead: of the streams that came, and the peer.
+  /// Reports the devices whose clocks are far ahead: those of the received streams, and the peer.
   private func noteClocks(of replicas: [ReplicaID], _ report: inout SyncReport) {
     report.noteClocks(of: replicas, in: store, now: options.clock())
     report.noteClock(of: report.peer, called: report.peerName, ahead: report.peerClockAheadMilliseconds ?? 0)
   }
 
-  /// The next run; where the other end breaks off because it cannot read it, the next dialogue passes the stream over.
+  /// Reads the next run. If the other end breaks off because it cannot read that run, the next dialogue skips
+  /// the stream.
   private func readRun(
     of entry: StreamList.Entry, _ name: String?, _ next: UInt64
   ) throws(HeartlogError) -> Message {
@@ -256,9 +259,10 @@ extension SyncSession {
     }
   }
 
-  /// Notes why a stream is passed over of which a run did not lead to its root.
+  /// Records why a stream is skipped after a run that did not lead to its root.
   private func skip(_ run: StreamRun) throws(HeartlogError) {
-    // Both ends had the same commits in front of the run: only what came here since can part the stream. The next sync ends it then.
+    // Before the run both ends had the same commits. Only commits written here since then can be a fork,
+    // which the next sync ends.
     if try store.streamRoot(of: run.replica, at: run.firstCommit) != nil {
       attempts.tally.found(
         SyncReport.Fork(replica: run.replica, name: run.name, lastCommon: nil, isEnded: false))
@@ -269,7 +273,7 @@ extension SyncSession {
     }
   }
 
-  /// Holds a run against what was wanted and announced.
+  /// Checks a run against what was wanted and announced.
   private func check(
     _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64, _ theirs: ShippedHead.Place,
     _ name: String?

@@ -1,12 +1,12 @@
 import Heartlog
 
 extension SyncSession {
-  /// Finds where streams end of which the two ends have different commits, or of which one end knows that they are forked.
+  /// Finds the last common commits of forked streams, and the ends that only one of the two stores knows.
   func findEnds(_ list: StreamList) throws(HeartlogError) -> [StreamEnd] {
     var ends = list.entries.indices.compactMap { index in
       list.entries[index].end.map { StreamEnd(stream: index, commit: $0, rootAfter: nil) }
     }
-    // Bisections of all forked streams go on side by side: `low` is common, `high` is not.
+    // The streams are bisected in parallel. `low` is common, `high` is not.
     var searches = list.entries.indices.filter { list.entries[$0].isParted && !list.entries[$0].isPassedOver }
       .map { (stream: $0, low: UInt64(0), high: list.entries[$0].lowerCommit) }
     while searches.contains(where: { $0.high - $0.low > 1 }) {
@@ -34,7 +34,7 @@ extension SyncSession {
     return ends.sorted { $0.stream < $1.stream }
   }
 
-  /// Ends streams where the calling end found that they end. Both ends do so with the same list.
+  /// Ends streams where the calling end found that they end. Both ends process the same list.
   func end(_ ends: [StreamEnd], of list: StreamList) throws(HeartlogError) {
     guard !ends.isEmpty else { throw .peer("no stream that ends") }
     var last = -1
@@ -45,7 +45,7 @@ extension SyncSession {
       last = end.stream
       let entry = list.entries[end.stream]
       if let rootAfter = end.rootAfter {
-        // The one who calls has looked it up; the one who serves sees for itself that they differ.
+        // The calling end has looked up the roots; the serving end checks for itself that they differ.
         let own = try root(of: entry, at: end.commit + 1)
         guard role == .calling || own != rootAfter else {
           throw .peer("a fork after commit \(end.commit), where there is none")
@@ -60,7 +60,7 @@ extension SyncSession {
     }
   }
 
-  /// Ends a stream of this end's, and tells of it where commits are set apart by that.
+  /// Ends one of this end's streams, and reports a fork if commits after the end exist here.
   private func endOwn(
     _ entry: StreamList.Entry, _ mine: StreamHead, after commit: UInt64
   ) throws(HeartlogError) {
@@ -72,9 +72,9 @@ extension SyncSession {
     }
   }
 
-  /// Where the peer cannot be written: ends those of its own streams that the peer knows to be forked.
+  /// Ends those of this end's streams that the peer knows to be forked. Used when the peer cannot be written.
   ///
-  /// - Returns: whether there were any.
+  /// - Returns: Whether there were any.
   func endKnown(_ list: StreamList) throws(HeartlogError) -> Bool {
     var hasEnded = false
     for entry in list.entries {
@@ -88,7 +88,8 @@ extension SyncSession {
     return hasEnded
   }
 
-  /// Where nothing may be written at one end: tells of forks, which only a sync both ways can end.
+  /// Reports forks without ending them, which takes a sync in both directions. Used when one of the ends may
+  /// not be written.
   func passOver(_ list: StreamList) {
     for entry in list.entries where entry.isParted {
       attempts.tally.found(

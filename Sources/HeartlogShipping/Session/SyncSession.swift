@@ -1,18 +1,21 @@
 import Heartlog
 
-/// One end of a dialogue that brings two stores to know the same commits: see docs/shipping.md.
+/// One end of a dialogue after which two stores have the same commits. The protocol is specified in
+/// docs/shipping.md.
 ///
-/// What comes is received run by run, so that a session that breaks off has lost nothing, and the next one goes on there.
+/// Each run is stored as it arrives. A session that breaks off loses nothing, and the next one continues from
+/// there.
 public struct SyncSession: Sendable {
-  /// The two ends are the same but for who speaks first.
+  /// The role of an end; it decides which end sends the first message.
   public enum Role: Sendable {
-    /// Speaks first, and resolves forks.
+    /// Sends the first message, and resolves forks.
     case calling
     /// Answers.
     case serving
   }
 
-  /// How often a dialogue may begin again because forks were found: each time ends some, and they become no more.
+  /// The most times a dialogue may start again because forks were found. Each round ends some, so their
+  /// number falls.
   private static let roundsMax = 8
 
   let store: any ShippedStreams
@@ -23,13 +26,13 @@ public struct SyncSession: Sendable {
   let writer: MessageWriter
   let attempts: SyncAttempts
 
-  /// One end, ready to run once.
+  /// Creates one end, which can run once.
   ///
   /// - Parameters:
-  ///   - store: this end's.
-  ///   - role: one end is the one that asks, the other the one that serves.
-  ///   - options: how the sync is held.
-  ///   - channel: to the other end; the caller closes it when `run` has returned.
+  ///   - store: the store at this end.
+  ///   - channel: the channel to the other end; the caller closes it after `run` has returned.
+  ///   - role: one end calls, and the other serves.
+  ///   - options: options for the sync.
   public init(
     _ store: FavoritesStore, over channel: any ByteChannel, role: Role,
     options: SyncOptions = SyncOptions()
@@ -38,7 +41,7 @@ public struct SyncSession: Sendable {
       streams: store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
   }
 
-  /// One end of one of the dialogues of a sync.
+  /// Creates one end of one of the dialogues of a sync.
   init(
     streams store: any ShippedStreams, over channel: any ByteChannel, role: Role, options: SyncOptions,
     attempts: SyncAttempts
@@ -52,10 +55,11 @@ public struct SyncSession: Sendable {
     self.attempts = attempts
   }
 
-  /// Holds the dialogue.
+  /// Runs the dialogue.
   ///
-  /// - Throws: `HeartlogError`; `timedOut` where the peer is silent, `peer` for what is no dialogue, `inputOutput` where the
-  ///   channel breaks, and what the store throws. Both stores are sound after each of them.
+  /// - Throws: `HeartlogError`; `timedOut` if the peer is silent, `peer` if it sends something that is no
+  ///   part of a dialogue, `inputOutput` if the channel breaks, and what the store throws. Both stores are
+  ///   sound after any of these.
   public func run() throws(HeartlogError) -> SyncReport {
     do throws(HeartlogError) {
       switch role {
@@ -88,7 +92,7 @@ public struct SyncSession: Sendable {
       guard theirs.isServing, !theirs.isPull, !theirs.isDryRun else {
         throw .peer("an answer from an end that does not serve")
       }
-      // Only now it is known what the serving end lacks. Where that cannot be given, less is announced.
+      // Only the answer shows what the serving end lacks. If that cannot be read, announce less.
       guard try canGive(mine, lacking: answer) else { continue }
       let list = passingOver(try StreamList.calling(answer, store: store, mine: mine))
       let report = try begin(list, theirs)
@@ -120,7 +124,7 @@ public struct SyncSession: Sendable {
   private func serve() throws(HeartlogError) -> SyncReport {
     var current: (list: StreamList, greeting: Message.Greeting, report: SyncReport)?
     var rounds = 0
-    // A bisection halves 2^53 at most; more questions than that are no bisection.
+    // A bisection halves at most 2^53 commits; a peer that asks more often than that is not bisecting.
     var probesLeft = 64 * Self.roundsMax
     while true {
       let message =
@@ -183,10 +187,10 @@ public struct SyncSession: Sendable {
       wallTime: options.clock())
   }
 
-  /// A store that is damaged cannot be written.
+  /// Whether this end receives nothing. A damaged store cannot be written.
   private var takesNothing: Bool { options.isReadOnly || store.corruption != nil }
 
-  /// The streams to ask for. Those that a damaged store cannot take are noted.
+  /// The streams to ask for. Those that a damaged store cannot take are reported as skipped.
   private func wants(of list: StreamList) -> [Int] {
     let wanted = list.wanted
     if !takesNothing { return wanted }
@@ -198,7 +202,7 @@ public struct SyncSession: Sendable {
     store.corruption.map { "this store is damaged, and takes nothing: \($0.error)" }
   }
 
-  /// Notes that the rest of some streams is not taken.
+  /// Reports that the rest of some streams is not taken.
   private func skip(_ entries: [StreamList.Entry], because reason: String) {
     for entry in entries {
       attempts.tally.skipped(
@@ -208,9 +212,10 @@ public struct SyncSession: Sendable {
     }
   }
 
-  /// Looks whether what the other end lacks can be read, and notes how far, where it cannot.
+  /// Checks whether the commits that the other end lacks can be read, and records how far if they cannot.
   ///
   /// - Parameter known: the last commit of a stream that the other end has.
+  /// - Returns: Whether all of them can be read.
   private func canGive(
     _ mine: [StreamHead], behind known: (ReplicaID) -> UInt64
   ) throws(HeartlogError) -> Bool {
@@ -252,7 +257,7 @@ public struct SyncSession: Sendable {
     return list
   }
 
-  /// Nil where it cannot be read.
+  /// The root at a commit; `nil` if it cannot be read.
   private func soundRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
     do throws(HeartlogError) { return try store.streamRoot(of: replica, at: commit) } catch {
       guard error.code == .corrupt else { throw error }
@@ -260,7 +265,7 @@ public struct SyncSession: Sendable {
     }
   }
 
-  /// What this end has, as far as it can be given.
+  /// The heads of this end, lowered to what can be read.
   private func heads() throws(HeartlogError) -> [StreamHead] {
     var heads = try store.streamHeads()
     for (replica, commit) in attempts.bounds {
@@ -293,14 +298,14 @@ public struct SyncSession: Sendable {
 
   private func tellPeer(_ error: HeartlogError) {
     switch error.code {
-    // The peer said so itself, or cannot hear it.
+    // The peer may be unable to read this.
     case .timedOut: writer.writeFailure(.later, error.message)
     case .peer: writer.writeFailure(.dialogue, error.message)
     case .newerFormat:
       if role == .serving { writer.writeLast(.versions(least: Message.version, most: Message.version)) }
     case .locked: writer.writeFailure(.later, error.message)
     case .corrupt: writer.writeFailure(.store, Message.damage(error))
-    // What the store says names places that are no business of the peer's.
+    // The store's error may contain paths, which the peer is not told.
     default: writer.writeFailure(.store, "its store failed (\(error.code.rawValue))")
     }
   }
