@@ -1,57 +1,61 @@
 import Heartlog
 import HeartlogLibraries
 
-/// What an import did, or would do.
+/// The result of an import or of its dry run.
 public struct ImportReport: Sendable {
   /// The name of the file's format.
   public let format: String
   /// Items that became favorites.
   public internal(set) var added = 0
-  /// Items that were favorites already, or that the file does not call favorites, and of which something was new.
+  /// Items that changed without becoming favorites: they already were, or the file does not make them
+  /// favorites.
   public internal(set) var updated = 0
-  /// Items that are held just so already.
+  /// Items whose state in the store is already the same.
   public internal(set) var unchanged = 0
-  /// How many events were written, or would be.
+  /// Events that were written, or would be.
   public internal(set) var events = 0
-  /// How many commits hold them; 0 for a dry run.
+  /// Commits that contain the events; 0 for a dry run.
   public internal(set) var commits = 0
-  /// What was refused, by line.
+  /// The refused parts of the file, by line.
   public internal(set) var refusals: [FileContents.Refusal] = []
 
-  /// How many items were taken over, refused ones apart.
+  /// The number of imported items, without refused ones.
   public var items: Int { added + updated + unchanged }
 }
 
 extension FavoritesLibrary {
-  /// How an import is carried out.
+  /// Options for an import.
   public struct ImportOptions: Sendable {
-    /// Takes over what the file knows of its items, and makes none of them a favorite.
+    /// Imports only the fields of items, and makes none of them a favorite.
     public var isMetadataOnly = false
     /// Writes nothing, and reports what would be written.
     public var isDryRun = false
 
-    /// Makes favorites, and writes them.
+    /// Creates options for an import that makes favorites and writes them.
     public init() {}
   }
 
-  /// How many items go into one commit, and how many bytes of their values, so that the format's limits are far.
+  /// The most items in one commit, and the most bytes of their values. Both are far below the limits of the
+  /// format.
   private static let importCommitItemsMax = 1_000
   private static let importCommitBytesMax = 4 << 20
 
-  /// Takes over the items of a file. Importing it again writes nothing.
+  /// Imports the items of a file. Importing it again writes nothing.
   ///
-  /// An item becomes a favorite since the date that the file tells, else since now. What is a favorite already keeps its date; of its
-  /// fields, those that differ are written. An item that was removed becomes a favorite again. Commits have the origin `import:FORMAT`
-  /// and hold up to 1,000 items; where an import ends half-way, the next one goes on.
+  /// An item becomes a favorite with the date in the file, or with the current time if there is none. An item
+  /// that is a favorite already keeps its date, and only fields that differ are written. An item that was
+  /// removed becomes a favorite again. Commits have the origin `import:FORMAT` and contain up to 1,000 items;
+  /// after an import that ends half-way, the next one continues.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
-  ///   - format: what the file is: `FileFormats.guess` tells it.
-  ///   - descriptor: the descriptor of the library; nil for the one in `LibraryRegistry.standard`.
+  ///   - format: the format of the file; see `FileFormats.guess`.
+  ///   - descriptor: the descriptor of the library; `nil` for the one in `LibraryRegistry.standard`.
   ///   - options: whether anything is written, and whether favorites are made.
-  ///   - progress: hears items done, of items in all.
-  ///   - onCommit: hears each commit when it is written.
-  /// - Throws: `invalidAnswer` for a file that is not of this format at all, `HeartlogError` where the store cannot be written.
+  ///   - progress: called with the number of items done, and of all items.
+  ///   - onCommit: called with each commit after it is written.
+  /// - Throws: `invalidAnswer` if the file is not of this format at all, `HeartlogError` if the store cannot
+  ///   be written.
   public func importFile(
     _ bytes: [UInt8], format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
     options: ImportOptions = ImportOptions(), progress: ((Int, Int) -> Void)? = nil,
@@ -94,7 +98,7 @@ extension FavoritesLibrary {
     return report
   }
 
-  /// A file's bytes without the byte order mark of UTF-8.
+  /// Removes the byte order mark of UTF-8 from a file.
   private static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
     bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
   }
@@ -110,7 +114,7 @@ extension FavoritesLibrary {
     return end
   }
 
-  /// Writes items as part of a commit under way, and counts what came of them.
+  /// Writes items within the current commit, and counts the results.
   private func take(
     _ items: ArraySlice<FileItem>, of library: any LibraryDescriptor, _ options: ImportOptions,
     _ report: ImportReport
@@ -137,12 +141,14 @@ extension FavoritesLibrary {
 }
 
 extension FavoritesLibrary {
-  /// The file that holds this library's favorites, newest first. JSON Lines hold every visible item, favorite or not, and so does every
-  /// file of settings, which are no favorites.
+  /// Exports this library's favorites as a file, newest first.
+  ///
+  /// A file of JSON Lines contains every visible item, favorite or not. So does every file of settings, which
+  /// are not favorites.
   ///
   /// - Parameters:
-  ///   - format: what the file is to be.
-  ///   - descriptor: the descriptor of the library; nil for the one in `LibraryRegistry.standard`.
+  ///   - format: the format of the file.
+  ///   - descriptor: the descriptor of the library; `nil` for the one in `LibraryRegistry.standard`.
   /// - Throws: `invalidItem` for an item that the format cannot hold.
   public func exportFile(
     format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil
@@ -154,15 +160,16 @@ extension FavoritesLibrary {
   }
 }
 
-/// Items with a descriptor of their library.
+/// Import and export for items whose type has a library descriptor.
 extension Favorites where Item: DescribedItem {
-  /// Imports the items of a file, as `FavoritesLibrary.importFile` does, with the descriptor of the item type.
+  /// Imports the items of a file with the descriptor of the item type, like `FavoritesLibrary.importFile`.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
-  ///   - format: what the file is: `FileFormats.guess` tells it.
+  ///   - format: the format of the file; see `FileFormats.guess`.
   ///   - options: whether anything is written, and whether favorites are made.
-  /// - Throws: `invalidAnswer` for a file that is not of this format at all, `HeartlogError` where the store cannot be written.
+  /// - Throws: `invalidAnswer` if the file is not of this format at all, `HeartlogError` if the store cannot
+  ///   be written.
   public func importFile(
     _ bytes: [UInt8], format: any FileFormat,
     options: FavoritesLibrary.ImportOptions = FavoritesLibrary.ImportOptions()
@@ -170,7 +177,8 @@ extension Favorites where Item: DescribedItem {
     try library.importFile(bytes, format: format, describedBy: Item.descriptor, options: options)
   }
 
-  /// The favorites as a file, newest first, as `FavoritesLibrary.exportFile` writes it, with the descriptor of the item type.
+  /// Exports the favorites as a file, newest first, with the descriptor of the item type, like
+  /// `FavoritesLibrary.exportFile`.
   ///
   /// - Throws: `invalidItem` for an item that the format cannot hold.
   public func exportFile(format: any FileFormat) throws(LibraryError) -> [UInt8] {
@@ -179,7 +187,7 @@ extension Favorites where Item: DescribedItem {
 }
 
 extension FileItem {
-  /// About what the values take in a commit.
+  /// The approximate number of bytes of the values in a commit.
   fileprivate var valueBytes: Int {
     (fields + defaults).reduce(id.utf8.count + 64) { sum, field in
       switch field.value {

@@ -12,11 +12,11 @@ public struct FileFormats: Sendable {
 
   private struct Entry {
     let format: any FileFormat
-    /// The library that the format belongs to; nil for a shared format.
+    /// The library that the format belongs to; `nil` for a shared format.
     let owner: String?
   }
 
-  /// The formats for these libraries.
+  /// Creates the formats for these libraries.
   public init(libraries: LibraryRegistry) {
     self.libraries = libraries
     let shared: [any FileFormat] = [
@@ -45,11 +45,11 @@ public struct FileFormats: Sendable {
     }.map(\.format)
   }
 
-  /// The format of a file, by its content and then by its name, which is wrong more often.
+  /// Guesses the format of a file from its content, and then from its name, which is wrong more often.
   ///
   /// - Parameters:
   ///   - bytes: the file, or its beginning.
-  ///   - name: the name of the file; nil for a pipe.
+  ///   - name: the name of the file; `nil` for a pipe.
   ///   - library: the library that the items belong to.
   public func guess(_ bytes: [UInt8], name: String?, for library: String) -> (any FileFormat)? {
     let beginning = Array(bytes.prefix(4_096))
@@ -60,7 +60,7 @@ public struct FileFormats: Sendable {
     return recognized.first(where: isNamedSo) ?? recognized.first ?? candidates.first(where: isNamedSo)
   }
 
-  /// The format in which to write a file; nil if the extension of its name is none of a format that fits.
+  /// The format in which to write a file; `nil` if no fitting format has the extension of its name.
   ///
   /// - Parameters:
   ///   - name: the name of the file.

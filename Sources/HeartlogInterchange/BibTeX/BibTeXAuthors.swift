@@ -1,8 +1,8 @@
 import HeartlogLibraries
 
-/// The names of a BibTeX field: `Ramírez, Aurora and {Company, Inc.} and Blaha, Jr., Stephen`.
+/// The names in a BibTeX field: `Ramírez, Aurora and {Company, Inc.} and Blaha, Jr., Stephen`.
 enum BibTeXAuthors {
-  /// The names as papers show them. "and others" names nobody.
+  /// The names in display form, without "and others".
   static func names(_ value: String) -> [String] {
     var names: [String] = []
     for part in parts(value) where part.isGroup || !part.raw.isEmpty {
@@ -19,17 +19,17 @@ enum BibTeXAuthors {
     names.map { display in
       let name = PersonName(display: display)
       let words = [name.family, name.suffix, name.given].filter { !$0.isEmpty }.map(LaTeXText.encoded)
-      // Braces keep a name of several words, or of none, together.
+      // Braces keep together a name of several words, or an empty one.
       let isWhole = name.isLiteral || words.isEmpty
       return isWhole ? "{\(words.joined())}" : words.joined(separator: ", ")
     }.joined(separator: " and ")
   }
 
   private struct Part {
-    /// Without white space around it, and without the braces around a group.
+    /// Without surrounding white space, and without the braces around a group.
     var raw: String
     var isGroup: Bool
-    /// Between the commas outside of braces.
+    /// The text between commas outside of braces.
     var pieces: [String]
   }
 
@@ -57,7 +57,7 @@ enum BibTeXAuthors {
     var offset = 0
     while offset < bytes.count {
       switch bytes[offset] {
-      // A space behind a backslash parts nothing.
+      // A space after a backslash does not separate names.
       case UInt8(ascii: "\\") where offset + 1 < bytes.count && bytes[offset + 1] == 0x20: offset += 1
       case UInt8(ascii: "{"): depth += 1
       case UInt8(ascii: "}"): depth -= 1
@@ -69,7 +69,7 @@ enum BibTeXAuthors {
         {
           finish(offset)
           start = offset + 4
-          // The space behind may be the one before the next "and".
+          // The white space after this "and" may also be the one before the next "and".
           offset += 3
         }
       default: break
@@ -82,7 +82,7 @@ enum BibTeXAuthors {
 }
 
 extension ArraySlice<UInt8> {
-  /// Whether the group that begins here ends where the slice does.
+  /// Whether the group that begins the slice also ends it.
   fileprivate var closesAtEnd: Bool {
     var depth = 0
     for offset in indices {

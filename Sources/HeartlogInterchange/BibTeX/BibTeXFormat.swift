@@ -2,16 +2,16 @@ import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
 
-/// BibTeX, as LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar read and write it.
+/// BibTeX, as read and written by LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar.
 ///
-/// An entry that needs a key for its id and has that of another is refused. `crossref` inherits nothing.
+/// An entry whose id is its key is refused if another entry has the same key. `crossref` inherits nothing.
 public struct BibTeXFormat: FileFormat {
   public let name = "bibtex"
   public let summary = "BibTeX, the bibliography of LaTeX"
   public let fileExtensions = ["bib", "bibtex"]
   public let isWritten = true
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func fits(_ library: any LibraryDescriptor) -> Bool {
@@ -37,7 +37,8 @@ public struct BibTeXFormat: FileFormat {
     var contents = FileContents()
     var parser = BibTeXParser(bytes)
     var keys: Set<String> = []
-    // Any text is BibTeX between its entries, which programs begin with comments; one with neither is something else.
+    // In BibTeX, any text between entries is a comment; some programs mark comments with %. A file with
+    // neither % at its start nor an @ is something else.
     let first = bytes.first { !$0.isASCIIWhiteSpace }
     guard first == nil || first == UInt8(ascii: "%") || bytes.contains(UInt8(ascii: "@")) else {
       throw .invalidAnswer("text without an entry of BibTeX")
@@ -67,7 +68,9 @@ public struct BibTeXFormat: FileFormat {
 }
 
 extension PaperReference {
-  /// - Throws: `invalidItem` for text that is not UTF-8, and for a rest that cannot be read.
+  /// Extracts a reference from an entry.
+  ///
+  /// - Throws: `invalidItem` if text is not UTF-8, or if the rest cannot be read.
   init(_ entry: BibTeXEntry) throws(LibraryError) {
     self.init()
     key = entry.key.isEmpty ? nil : entry.key
@@ -100,7 +103,8 @@ extension PaperReference {
         ?? year
     }
     updatedDate = try entry.text("updated").flatMap(ReferenceDate.init)
-    // JabRef's now and before, BibDesk's; then the day on which an address was visited.
+    // The current and the former name in JabRef, the name in BibDesk, then the day on which the address was
+    // visited.
     for name in ["timestamp", "creationdate", "date-added", "urldate"] where favoritedDate == nil {
       favoritedDate = try entry.text(name).flatMap(ReferenceDate.init)
     }
@@ -121,7 +125,7 @@ extension PaperReference {
     ] {
       candidates.append(try entry.address(name).flatMap(ArXivIdentifier.first))
     }
-    // As DBLP has it: journal = {CoRR}, volume = {abs/1706.03762}.
+    // DBLP writes: journal = {CoRR}, volume = {abs/1706.03762}.
     if let volume = try entry.address("volume"), volume.hasPrefix("abs/") {
       candidates.append(ArXivIdentifier(volume.dropFirst(4)))
     }

@@ -1,12 +1,13 @@
 import HeartlogEvents
 import HeartlogLibraries
 
-/// Takes a BibTeX file apart, entry by entry.
+/// Splits a BibTeX file into entries.
 ///
-/// What stands between entries is comment. `@string`, `@preamble` and `@comment` are understood; so are entries in parentheses, values in
-/// braces and quotation marks, numbers, macros and their concatenation with `#`. Braces are counted as BibTeX counts them, those behind a
-/// backslash too. A line that begins with what begins an entry (`@article{key,`) always begins one, so that an entry that is not closed
-/// takes no other with it, and so that the time is linear in the size of the file, whatever is in it.
+/// Text between entries is a comment. The parser understands `@string`, `@preamble` and `@comment`; entries
+/// in parentheses; and values in braces and quotation marks, numbers, macros, and their concatenation with
+/// `#`. Braces are counted as in BibTeX, including those after a backslash. A line that starts like an entry
+/// (`@article{key,`) always begins one. So an unclosed entry does not swallow the next, and the time is
+/// linear in the size of the file for any input.
 ///
 /// Source: Oren Patashnik, "BibTeXing", 1988, and bibtex.web.
 struct BibTeXParser {
@@ -17,16 +18,16 @@ struct BibTeXParser {
 
   let bytes: [UInt8]
   var offset = 0
-  /// Where the piece at hand ends at the latest: the next line that begins an entry, or the end of the file.
+  /// The latest end of the current piece: the next line that begins an entry, or the end of the file.
   var limit = 0
   private var lineCounted = 1
   private var lineCountedTo = 0
-  /// By name in lower case.
+  /// Keys are names in lower case.
   private var macros: [String: [UInt8]]
   private var macroBytes = 0
   private var expandedBytes = 0
 
-  /// What the macros of a file may hold together, and what they may be expanded to.
+  /// The most bytes that the macros of a file may contain together, and that they may expand to.
   private static let macroBytesMax = 4 << 20
   private static let expandedBytesMax = 64 << 20
 
@@ -35,7 +36,7 @@ struct BibTeXParser {
     macros = Dictionary(uniqueKeysWithValues: ReferenceDate.months.map { ($0, Array($0.utf8)) })
   }
 
-  /// The next entry, or what could not be read as one; nil at the end.
+  /// The next entry, or a refusal of one that could not be read; `nil` at the end.
   mutating func next() -> Piece? {
     while let start = bytes[offset...].firstIndex(of: UInt8(ascii: "@")) {
       offset = start + 1
@@ -56,7 +57,7 @@ struct BibTeXParser {
   private mutating func piece(_ name: String, at start: Int) throws(MalformedError) -> BibTeXEntry? {
     skipSpace()
     guard let open = current, open == UInt8(ascii: "{") || open == UInt8(ascii: "(") else {
-      // An address in a comment is no entry.
+      // An e-mail address in a comment is not an entry.
       guard isAtLineStart(start), name != "comment" else { return nil }
       throw MalformedError("no { behind @\(name)")
     }
@@ -103,7 +104,7 @@ struct BibTeXParser {
     }
   }
 
-  /// What an entry is called: all up to the comma. An entry without a key begins with its first field.
+  /// Reads the key of an entry: the text up to the comma. An entry without a key begins with its first field.
   private mutating func key(_ close: UInt8) throws(MalformedError) -> String {
     skipSpace()
     let start = offset
@@ -121,7 +122,7 @@ struct BibTeXParser {
     return key.withoutOuterWhiteSpace
   }
 
-  /// The value of a field whose name was read.
+  /// Reads the value of a field whose name has been read.
   private mutating func field(_ name: String) throws(MalformedError) -> [UInt8] {
     skipSpace()
     guard !name.isEmpty else {
@@ -134,7 +135,7 @@ struct BibTeXParser {
     return try value()
   }
 
-  /// A value: one or several pieces with # between them.
+  /// Reads a value: one or more pieces joined by #.
   private mutating func value() throws(MalformedError) -> [UInt8] {
     var value: [UInt8] = []
     while true {
@@ -151,7 +152,7 @@ struct BibTeXParser {
         guard !name.isEmpty else {
           throw offset >= limit ? unclosed : MalformedError("a field without a value")
         }
-        // A macro that the file does not define is taken by its name.
+        // An undefined macro stands for its name.
         let piece = macros[name.lowercased()] ?? Array(name.utf8)
         expandedBytes += piece.count
         guard expandedBytes <= Self.expandedBytesMax else {
@@ -165,7 +166,7 @@ struct BibTeXParser {
     }
   }
 
-  /// What comes before a closing sign outside of braces, which is passed over too.
+  /// Reads up to and including a closing character outside of braces, and returns the text in front of it.
   private mutating func text(before close: UInt8) throws(MalformedError) -> ArraySlice<UInt8> {
     let start = offset
     var depth = 0
@@ -186,7 +187,7 @@ struct BibTeXParser {
 
   // MARK: - Pieces of text
 
-  /// The byte at hand; nil at the limit.
+  /// The byte at `offset`; `nil` at the limit.
   private var current: UInt8? { offset < limit ? bytes[offset] : nil }
 
   private mutating func skipSpace() {
@@ -201,7 +202,7 @@ struct BibTeXParser {
     offset += 1
   }
 
-  /// Programs keep things of theirs in comments; what is in one is no entry.
+  /// Skips a comment. Programs store data in comments, which may look like entries.
   private mutating func skipComment(_ close: UInt8) {
     var depth = 0
     while let byte = current {
@@ -218,7 +219,7 @@ struct BibTeXParser {
     return String(decoding: letters, as: UTF8.self)
   }
 
-  /// The name of a field or a macro, or a number.
+  /// Reads the name of a field or a macro, or a number.
   private mutating func takeName() -> String {
     let name = bytes[offset..<limit].prefix { byte in
       !Self.isSpace(byte) && !Self.isSpecial(byte)
@@ -231,7 +232,7 @@ struct BibTeXParser {
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-  /// Signs that no name may have.
+  /// Whether a character cannot occur in a name.
   private static func isSpecial(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "'"), UInt8(ascii: "("),
@@ -243,11 +244,11 @@ struct BibTeXParser {
 
   // MARK: - Lines
 
-  /// The line of an offset; offsets are asked for in rising order.
+  /// The line of an offset. Must be called with rising offsets.
   private mutating func line(of offset: Int) -> Int {
     var index = lineCountedTo
     while index < offset {
-      // Lines end with a line feed, or with a carriage return alone.
+      // Lines end with a line feed, with or without a carriage return, or with a carriage return alone.
       let byte = bytes[index]
       if byte == 0x0A || (byte == 0x0D && (index + 1 == bytes.count || bytes[index + 1] != 0x0A)) {
         lineCounted += 1
@@ -264,7 +265,7 @@ struct BibTeXParser {
     return index == 0 || bytes[index - 1] == 0x0A || bytes[index - 1] == 0x0D
   }
 
-  /// Where the next line begins, behind an offset, that begins an entry; the end of the file where none does.
+  /// The offset of the next line after `offset` that begins an entry; the end of the file if there is none.
   private func nextStart(after offset: Int) -> Int {
     var isLineStart = false
     for index in offset..<bytes.count {
@@ -278,10 +279,10 @@ struct BibTeXParser {
     return bytes.count
   }
 
-  /// Names and keys are not longer than this where a line is to begin an entry.
+  /// The most bytes after the @ that are examined to recognize an entry.
   private static let nameBytesMax = 200
 
-  /// Whether `@article{key,`, `@string{` or the like stands there.
+  /// Whether `@article{key,`, `@string{` or the like is at this offset.
   static func beginsEntry(_ bytes: [UInt8], at offset: Int) -> Bool {
     var rest = bytes[(offset + 1)...].prefix(nameBytesMax)
     let name = rest.prefix(while: isLetter)
@@ -299,15 +300,15 @@ struct BibTeXParser {
   }
 }
 
-/// An entry of a BibTeX file, its values as they stand in the file.
+/// An entry of a BibTeX file, with its values as they are in the file.
 struct BibTeXEntry {
-  /// Where it begins; the first line is 1.
+  /// The line at which the entry begins; the first line is 1.
   let line: Int
   /// In lower case: "article".
   let type: String
   let key: String
-  /// By name in lower case: UTF-8 if the file is, braces and macros in it, macros of the file expanded. Of a name that is given twice,
-  /// the first.
+  /// Values by name in lower case. A value has the bytes of the file, including braces and TeX macros, with
+  /// the file's own macros expanded. If a name occurs twice, the first value counts.
   fileprivate(set) var fields: [String: [UInt8]] = [:]
 
   init(line: Int, type: String, key: String, fields: [(name: String, value: [UInt8])]) {
@@ -317,9 +318,9 @@ struct BibTeXEntry {
     for (name, value) in fields where self.fields[name] == nil { self.fields[name] = value }
   }
 
-  /// The value of a field as it stands in the file.
+  /// The undecoded value of a field.
   ///
-  /// - Throws: `invalidItem` where it is not UTF-8.
+  /// - Throws: `invalidItem` if it is not UTF-8.
   func raw(_ name: String) throws(LibraryError) -> String? {
     guard let bytes = fields[name] else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -328,13 +329,13 @@ struct BibTeXEntry {
     return text
   }
 
-  /// The text of a field; nil where there is none, or an empty one.
+  /// The text of a field; `nil` if there is none, or it is empty.
   func text(_ name: String) throws(LibraryError) -> String? {
     guard let text = try raw(name).map(LaTeXText.decoded), !text.isEmpty else { return nil }
     return text
   }
 
-  /// The text of the first of some fields that there is.
+  /// The text of the first of these fields that has one.
   func text(firstOf names: [String]) throws(LibraryError) -> String? {
     for name in names {
       if let text = try text(name) { return text }
@@ -342,7 +343,7 @@ struct BibTeXEntry {
     return nil
   }
 
-  /// The address or identifier of a field; nil where there is none, or an empty one.
+  /// The address or identifier in a field; `nil` if there is none, or it is empty.
   func address(_ name: String) throws(LibraryError) -> String? {
     guard let text = try raw(name).map(LaTeXText.decodedAddress), !text.isEmpty else { return nil }
     return text

@@ -6,10 +6,10 @@ import HeartlogLibraries
 struct BibTeXWriter {
   private(set) var text = ""
   private var keys: Set<String> = []
-  /// The last number that was given to keys that begin alike.
+  /// The last number added to keys with the same beginning.
   private var numbers: [String: Int] = [:]
 
-  /// Appends an entry that gives the item back as it is.
+  /// Appends an entry from which the item can be restored exactly.
   mutating func append(_ item: FileItem) {
     var reference = PaperReference(item)
     reference.key = key(for: item.id)
@@ -22,7 +22,7 @@ struct BibTeXWriter {
     text += reference.rest == nil ? plain : Self.entry(reference, item.id)
   }
 
-  /// A key that LaTeX takes, and that no other entry has.
+  /// A key that LaTeX accepts and that no other entry has.
   private mutating func key(for id: String) -> String {
     let plain = String(
       id.unicodeScalars.map { scalar in
@@ -63,12 +63,12 @@ struct BibTeXWriter {
     add("abstract", reference.summary.map(LaTeXText.encoded))
     add("annote", reference.note.map(LaTeXText.encoded))
     add("timestamp", reference.favoritedDate.map { RFC3339.text($0.time) })
-    // The braces of the object are those of the value; those inside of strings must not be counted.
+    // The braces of the object become those of the value. Braces in strings must not be counted.
     add(ItemRest.name, reference.rest.map { String(withoutBracesInStrings($0.text).dropFirst().dropLast()) })
     return entry + "}\n"
   }
 
-  /// A time as biblatex reads it; milliseconds where there are some.
+  /// A time in the form that biblatex reads, with milliseconds if they are not zero.
   private static func time(_ time: Milliseconds) -> String {
     let text = RFC3339.text(time)
     return text.hasSuffix(".000Z") ? text.dropLast(5) + "Z" : text

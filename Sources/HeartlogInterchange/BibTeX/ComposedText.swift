@@ -1,5 +1,6 @@
-// Canonical composition (Unicode NFC): e and an accent become é. On Apple platforms it is Foundation's; elsewhere the standard library's
-// own, which Foundation itself uses, since all of Foundation is too much for one table.
+// Canonical composition (Unicode NFC): e and an accent become é. On Apple platforms this uses Foundation.
+// Elsewhere it uses the standard library's implementation, on which Foundation itself is based: linking all
+// of Foundation for one table would cost too much.
 
 #if canImport(Darwin)
   import Foundation

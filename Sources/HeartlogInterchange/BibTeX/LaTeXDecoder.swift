@@ -1,15 +1,16 @@
 import HeartlogLibraries
 
-/// Turns the value of a BibTeX field into text; see `LaTeXText`. Linear in its length, whatever it holds.
+/// Decodes the value of a BibTeX field; see `LaTeXText`. The time is linear in its length for any input.
 struct LaTeXDecoder {
   private let scalars: [Unicode.Scalar]
   private let isAddress: Bool
   private var math: LaTeXMath
   private var index = 0
   private var output = String.UnicodeScalarView()
-  /// White space was read; it counts where something follows.
+  /// Whether white space was read, which becomes a space if text follows.
   private var needsSpace = false
-  /// Of the groups that are open, whether their braces are part of the text: the arguments of macros that are not known.
+  /// For each open group, whether its braces are part of the text because it is the argument of an unknown
+  /// macro.
   private var groups: [Bool] = []
   private var argumentFollows = false
 
@@ -107,7 +108,7 @@ struct LaTeXDecoder {
     }
   }
 
-  /// A macro that is called by a sign, and is no accent.
+  /// Handles a macro whose name is a sign, and which is not an accent.
   private mutating func sign(_ sign: Unicode.Scalar) {
     switch sign {
     case "{", "}", "%", "&", "#", "_", "$": emit(sign)
@@ -117,7 +118,7 @@ struct LaTeXDecoder {
     case " ", "\t", "\r", "\n": emit(" ")
     // Line breaks and thin spaces.
     case "\\", ",", ";", ":": needsSpace = !output.isEmpty
-    // Hints for hyphens and kerning.
+    // Hints for hyphenation and kerning.
     case "-", "/", "@", "!": break
     default:
       emit("\\")
@@ -143,15 +144,15 @@ struct LaTeXDecoder {
     return (dotted + String(mark)).composed
   }
 
-  /// What an accent stands on.
+  /// The text that an accent applies to.
   private struct Base {
     var text: String
     var end: Int
-    /// Whether the group goes on behind it.
+    /// Whether the group continues after it.
     var opensGroup = false
   }
 
-  /// Accents stand on each other, as in Vietnamese; none has more than this.
+  /// The most accents on one letter. Vietnamese stacks two.
   private static let accentsMax = 4
 
   private func base(at start: Int, depth: Int) -> Base? {
@@ -185,7 +186,7 @@ struct LaTeXDecoder {
     }
   }
 
-  /// The letters of a macro's name; names longer than any known one are cut, which changes nothing about them.
+  /// The letters of a macro's name. A name that is cut is longer than any known one, so it stays unknown.
   private func word(at start: Int) -> String {
     var name = String.UnicodeScalarView()
     for scalar in scalars[start...].prefix(64) {
@@ -195,7 +196,7 @@ struct LaTeXDecoder {
     return String(name)
   }
 
-  /// Behind the braces or the white space that end a macro's name.
+  /// The index after the braces or white space that end a macro's name.
   private func afterWord(_ start: Int) -> Int {
     if start + 1 < scalars.count, scalars[start] == "{", scalars[start + 1] == "}" { return start + 2 }
     return afterSpace(start)
@@ -207,7 +208,7 @@ struct LaTeXDecoder {
     return index
   }
 
-  /// The argument of `\symbol{10}`.
+  /// Parses the argument of `\symbol{10}`.
   private func numbered(at start: Int) -> (Unicode.Scalar, Int)? {
     guard start < scalars.count, scalars[start] == "{",
       let close = scalars[start...].prefix(9).firstIndex(of: "}")
@@ -218,28 +219,28 @@ struct LaTeXDecoder {
   }
 }
 
-/// What macros of LaTeX stand for in the text of bibliographies.
+/// The LaTeX macros that occur in bibliographies, and the text they stand for.
 enum LaTeXMacros {
-  /// Accents called by a sign, as the combining mark that they are: `\'e`.
+  /// Accents named by a sign, as combining marks: `\'e`.
   static let signAccents: [Unicode.Scalar: Unicode.Scalar] = [
     "`": "\u{300}", "'": "\u{301}", "^": "\u{302}", "~": "\u{303}", "=": "\u{304}", ".": "\u{307}",
     "\"": "\u{308}",
   ]
 
-  /// Accents called by a letter: `\c{c}`.
+  /// Accents named by a letter: `\c{c}`.
   static let letterAccents: [String: Unicode.Scalar] = [
     "u": "\u{306}", "r": "\u{30A}", "H": "\u{30B}", "v": "\u{30C}", "d": "\u{323}", "c": "\u{327}",
     "k": "\u{328}", "b": "\u{331}", "t": "\u{361}",
   ]
 
-  /// An accent over nothing: `\~{}`.
+  /// Accents over nothing: `\~{}`.
   static let spacing: [Unicode.Scalar: String] = [
     "\u{300}": "`", "\u{301}": "´", "\u{302}": "^", "\u{303}": "~", "\u{304}": "¯", "\u{306}": "˘",
     "\u{307}": "˙", "\u{308}": "¨", "\u{30A}": "˚", "\u{30B}": "˝", "\u{30C}": "ˇ", "\u{327}": "¸",
     "\u{328}": "˛",
   ]
 
-  /// Letters and signs of their own.
+  /// Macros for letters and symbols.
   static let symbols: [String: String] = [
     "ss": "ß", "SS": "ẞ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ",
     "aa": "å", "AA": "Å", "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð", "th": "þ", "TH": "Þ", "dj": "đ",
@@ -259,7 +260,7 @@ enum LaTeXMacros {
     "textordmasculine": "º", "newline": "\n", "slash": "/", "space": " ",
   ]
 
-  /// Macros that say how a text looks: the text stays, and they go.
+  /// Macros for formatting, which are removed; their text is kept.
   static let looks: Set<String> = [
     "emph", "textit", "textbf", "textsc", "texttt", "textrm", "textsf", "textsl", "textup", "textmd",
     "textnormal", "text", "mbox", "em", "it", "bf", "sc", "tt", "rm", "sf", "sl", "itshape", "bfseries",

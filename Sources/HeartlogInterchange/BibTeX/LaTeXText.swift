@@ -1,12 +1,13 @@
 import HeartlogLibraries
 
-/// Text as the fields of a BibTeX file hold it. `decoded(encoded(text))` is `text`, byte for byte, whatever is in it.
+/// Text in the fields of a BibTeX file. `decoded(encoded(text))` equals `text`, byte for byte, for any text.
 ///
-/// Written is Unicode as it is. The signs that mean something to LaTeX are escaped; a `\` of the text becomes `\textbackslash{}`, so that
-/// a TeX accent that the text spells out stays spelled out. Between dollar signs, math stays as it is. A line feed is `\newline{}`,
-/// spaces beyond one are `\ `, other control characters `\symbol{9}`. Braces stand in pairs, as BibTeX wants.
+/// Unicode is written unchanged. Characters with a meaning in LaTeX are escaped; a `\` in the text becomes
+/// `\textbackslash{}`, so that a TeX accent spelled out in the text stays spelled out. Math between dollar
+/// signs is unchanged. A line feed becomes `\newline{}`, spaces beyond the first become `\ `, and other
+/// control characters become `\symbol{9}`. Braces are balanced, as BibTeX requires.
 enum LaTeXText {
-  /// The value of a field for text, without what delimits it.
+  /// Encodes text as the value of a field, without delimiters.
   static func encoded(_ text: String) -> String {
     let scalars = Array(text.unicodeScalars)
     var math = LaTeXMath(scalars)
@@ -18,7 +19,8 @@ enum LaTeXText {
         index = end
         continue
       }
-      // A backslash and what stands behind it are one thing, so that a dollar sign there opens no math.
+      // A backslash and the character after it are handled together, so that a dollar sign there opens no
+      // math.
       let isEscape = scalars[index] == "\\" && index + 1 < scalars.count
       for each in index...(isEscape ? index + 1 : index) { append(scalars, each, to: &output) }
       index += isEscape ? 2 : 1
@@ -43,7 +45,7 @@ enum LaTeXText {
     }
   }
 
-  /// The value of a field for addresses and identifiers: only what would not come back is escaped.
+  /// Encodes an address or identifier as the value of a field. Only what would not be restored is escaped.
   static func encodedAddress(_ text: String) -> String {
     let scalars = Array(text.unicodeScalars)
     var output = String.UnicodeScalarView()
@@ -57,7 +59,8 @@ enum LaTeXText {
     return String(output)
   }
 
-  /// Appends what means nothing to LaTeX. White space in a row, or at an end, would be lost; control characters are named by number.
+  /// Appends a character without a meaning in LaTeX. Repeated white space and white space at either end are
+  /// escaped, since they would be lost; control characters are written by number.
   private static func appendAsIs(
     _ scalars: [Unicode.Scalar], _ index: Int, to output: inout String.UnicodeScalarView
   ) {
@@ -74,23 +77,27 @@ enum LaTeXText {
     }
   }
 
-  /// The text of a field. Accents and letters by macro become Unicode, braces and macros for looks go, white space becomes one space;
-  /// math between dollar signs and macros that are not known stay as they are. Quotation marks and dashes stay as they are typed.
+  /// Decodes the text of a field.
+  ///
+  /// Accents and letters written as macros become Unicode, braces and formatting macros are removed, and
+  /// white space becomes one space. Math between dollar signs and unknown macros are unchanged, and so are
+  /// quotation marks and dashes.
   static func decoded(_ value: String) -> String {
     var decoder = LaTeXDecoder(value)
     return decoder.text()
   }
 
-  /// The text of a field for addresses and identifiers, in which `~`, `$` and `%` are themselves.
+  /// Decodes a field with an address or identifier, in which `~`, `$` and `%` have no special meaning.
   static func decodedAddress(_ value: String) -> String {
     var decoder = LaTeXDecoder(value, isAddress: true)
     return decoder.text()
   }
 }
 
-/// Finds the math of a text: `$…$` and `$$…$$`, with braces in pairs.
+/// Finds the math in a text: `$…$` and `$$…$$`, with balanced braces.
 ///
-/// All of the math of a text is found in linear time: where one search came to the end in vain, no later one begins.
+/// All math in a text is found in linear time: once a search has reached the end in vain, no further search
+/// is started.
 struct LaTeXMath {
   private let scalars: [Unicode.Scalar]
   private var hasNoMoreSingle = false
@@ -98,7 +105,7 @@ struct LaTeXMath {
 
   init(_ scalars: [Unicode.Scalar]) { self.scalars = scalars }
 
-  /// Where the math ends whose first dollar sign is at `start`, behind its last; nil where that sign opens none.
+  /// The index after the closing dollar sign of the math that opens at `start`; `nil` if no math opens there.
   mutating func end(from start: Int) -> Int? {
     let isDouble = start + 1 < scalars.count && scalars[start + 1] == "$"
     if isDouble ? hasNoMoreDouble : hasNoMoreSingle { return nil }
@@ -109,7 +116,7 @@ struct LaTeXMath {
     while index < scalars.count {
       switch scalars[index] {
       case "\\":
-        // BibTeX counts a brace behind a backslash too.
+        // BibTeX counts a brace after a backslash too.
         index += 1
         if index < scalars.count { count(scalars[index], &depth, &isBalanced) }
       case "$" where !isDouble || (index + 1 < scalars.count && scalars[index + 1] == "$"):
@@ -128,7 +135,7 @@ struct LaTeXMath {
     if depth < 0 { isBalanced = false }
   }
 
-  /// Whether math comes back as it is: without control characters and without spaces in a row.
+  /// Whether math is restored exactly: it has no control characters and no repeated spaces.
   func isPlain(_ range: Range<Int>) -> Bool {
     range.allSatisfy { index in
       scalars[index].value >= 0x20 && scalars[index].value != 0x7F

@@ -2,18 +2,19 @@ import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
 
-/// What a record does not tell of an item in the words of its format, and this program writes beside them, so that the item comes back
-/// as it was: a JSON object with `id`, `favoritedDate`, `isFavorite` and `fields`, each only where it differs. A field that is null is
-/// none.
+/// The part of an item that a record cannot express in its own format, so that the item is restored exactly.
+///
+/// It is a JSON object with `id`, `favoritedDate`, `isFavorite` and `fields`, each only if it differs. In
+/// `fields`, null means that the item does not have the field.
 struct ItemRest: Sendable {
   let json: JSONValue
 
-  /// The name of the place where formats keep it.
+  /// The name under which formats store it.
   static let name = "heartlog"
 
   init(_ json: JSONValue) { self.json = json }
 
-  /// From the text of the object.
+  /// Parses the text of the object.
   init(_ text: String) throws(LibraryError) {
     do {
       json = try JSONValue.parse(text, depthMax: Limits.jsonDepthMax + 2)
@@ -28,7 +29,7 @@ struct ItemRest: Sendable {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// What turns one item into another; nil where they are equal in a store that knew neither.
+  /// The difference between two items, in which defaults count as fields; `nil` if there is none.
   init?(from restored: FileItem?, to item: FileItem) {
     var members: [JSONMember] = []
     if restored?.id.utf8.elementsEqual(item.id.utf8) != true {
@@ -75,7 +76,7 @@ struct ItemRest: Sendable {
         throw MalformedError("\"fields\" that are no object")
       }
       let members = json["fields"]?.object ?? []
-      // A record has few of these, and each may be among thousands of members.
+      // A record has few fields, but each may be one of thousands of members.
       let names = Set(members.map { UTF8Key($0.name) })
       item.fields.removeAll { names.contains(UTF8Key($0.name)) }
       item.defaults.removeAll { names.contains(UTF8Key($0.name)) }

@@ -8,16 +8,16 @@ import HeartlogLibraries
   import Foundation
 #endif
 
-/// A paper as bibliographies describe it: what stands between a record of a file and an item.
+/// A paper as bibliographies describe it: the intermediate form between a record of a file and an item.
 struct PaperReference: Sendable {
-  /// What the file calls the record: a citation key.
+  /// The citation key of the record in the file.
   var key: String?
   var arXiv: ArXivIdentifier?
-  /// Without an address before it: "10.1000/xyz".
+  /// Without an address in front: "10.1000/xyz".
   var doi: String?
   var title: String?
   var summary: String?
-  /// As papers show them: "Ludwig van Beethoven".
+  /// In display form: "Ludwig van Beethoven".
   var authors: [String] = []
   var categories: [String] = []
   var publishedDate: ReferenceDate?
@@ -25,14 +25,14 @@ struct PaperReference: Sendable {
   var link: String?
   var pdf: String?
   var note: String?
-  /// The day or the time at which it came into somebody's bibliography.
+  /// The day or time at which the paper was added to a bibliography.
   var favoritedDate: ReferenceDate?
-  /// What the other parts do not tell, where this program wrote the record.
+  /// What the other properties do not express, if this program wrote the record.
   var rest: ItemRest?
 
   init() {}
 
-  /// What bibliographies can say of an item.
+  /// Extracts what bibliographies can express from an item.
   init(_ item: FileItem) {
     func text(_ name: String) -> String? {
       if case .string(let text)? = item[name] { text } else { nil }
@@ -58,22 +58,22 @@ struct PaperReference: Sendable {
     favoritedDate = item.favoritedDate.map { ReferenceDate(time: $0) }
   }
 
-  /// The address of a file, where it is another than that of the page.
+  /// The address of the PDF, if it differs from that of the page.
   var file: String? { pdf == link ? nil : pdf }
 
-  /// The first category, where it is one of arXiv: "cs.SE".
+  /// The first category, if it is one of arXiv: "cs.SE".
   var primaryClass: String? {
     categories.first.flatMap { $0.contains(where: \.isWhitespace) ? nil : $0 }
   }
 
-  /// Takes the first identifier that several places tell, with the version that one of them tells of it.
+  /// Takes the first identifier found, with a version if any of the candidates has one.
   mutating func takeArXiv(_ candidates: [ArXivIdentifier?]) {
     let found = candidates.compactMap { $0 }
     guard let first = found.first else { return }
     arXiv = found.first { $0.base == first.base && $0.version != nil } ?? first
   }
 
-  /// Takes an address: that of a file by its end, else that of a page.
+  /// Takes an address, as that of a PDF if it looks like one, otherwise as that of a page.
   mutating func takeLink(_ address: String) {
     guard address.lowercased().hasPrefix("http") else { return }
     if address.contains("//arxiv.org/pdf/") || address.lowercased().hasSuffix(".pdf") {
@@ -83,7 +83,8 @@ struct PaperReference: Sendable {
     }
   }
 
-  /// The DOI of a field, or of an address; nil for what is none. Those that arXiv gives to its papers say what their identifiers say.
+  /// The DOI in a field or an address; `nil` if there is none, and for the DOIs that arXiv assigns, which
+  /// only repeat its identifiers.
   static func doi(_ text: String) -> String? {
     let text = text.withoutOuterWhiteSpace
     let start = text.lowercased().hasPrefix("10.") ? text.startIndex : text.firstRange(of: "10.")?.lowerBound
@@ -97,13 +98,14 @@ struct PaperReference: Sendable {
 }
 
 extension PaperReference {
-  /// The item that a record is.
+  /// Creates the item for a record.
   ///
-  /// Its id is the identifier of arXiv, with the version if one is told; else `doi:` and the DOI in lower case; else the record's key;
-  /// else its address. What makes a `Paper` and is not told, or only to the day, comes as defaults: it holds where the store knows
-  /// nothing else.
+  /// Its id is the arXiv identifier, with the version if there is one; otherwise `doi:` and the DOI in lower
+  /// case; otherwise the key of the record; otherwise its address. Required fields of a `Paper` that the
+  /// record lacks, and dates known only to the day, become defaults: they apply only if the store has no
+  /// value.
   ///
-  /// - Throws: `invalidItem` for a record without any of these, and for a rest that cannot be read.
+  /// - Throws: `invalidItem` if the record has none of these, or if its rest cannot be read.
   func item() throws(LibraryError) -> FileItem {
     guard let id = arXiv?.text ?? doi.map({ "doi:\($0.lowercased())" }) ?? key ?? link ?? pdf else {
       throw .invalidItem("a record without an arXiv identifier, a DOI, a key or an address")
@@ -137,7 +139,7 @@ extension PaperReference {
     return item
   }
 
-  /// What an app cannot do without, of a record that does not tell it.
+  /// Default values for the fields that an app requires and a record may lack.
   private func defaults() throws(LibraryError) -> [Field] {
     let nothing = try Self.list([])
     var fields = [
@@ -152,7 +154,7 @@ extension PaperReference {
       add("pdfURL", "https://arxiv.org/pdf/\(arXiv.text)")
       add("publishedDate", arXiv.month.map { RFC3339.text($0.time) })
     } else {
-      // Where there is no file, the page is what can be opened.
+      // Without a PDF, the page is opened instead.
       let page = [link, doi.map { "https://doi.org/\($0)" }, pdf].compactMap { $0.flatMap(Self.address) }
         .first
       add("linkURL", page)
@@ -161,7 +163,7 @@ extension PaperReference {
     return fields
   }
 
-  /// An address that apps can read; nil for any other.
+  /// An address that apps can read; `nil` for any other.
   private static func address(_ text: String) -> String? {
     URL(string: text)?.absoluteString == text ? text : nil
   }
@@ -176,7 +178,7 @@ extension PaperReference {
 }
 
 extension ArXivIdentifier {
-  /// The month of the submission, which every identifier tells.
+  /// The month of the submission, which is part of every identifier.
   var month: ReferenceDate? {
     let digits = (base.split(separator: "/").last ?? "").prefix(4)
     guard let year = Int(digits.prefix(2)), let month = Int(digits.suffix(2)) else { return nil }

@@ -1,19 +1,19 @@
 import HeartlogLibraries
 
-/// A name of an author as bibliographies take it apart; joined again it is the name as papers show it.
+/// The name of an author, split as in bibliographies. Joined again, the parts are the display name.
 struct PersonName: Hashable, Sendable {
-  /// Empty for a name that is not taken apart: of a group, or of one word.
+  /// The given name; empty for a name that is not split: of a group, or of one word.
   var given = ""
-  /// With what stands before it in lower case, "van Beethoven"; all of a name that is not taken apart.
+  /// The family name with its lower-case particles, "van Beethoven"; the whole of a name that is not split.
   var family: String
   var suffix = ""
-  /// Whether it is one thing, whatever commas and words are in it.
+  /// Whether the name must not be split, whatever commas and words it contains.
   var isLiteral = false
 
-  /// As papers show it: "Ludwig van Beethoven Jr."
+  /// The display form: "Ludwig van Beethoven Jr."
   var display: String { [given, family, suffix].filter { !$0.isEmpty }.joined(separator: " ") }
 
-  /// Takes a name apart: the last word is the family name, with the words in lower case before it.
+  /// Splits a display name. The family name is the last word, with the lower-case words in front of it.
   init(display: String) {
     let words = display.split(separator: " ", omittingEmptySubsequences: false)
     let isOdd = words.contains { word in
@@ -48,7 +48,7 @@ struct PersonName: Hashable, Sendable {
     isLiteral = true
   }
 
-  /// From "Family, Given", "Family, Suffix, Given" or "Given Family".
+  /// Joins the parts of "Family, Given", "Family, Suffix, Given" or "Given Family".
   ///
   /// - Parameter suffixLast: whether three parts are "Family, Given, Suffix", as in RIS.
   init(parts: [String], suffixLast: Bool = false) {
@@ -63,7 +63,7 @@ struct PersonName: Hashable, Sendable {
     }
   }
 
-  /// Last words of the names of groups, which have no family name.
+  /// Last words in the names of groups, which have no family name.
   private static let groups: Set<String> = [
     "collaboration", "collaborations", "consortium", "group", "team", "project", "community", "institute",
   ]

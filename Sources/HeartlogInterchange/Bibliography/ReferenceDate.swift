@@ -4,11 +4,11 @@ import HeartlogLibraries
 
 /// A date as bibliographies give it: a year, a month, a day or a time.
 struct ReferenceDate: Hashable, Sendable {
-  /// Milliseconds since 1970; the start of the year, month or day in UTC where no more is told.
+  /// Milliseconds since 1970; the start of the year, month or day in UTC if the date is no more precise.
   let time: Milliseconds
-  /// Whether the time of day is told too.
+  /// Whether the time of day is known.
   let isExact: Bool
-  /// Of year, month and day, how many are told.
+  /// How many of year, month and day are known.
   let parts: Int
 
   init(time: Milliseconds) {
@@ -24,37 +24,38 @@ struct ReferenceDate: Hashable, Sendable {
     parts = month == nil ? 1 : day == nil ? 2 : 3
   }
 
-  /// Reads `2024`, `2024-05`, `2024-05-22`, `2024.05.22`, `2024/5/22/`, and days with a time, `2024-05-22T16:11:45.120Z`,
-  /// `2024-05-22 16:11:45 -0400`, `2024/05/22/16:11:45Z`; one without an offset is UTC. What follows a day and is no time is passed over.
+  /// Parses `2024`, `2024-05`, `2024-05-22`, `2024.05.22`, `2024/5/22/`, and days with a time,
+  /// `2024-05-22T16:11:45.120Z`, `2024-05-22 16:11:45 -0400`, `2024/05/22/16:11:45Z`. A time without an
+  /// offset is UTC. Text after a day that is not a time is ignored.
   init?(_ text: String) {
     var scanner = Scanner(bytes: Array(text.withoutOuterWhiteSpace.utf8))
     guard let year = scanner.number(4, 4) else { return nil }
     let month = scanner.takeAny("-./") ? scanner.number(1, 2) : nil
     let day = month != nil && scanner.takeAny("-./") ? scanner.number(1, 2) : nil
-    // A season or another word for a part of the year leaves the year.
+    // Of a season or another part of the year, only the year is kept.
     guard let date = Self(year: year, month: month, day: day) ?? Self(year: year) else { return nil }
     self = date
     guard day != nil, date.parts == 3, let time = scanner.timeOfDay() else { return }
     if let exact = try? RFC3339.parse("\(date.dayText)T\(time)") { self.init(time: exact) }
   }
 
-  /// "2024-05-22", of the day in UTC.
+  /// The day in UTC: "2024-05-22".
   var dayText: String { String(RFC3339.text(time).prefix(10)) }
 
-  /// Year, month and day in UTC, as far as they are told.
+  /// Year, month and day in UTC, as far as they are known.
   var numbers: [Int] {
     let date = CivilDate(time)
     return Array([date.year, date.month, date.day].prefix(parts))
   }
 
-  /// The number of a month: "5", "05", "may", "10~May".
+  /// Parses a month: "5", "05", "may", "10~May".
   static func month(_ text: String) -> Int? {
     let letters = String(text.lowercased().drop { !$0.isLetter }.prefix(3))
     if let index = months.firstIndex(of: letters) { return index + 1 }
     return Int(text.withoutOuterWhiteSpace).flatMap { (1...12).contains($0) ? $0 : nil }
   }
 
-  /// As BibTeX calls them.
+  /// The names of the months in BibTeX.
   static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
   private struct Scanner {
@@ -75,7 +76,7 @@ struct ReferenceDate: Hashable, Sendable {
       return true
     }
 
-    /// What stands behind a day, as RFC 3339 has it.
+    /// The time after a day, in the form of RFC 3339.
     mutating func timeOfDay() -> String? {
       guard takeAny("Tt /") else { return nil }
       let rest = String(decoding: bytes[offset...], as: UTF8.self)

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogLibraries
 
-/// The bookmarks of a file, one after another, whatever folders they are in.
+/// The bookmarks of a file in order, in whatever folders they are.
 struct Bookmarks {
   struct Bookmark {
     let line: Int
@@ -11,7 +11,8 @@ struct Bookmarks {
 
     var address: String { (attributes[Bookmarks.addressName] ?? "").withoutOuterWhiteSpace }
 
-    /// Tags of others. Our own files tell collections with their order.
+    /// The tags of a bookmark written by another program. In Heartlog's own files, the fields contain the
+    /// collections with their order.
     var tags: [String] {
       guard attributes[Bookmarks.libraryName] == nil, let text = attributes[Bookmarks.tagsName] else {
         return []
@@ -23,7 +24,8 @@ struct Bookmarks {
       return tags
     }
 
-    /// When it was added; nil where it is not told. Seconds since 1970, but Firefox has written microseconds, and others milliseconds.
+    /// The date it was added; `nil` if there is none. The unit is seconds since 1970, but Firefox has written
+    /// microseconds, and others milliseconds.
     var date: Milliseconds? {
       guard let number = attributes[Bookmarks.addDateName].flatMap({ Int64($0.withoutOuterWhiteSpace) }),
         number > 0
@@ -41,12 +43,12 @@ struct Bookmarks {
   static let dateName = "data-since"
   static let fieldsName = "data-fields"
 
-  /// Whether there was a list at all, with or without bookmarks.
+  /// Whether the file contains a list at all, with or without bookmarks.
   private(set) var hasList = false
 
   private var tokens: HTMLTokens
   private var bookmark: Bookmark?
-  /// What text belongs to.
+  /// The element that text belongs to.
   private enum Element {
     case other, title, note
   }
@@ -87,7 +89,7 @@ struct Bookmarks {
     return finished()
   }
 
-  /// Nothing that comes belongs to the bookmark any more.
+  /// Ends and returns the current bookmark. The text that follows does not belong to it.
   private mutating func finished() -> Bookmark? {
     element = .other
     defer { bookmark = nil }

@@ -3,23 +3,25 @@ import HeartlogLibraries
 
 /// The bookmarks file that all browsers import and export.
 ///
-/// An item is a bookmark of its address, with its title as the text, its note as the description, and the names of its collections as tags.
-/// What these do not tell exactly is in attributes that browsers pass over: `DATA-HEARTLOG` names the library, `DATA-ID` the item,
-/// `DATA-SINCE` its date, and `DATA-FIELDS` has all fields as JSON.
+/// An item is a bookmark of its address, with its title as the text, its note as the description, and the
+/// names of its collections as tags. What these do not express exactly is in attributes that browsers ignore:
+/// `DATA-HEARTLOG` names the library, `DATA-ID` the item, `DATA-SINCE` its date, and `DATA-FIELDS` contains
+/// all fields as JSON.
 ///
-/// Source: https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
+/// Source:
+/// https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
 public struct BookmarksFormat: FileFormat {
   public let name = "bookmarks"
   public let summary = "a bookmarks file, as browsers import and export it"
   public let fileExtensions = ["html", "htm"]
   public let isWritten = true
 
-  /// Addresses of items that a browser shows nowhere: `heartlog:recipes/ribollita`.
+  /// The scheme of addresses for items that have no web page: `heartlog:recipes/ribollita`.
   private static let scheme = "heartlog:"
   private static let note = "@note"
   private static let collectionPrefix = "@in/"
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
@@ -35,7 +37,7 @@ public struct BookmarksFormat: FileFormat {
   ) throws(LibraryError) -> FileContents {
     var bookmarks = Bookmarks(bytes)
     var contents = FileContents()
-    /// The bookmarks that others gave a tag, by their indices in `sound`.
+    /// By tag of another program: the indexes of its bookmarks in `sound`.
     var tagged: [String: [Int]] = [:]
     var sound: [(line: Int, item: FileItem)] = []
     while let bookmark = bookmarks.next() {
@@ -55,7 +57,7 @@ public struct BookmarksFormat: FileFormat {
       }
     }
     guard bookmarks.hasList || !sound.isEmpty else { throw .invalidAnswer("HTML without bookmarks") }
-    // In a collection they have the order of the file.
+    // A collection has the order of the file.
     for (tag, indices) in tagged {
       for (index, key) in zip(indices, OrderKey.spread(indices.count)) {
         sound[index].item.set(Self.collectionPrefix + tag, .string(key.text))
@@ -86,7 +88,7 @@ public struct BookmarksFormat: FileFormat {
     return item
   }
 
-  /// The item that somebody bookmarked.
+  /// The item for the address of a bookmark.
   private static func item(
     at address: String, title: String, in library: any LibraryDescriptor
   ) throws(LibraryError) -> FileItem {
@@ -106,7 +108,7 @@ public struct BookmarksFormat: FileFormat {
 
   private static func json(_ text: String) throws(LibraryError) -> JSONValue {
     do {
-      // The fields are around values as deep as these may be.
+      // The object of fields contains values of the maximum depth.
       return try JSONValue.parse(text, depthMax: Limits.jsonDepthMax + 1)
     } catch {
       throw .invalidItem("DATA-FIELDS: \(error.reason)")

@@ -1,9 +1,9 @@
 import HeartlogLibraries
 
-/// The tags and texts of an HTML file, one after another, as forgiving as browsers are: nothing is an error.
+/// The tags and texts of an HTML file in order, parsed as leniently as in browsers: nothing is an error.
 ///
-/// Tags and attributes are in lower case. One pass; values of attributes that nobody asked for, such as pictures of a megabyte, are
-/// passed over.
+/// Names of tags and attributes are in lower case. Parsing takes one pass. The values of attributes that are
+/// not wanted, such as images of a megabyte, are skipped.
 struct HTMLTokens {
   enum Token {
     case open(String, attributes: [String: String])
@@ -16,13 +16,15 @@ struct HTMLTokens {
   private var offset = 0
   private var line = 1
 
-  /// - Parameter attributes: the names of those that are wanted.
+  /// - Parameters:
+  ///   - bytes: the file.
+  ///   - attributes: the names of the attributes that are wanted.
   init(_ bytes: [UInt8], attributes: Set<String>) {
     self.bytes = bytes
     wanted = attributes
   }
 
-  /// The next token with the line where it begins; nil at the end.
+  /// The next token, with the line at which it begins; `nil` at the end.
   mutating func next() -> (line: Int, token: Token)? {
     while offset < bytes.count {
       let start = line
@@ -59,7 +61,7 @@ struct HTMLTokens {
     while offset < bytes.count, condition(bytes[offset]) { advance() }
   }
 
-  /// At least one byte, up to the next `<`.
+  /// Reads at least one byte, up to the next `<`.
   private mutating func text() -> Token {
     let start = offset
     advance()
@@ -85,7 +87,7 @@ struct HTMLTokens {
     return String(decoding: bytes[start..<offset], as: UTF8.self).lowercased()
   }
 
-  /// Reads up to after the end of the tag.
+  /// Reads attributes up to and including the end of the tag.
   private mutating func attributes() -> [String: String] {
     var attributes: [String: String] = [:]
     while true {
@@ -119,9 +121,9 @@ struct HTMLTokens {
   }
 }
 
-/// Text in HTML, and in the quotation marks of its attributes.
+/// Encoding and decoding of text in HTML and in quoted attributes.
 enum HTMLText {
-  /// Replaces character references; one that is not known stays as it stands. Bytes that are no UTF-8 become U+FFFD.
+  /// Replaces character references; unknown ones are left unchanged. Bytes that are not UTF-8 become U+FFFD.
   static func decoded(_ bytes: ArraySlice<UInt8>) -> String {
     let ampersand = UInt8(ascii: "&")
     guard bytes.contains(ampersand) else { return String(decoding: bytes, as: UTF8.self) }
@@ -144,12 +146,13 @@ enum HTMLText {
     return String(decoding: output, as: UTF8.self)
   }
 
-  /// HTML has an entity for the space that breaks no line; its many others are not written by browsers here.
+  /// The text for a reference. Besides the common references, only the no-break space is known: browsers do
+  /// not write the many other entities of HTML here.
   private static func text(of reference: String) -> String? {
     reference == "nbsp" ? "\u{A0}" : CharacterReference.text(reference)
   }
 
-  /// Appends a text so that it means itself.
+  /// Appends a text, escaped.
   static func append(_ text: String, to output: inout [UInt8]) {
     for byte in text.utf8 {
       switch byte {
@@ -157,7 +160,7 @@ enum HTMLText {
       case UInt8(ascii: "<"): output += "&lt;".utf8
       case UInt8(ascii: ">"): output += "&gt;".utf8
       case UInt8(ascii: "\""): output += "&quot;".utf8
-      // Readers make a line feed of it.
+      // A reader would turn it into a line feed.
       case 0x0D: output += "&#13;".utf8
       default: output.append(byte)
       }

@@ -2,23 +2,24 @@ import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
 
-/// CSL-JSON, as Zotero, pandoc and citation processors read and write it: an array of items, or one.
+/// CSL-JSON, as read and written by Zotero, pandoc and citation processors: an array of items, or one item.
 ///
-/// Source: https://github.com/citation-style-language/schema, csl-data.json 1.0.2. Its dates are days; times stand in `custom`.
+/// Source: https://github.com/citation-style-language/schema, csl-data.json 1.0.2. Its dates are days; times
+/// are stored in `custom`.
 public struct CSLFormat: FileFormat {
   public let name = "csl-json"
   public let summary = "CSL-JSON, as citation processors read it"
   public let fileExtensions = ["json", "csljson"]
   public let isWritten = true
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func fits(_ library: any LibraryDescriptor) -> Bool {
     library.isOpaque || library.traits.contains(.publications)
   }
 
-  /// An object or array of JSON with a type of CSL near its beginning.
+  /// Recognizes a JSON object or array with a CSL type near its beginning.
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let start = beginning.drop(while: \.isASCIIWhiteSpace)
     guard start.first == UInt8(ascii: "[") || start.first == UInt8(ascii: "{") else { return false }
@@ -46,13 +47,13 @@ public struct CSLFormat: FileFormat {
     }
     let (records, failure) = document.elements(of: list)
     contents.take(records, of: document, Self.item)
-    // Of a list that is cut short the last record says so.
+    // If a list is cut short, the last record already reports it.
     let isTold = records.last.map { $0.line == contents.refusals.last?.line } ?? false
     if let failure, !isTold { contents.refuse(line: failure.line, failure.reason) }
     return contents
   }
 
-  /// An array, or the `items` that an object begins with; nil for an object that is an item.
+  /// An array, or the `items` that an object begins with; `nil` for an object that is itself an item.
   private static func list(in document: JSONDocument) -> JSONDocument.Node? {
     if document.isArray(document.root) { return document.root }
     guard let first = document.members(of: document.root).members.first, first.name == "items",
@@ -90,11 +91,13 @@ public struct CSLFormat: FileFormat {
 }
 
 extension PaperReference {
-  /// - Throws: `invalidItem` for what is no object, and for a rest that cannot be read.
+  /// Extracts a reference from an item of CSL-JSON.
+  ///
+  /// - Throws: `invalidItem` if the value is not an object, or if the rest cannot be read.
   init(csl json: JSONValue) throws(LibraryError) {
     guard json.object != nil else { throw .invalidItem("\(json.kind), no item of CSL-JSON") }
     self.init()
-    /// The text of a variable, numbers among them.
+    /// The text of a variable, which may also be a number.
     func text(_ name: String) -> String? {
       switch json[name] {
       case .string(let text)?: text.isEmpty ? nil : text
@@ -106,7 +109,7 @@ extension PaperReference {
     title = text("title")
     summary = text("abstract")
     authors = (json["author"]?.array ?? []).compactMap(Self.name)
-    // Some programs write a list.
+    // Some programs write a list instead of a text.
     categories =
       json["keyword"]?.array?.compactMap(\.string)
       ?? text("keyword").map { $0.split { $0 == "," || $0 == ";" }.map { $0.withoutOuterWhiteSpace } } ?? []
@@ -126,7 +129,7 @@ extension PaperReference {
     if let own = json["custom"]?[ItemRest.name] { rest = ItemRest(own) }
   }
 
-  /// As an item of CSL-JSON.
+  /// The reference as an item of CSL-JSON.
   var csl: JSONValue {
     var members: [JSONMember] = []
     func add(_ name: String, _ value: JSONValue?) {
@@ -134,7 +137,7 @@ extension PaperReference {
     }
     func add(_ name: String, _ text: String?) { if let text, !text.isEmpty { add(name, .string(text)) } }
     add("id", key)
-    // Preprints are articles without a journal.
+    // A preprint is an article without a journal.
     add("type", "article")
     add("title", title)
     if !authors.isEmpty { add("author", .array(authors.map { Self.json(PersonName(display: $0)) })) }
@@ -188,7 +191,8 @@ extension PaperReference {
     .object([JSONMember("date-parts", .array([.array(date.numbers.map { .int64(Int64($0)) })]))])
   }
 
-  /// A note without the lines in which programs keep identifiers: "arXiv:2006.08594 [cs]", "_eprint: 2006.08594".
+  /// A note without the lines that programs add for identifiers: "arXiv:2006.08594 [cs]", "_eprint:
+  /// 2006.08594".
   private static func note(_ text: String) -> String? {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.contains(where: isIdentifier) else { return text }

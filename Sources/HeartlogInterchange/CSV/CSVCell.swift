@@ -1,12 +1,13 @@
 import Heartlog
 import HeartlogLibraries
 
-/// How the value of a field stands in a cell.
+/// Conversion between the value of a field and a cell.
 ///
-/// In a column whose kind is known a cell is what the kind says. In any other, a cell that reads as JSON (a number, true, false, an object,
-/// an array, a text in quotation marks) is that, and every other one is a text as it stands.
+/// In a column of a known kind, a cell is of that kind. In any other column, a cell that parses as JSON (a
+/// number, true, false, an object, an array, a text in quotation marks) is that value, and any other cell is
+/// a text.
 enum CSVCell {
-  /// What a cell says; nil for one that says nothing.
+  /// The value of a cell; `nil` if it has none.
   static func value(
     _ cell: CSVRows.Cell, in column: CSVColumns.Column, decimalComma: Bool
   ) throws(LibraryError) -> FieldValue? {
@@ -36,12 +37,12 @@ enum CSVCell {
   ) throws(LibraryError) -> FieldValue {
     let digits = decimalComma && !text.contains(".") ? text.replacing(comma: ".") : text
     if let integer = Int64(digits) { return .int64(integer) }
-    // What Swift reads beside decimal numbers, such as "nan" and "0x1p4", is none here.
+    // Swift also parses "nan" and "0x1p4", which are not numbers here.
     let isDecimal = digits.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) }
     guard isDecimal, let number = Double(digits), let value = FieldValue.number(number) else {
       throw .invalidItem("\(name) is not a number: \(text.quoted)")
     }
-    // As in JSON: an integer never becomes another one.
+    // As in JSON, an integer is refused if it cannot be represented exactly.
     let isInteger = !digits.utf8.contains { ".eE".utf8.contains($0) }
     guard !isInteger || value.jsonValue.jsonText == digits else {
       throw .invalidItem("\(name): \(FieldValue.refusal(ofInteger: digits.quoted).reason)")
@@ -58,16 +59,18 @@ enum CSVCell {
     }
   }
 
-  /// What a text says as JSON; nil for one that says nothing that way, and for null, which is a word like others.
+  /// Parses a text as JSON; `nil` if it is not JSON, and for null, which is an ordinary word.
   private static func json(_ text: String) -> JSONValue? {
-    // Most texts are told by their first byte.
+    // The first byte rules out most texts.
     guard let first = text.utf8.first, "\"[{-0123456789tf".utf8.contains(first),
       let json = try? JSONValue.parse(text)
     else { return nil }
     return json
   }
 
-  /// - Throws: `invalidItem` for a value that a column of that kind does not bring back.
+  /// Encodes a value as a cell.
+  ///
+  /// - Throws: `invalidItem` for a value that cannot be restored from a column of this kind.
   static func cell(_ value: FieldValue, in column: CSVColumns.Column) throws(LibraryError) -> CSVRows.Cell {
     switch (column.kind, value) {
     case (.text, .string(let text)), (.url, .string(let text)):
@@ -82,7 +85,7 @@ enum CSVCell {
     return CSVRows.Cell(text: value.jsonValue.jsonText, isQuoted: false)
   }
 
-  /// Appends a cell, in quotation marks where it needs them.
+  /// Appends a cell, in quotation marks if necessary.
   static func append(_ cell: CSVRows.Cell, to output: inout [UInt8]) {
     let needsQuotes = cell.isQuoted || cell.text.utf8.contains { ",;\t\"\r\n".utf8.contains($0) }
     guard needsQuotes else { return output += cell.text.utf8 }

@@ -1,10 +1,10 @@
 import Heartlog
 import HeartlogLibraries
 
-/// What the columns of a file of separated values stand for.
+/// The meaning of the columns of a CSV file.
 struct CSVColumns {
   struct Column {
-    /// Of the field, as the store knows it; for the columns of an item itself what the header says.
+    /// The name of the field in the store; for the columns of the item itself, the standard column name.
     let name: String
     let role: Role
     let kind: LibraryField.Kind?
@@ -15,7 +15,7 @@ struct CSVColumns {
     case isFavorite
     case favoritedDate
     case field
-    /// Named by nothing, or twice.
+    /// Without a name, or with the name of an earlier column.
     case leftOut
   }
 
@@ -23,15 +23,19 @@ struct CSVColumns {
 
   private static let dateNames: Set<String> = ["dateadded", "favouriteddate", "favorited", "favorited_date"]
 
-  /// The columns that a header names, in any order and case.
+  /// Interprets a header. Columns may be in any order, and their names in any case.
   ///
-  /// - Throws: `invalidAnswer` for a header without an id.
+  /// - Parameters:
+  ///   - cells: the cells of the first line.
+  ///   - library: the library that the items belong to.
+  ///   - refuse: called with a remark for each column that is left out because its name is repeated.
+  /// - Throws: `invalidAnswer` if there is no id column.
   init(header cells: [CSVRows.Cell], of library: any LibraryDescriptor, refuse: (String) -> Void)
     throws(LibraryError)
   {
     let names = cells.map { $0.text.withoutOuterWhiteSpace }
     let lowered = names.map { $0.lowercased() }
-    // With one name of the store's own, all of them are.
+    // If one name starts with @, no name was shortened.
     let isLiteral = names.contains { $0.hasPrefix("@") }
     let idColumn =
       lowered.firstIndex(of: "id")
@@ -66,9 +70,11 @@ struct CSVColumns {
     self.columns = columns
   }
 
-  /// Whether a first line can be the header of such a file.
+  /// Whether a first line can be the header of a CSV file of items.
   ///
-  /// - Parameter idColumns: the names of columns for an id, beside `id`.
+  /// - Parameters:
+  ///   - cells: the cells of the first line.
+  ///   - idColumns: the names of id columns other than `id`.
   static func isHeader(_ cells: [CSVRows.Cell], idColumns: Set<String>) -> Bool {
     let names = cells.map { $0.text.withoutOuterWhiteSpace.lowercased() }
     return names.count > 1 && names.contains { $0 == FieldName.id || idColumns.contains($0) }
@@ -77,10 +83,11 @@ struct CSVColumns {
 
   // MARK: Writing
 
-  /// What the columns of a file with these items are called, and what they hold: those of the library first, then all others by name.
+  /// The columns for a file with these items, and their titles: first the library's own, then all others by
+  /// name.
   ///
-  /// A spreadsheet takes a cell that begins with @ for a formula: the note and the collections go without it where no field of the item
-  /// itself is called so.
+  /// A spreadsheet takes a cell that starts with @ for a formula. So the note and the collections are written
+  /// without the @, unless a field of an item has that name.
   static func header(for items: [FileItem], of library: any LibraryDescriptor) -> (
     columns: [Column], titles: [String]
   ) {
@@ -114,7 +121,7 @@ struct CSVColumns {
 
   private static let noteName = "@note"
 
-  /// Whether a title without its @ stands for a field of the store's own.
+  /// Whether a title is a store's own field name without the @.
   private static func isShortened(_ title: String) -> Bool { title == "note" || title.hasPrefix("in/") }
 
   private static func fieldName(_ title: String, isLiteral: Bool) -> String {

@@ -1,10 +1,10 @@
 import Heartlog
 import HeartlogLibraries
 
-/// A table, as spreadsheets read and write it: RFC 4180, a header and a row for each item.
+/// A table for spreadsheets: a header and one row for each item.
 ///
-/// Source: RFC 4180. An empty cell is no value, one of two quotation marks an empty text, as Python's `csv.QUOTE_NOTNULL` and PostgreSQL's
-/// `COPY` have it.
+/// Source: RFC 4180. An empty cell is no value, and an empty cell in quotation marks is an empty text, as in
+/// Python's `csv.QUOTE_NOTNULL` and PostgreSQL's `COPY`.
 public struct CSVFormat: FileFormat {
   public let name = "csv"
   public let summary = "a table for spreadsheets, one row an item"
@@ -16,7 +16,7 @@ public struct CSVFormat: FileFormat {
   /// The libraries whose names for an id column are recognized in any library.
   private let libraries: LibraryRegistry
 
-  /// The format.
+  /// Creates the format.
   ///
   /// - Parameter libraries: the libraries whose names for an id column are recognized in any library.
   public init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
@@ -43,7 +43,7 @@ public struct CSVFormat: FileFormat {
     var remarks: [String] = []
     let columns = try CSVColumns(header: titles, of: library) { remarks.append($0) }.columns
     for remark in remarks { contents.refuse(line: header.line, remark) }
-    // Where a comma does not separate cells, it may separate decimals.
+    // If the separator is not a comma, a comma may be the decimal separator.
     let decimalComma = rows.separator != UInt8(ascii: ",")
     while let (line, row) = rows.next() {
       contents.take(line: line) { () throws(LibraryError) in
@@ -82,7 +82,7 @@ public struct CSVFormat: FileFormat {
     return item
   }
 
-  /// A time of RFC 3339, or a day; a space may stand for the T, and UTC is meant where no offset is told.
+  /// Parses a time of RFC 3339, or a day. A space may replace the T; a time without an offset is UTC.
   private static func date(_ text: String) throws(LibraryError) -> Milliseconds {
     do throws(MalformedError) {
       if text.utf8.count <= 10 { return try RFC3339.parseDay(text) }
@@ -97,7 +97,7 @@ public struct CSVFormat: FileFormat {
   public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let (columns, titles) = CSVColumns.header(for: items, of: library)
     let header = titles.map { CSVRows.Cell(text: $0, isQuoted: false) }
-    // A header takes names of another case for the same: fields whose names differ by no more have no column of their own.
+    // A header ignores case, so two fields whose names differ only in case cannot both have a column.
     let readBack = try CSVColumns(header: header, of: library, refuse: { _ in }).columns
     for (column, back) in zip(columns, readBack)
     where column.role != back.role || !column.name.utf8.elementsEqual(back.name.utf8) {

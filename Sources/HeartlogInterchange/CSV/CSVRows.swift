@@ -1,14 +1,15 @@
 import Heartlog
 import HeartlogLibraries
 
-/// The rows of a file of separated values (RFC 4180), one after another.
+/// The rows of a CSV file (RFC 4180) in order.
 ///
-/// Rows end with CRLF, LF or CR. A cell in quotation marks may hold all of these, and quotation marks that are doubled.
+/// Rows end with CRLF, LF or CR. A cell in quotation marks may contain these and doubled quotation marks.
 struct CSVRows {
-  /// A cell as it stands, or what is between its quotation marks.
+  /// The text of a cell, without its quotation marks.
   struct Cell {
     var text: String
-    /// An empty cell in quotation marks is an empty text, one without them is no value.
+    /// Whether the cell is in quotation marks: if it is empty, it is then an empty text, and otherwise no
+    /// value.
     var isQuoted: Bool
 
     var isAbsent: Bool { text.isEmpty && !isQuoted }
@@ -25,7 +26,7 @@ struct CSVRows {
   private var line = 1
   private var unclosedCells = 0
 
-  /// Quotation marks that are never closed, each of which is looked for up to the end of the file.
+  /// The most quotation marks that are never closed: for each, the rest of the file is searched.
   private static let unclosedCellsMax = 16
 
   private static let quote = UInt8(ascii: "\"")
@@ -36,7 +37,7 @@ struct CSVRows {
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
     offset = 0
-    // Excel's own first line says which separator follows.
+    // In Excel's own format, the first line defines the separator.
     if bytes.count > 4, bytes.starts(with: "sep=".utf8) {
       separator = bytes[4]
       skipLine()
@@ -45,7 +46,7 @@ struct CSVRows {
     }
   }
 
-  /// The one of comma, semicolon and tabulator that the first line has most of, outside of quotation marks.
+  /// The most frequent of comma, semicolon and tab in the first line, outside of quotation marks.
   private static func separator(of bytes: [UInt8]) -> UInt8 {
     let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
     var counts = [0, 0, 0]
@@ -60,7 +61,7 @@ struct CSVRows {
     return separators[counts.firstIndex(of: most) ?? 0]
   }
 
-  /// The next row that is not blank, with the line where it begins; nil at the end.
+  /// The next row that is not blank, with the line at which it begins; `nil` at the end.
   mutating func next() -> (line: Int, row: Row)? {
     while offset < bytes.count {
       let start = line
@@ -77,7 +78,7 @@ struct CSVRows {
     while true {
       let cell = offset < bytes.count && bytes[offset] == Self.quote ? quotedCell() : plainCell()
       guard case .success(let cell) = cell else {
-        // The cells of the next line may be sound.
+        // Continue with the next line: its cells may be sound.
         (offset, line) = start
         skipLine()
         guard case .failure(let failure) = cell else { return .cells(cells) }

@@ -1,10 +1,11 @@
 import Heartlog
 import HeartlogLibraries
 
-/// Places on a map: RFC 7946, each item a `Feature` with a `Point`.
+/// Places on a map (RFC 7946): each item is a `Feature` with a `Point`.
 ///
-/// Longitude and latitude are the geometry's coordinates, in that order; the other fields are properties, and so are `favoritedDate` and,
-/// where it is false, `isFavorite`. An item without a place has a geometry of null.
+/// Longitude and latitude are the coordinates of the geometry, in that order. The other fields are
+/// properties, and so are `favoritedDate` and, if it is false, `isFavorite`. An item without a place has a
+/// null geometry.
 public struct GeoJSONFormat: FileFormat {
   public let name = "geojson"
   public let summary = "points on a map"
@@ -14,7 +15,7 @@ public struct GeoJSONFormat: FileFormat {
   private static let lon = "lon"
   private static let lat = "lat"
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func fits(_ library: any LibraryDescriptor) -> Bool {
@@ -79,7 +80,7 @@ public struct GeoJSONFormat: FileFormat {
     case .some(let other): throw .invalidItem("a feature whose id is \(other.kind)")
     }
     item.fields = try point(feature["geometry"])
-    // The geometry is right where properties say it again.
+    // If properties repeat the coordinates, the geometry takes precedence.
     let told = ["_id", FieldName.id] + item.fields.map(\.name)
     try item.take(properties.filter { !told.contains($0.name) })
     return item
@@ -90,7 +91,7 @@ public struct GeoJSONFormat: FileFormat {
     guard geometry["type"]?.string == "Point" else {
       throw .invalidItem("a geometry of the type \(geometry["type"]?.jsonText ?? geometry.kind), not a Point")
     }
-    // A third coordinate is a height.
+    // A third coordinate is the height.
     guard let coordinates = geometry["coordinates"]?.array, coordinates.count >= 2,
       let lon = coordinates[0].number.flatMap(FieldValue.number),
       let lat = coordinates[1].number.flatMap(FieldValue.number)

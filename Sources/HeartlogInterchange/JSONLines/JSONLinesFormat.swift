@@ -1,18 +1,18 @@
 import Heartlog
 import HeartlogLibraries
 
-/// One JSON object a line, as `heartlog list --json` prints items: it carries everything, of any library.
+/// One JSON object per line, as `heartlog list --json` prints items. It holds everything in any library.
 public struct JSONLinesFormat: FileFormat {
   public let name = "jsonl"
   public let summary = "JSON Lines, one item a line, with all that the store holds"
   public let fileExtensions = ["jsonl", "ndjson"]
   public let isWritten = true
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
-    // A first line that is longer is known by what it begins with.
+    // If the first line is longer than the sample, its first members decide.
     guard beginning.contains(UInt8(ascii: "\n")) else {
       let names = JSONOutline(beginning).objectNames
       return names.contains("id") && (names.contains("fields") || names.contains("isFavorite"))
@@ -31,7 +31,7 @@ public struct JSONLinesFormat: FileFormat {
     return contents
   }
 
-  /// The line wraps fields, and these wrap a value as deep as a value may be.
+  /// The object of a line contains the fields, and these contain values of the maximum depth.
   private static let depthMax = Limits.jsonDepthMax + 2
 
   private static func item(_ line: ArraySlice<UInt8>, of library: String) throws(LibraryError) -> FileItem {

@@ -2,14 +2,14 @@ import Heartlog
 import HeartlogEvents
 import HeartlogLibraries
 
-/// RIS, as EndNote, Zotero, Mendeley and publishers read and write it. Unknown tags are passed over.
+/// RIS, as read and written by EndNote, Zotero, Mendeley and publishers. Unknown tags are ignored.
 public struct RISFormat: FileFormat {
   public let name = "ris"
   public let summary = "RIS, as reference managers exchange it"
   public let fileExtensions = ["ris"]
   public let isWritten = true
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func fits(_ library: any LibraryDescriptor) -> Bool {
@@ -58,7 +58,7 @@ public struct RISFormat: FileFormat {
       guard let value, !value.isEmpty else { return }
       record += "\(tag)  - \(lines(value, of: tag))\n"
     }
-    // A preprint is unpublished.
+    // The type UNPB, unpublished work, is the one for preprints.
     record += "TY  - UNPB\n"
     add("ID", id)
     add("TI", reference.title)
@@ -82,7 +82,7 @@ public struct RISFormat: FileFormat {
     return record + "ER  - \n"
   }
 
-  /// A value without what would end it: lines of texts stay lines, where none looks like a tag.
+  /// Removes from a value what would end it. Multi-line values keep their lines unless one looks like a tag.
   private static func lines(_ value: String, of tag: String) -> String {
     let lines = value.split(omittingEmptySubsequences: false) { $0.isNewline }
     let isLined =
@@ -90,7 +90,7 @@ public struct RISFormat: FileFormat {
     return lines.joined(separator: isLined ? "\n" : " ")
   }
 
-  /// JSON without the characters that some programs take for the end of a line.
+  /// Escapes the characters in JSON that some programs take for the end of a line.
   private static func onOneLine(_ json: String) -> String {
     json.unicodeScalars.reduce(into: "") { text, scalar in
       switch scalar {
@@ -102,7 +102,7 @@ public struct RISFormat: FileFormat {
     }
   }
 
-  /// `YYYY/MM/DD/` and the time, for which the specification keeps a place.
+  /// Formats a date as `YYYY/MM/DD/` and the time. The specification allows further text in that position.
   private static func date(_ date: ReferenceDate) -> String {
     let text = RFC3339.text(date.time)
     return "\(text.prefix(10).split(separator: "-").joined(separator: "/"))/\(text.dropFirst(11))"
@@ -110,7 +110,9 @@ public struct RISFormat: FileFormat {
 }
 
 extension PaperReference {
-  /// - Throws: `invalidItem` for text that is not UTF-8, and for a rest that cannot be read.
+  /// Extracts a reference from a record.
+  ///
+  /// - Throws: `invalidItem` if text is not UTF-8, or if the rest cannot be read.
   init(_ record: RISRecord) throws(LibraryError) {
     self.init()
     key = try record.text("ID")
@@ -142,7 +144,7 @@ extension PaperReference {
       try record.texts("JO") + record.texts("JF") + record.texts("T2") + record.texts("N1")
       + record.texts("ID")
     takeArXiv((texts + titles).map(ArXivIdentifier.first))
-    // Programs note the identifier; that says nothing more.
+    // Some programs write the identifier as a note, which adds nothing.
     let notes = try record.texts("N1").filter { !$0.lowercased().hasPrefix("arxiv:") }
     note = notes.isEmpty ? nil : notes.joined(separator: "\n")
     for text in try record.texts("C8") where text.hasPrefix("\(ItemRest.name):") {

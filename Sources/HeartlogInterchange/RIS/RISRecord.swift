@@ -5,13 +5,13 @@ import HeartlogLibraries
 ///
 /// Source: "RIS Format Specifications" of Research Information Systems, in the revision of 2011.
 struct RISRecord {
-  /// Where it begins; the first line is 1.
+  /// The line at which the record begins; the first line is 1.
   let line: Int
   private(set) var tags: [(tag: String, value: [UInt8])] = []
 
-  /// The values of the tags of that name, in their order, without empty ones.
+  /// The non-empty values of the tags with this name, in order.
   ///
-  /// - Throws: `invalidItem` where one is not UTF-8.
+  /// - Throws: `invalidItem` if a value is not UTF-8.
   func texts(_ tag: String) throws(LibraryError) -> [String] {
     var texts: [String] = []
     for (name, value) in tags where name == tag {
@@ -23,7 +23,7 @@ struct RISRecord {
     return texts
   }
 
-  /// The first value of the first tag that has one.
+  /// The first value of the first of these tags that has one.
   func text(_ tags: String...) throws(LibraryError) -> String? {
     for tag in tags {
       if let text = try texts(tag).first { return text }
@@ -31,8 +31,10 @@ struct RISRecord {
     return nil
   }
 
-  /// The records of a file, and what belongs to none. `TY` begins a record; it ends with `ER`, before the next `TY`, or with the file.
-  /// A line that begins with no tag goes on with the value before it: in abstracts and notes as a line of its own, else behind a space.
+  /// Splits a file into records, and refuses tags outside of any record.
+  ///
+  /// `TY` begins a record; `ER`, the next `TY`, or the end of the file ends it. A line without a tag
+  /// continues the value before it: in abstracts and notes as a new line, in other values after a space.
   static func records(_ bytes: [UInt8]) -> (records: [RISRecord], refusals: [FileContents.Refusal]) {
     var records: [RISRecord] = []
     var refusals: [FileContents.Refusal] = []
@@ -84,10 +86,10 @@ struct RISRecord {
     tags[last].value += line.withoutOuterWhiteSpace
   }
 
-  /// Tags of texts of several lines.
+  /// Tags whose values may have several lines.
   static let linedTags: Set<String> = ["AB", "N1", "N2"]
 
-  /// Lines end with a line feed, a carriage return, or both.
+  /// Splits a file into lines, which end with a line feed, a carriage return, or both.
   private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
     var lines: [ArraySlice<UInt8>] = []
     var start = 0
@@ -100,7 +102,7 @@ struct RISRecord {
     return lines
   }
 
-  /// The tag of a line: `TY  - `, with one space or more before the hyphen.
+  /// The tag of a line: `TY  - `, with one to four spaces before the hyphen.
   static func tag(_ line: ArraySlice<UInt8>) -> String? {
     let name = line.prefix(2)
     let rest = line.dropFirst(2)

@@ -1,10 +1,12 @@
 import Heartlog
 import HeartlogLibraries
 
-/// What the apps keep of their own: the JSON that they encode into their user defaults, and the catalog of cities.
+/// The data that the apps themselves store: the JSON that they encode into their user defaults, and the
+/// catalog of cities.
 ///
-/// The descriptor of a library has the form of its app's records. What the app does not know is written into members that its decoder
-/// ignores: `favoritedDate`, and `fields` with the fields that have no member of their own.
+/// The descriptor of a library defines the form of its app's records. What the app does not know is written
+/// into members that its decoder ignores: `favoritedDate`, and `fields` with the fields that have no member
+/// of their own.
 public struct UserDefaultsFormat: FileFormat {
   public let name = "user-defaults"
   public let summary =
@@ -16,7 +18,7 @@ public struct UserDefaultsFormat: FileFormat {
   /// The libraries whose records a library without a descriptor may have.
   private let libraries: LibraryRegistry
 
-  /// The format.
+  /// Creates the format.
   ///
   /// - Parameter libraries: the libraries whose records a library without a descriptor may have.
   public init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
