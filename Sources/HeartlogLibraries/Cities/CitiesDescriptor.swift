@@ -10,7 +10,7 @@ extension City: DescribedItem {
   public static var descriptor: any LibraryDescriptor { CitiesDescriptor() }
 }
 
-/// Cities of the catalog, told by their numbers.
+/// Cities of the catalog, identified by numbers.
 private struct CitiesDescriptor: LibraryDescriptor {
   let name = City.library
   let fields: [LibraryField] = [
@@ -30,7 +30,7 @@ private struct CitiesDescriptor: LibraryDescriptor {
     return number.favoriteID
   }
 
-  /// "Coimbra, PT".
+  /// A title such as "Coimbra, PT".
   func bookmarkTitle(of item: FileItem) -> String {
     let names = [item["name"]?.text, item["country"]?.text].compactMap { $0 }.filter { !$0.isEmpty }
     return names.isEmpty ? item["title"]?.text ?? item.id : names.joined(separator: ", ")
@@ -42,7 +42,7 @@ private struct CitiesDescriptor: LibraryDescriptor {
     return "https://www.openstreetmap.org/?mlat=\(north)&mlon=\(east)#map=12/\(north)/\(east)"
   }
 
-  /// Cities as OpenWeather and GeoNames show them, which share their numbers.
+  /// Recognizes cities at OpenWeather and GeoNames, which use the same ids.
   func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
     guard let url = URL(string: address), let host = url.host?.lowercased() else { return nil }
     let path = url.path.split(separator: "/").map(String.init)
@@ -53,7 +53,7 @@ private struct CitiesDescriptor: LibraryDescriptor {
   }
 }
 
-/// Smart City's catalog: `[{"_id", "name", "country", "coord": {"lon", "lat"}, "isFavorite"?}, …]`.
+/// The catalog of Smart City: `[{"_id", "name", "country", "coord": {"lon", "lat"}, "isFavorite"?}, …]`.
 private struct CatalogRecords: AppRecordList {
   let library = City.descriptor
 

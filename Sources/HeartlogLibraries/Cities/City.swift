@@ -6,18 +6,18 @@ public struct City: FavoriteItem, Hashable {
   public static let library = "cities"
 
   public var id: Int
-  /// As the catalog writes it, with its diacritics.
+  /// The name as in the catalog, with its diacritics.
   public var name: String
-  /// Two letters of ISO 3166, as far as the catalog has them.
+  /// The two-letter code of ISO 3166, if the catalog has one.
   public var country: String
   /// Degrees east.
   public var lon: Double
   /// Degrees north.
   public var lat: Double
-  /// What the store or the catalog said last; never written to the store.
+  /// Whether the city was a favorite when it was read; never written to the store.
   public var isFavorite: Bool
 
-  /// A city with all that the catalog knows of it.
+  /// Creates a city.
   public init(id: Int, name: String, country: String, lon: Double, lat: Double, isFavorite: Bool = false) {
     self.id = id
     self.name = name
@@ -41,14 +41,14 @@ public struct City: FavoriteItem, Hashable {
     case id, name, country, lon, lat, isFavorite
   }
 
-  /// The flag of the country; empty where it is not exactly two letters A–Z.
+  /// The flag of the country; empty if the code is not exactly two letters A–Z.
   public var flagEmoji: String {
     let letters = Array(country.utf8)
     guard letters.count == 2, letters.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
     else { return "" }
     var flag = ""
     for letter in letters {
-      // Regional indicators, from that of A on.
+      // Regional indicator symbols begin with that of A.
       guard let indicator = Unicode.Scalar(0x1F1E6 + UInt32(letter - UInt8(ascii: "A"))) else { return "" }
       flag.unicodeScalars.append(indicator)
     }
@@ -56,11 +56,11 @@ public struct City: FavoriteItem, Hashable {
   }
 }
 
-/// What a catalog file holds: `{"_id","name","country","coord":{"lon","lat"},"isFavorite"?}`.
+/// Parsing of a catalog file: `{"_id","name","country","coord":{"lon","lat"},"isFavorite"?}`.
 extension City {
-  /// Reads one entry.
+  /// Parses one entry.
   ///
-  /// - Throws: `LibraryError.invalidItem` for an entry that lacks a member.
+  /// - Throws: `LibraryError.invalidItem` if a member is missing.
   public init(catalogEntry entry: JSONValue) throws(LibraryError) {
     guard let number = entry["_id"]?.int64, let id = Int(exactly: number) else {
       throw .invalidItem("a city of the catalog without an _id")
@@ -73,9 +73,10 @@ extension City {
       isFavorite: entry["isFavorite"]?.bool ?? false)
   }
 
-  /// Reads a catalog file, an array of entries, in its order.
+  /// Parses a catalog file, which is an array of entries, in order.
   ///
-  /// - Throws: `LibraryError.invalidAnswer` for what is no JSON, or no array; `LibraryError.invalidItem` for an entry that lacks a member.
+  /// - Throws: `LibraryError.invalidAnswer` if the text is not a JSON array; `LibraryError.invalidItem` if an
+  ///   entry lacks a member.
   public static func catalog(_ bytes: [UInt8]) throws(LibraryError) -> [City] {
     let value: JSONValue
     do {
@@ -92,7 +93,8 @@ extension City {
 }
 
 extension City {
-  /// Whether this city stands before another in the catalog: by name, then country, both by the bytes of their UTF-8, then id.
+  /// Whether this city is before another in the order of the catalog: by name, then country, both compared as
+  /// UTF-8 bytes, then id.
   public func precedes(_ other: City) -> Bool {
     if !name.utf8.elementsEqual(other.name.utf8) {
       return name.utf8.lexicographicallyPrecedes(other.name.utf8)
@@ -103,12 +105,13 @@ extension City {
     return id < other.id
   }
 
-  /// The first eight bytes of the name, filled up with zeros: cities whose prefixes differ are in the order of these.
+  /// The first eight bytes of the name, padded with zeros. Cities with different prefixes are in the order of
+  /// the prefixes.
   fileprivate var namePrefix: UInt64 { name.utf8.sortingPrefix }
 }
 
 extension [City] {
-  /// The cities in the order of the catalog: name, country, id. Those that share all three keep the order in which they came.
+  /// The cities in the order of the catalog: name, country, id. The sort is stable.
   public func sortedAsCatalog() -> [City] {
     var keys = indices.map { (prefix: self[$0].namePrefix, index: $0) }
     keys.sort { a, b in
@@ -120,7 +123,8 @@ extension [City] {
 }
 
 extension Sequence<UInt8> {
-  /// The first eight bytes as a big-endian number, filled up with zeros: comparing two of these is most of comparing two names.
+  /// The first eight bytes as a big-endian number, padded with zeros. Comparing two of these decides most
+  /// comparisons of names.
   var sortingPrefix: UInt64 {
     var prefix: UInt64 = 0
     var count = 0

@@ -1,22 +1,23 @@
-/// What is said of a city's name, country and place, in 64 bits: to compare all favorites with a catalog without touching its cities, which
-/// lie in memory where a look costs more than the comparison.
+/// A hash of a city's name, country and coordinates, in 64 bits. It is used to compare all favorites with a
+/// catalog without reading the catalog's cities, since a cache miss costs more than the comparison.
 ///
-/// Bytes count, as the store compares. The seed is random, so that nobody can make two that agree and are not the same; by chance one change
-/// in 10¹⁹ would go unseen, until the next.
+/// It covers bytes, as comparisons in the store do. The seed is random, so collisions cannot be constructed.
+/// By chance, one change in 10¹⁹ goes unnoticed, until the next comparison.
 struct CityFingerprint: Hashable, Sendable {
   private let bits: UInt64
 
   private static let seed = UInt64.random(in: .min ... .max)
 
   init(_ city: City) {
-    // Adding zero makes -0 and 0 one, as they are in the store.
+    // Adding zero turns -0 into 0, as in the store.
     var hash = Self.fold(Self.seed ^ (city.lon + 0).bitPattern, 0xa076_1d64_78bd_642f)
     hash = Self.fold(hash ^ (city.lat + 0).bitPattern, 0xe703_7ed1_a0b4_28db)
     hash = Self.add(city.name, to: hash)
     bits = Self.add(city.country, to: hash)
   }
 
-  /// Multiply and fold, as wyhash does (Wang Yi, 2019), over words of eight bytes; the length goes first.
+  /// Multiplies and folds, as in wyhash (Wang Yi, 2019), over words of eight bytes; the length is added
+  /// first.
   private static func add(_ text: String, to hash: UInt64) -> UInt64 {
     var text = text
     return text.withUTF8 { bytes in

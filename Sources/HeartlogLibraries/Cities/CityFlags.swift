@@ -1,8 +1,11 @@
-/// A flag for each city of a catalog, by its place there: a bit each, so that all the hearts of the whole world are 26 KB.
+/// One flag for each city of a catalog, by position. Each takes a bit, so the flags for all 209,579 cities
+/// take 26 KB.
 struct CityFlags: Sendable, Equatable {
   private var words: [UInt64]
 
-  /// - Parameter count: how many cities there are; none is flagged.
+  /// Creates cleared flags.
+  ///
+  /// - Parameter count: the number of cities.
   init(count: Int) { words = [UInt64](repeating: 0, count: (count + 63) / 64) }
 
   subscript(position: Int) -> Bool {
@@ -13,19 +16,19 @@ struct CityFlags: Sendable, Equatable {
     }
   }
 
-  /// Leaves only those that are flagged in `other` too.
+  /// Keeps only the flags that are also set in `other`.
   mutating func formIntersection(_ other: CityFlags) {
     for index in words.indices { words[index] &= other.words[index] }
   }
 
-  /// Leaves only those that are not flagged in `other`.
+  /// Clears the flags that are set in `other`.
   mutating func subtract(_ other: CityFlags) {
     for index in words.indices { words[index] &= ~other.words[index] }
   }
 
   var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-  /// The places of the flagged, ascending.
+  /// The positions of the set flags, ascending.
   var positions: [Int32] {
     var positions: [Int32] = []
     positions.reserveCapacity(count)

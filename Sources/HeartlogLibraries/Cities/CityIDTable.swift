@@ -1,23 +1,26 @@
-/// Where in a list the cities of an id are: open addressing over eight bytes a slot, which is one place in memory for a look-up.
+/// A hash table from ids to positions in a list of cities. It uses open addressing with eight bytes per slot,
+/// so that most look-ups touch one place in memory.
 ///
-/// A list may have an id more than once; all its places are found. The ids of real catalogs have 32 bits: then the table knows them whole.
-/// Longer ones are asked of the list's owner, where their last 32 bits agree.
+/// A list may contain an id more than once; all positions are found. The ids of real catalogs have 32 bits,
+/// and then the table contains them whole. If ids are longer, an equal match of the last 32 bits is checked
+/// against the list.
 struct CityIDTable: Sendable {
   private struct Slot {
     var lastBits: UInt32
     var position: Int32
   }
 
-  /// A power of two of them.
+  /// The slots; their number is a power of two.
   private var slots: [Slot]
-  /// By slot, whether it is taken: a bit each, so that most ids that are not there are told by a few KB.
+  /// Whether each slot is taken, one bit each: this rules out most missing ids with a few KB of memory.
   private var taken: CityFlags
   private let hasShortIDs: Bool
 
   /// - Parameters:
-  ///   - count: how many cities there are.
-  ///   - spread: at most one slot in so many is taken: the more, the sooner an id that is not there is known not to be.
-  ///   - id: the id of the city at a place.
+  ///   - count: the number of cities.
+  ///   - spread: at most one in this many slots is taken. The larger it is, the faster a missing id is ruled
+  ///     out.
+  ///   - id: returns the id of the city at a position.
   init(count: Int, spread: Int = 2, id: (Int) -> City.ID) {
     var capacity = 16
     while capacity < count * spread { capacity *= 2 }
@@ -37,14 +40,17 @@ struct CityIDTable: Sendable {
     self.hasShortIDs = hasShortIDs
   }
 
-  /// False for most ids that are not there, at the cost of one bit.
+  /// Returns false for most missing ids, at the cost of one bit.
   @inline(__always)
   func mayContain(_ id: City.ID) -> Bool { taken[Self.hash(id) & (slots.count - 1)] }
 
-  /// Calls `body` with each place of an id.
+  /// Calls `body` with each position of an id.
   ///
-  /// - Parameter idAt: the id of the city at a place, as it was when the table was made.
-  /// - Returns: whether there is one.
+  /// - Parameters:
+  ///   - id: the id to look up.
+  ///   - idAt: returns the id of the city at a position, as it was when the table was created.
+  ///   - body: called with each position.
+  /// - Returns: Whether there is one.
   @discardableResult
   @inline(__always)
   func forEachPosition(of id: City.ID, idAt: (Int) -> City.ID, _ body: (Int) -> Void) -> Bool {
@@ -66,7 +72,8 @@ struct CityIDTable: Sendable {
 
   private static func isShort(_ id: City.ID) -> Bool { Int32(truncatingIfNeeded: id) == id }
 
-  /// Multiply and fold (Fibonacci hashing, Knuth 6.4): ids are near one another, and their high bits must count.
+  /// Multiplies and folds (Fibonacci hashing, Knuth 6.4): ids are close together, and their high bits must
+  /// affect the slot too.
   @inline(__always)
   private static func hash(_ id: City.ID) -> Int {
     let product = UInt64(truncatingIfNeeded: id).multipliedFullWidth(by: 0x9e37_79b9_7f4a_7c15)

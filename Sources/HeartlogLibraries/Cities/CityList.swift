@@ -1,10 +1,12 @@
-/// Cities in the order of the catalog, with the hearts as they were when it was made: all of them, what a search found, or a country's.
+/// Cities in the order of the catalog, with the favorite flags at the time the list was created: all cities,
+/// search results, or those of one country.
 ///
-/// It is a view: an element is made when it is asked for, and a list of two hundred thousand costs no more than one of two.
+/// It is a lazy view: elements are created on access, and a list of two hundred thousand cities costs no more
+/// than one of two.
 public struct CityList: RandomAccessCollection, Sendable {
   let catalog: CityCatalog
   let flags: CityFlags
-  /// The places of its cities in the catalog, ascending.
+  /// The positions of its cities in the catalog, ascending.
   let positions: ArraySlice<Int32>
 
   public var startIndex: Int { 0 }
@@ -17,7 +19,8 @@ public struct CityList: RandomAccessCollection, Sendable {
     return city
   }
 
-  /// The cities by country: countries ascending by their bytes, and in each the order of this list, which is by name.
+  /// Groups the cities by country. Countries are ascending by their bytes; within a country, the order of
+  /// this list, which is by name, is kept.
   ///
   /// O(n) with two passes over small integers.
   public func groupedByCountry() -> [CityGroup] {
@@ -43,9 +46,9 @@ public struct CityList: RandomAccessCollection, Sendable {
 
 /// The cities of one country.
 public struct CityGroup: Identifiable, Sendable {
-  /// As the catalog has it; empty for the cities of none.
+  /// The country as in the catalog; empty for cities without one.
   public let country: String
-  /// By name.
+  /// The cities, by name.
   public let cities: CityList
 
   public var id: String { country }

@@ -1,15 +1,15 @@
 /// The names of a catalog, sorted for prefix search.
 ///
-/// A search is two binary searches and one pass over what was found. The names that are not plain, about one in two thousand of the
-/// real catalog, are compared one by one.
+/// A search takes two binary searches and one pass over the results. The names that are not plain, about one
+/// in two thousand in the real catalog, are compared one by one.
 struct CitySearchIndex: Sendable {
-  /// The folded plain names, one after the other in the order of the catalog.
+  /// The folded plain names, concatenated in the order of the catalog.
   private var bytes: [UInt8] = []
-  /// By place in the catalog: where its folded name begins in `bytes`; one more at the end.
+  /// By position in the catalog: the offset of its folded name in `bytes`; one more at the end.
   private var starts: [Int32] = []
-  /// The places of the plain names, sorted by the bytes of their folded names.
+  /// The positions of the plain names, sorted by the bytes of their folded names.
   private var sorted: [Int32] = []
-  /// The places of the others.
+  /// The positions and names of the others.
   private var others: [(position: Int32, name: FoldedName)] = []
 
   init(_ cities: [City]) {
@@ -35,10 +35,10 @@ struct CitySearchIndex: Sendable {
     sorted = keys.map(\.position)
   }
 
-  /// Flags the cities whose names begin with `query`, as folded names do. O(log n + the number found).
+  /// Flags the cities whose folded names begin with `query`. O(log n + number of results).
   func find(_ query: FoldedName, in flags: inout CityFlags) {
     let prefix = Array(query.plainPrefix.utf8)
-    // Bytes compare as the names do, so that those with the prefix lie together.
+    // Names are sorted by bytes, so those with the prefix are adjacent.
     let first = partition { precedes(folded($0), prefix) }
     let last = partition {
       precedes(folded($0).prefix(prefix.count), prefix) || folded($0).starts(with: prefix)
@@ -59,7 +59,7 @@ struct CitySearchIndex: Sendable {
 
   private func precedes(_ a: ArraySlice<UInt8>, _ b: [UInt8]) -> Bool { a.lexicographicallyPrecedes(b) }
 
-  /// How many of `sorted`, from its beginning, `isBefore` holds for.
+  /// The number of leading elements of `sorted` for which `isBefore` holds.
   private func partition(_ isBefore: (Int) -> Bool) -> Int {
     var low = 0
     var high = sorted.count
@@ -71,10 +71,11 @@ struct CitySearchIndex: Sendable {
   }
 }
 
-/// A name as the search compares it: in lower case, with its diacritics.
+/// A name in the form in which the search compares it: in lower case, with its diacritics.
 ///
-/// Canonically equivalent spellings are one name. Most names are *plain*: their bytes are those of their composed normal form, and
-/// nothing in them joins what stands before it, so that comparing bytes is enough. The others are compared character by character.
+/// Canonically equivalent spellings are equal. Most names are *plain*: their bytes are those of their
+/// composed normal form, and none of their characters combines with the one before it, so that comparing
+/// bytes is sufficient. The others are compared character by character.
 struct FoldedName {
   let text: String
   let isPlain: Bool
@@ -89,13 +90,14 @@ struct FoldedName {
     isPlain ? text[...] : text.prefix { $0.unicodeScalars.allSatisfy(Self.isPlain) }
   }
 
-  /// Whether the name begins with another, character by character: with "e" only where no diacritic follows it.
+  /// Whether the name begins with another, character by character. "e" does not match an "e" followed by a
+  /// combining diacritic.
   func begins(with other: FoldedName) -> Bool { text.starts(with: other.text) }
 
-  /// Whether a scalar is its own composed form whatever stands beside it: no mark, no second half of a Hangul syllable, nothing that
-  /// composition excludes (Unicode Standard Annex 15, NFC_Quick_Check, taken strictly).
+  /// Whether a scalar is its own composed form in any context: no mark, no second half of a Hangul syllable,
+  /// no composition exclusion (Unicode Standard Annex 15, a strict form of NFC_Quick_Check).
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-    // Nothing below the first combining mark composes with what is before it.
+    // No scalar below the first combining mark combines with the one before it.
     if scalar.value < 0x300 { return true }
     if (0x1160...0x11FF).contains(scalar.value) { return false }
     let properties = scalar.properties

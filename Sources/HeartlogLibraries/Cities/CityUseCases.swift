@@ -1,25 +1,29 @@
 import Heartlog
 
-/// What a merge found.
+/// The result of a merge.
 public struct CityMergeReport: Sendable, Hashable {
-  /// Favorites in all, the orphans among them.
+  /// The number of favorites, including orphans.
   public let favoriteCount: Int
-  /// Favorites that the catalog does not list, in the repository's order, which is newest first for a store. They stay favorites.
+  /// Favorites that are not in the catalog, in the repository's order, which for a store is newest first.
+  /// They stay favorites.
   public let orphans: [City]
-  /// Of how many favorites the catalog said something new, which the repository has taken.
+  /// The number of favorites for which the catalog had new data, which the repository has stored.
   public let refreshedCount: Int
 }
 
-/// Brings the hearts that are kept into the catalog that is shown.
+/// Merges the favorites of a repository into the catalog that is shown.
 ///
-/// A flag is replaced, not or-ed: what is not kept as a favorite is none, whatever the catalog said. What a city is called and where it
-/// lies comes from the catalog, for its favorite too, whose date stays. The order of the catalog stays.
+/// A flag is replaced: a city that is not a favorite in the repository is not a favorite, whatever the
+/// catalog says. Names and coordinates are the catalog's, and the favorite in the repository is updated with
+/// them; its date is unchanged. The order of the catalog is unchanged.
 public struct MergePersistedFavoritesUseCase: Sendable {
   let repository: any FavoriteCityRepository
   let cities: InMemoryCityRepository
 
+  /// Creates the use case.
+  ///
   /// - Parameters:
-  ///   - repository: where the favorites are kept.
+  ///   - repository: the repository of the favorites.
   ///   - cities: the catalog that the screens show.
   public init(
     repository: any FavoriteCityRepository, cities: InMemoryCityRepository = InMemoryCityRepository()
@@ -28,10 +32,12 @@ public struct MergePersistedFavoritesUseCase: Sendable {
     self.cities = cities
   }
 
-  /// Merges into the cities in memory: one look-up a favorite, none for the rest of the catalog. Searches and lists that are asked for
-  /// from now on see the new flags.
+  /// Merges into the cities in memory, with one look-up per favorite and none for other cities. Later
+  /// searches and lists use the new flags.
   ///
-  /// - Throws: what the repository throws where it cannot be read, or cannot take what the catalog says of its favorites.
+  /// - Returns: The result of the merge.
+  /// - Throws: what the repository throws if it cannot be read, or cannot store the catalog's data for its
+  ///   favorites.
   @discardableResult
   public func execute() throws(HeartlogError) -> CityMergeReport {
     let (count, unlisted, toRefresh) = try cities.takeFlags(from: repository)
@@ -42,11 +48,12 @@ public struct MergePersistedFavoritesUseCase: Sendable {
     return CityMergeReport(favoriteCount: count, orphans: orphans, refreshedCount: refreshedCount)
   }
 
-  /// Merges into an app's own array, in its own order: one pass with one look-up a city.
+  /// Merges into an app's own array, keeping its order. One pass with one look-up per city.
   ///
-  /// An array that nobody else holds is not copied where it is given away: `execute(consume all)`, or `execute(in: &all)`.
+  /// An array with no other reference is not copied if it is passed as `execute(consume all)` or
+  /// `execute(in: &all)`.
   ///
-  /// - Returns: the array with the flags of the repository, and what the merge found.
+  /// - Returns: The array with the flags of the repository, and the result of the merge.
   /// - Throws: as `execute()`.
   public func execute(
     _ catalog: consuming [City]
@@ -55,11 +62,12 @@ public struct MergePersistedFavoritesUseCase: Sendable {
     return (catalog, report)
   }
 
-  /// Merges into an app's own array where it lies: one pass with one look-up a city. Only cities whose flags change are written to, so that
-  /// an array that has them all, or that nobody else holds, is not copied.
+  /// Merges into an app's own array in place. One pass with one look-up per city. Only cities whose flags
+  /// change are written to, so an array that has no changes or no other reference is not copied.
   ///
-  /// - Returns: what the merge found.
-  /// - Throws: as `execute()`; the flags are set even where the repository cannot take what the catalog says of its favorites.
+  /// - Returns: The result of the merge.
+  /// - Throws: as `execute()`. The flags are set even if the repository cannot store the catalog's data for
+  ///   its favorites.
   @discardableResult
   public func execute(in catalog: inout [City]) throws(HeartlogError) -> CityMergeReport {
     let favorites = try HeldFavorites(of: repository)
@@ -68,7 +76,7 @@ public struct MergePersistedFavoritesUseCase: Sendable {
     for index in catalog.indices {
       let number = favorites.number(of: catalog[index].id)
       if catalog[index].isFavorite != (number != nil) { catalog[index].isFavorite = number != nil }
-      // Of cities that share an id, the first says what the favorite is called.
+      // If several cities have the same id, the favorite gets the data of the first.
       guard let number, !isListed[number] else { continue }
       isListed[number] = true
       if favorites.fingerprints[number] == CityFingerprint(catalog[index]) { continue }
@@ -81,10 +89,10 @@ public struct MergePersistedFavoritesUseCase: Sendable {
   }
 }
 
-/// The favorites of a repository, to be asked for by id as often as there are cities in the world.
+/// The favorites of a repository, indexed by id for one look-up per city of a catalog.
 private struct HeldFavorites {
   private(set) var ids: [City.ID] = []
-  /// What is held of each; nil where that makes no city.
+  /// The fingerprint of each favorite; `nil` if its record is not a valid city.
   private(set) var fingerprints: [CityFingerprint?] = []
   private let table: CityIDTable
 
@@ -102,7 +110,7 @@ private struct HeldFavorites {
     self.fingerprints = fingerprints
   }
 
-  /// Where in `ids` and `fingerprints` a favorite is.
+  /// The index of a favorite in `ids` and `fingerprints`.
   @inline(__always)
   func number(of id: City.ID) -> Int? {
     guard table.mayContain(id) else { return nil }
@@ -112,23 +120,26 @@ private struct HeldFavorites {
   }
 }
 
-/// A tap on a city's heart.
+/// Toggles a city as a favorite.
 public struct ToggleFavoriteCityUseCase: Sendable {
   let repository: any FavoriteCityRepository
   let cities: InMemoryCityRepository?
 
+  /// Creates the use case.
+  ///
   /// - Parameters:
-  ///   - repository: where the favorites are kept.
-  ///   - cities: the catalog that the screens show; it gets the heart once the repository has it.
+  ///   - repository: the repository of the favorites.
+  ///   - cities: the catalog that the screens show; its flag is set after the repository has changed.
   public init(repository: any FavoriteCityRepository, cities: InMemoryCityRepository? = nil) {
     self.repository = repository
     self.cities = cities
   }
 
-  /// Flips what the repository holds, whatever `city.isFavorite` says. A city that was never seen is recorded.
+  /// Toggles the state in the repository, whatever `city.isFavorite` is. A city that is new to the repository
+  /// is recorded.
   ///
-  /// - Returns: whether it is a favorite now.
-  /// - Throws: what the repository throws; then nothing has changed, on the screen neither.
+  /// - Returns: Whether the city is a favorite now.
+  /// - Throws: what the repository throws; then neither the repository nor the catalog has changed.
   @discardableResult
   public func execute(_ city: City) throws(HeartlogError) -> Bool {
     let isFavorite = try repository.toggleFavorite(for: city)
@@ -137,22 +148,25 @@ public struct ToggleFavoriteCityUseCase: Sendable {
   }
 }
 
-/// All cities that are favorites.
+/// Fetches all cities that are favorites.
 public struct FetchFavoriteCitiesUseCase: Sendable {
   let repository: any FavoriteCityRepository
   let cities: InMemoryCityRepository?
 
+  /// Creates the use case.
+  ///
   /// - Parameters:
-  ///   - repository: where the favorites are kept.
-  ///   - cities: the catalog; what it says of a favorite is what is shown of it.
+  ///   - repository: the repository of the favorites.
+  ///   - cities: the catalog; its data for a favorite takes precedence.
   public init(repository: any FavoriteCityRepository, cities: InMemoryCityRepository? = nil) {
     self.repository = repository
     self.cities = cities
   }
 
-  /// The favorites in the repository's order, which is newest first for a store: those too that the catalog does not list.
+  /// The favorites in the repository's order, which for a store is newest first, including those that are not
+  /// in the catalog.
   ///
-  /// - Throws: what the repository throws; one that stands on a store never does.
+  /// - Throws: what the repository throws; one based on a store never throws.
   public func execute() throws(HeartlogError) -> [City] {
     try repository.fetchFavorites().map { favorite in
       var city = cities?.city(favorite.id) ?? favorite

@@ -1,47 +1,49 @@
 import Heartlog
 
-/// Where an app keeps which cities are favorites.
+/// Stores which cities are favorites.
 ///
-/// `DefaultFavoriteCityRepository` keeps them in a store, `InMemoryCityRepository` in memory. Two calls make a repository; the others
-/// come with it, and are there to be replaced where something quicker is at hand.
+/// `DefaultFavoriteCityRepository` uses a store, `InMemoryCityRepository` memory. A repository must implement
+/// two methods; the others have default implementations, which can be replaced by faster ones.
 ///
-/// Each throws where the place that keeps the favorites cannot be read or written, as `HeartlogError`; then nothing has changed.
+/// Each method throws `HeartlogError` if the favorites cannot be read or written; then nothing has changed.
 public protocol FavoriteCityRepository: Sendable {
-  /// Flips what the repository holds, whatever the city itself says. A city that it has never seen is recorded.
+  /// Toggles the state in the repository, whatever the flag of the city is. A new city is recorded.
   ///
-  /// - Returns: whether the city is a favorite now.
+  /// - Returns: Whether the city is a favorite now.
   @discardableResult
   func toggleFavorite(for city: City) throws(HeartlogError) -> Bool
 
-  /// The favorites, those that no catalog lists among them.
+  /// The favorites, including those that are in no catalog.
   func fetchFavorites() throws(HeartlogError) -> [City]
 
-  /// Whether the city of that id is a favorite.
+  /// Whether the city with this id is a favorite.
   func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool
 
-  /// The ids of the favorites, in no order that means anything.
+  /// The ids of the favorites, in no particular order.
   func favoriteIDs() throws(HeartlogError) -> [City.ID]
 
-  /// Visits each favorite once, in no order that means anything. The repository is not to be called meanwhile.
+  /// Visits each favorite once, in no particular order. The repository must not be called meanwhile.
   ///
   /// - Parameters:
-  ///   - visit: is given an id, and says whether it wants to know what is held of that favorite.
-  ///   - body: is given it then, before the next visit: nil where it makes no city.
+  ///   - visit: called with an id; returns whether the stored city is needed.
+  ///   - body: called with the stored city before the next visit, if it is needed; `held` is `nil` if the
+  ///     record is not a valid city.
   func forEachFavorite(
     visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void
   ) throws(HeartlogError)
 
-  /// The favorites of these ids, in the order of `fetchFavorites`.
+  /// The favorites with these ids, in the order of `fetchFavorites`.
   func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City]
 
-  /// Takes what a catalog says of favorites: names, countries and places, never whether and since when they are favorites.
+  /// Updates favorites with the data of a catalog: names, countries and coordinates, but never whether and
+  /// since when they are favorites.
   ///
-  /// - Returns: of how many something was new.
+  /// - Returns: The number of favorites that changed.
   @discardableResult
   func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int
 }
 
-// By way of `fetchFavorites()`: O(favorites) each.
+// Based on `fetchFavorites()`: O(favorites) each.
 extension FavoriteCityRepository {
   public func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool { try favoriteIDs().contains(id) }
 
@@ -62,35 +64,36 @@ extension FavoriteCityRepository {
   public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int { 0 }
 }
 
-/// Favorite cities in a store: thin over `Favorites<City>`.
+/// Favorite cities in a store; a thin layer over `Favorites<City>`.
 public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
-  /// The same favorites in the words of the store: changes, models, history.
+  /// The same favorites in the general interface: changes, models, history.
   public let favorites: Favorites<City>
 
-  /// The repository of favorites that are at hand.
+  /// Creates a repository of existing favorites.
   public init(_ favorites: Favorites<City>) { self.favorites = favorites }
 
-  /// The repository of a store.
+  /// Creates a repository of the favorites in a store.
   ///
-  /// - Throws: `HeartlogError`, which the name of this library never causes.
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which this one is not.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     self.init(try store.favorites(of: City.self))
   }
 
-  /// One commit. Switched on, the city has a new favorited date, and what is known of it is taken from `city`.
+  /// Toggles a city in one commit. A new favorite gets a new date, and the fields of `city` are stored.
   ///
-  /// - Throws: `invalidItem` for coordinates that are no numbers; `HeartlogError` where the store cannot be written.
+  /// - Throws: `invalidItem` if a coordinate is not a number; `HeartlogError` if the store cannot be written.
   @discardableResult
   public func toggleFavorite(for city: City) throws(HeartlogError) -> Bool { try favorites.toggle(city) }
 
-  /// Newest first. A record that is no city is left out, and named by `favorites.load()`.
+  /// The favorites, newest first. A record that is not a valid city is left out, and reported by
+  /// `favorites.load()`.
   public func fetchFavorites() -> [City] { favorites.list() }
 
   public func isFavorite(_ id: City.ID) -> Bool { favorites.contains(id) }
 
   public func favoriteIDs() -> [City.ID] { favorites.ids }
 
-  /// One pass over the store's items.
+  /// Visits the favorites in one pass over the store's items.
   public func forEachFavorite(visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void) {
     favorites.library.store.read { state in
       var id: City.ID?
@@ -120,7 +123,8 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
     }
   }
 
-  /// Newest first; one look-up an id. A record that is no city is left out.
+  /// The favorites with these ids, newest first; one look-up per id. A record that is not a valid city is
+  /// left out.
   public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
     var found: [(state: ItemState, city: City)] = []
     for id in ids {
@@ -137,9 +141,10 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
     return found.map(\.city)
   }
 
-  /// One commit for each 10,000 that differ, and none where nothing does. One look-up a city.
+  /// Updates favorites with the data of a catalog. Each commit contains up to 10,000 cities that differ; if
+  /// none does, nothing is written. One look-up per city.
   ///
-  /// - Throws: `invalidItem` for coordinates that are no numbers; `HeartlogError` where the store cannot be written.
+  /// - Throws: `invalidItem` if a coordinate is not a number; `HeartlogError` if the store cannot be written.
   @discardableResult
   public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int {
     var differing: [City] = []

@@ -1,27 +1,28 @@
 import Heartlog
 import Synchronization
 
-/// All cities in memory, with their hearts: what the screens of an app search and list.
+/// All cities in memory with their favorite flags, for the searches and lists of an app.
 ///
-/// `MergePersistedFavoritesUseCase` brings in the hearts that a store remembers, `ToggleFavoriteCityUseCase` keeps them up to date.
-/// By itself it is a `FavoriteCityRepository` too, one that forgets: for tests and previews.
+/// `MergePersistedFavoritesUseCase` sets the flags from a store, and `ToggleFavoriteCityUseCase` keeps them
+/// up to date. On its own, it is also a `FavoriteCityRepository` without persistence, for tests and previews.
 public final class InMemoryCityRepository: FavoriteCityRepository {
   private struct State {
     var catalog: CityCatalog
     var flags: CityFlags
-    /// The listed favorites whose store knows what the catalog says of them.
+    /// The favorites in the catalog for which the repository has the catalog's data.
     var refreshed: CityFlags
-    /// Favorites that the catalog does not list, in no order that means anything.
+    /// Favorites that are not in the catalog, in no particular order.
     var unlisted: [City.ID: City] = [:]
-    /// Whether the hearts are the app's own: a catalog that comes later does not replace them.
+    /// Whether flags were merged or toggled: a catalog that is loaded later does not replace them.
     var isMerged = false
-    /// Whether a merge compared what is held with this catalog.
+    /// Whether a merge has compared the stored favorites with this catalog.
     var isCompared = false
   }
 
   private let state: Mutex<State>
 
-  /// A repository of these cities, in whatever order they come; a flag that is set in one holds until the first merge.
+  /// Creates a repository of these cities, which may be in any order. A flag that is set in one applies until
+  /// the first merge.
   public init(_ cities: [City] = []) {
     let catalog = CityCatalog(cities)
     let flags = catalog.flags(cities.lazy.filter(\.isFavorite).map(\.id)).flags
@@ -29,10 +30,11 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
       State(catalog: catalog, flags: flags, refreshed: CityFlags(count: catalog.cities.count)))
   }
 
-  /// Takes a new catalog in the place of the one before. Hearts that were merged or toggled stay, whatever the catalog says; a favorite
-  /// that it does not list stays a favorite.
+  /// Replaces the catalog. Flags that were merged or toggled are kept, whatever the catalog says; a favorite
+  /// that it does not contain stays a favorite.
   ///
-  /// O(n log n): about 0.2 s for the 209,579 cities of the real list, of which other calls wait for next to nothing.
+  /// O(n log n): about 0.2 s for the 209,579 cities of the real list. Other calls are blocked for only a
+  /// small part of that time.
   public func load(_ cities: [City]) {
     let catalog = CityCatalog(cities)
     let given = catalog.flags(cities.lazy.filter(\.isFavorite).map(\.id)).flags
@@ -55,12 +57,12 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
 
   // MARK: - Reading
 
-  /// All cities of the catalog: by name, country and id. O(1).
+  /// All cities of the catalog, by name, country and id. O(1).
   public var cities: CityList {
     state.withLock { CityList(catalog: $0.catalog, flags: $0.flags, positions: $0.catalog.all[...]) }
   }
 
-  /// The city of that id, with its heart; nil where neither the catalog nor a favorite is that city. O(1).
+  /// The city with this id and its flag; `nil` if neither the catalog nor the favorites contain it. O(1).
   public func city(_ id: City.ID) -> City? {
     state.withLock { state in
       guard let position = state.catalog.position(of: id) else { return state.unlisted[id] }
@@ -72,8 +74,8 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
 
   /// The cities of the catalog whose names begin with `prefix`, in the order of the catalog.
   ///
-  /// Upper and lower case are one, diacritics are not; white space at the ends of `prefix` does not count; an empty prefix is all.
-  /// O(log n) and one step for each city found, never a walk over the catalog.
+  /// The search ignores case but not diacritics. White space at the ends of `prefix` is ignored, and an empty
+  /// prefix matches all cities. O(log n + number of results), without a scan of the catalog.
   public func search(prefix: String, favoritesOnly: Bool = false) -> CityList {
     let (catalog, flags) = state.withLock { ($0.catalog, $0.flags) }
     let query = FoldedName(prefix.withoutOuterWhiteSpace)
@@ -89,7 +91,7 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
 
   // MARK: - Favorites
 
-  /// Flips the heart in memory, and there alone: `ToggleFavoriteCityUseCase` is the way for an app with a store.
+  /// Toggles the flag in memory only. An app with a store uses `ToggleFavoriteCityUseCase` instead.
   @discardableResult
   public func toggleFavorite(for city: City) -> Bool {
     state.withLock { state in
@@ -100,7 +102,7 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
     }
   }
 
-  /// The favorites of the catalog in its order, then those that it does not list, by id.
+  /// The favorites in the catalog, in its order, then the others by id.
   public func fetchFavorites() -> [City] {
     let (list, unlisted) = state.withLock { state in
       (
@@ -121,13 +123,14 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
 
   // MARK: - What the use cases do
 
-  /// Replaces all hearts by another repository's: O(number of favorites), however large the catalog is. It is asked under the lock, so that
-  /// a tap meanwhile is not undone.
+  /// Replaces all flags by those of another repository. O(number of favorites), whatever the size of the
+  /// catalog. The repository is read under the lock, so that a concurrent tap is not undone.
   ///
-  /// The first time after a catalog came, what is held of each favorite is compared with the first city of its id.
+  /// The first time after a catalog was loaded, the stored data of each favorite is compared with the first
+  /// city with its id.
   ///
-  /// - Returns: how many favorites there are, those that the catalog does not list, and the cities of the catalog that say something else
-  ///   than what is held of them, or were not compared with it since they became favorites.
+  /// - Returns: The number of favorites, those that are not in the catalog, and the cities of the catalog
+  ///   that differ from the stored data, or that became favorites after the comparison.
   func takeFlags(
     from repository: some FavoriteCityRepository
   ) throws(HeartlogError) -> (count: Int, unlisted: [City.ID], toRefresh: [City]) {
@@ -141,7 +144,7 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
       } _: { _, held in
         fingerprints.append(held.map { CityFingerprint($0) })
       }
-      // All look-ups in one short loop: the processor waits for many of them at once.
+      // All look-ups in one short loop, so that the processor can overlap their cache misses.
       var flags = CityFlags(count: state.catalog.cities.count)
       let positions = ids.map { state.catalog.flag($0, in: &flags) }
       var unlisted: [City.ID] = []
@@ -166,14 +169,15 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
     }
   }
 
-  /// Sets a heart to what another repository says, which is asked under the lock: of two taps at once the later one shows.
+  /// Sets the flag of a city from another repository. The repository is read under the lock, so that of two
+  /// concurrent taps the later one shows.
   func takeFlag(of city: City, from repository: some FavoriteCityRepository) throws(HeartlogError) {
     try withState { (state) throws(HeartlogError) in
       Self.set(city, isFavorite: try repository.isFavorite(city.id), in: &state)
     }
   }
 
-  /// Takes note of favorites that the catalog does not list, and of those that were refreshed.
+  /// Records favorites that are not in the catalog, and those that were refreshed.
   func note(unlisted: [City], refreshed: [City]) {
     state.withLock { state in
       for city in unlisted where state.catalog.position(of: city.id) == nil { state.unlisted[city.id] = city }

@@ -1,14 +1,15 @@
 import Heartlog
 
-/// What was searched for lately: at most eight terms, newest first.
+/// Recent search terms: at most eight, newest first.
 ///
-/// Each term is a field of its own, `recent/<term>` of the item `city-search` in the library `settings`, and its value is when it was
-/// last searched for, in milliseconds since 1970. So terms that two devices record apart are all there after a merge, and the eight
-/// newest of both show. Recording clears what no longer shows. The writes are quiet: two devices that search at once have no conflict.
+/// Each term is a separate field, `recent/<term>` of the item `city-search` in the library `settings`. Its
+/// value is the time of the last search, in milliseconds since 1970. So after a merge, the terms of both
+/// devices are there, and the eight newest of them are shown. Recording a term clears those that are no
+/// longer shown. The writes are quiet: concurrent searches on two devices are not a conflict.
 public struct RecentSearchTerms: Sendable {
-  /// Terms that show.
+  /// The most terms that are shown.
   public static let countMax = 8
-  /// Characters that a term must have.
+  /// The fewest characters that a term must have.
   public static let charactersMin = 3
 
   static let item = "city-search"
@@ -17,12 +18,12 @@ public struct RecentSearchTerms: Sendable {
   private let library: FavoritesLibrary
   private let clock: @Sendable () -> Milliseconds
 
-  /// The terms of a store.
+  /// Creates an interface to the search terms of a store.
   ///
   /// - Parameters:
-  ///   - store: whose library `settings` keeps them.
-  ///   - clock: milliseconds since 1970.
-  /// - Throws: `HeartlogError`, which the name of that library never causes.
+  ///   - store: the store; its library `settings` contains the terms.
+  ///   - clock: returns milliseconds since 1970.
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which this one is not.
   public init(
     _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
   ) throws(HeartlogError) {
@@ -33,11 +34,11 @@ public struct RecentSearchTerms: Sendable {
   /// The terms, newest first.
   public var terms: [String] { entries().prefix(Self.countMax).map(\.term) }
 
-  /// Records a term without the white space at its ends. One that is there already moves to the front.
+  /// Records a term without white space at its ends. A term that is already there moves to the front.
   ///
-  /// - Returns: whether it was taken: not where it has fewer than three characters, a control character, or more than 249 bytes of
-  ///   UTF-8, which is more than any name of a city.
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Returns: Whether it was recorded: false if it has fewer than three characters, a control character, or
+  ///   more than 249 bytes of UTF-8, which is longer than any name of a city.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func record(_ term: String) throws(HeartlogError) -> Bool {
     let term = term.withoutOuterWhiteSpace
@@ -48,7 +49,7 @@ public struct RecentSearchTerms: Sendable {
     try library.store.writeAsOne { () throws(HeartlogError) in
       let entries = entries()
       if let first = entries.first, first.term.utf8.elementsEqual(term.utf8) { return }
-      // Later than all that is there, also where another device's clock runs ahead.
+      // Later than all others, even if the clock of another device is ahead.
       let time = max(clock(), min(entries.first?.time ?? 0, .max - 1) + 1)
       var fields = [Field(name: name, value: .int64(time), isQuiet: true)]
       let others = entries.filter { !$0.term.utf8.elementsEqual(term.utf8) }
@@ -60,9 +61,9 @@ public struct RecentSearchTerms: Sendable {
     return true
   }
 
-  /// Forgets all terms, on all devices that hear of it.
+  /// Removes all terms, on this device and on those that sync with it.
   ///
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   public func removeAll() throws(HeartlogError) {
     try library.store.writeAsOne { () throws(HeartlogError) in
       try library.set(
@@ -70,7 +71,8 @@ public struct RecentSearchTerms: Sendable {
     }
   }
 
-  /// Newest first; ties, which only a merge can make, by the bytes of the terms.
+  /// The terms, newest first. Equal times, which occur only after a merge, are ordered by the bytes of the
+  /// terms.
   private func entries() -> [(term: String, time: Milliseconds)] {
     var entries: [(term: String, time: Milliseconds)] = []
     for field in library.item(Self.item)?.fields ?? [] {

@@ -7,13 +7,14 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// An answer of the arXiv API: an Atom feed. An answer that is an error is refused in arXiv's own words.
+/// An answer of the arXiv API: an Atom feed. If the answer is an error, it is refused with arXiv's own
+/// message.
 public struct ArXivAtomFormat: FileFormat {
   public let name = "arxiv-atom"
   public let summary = "what the arXiv API answers, an Atom feed"
   public let fileExtensions = ["atom", "xml"]
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
@@ -36,21 +37,21 @@ public struct ArXivAtomFormat: FileFormat {
   }
 }
 
-/// What the arXiv API sends: an Atom feed.
+/// Parsing of the Atom feeds that the arXiv API returns.
 extension Paper {
-  /// Reads the entries of a feed, in its order.
+  /// Parses the entries of a feed, in order.
   ///
-  /// - Throws: `LibraryError.invalidAnswer` for what is no feed and for an answer that is an error, with
-  ///   arXiv's own words; `LibraryError.invalidItem` for an entry that lacks what makes it a paper.
+  /// - Throws: `LibraryError.invalidAnswer` if the text is not a feed, or if the answer is an error, with
+  ///   arXiv's own message; `LibraryError.invalidItem` if an entry lacks a required element of a paper.
   public static func papers(atom bytes: [UInt8]) throws(LibraryError) -> [Paper] {
     var papers: [Paper] = []
     for entry in try entries(atom: bytes) { papers.append(try Paper(entry: entry)) }
     return papers
   }
 
-  /// The entries of a feed, each of which may be a paper.
+  /// Parses the entries of a feed, without checking that each is a paper.
   ///
-  /// - Throws: `LibraryError.invalidAnswer` as `papers(atom:)` does.
+  /// - Throws: `LibraryError.invalidAnswer`, like `papers(atom:)`.
   static func entries(atom bytes: [UInt8]) throws(LibraryError) -> [XMLElement] {
     let feed: XMLElement
     do {

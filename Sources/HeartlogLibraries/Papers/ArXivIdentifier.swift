@@ -1,16 +1,16 @@
-/// The identifier of an arXiv paper: `2006.08594` or `quant-ph/0201082`, with a version (`v1`) or without.
+/// The identifier of an arXiv paper: `2006.08594` or `quant-ph/0201082`, with or without a version (`v1`).
 ///
 /// Source: https://info.arxiv.org/help/arxiv_identifier.html.
 package struct ArXivIdentifier: Hashable, Sendable {
-  /// Without the version.
+  /// The identifier without the version.
   package let base: String
-  /// "v1"; nil where none is told.
+  /// The version, "v1"; `nil` if there is none.
   package let version: String?
 
-  /// As arXiv writes it, and as papers are called here.
+  /// The identifier as arXiv writes it; also the id of a `Paper`.
   package var text: String { base + (version ?? "") }
 
-  /// An identifier and nothing else.
+  /// Parses a text that consists of an identifier only.
   package init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     guard let (found, end) = Self.identifier(in: bytes, at: 0), end == bytes.count else { return nil }
@@ -22,7 +22,8 @@ package struct ArXivIdentifier: Hashable, Sendable {
     self.version = version.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// What a field for identifiers says: "arXiv:2006.08594v1 [cs]", "2006.08594", "0201082" with the class "quant-ph".
+  /// Parses the value of an identifier field: "arXiv:2006.08594v1 [cs]", "2006.08594", "0201082" with the
+  /// class "quant-ph".
   package init?(eprint text: String, primaryClass: String?) {
     let text = text.withoutOuterWhiteSpace
     if let found = Self(text) ?? Self(text.prefix { $0 != " " }) ?? Self.first(in: text) {
@@ -35,7 +36,8 @@ package struct ArXivIdentifier: Hashable, Sendable {
     }
   }
 
-  /// The first identifier that a text names as such: an address at arxiv.org, "arXiv:…", a DOI of arXiv's own.
+  /// The first identifier in a text that is marked as one: an address at arxiv.org, "arXiv:…", or a DOI
+  /// assigned by arXiv.
   package static func first(in text: String) -> ArXivIdentifier? {
     let bytes = Array(text.utf8)
     var offset = 0
@@ -44,7 +46,7 @@ package struct ArXivIdentifier: Hashable, Sendable {
       var next = offset
       if bytes.has(".org/", at: next) {
         next += 5
-        // A kind of page: abs, pdf, html, …
+        // The kind of page: abs, pdf, html, …
         guard let slash = bytes[next...].prefix(10).firstIndex(of: UInt8(ascii: "/")) else { continue }
         next = slash + 1
       } else if next < bytes.count, [UInt8(ascii: ":"), UInt8(ascii: ".")].contains(bytes[next]) {
@@ -58,7 +60,7 @@ package struct ArXivIdentifier: Hashable, Sendable {
     return nil
   }
 
-  /// An identifier that begins at an offset, and where it ends.
+  /// Parses an identifier that starts at an offset, and returns it with its end.
   private static func identifier(in bytes: [UInt8], at start: Int) -> (ArXivIdentifier, Int)? {
     guard let baseEnd = newBaseEnd(bytes, start) ?? oldBaseEnd(bytes, start) else { return nil }
     var end = baseEnd
@@ -70,7 +72,7 @@ package struct ArXivIdentifier: Hashable, Sendable {
     return (ArXivIdentifier(base: bytes[start..<baseEnd], version: version), end)
   }
 
-  /// `YYMM.NNNN` and, since 2015, `YYMM.NNNNN`.
+  /// The end of `YYMM.NNNN` or, since 2015, `YYMM.NNNNN`.
   private static func newBaseEnd(_ bytes: [UInt8], _ start: Int) -> Int? {
     guard bytes.digitCount(from: start) == 4, isMonth(bytes, start + 2), bytes.has(".", at: start + 4) else {
       return nil
@@ -79,7 +81,7 @@ package struct ArXivIdentifier: Hashable, Sendable {
     return (4...5).contains(digits) ? start + 5 + digits : nil
   }
 
-  /// `archive/YYMMNNN` and `archive.CL/YYMMNNN`.
+  /// The end of `archive/YYMMNNN` or `archive.CL/YYMMNNN`.
   private static func oldBaseEnd(_ bytes: [UInt8], _ start: Int) -> Int? {
     guard let slash = bytes[min(start, bytes.count)...].prefix(20).firstIndex(of: UInt8(ascii: "/")) else {
       return nil
@@ -99,7 +101,7 @@ package struct ArXivIdentifier: Hashable, Sendable {
     return (1...12).contains(month)
   }
 
-  /// The archives that papers were submitted to before April 2007.
+  /// The archives that existed before April 2007.
   private static let archives: Set<String> = [
     "acc-phys", "adap-org", "alg-geom", "ao-sci", "astro-ph", "atom-ph", "bayes-an", "chao-dyn", "chem-ph",
     "cmp-lg", "comp-gas", "cond-mat", "cs", "dg-ga", "funct-an", "gr-qc", "hep-ex", "hep-lat", "hep-ph",
@@ -120,12 +122,12 @@ extension [UInt8] {
     return self[offset...].prefix(8).prefix { (0x30...0x39).contains($0) }.count
   }
 
-  /// Whether a letter or a digit stands there.
+  /// Whether there is a letter or a digit at this offset.
   fileprivate func continuesWord(at offset: Int) -> Bool {
     offset < count && ((0x30...0x39).contains(self[offset]) || (0x41...0x5A).contains(self[offset] & 0xDF))
   }
 
-  /// Where a word in lower case stands, however it is written.
+  /// The offset of a lower-case word, ignoring case in the text.
   fileprivate func firstIndex(ofLowercase word: StaticString, from start: Int) -> Int? {
     let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
     guard count - start >= expected.count else { return nil }

@@ -7,14 +7,14 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// The metadata snapshot of arXiv, one JSON object a line: papers in the last of their versions.
+/// The metadata snapshot of arXiv, with one JSON object per line. Each paper is read in its latest version.
 public struct ArXivSnapshotFormat: FileFormat {
   public let name = "arxiv-jsonl"
   public let summary = "lines of the metadata snapshot of arXiv"
-  /// Such files are called by the name of JSON Lines; only their content tells.
+  /// Empty: these files have the extensions of JSON Lines, so only their content identifies them.
   public let fileExtensions: [String] = []
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
@@ -40,11 +40,11 @@ public struct ArXivSnapshotFormat: FileFormat {
   }
 }
 
-/// What the metadata snapshot of arXiv holds: one JSON object a line.
+/// Parsing of the metadata snapshot of arXiv, which has one JSON object per line.
 extension Paper {
-  /// Reads a record, as the last of its versions.
+  /// Reads a record, in the latest of its versions.
   ///
-  /// - Throws: `LibraryError.invalidItem` for a record that lacks what makes it a paper.
+  /// - Throws: `LibraryError.invalidItem` if the record lacks a required member of a paper.
   public init(snapshot record: JSONValue) throws(LibraryError) {
     guard let name = record["id"]?.string, !name.isEmpty else {
       throw .invalidItem("a record of the arXiv snapshot without an id")
@@ -63,18 +63,18 @@ extension Paper {
       linkURL: try Self.url("abs", of: id))
   }
 
-  /// From `[["Balázs", "C.", "Jr."], …]`: family name, given names, what follows.
+  /// Joins names from `[["Balázs", "C.", "Jr."], …]`: family name, given names, suffix.
   private static func authors(_ value: JSONValue?) -> [String] {
     (value?.array ?? []).compactMap { author in
       let parts = (author.array ?? []).compactMap(\.string)
       guard let family = parts.first else { return nil }
-      // A fourth part is an affiliation.
+      // A fourth part is an affiliation, which is ignored.
       let name = [parts.dropFirst().first ?? "", family, parts.dropFirst(2).first ?? ""]
       return name.joined(separator: " ").collapsed
     }
   }
 
-  /// The date of a mail header in UTC: "Mon, 2 Apr 2007 19:18:42 GMT".
+  /// Parses a date in the form of a mail header, in UTC: "Mon, 2 Apr 2007 19:18:42 GMT".
   private static func date(mail text: String) -> Date? {
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let parts = text.split(separator: " ")

@@ -1,11 +1,11 @@
 import Heartlog
 
-/// The flags in an app's own lists: one a category, the latest papers, what a search found.
+/// The flags in an app's own lists: one list for each category, the latest papers, search results.
 ///
-/// All of these replace `isFavorite` and `favoritedDate` by id with what the store holds; the order of a list and everything else in it
-/// stay, and nothing is written to the store. One look-up an element.
+/// These methods set `isFavorite` and `favoritedDate` from the store, by id. The order and everything else in
+/// the lists are unchanged, and nothing is written to the store. Each element takes one look-up.
 extension FavoritePapers {
-  /// A list with the flags and dates of the store.
+  /// Returns a list with the flags and dates from the store.
   public func updatePapers(_ papers: [Paper]) -> [Paper] {
     favorites.merge(into: papers, id: \.id) { paper, isFavorite, date in
       paper.isFavorite = isFavorite
@@ -13,10 +13,10 @@ extension FavoritePapers {
     }.catalog
   }
 
-  /// Sets the flags and dates in the lists of all categories, as they were at one moment.
+  /// Sets the flags and dates in the lists of all categories, from one consistent state of the store.
   public func updatePapersInAllCategories<Category>(_ lists: inout [Category: [Paper]]) {
     let categories = Array(lists.keys)
-    // One list, so that a write from elsewhere shows in all of the categories or in none.
+    // Update one combined list, so that a concurrent write shows in all categories or in none.
     let papers = updatePapers(categories.flatMap { lists[$0] ?? [] })
     var start = 0
     for category in categories {
@@ -26,11 +26,12 @@ extension FavoritePapers {
     }
   }
 
-  /// Sets the flag and date of one paper in the lists of all categories; an id is looked for in every list, and may be there twice.
+  /// Sets the flag and date of one paper in the lists of all categories. A list may contain the id more than
+  /// once.
   ///
   /// - Parameters:
-  ///   - paper: says which one. Its own flag and date are not looked at.
-  ///   - lists: a list a category.
+  ///   - paper: the paper. Its own flag and date are ignored.
+  ///   - lists: the list of each category.
   public func updatePaperInAllCategories<Category>(_ paper: Paper, in lists: inout [Category: [Paper]]) {
     let current = updatePapers([paper])[0]
     for category in lists.keys { Self.update(current, in: &lists[category, default: []]) }
@@ -45,7 +46,7 @@ extension FavoritePapers {
     _ paper: Paper, of owner: Owner, _ lists: ReferenceWritableKeyPath<Owner, [Paper]>...
   ) {
     let current = updatePapers([paper])[0]
-    // A list in which nothing differs is not written to: its observers have nothing to do.
+    // A list without differences is not written to, so that its observers are not notified.
     for list in lists where owner[keyPath: list].contains(where: { Self.differs($0, from: current) }) {
       Self.update(current, in: &owner[keyPath: list])
     }

@@ -6,7 +6,7 @@ import Heartlog
   import Foundation
 #endif
 
-/// The favorite papers of an arXiv app, in the words of its `ArXivController`.
+/// The favorite papers of an arXiv app, with the interface of its `ArXivController`.
 ///
 /// ```swift
 /// let papers = try FavoritePapers(store)
@@ -14,47 +14,50 @@ import Heartlog
 /// try papers.updatePaperInAllCategories(paper, of: self, \.latestPapers, \.csPapers, \.searchResults)
 /// ```
 ///
-/// It holds nothing itself: what it says is what the store holds at that moment. A paper's `isFavorite` and `favoritedDate` are what the
-/// store said when it was read; what an app writes into them never reaches the store. For views that keep themselves up to date there is
-/// `FavoritesModel(papers.favorites)`. Each version of a paper is a favorite of its own.
+/// It holds no state of its own: every property reads the store. A paper's `isFavorite` and `favoritedDate`
+/// are copies made when it was read; changes that an app makes to them never reach the store. For views that
+/// update themselves, use `FavoritesModel(papers.favorites)`. Each version of a paper is a separate favorite.
 public struct FavoritePapers: Sendable {
-  /// The same library in the words of the store: changes, models, history.
+  /// The same library in the general interface: changes, models, history.
   public let favorites: Favorites<Paper>
 
-  /// The favorite papers of a store.
+  /// Creates an interface to the favorite papers of a store.
   ///
-  /// - Throws: `HeartlogError`, which the name of this library never causes.
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which this one is not.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: Paper.self)
   }
 
   // MARK: - Reading
 
-  /// The favorite papers by `favoritedDate`, newest first; those of one millisecond by id.
+  /// The favorite papers by `favoritedDate`, newest first, and by id within one millisecond.
   ///
-  /// O(n log n). A favorite whose fields make no `Paper` is left out here, and named by `favorites.load()`.
+  /// O(n log n). A favorite whose fields are not a valid `Paper` is left out here, and reported by
+  /// `favorites.load()`.
   public var favoritePapers: [Paper] { favorites.list() }
 
-  /// Takes in what other processes wrote, as a view does when it appears.
+  /// Reads what other processes wrote. Call it when a view appears.
   ///
-  /// - Returns: `favoritePapers` as they are then.
-  /// - Throws: `HeartlogError` where the disk does.
+  /// - Returns: The current `favoritePapers`.
+  /// - Throws: `HeartlogError` if the disk cannot be read.
   @discardableResult
   public func loadFavoritePapers() throws(HeartlogError) -> [Paper] {
     try favorites.library.store.refresh()
     return favoritePapers
   }
 
-  /// Whether the store holds this version of a paper as a favorite, whatever the flag of `paper` says. One look-up.
+  /// Whether this version of a paper is a favorite in the store, whatever the flag of `paper` is. One
+  /// look-up.
   public func isFavorite(_ paper: Paper) -> Bool { favorites.contains(paper.id) }
 
   // MARK: - Writing
 
-  /// Flips what the store holds, whatever the flag of `paper` says. Switched on, the paper has the present as its date, also where it
-  /// had another once, and what is known of it is stored; switched off, it has none.
+  /// Toggles the state in the store, whatever the flag of `paper` is. A new favorite gets the current time as
+  /// its date, even if it had another date before, and the fields of `paper` are stored. A paper that is no
+  /// longer a favorite has no date.
   ///
-  /// - Returns: the paper as views show it now.
-  /// - Throws: `HeartlogError`; `invalidItem` for a paper that cannot be stored.
+  /// - Returns: The paper with its new flag and date.
+  /// - Throws: `HeartlogError`; `invalidItem` if the paper cannot be stored.
   @discardableResult
   public func toggleFavorite(for paper: Paper) throws -> Paper {
     try favorites.library.store.write {
@@ -63,10 +66,10 @@ public struct FavoritePapers: Sendable {
     }
   }
 
-  /// Makes a paper a favorite, or none. What is so already stays as it is, its date included, and no event is written.
+  /// Makes a paper a favorite, or removes it. If nothing changes, it keeps its date, and no event is written.
   ///
-  /// - Returns: the paper as views show it now.
-  /// - Throws: `HeartlogError`; `invalidItem` for a paper that cannot be stored.
+  /// - Returns: The paper with its new flag and date.
+  /// - Throws: `HeartlogError`; `invalidItem` if the paper cannot be stored.
   @discardableResult
   public func setFavorite(_ isFavorite: Bool, for paper: Paper) throws -> Paper {
     try favorites.library.store.write {

@@ -6,34 +6,34 @@ import Heartlog
   import Foundation
 #endif
 
-/// A paper of arXiv, in one of its versions: each version is a paper of its own.
+/// A paper on arXiv in one of its versions. Each version is a separate paper.
 public struct Paper: FavoriteItem, Hashable {
   public static let library = "papers"
 
-  /// With the version: "2006.08594v1", "quant-ph/0201082v1".
+  /// The identifier with the version: "2006.08594v1", "quant-ph/0201082v1".
   public var id: String
-  /// On one line.
+  /// The title, on one line.
   public var title: String
-  /// The abstract; its lines stay as they came.
+  /// The abstract, with its original line breaks.
   public var summary: String
-  /// In the order of the paper.
+  /// The authors, in the order of the paper.
   public var authors: [String]
-  /// As arXiv names them, "cs.SE", in the order of the record.
+  /// The categories as arXiv names them, "cs.SE", in the order of the record.
   public var categories: [String]
-  /// When the first version came.
+  /// When the first version was published.
   public var publishedDate: Date
-  /// When this version came; nil where it is not known.
+  /// When this version was published; `nil` if it is not known.
   public var updatedDate: Date?
-  /// Where arXiv keeps the file.
+  /// The address of the PDF at arXiv.
   public var pdfURL: URL
-  /// Where arXiv shows the abstract.
+  /// The address of the abstract at arXiv.
   public var linkURL: URL
-  /// What the store said when the paper was read; never written to it.
+  /// Whether the paper was a favorite when it was read; never written to the store.
   public var isFavorite: Bool
-  /// Since when, as the store said; nil where it is no favorite. Never written to the store.
+  /// When the paper became a favorite; `nil` if it was not one when it was read. Never written to the store.
   public var favoritedDate: Date?
 
-  /// A paper with what is known of it.
+  /// Creates a paper.
   public init(
     id: String, title: String, summary: String = "", authors: [String] = [], categories: [String] = [],
     publishedDate: Date, updatedDate: Date? = nil, pdfURL: URL, linkURL: URL, isFavorite: Bool = false,
@@ -52,7 +52,7 @@ public struct Paper: FavoriteItem, Hashable {
     self.favoritedDate = favoritedDate
   }
 
-  /// Where arXiv shows the abstract (`abs`) or keeps the file (`pdf`) of a paper.
+  /// The address of the abstract (`abs`) or the PDF (`pdf`) of a paper at arXiv.
   package static func url(_ kind: String, of id: String) throws(LibraryError) -> URL {
     guard let url = URL(string: "https://arxiv.org/\(kind)/\(id)") else {
       throw .invalidItem("\"\(id)\" is no arXiv identifier")

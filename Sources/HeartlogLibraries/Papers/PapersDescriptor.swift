@@ -10,7 +10,7 @@ extension Paper: DescribedItem {
   public static var descriptor: any LibraryDescriptor { PapersDescriptor() }
 }
 
-/// Papers of arXiv, told by their identifiers, and other publications.
+/// Papers on arXiv, identified by their arXiv identifiers, and other publications.
 private struct PapersDescriptor: LibraryDescriptor {
   let name = Paper.library
   let fields: [LibraryField] = [
@@ -26,7 +26,7 @@ private struct PapersDescriptor: LibraryDescriptor {
     item["linkURL"]?.text ?? "https://arxiv.org/abs/\(item.id.percentEncoded)"
   }
 
-  /// `abs/2006.08594v1`, `pdf/quant-ph/0201082v1.pdf`.
+  /// Recognizes `abs/2006.08594v1`, `pdf/quant-ph/0201082v1.pdf`.
   func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
     guard let url = URL(string: address), let host = url.host?.lowercased(),
       host == "arxiv.org" || host.hasSuffix(".arxiv.org")
@@ -39,7 +39,7 @@ private struct PapersDescriptor: LibraryDescriptor {
     var item = FileItem(id: id)
     item.set("linkURL", .string(try Paper.url("abs", of: id).absoluteString))
     item.set("pdfURL", .string(try Paper.url("pdf", of: id).absoluteString))
-    // The page's title is "[2006.08594] What it is about", that of its PDF the file's name.
+    // The title of the page is "[2006.08594] Title of the paper"; that of its PDF is the name of the file.
     var title = title[...]
     if title.hasPrefix("["), let end = title.firstIndex(of: "]") { title = title[title.index(after: end)...] }
     let shown = title.withoutOuterWhiteSpace
