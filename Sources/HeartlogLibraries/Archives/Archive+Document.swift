@@ -1,15 +1,15 @@
 import HeartlogEvents
 
-/// What archive.org sends: documents whose members are a string in one and an array in the next.
+/// Parsing of documents of archive.org. A member may be a string in one document and an array in another.
 extension Archive {
-  /// The media types that the Archive documents; any other is shown as "other".
+  /// The media types that the Internet Archive documents; any other becomes "other".
   private static let mediatypes: Set<String> = [
     "account", "audio", "collection", "data", "etree", "image", "movies", "software", "texts", "web",
   ]
 
-  /// Reads a document of a search answer, or the `metadata` of an item answer.
+  /// Parses a document of a search answer, or the `metadata` of an item answer.
   ///
-  /// - Throws: `LibraryError.invalidItem` for a document without an identifier.
+  /// - Throws: `LibraryError.invalidItem` if the document has no identifier.
   public init(document: JSONValue) throws(LibraryError) {
     guard let identifier = Self.texts(document["identifier"]).first, !identifier.isEmpty else {
       throw .invalidItem("a document of the Internet Archive without an identifier")
@@ -25,9 +25,10 @@ extension Archive {
       iconUrlString: "https://archive.org/services/img/\(identifier)")
   }
 
-  /// Reads a whole answer: of the search (`response.docs`), or of one item (`metadata`).
+  /// Parses a whole answer: of a search (`response.docs`), or of one item (`metadata`).
   ///
-  /// - Throws: `LibraryError.invalidAnswer` for what is neither; `LibraryError.invalidItem` for a document without an identifier.
+  /// - Throws: `LibraryError.invalidAnswer` if it is neither; `LibraryError.invalidItem` if a document has no
+  ///   identifier.
   public static func archives(answer: JSONValue) throws(LibraryError) -> [Archive] {
     if let documents = answer["response"]?["docs"]?.array {
       var archives: [Archive] = []
@@ -40,7 +41,8 @@ extension Archive {
     return [try Archive(document: metadata)]
   }
 
-  /// The texts of a string, or of an array of them. Numbers, which stand for years and titles, are texts too.
+  /// The texts in a string, or in an array of strings. Numbers, such as years and numeric titles, count as
+  /// texts.
   static func texts(_ value: JSONValue?) -> [String] {
     switch value {
     case .string(let text): [text]

@@ -6,32 +6,33 @@ import Heartlog
   import Foundation
 #endif
 
-/// An item of the Internet Archive: an album, a show, a film, a book.
+/// An item of the Internet Archive, such as an album, a show, a film or a book.
 public struct Archive: FavoriteItem, Hashable {
   public static let library = "archives"
 
-  /// As archive.org has it in its addresses: never empty in a favorite.
+  /// The identifier as in addresses of archive.org; never empty in a favorite.
   public var identifier: String
-  /// The title of the item, the first where the answer had several.
+  /// The title of the item; the first one if the answer had several.
   public var title: String?
-  /// The title as the app keeps it, which an answer sets to the same as `title`.
+  /// The title that the app stores; equal to `title` after parsing an answer.
   public var archiveTitle: String?
-  /// "audio", "movies", "texts" …; "other" for a word that the Archive does not document.
+  /// The media type, such as "audio", "movies" or "texts"; "other" for one that the Internet Archive does not
+  /// document.
   public var mediatype: String?
-  /// Each by their own name, which may contain a comma.
+  /// The creators, one name each; a name may contain a comma.
   public var creators: [String]
-  /// Each by their own name, which may contain a comma.
+  /// The publishers, one name each; a name may contain a comma.
   public var publishers: [String]
-  /// The description; the lines of several are joined by line feeds.
+  /// The description; several are joined by line feeds.
   public var desc: String?
-  /// The address of its picture.
+  /// The address of its image.
   public var iconUrlString: String?
-  /// When it became a favorite; nil where it is none.
+  /// When it became a favorite; `nil` if it is not one.
   public var dateAdded: Date?
 
   public var id: String { identifier }
 
-  /// An archive with what is known of it. Nothing is checked here: `FavoriteArchives` refuses an empty identifier.
+  /// Creates an archive. Nothing is checked here: `FavoriteArchives` refuses an empty identifier.
   public init(
     identifier: String, title: String? = nil, archiveTitle: String? = nil, mediatype: String? = nil,
     creators: [String] = [], publishers: [String] = [], desc: String? = nil, iconUrlString: String? = nil,
@@ -48,21 +49,22 @@ public struct Archive: FavoriteItem, Hashable {
     self.dateAdded = dateAdded
   }
 
-  /// The creators, joined for display; nil where there are none.
+  /// The creators, joined for display; `nil` if there are none.
   public var creator: String? { creators.isEmpty ? nil : creators.joined(separator: ", ") }
 
-  /// The publishers, joined for display; nil where there are none.
+  /// The publishers, joined for display; `nil` if there are none.
   public var publisher: String? { publishers.isEmpty ? nil : publishers.joined(separator: ", ") }
 
-  /// What a row shows: `archiveTitle`, else `title`, else "Unknown".
+  /// The title in a row: `archiveTitle`, else `title`, else "Unknown".
   public var displayTitle: String { archiveTitle ?? title ?? "Unknown" }
-  /// What a row shows below the title; nil where there is nobody.
+  /// The creators in a row; `nil` if there are none.
   public var displayCreator: String? { creator }
-  /// The address of its picture; nil where it has none, or something that is no URL.
+  /// The URL of its image; `nil` if there is none, or it is not a URL.
   public var iconUrl: URL? { iconUrlString.flatMap { URL(string: $0) } }
 }
 
-/// One creator is a string, several are an array, as the Archive itself writes them.
+/// A `Codable` form with a string for one creator and an array for several, as in the Internet Archive's own
+/// documents.
 extension Archive {
   private enum Key: String, CodingKey {
     case identifier = "id"
@@ -101,11 +103,11 @@ extension Archive {
   }
 }
 
-/// A list of texts that is a plain string where it has one.
+/// A list of texts that is encoded as a plain string if it has one element.
 struct OneOrMany: Codable {
   let texts: [String]
 
-  /// Nil for an empty list.
+  /// Returns `nil` for an empty list.
   init?(_ texts: [String]) {
     guard !texts.isEmpty else { return nil }
     self.texts = texts
@@ -126,11 +128,11 @@ struct OneOrMany: Codable {
   }
 }
 
-/// The search field over a list of archives.
+/// Search in a list of archives.
 extension Archive {
-  /// Whether a query is part of the titles, the creators, the description or the publishers, whatever its case.
+  /// Whether the titles, the creators, the description or the publishers contain a query, ignoring case.
   ///
-  /// An empty query is part of everything.
+  /// Any archive contains an empty query.
   public func matches(_ query: String) -> Bool { matches(lowercased: query.lowercased()) }
 
   fileprivate func matches(lowercased query: String) -> Bool {
@@ -142,7 +144,7 @@ extension Archive {
 }
 
 extension Sequence<Archive> {
-  /// The archives that a query finds, in their order; all of them for an empty one.
+  /// The archives that match a query, in order; all of them if the query is empty.
   public func matching(_ query: String) -> [Archive] {
     let query = query.lowercased()
     return filter { $0.matches(lowercased: query) }

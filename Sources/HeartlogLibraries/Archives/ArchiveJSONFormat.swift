@@ -2,9 +2,10 @@ import Heartlog
 
 /// Lists of items of the Internet Archive, as its site and its APIs send them.
 ///
-/// Read are a plain list of identifiers; the favorites of a user (`members` of `https://archive.org/metadata/fav-USER`); the answer of a
-/// search (`response.docs`); that of one item (`metadata`). Written are `members`, each with `dateAdded` and all its `fields` beside what
-/// the site itself has.
+/// The format reads a plain list of identifiers, the favorites of a user (`members` of
+/// `https://archive.org/metadata/fav-USER`), the answer to a search (`response.docs`), and the answer for one
+/// item (`metadata`). It writes `members`, with the members that the site uses, `dateAdded`, and all `fields`
+/// of the item.
 ///
 /// Source: https://archive.org/developers/md-record.html
 public struct ArchiveJSONFormat: FileFormat {
@@ -12,16 +13,16 @@ public struct ArchiveJSONFormat: FileFormat {
   public let summary = "identifiers, favorites, searches and items as archive.org sends them"
   public let fileExtensions = ["json"]
   public let isWritten = true
-  /// A list of texts may be anything.
+  /// `shape`: a list of strings may be anything.
   public let certainty = FileCertainty.shape
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     switch JSONOutline(beginning) {
     case .object(let names):
-      // What tells an item may be behind the long list of its files.
+      // The metadata of an item may come after the long list of its files.
       !names.isDisjoint(with: ["members", "response", "responseHeader", "metadata"])
         || names.isSuperset(of: ["created", "dir"])
     case .objects(let names): names.contains("identifier")
@@ -51,7 +52,7 @@ public struct ArchiveJSONFormat: FileFormat {
       let (members, failure) = document.members(of: document.root)
       if let failure { contents.refuse(line: failure.line, failure.reason) }
       func member(_ name: String) -> JSONDocument.Node? { members.first { $0.name == name }?.value }
-      // The favorites of a user are an item too, with members.
+      // The favorites of a user are also an item, but have members.
       guard let found = member("members") ?? document.node("response", "docs") else {
         guard let metadata = member("metadata") else {
           if let error = member("error") {

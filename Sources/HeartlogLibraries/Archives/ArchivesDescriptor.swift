@@ -14,7 +14,7 @@ extension Track: DescribedItem {
   public static var descriptor: any LibraryDescriptor { TracksDescriptor() }
 }
 
-/// Items of the Internet Archive, told by their identifiers.
+/// Items of the Internet Archive, identified by their identifiers.
 private struct ArchivesDescriptor: LibraryDescriptor {
   let name = Archive.library
   let fields: [LibraryField] = [
@@ -37,7 +37,7 @@ private struct ArchivesDescriptor: LibraryDescriptor {
     guard let path = archivePath(of: address), path.count > 1,
       ["details", "download", "embed", "metadata"].contains(path[0]), !path[1].hasPrefix("@")
     else { return nil }
-    // The page's title ends with what the site adds to it.
+    // The site adds a suffix to the title of the page.
     var title = title
     for ending in [" : Internet Archive", " : Free Download, Borrow, and Streaming"]
     where title.hasSuffix(ending) {
@@ -51,7 +51,7 @@ private struct ArchivesDescriptor: LibraryDescriptor {
   }
 }
 
-/// Files of archives, told by their URLs.
+/// Files of archives, identified by their URLs.
 private struct TracksDescriptor: LibraryDescriptor {
   let name = Track.library
   let fields: [LibraryField] = [.init("title"), .init("archiveIdentifier")]
@@ -69,7 +69,7 @@ private struct TracksDescriptor: LibraryDescriptor {
   }
 }
 
-/// The parts of the path of an address at archive.org; nil for any other address.
+/// The parts of the path of an address at archive.org; `nil` for any other address.
 private func archivePath(of address: String) -> [String]? {
   guard let url = URL(string: address), ["archive.org", "www.archive.org"].contains(url.host?.lowercased())
   else {

@@ -6,7 +6,7 @@ import Heartlog
   import Foundation
 #endif
 
-/// The favorite archives of an Internet Archive player, in the words of its `Player`.
+/// The favorite archives of an Internet Archive player, with the interface of its `Player`.
 ///
 /// ```swift
 /// let archives = try FavoriteArchives(store)
@@ -14,36 +14,38 @@ import Heartlog
 /// archives.isFavoriteArchive(identifier: archive.identifier)  // true
 /// ```
 ///
-/// It holds nothing itself: what it says is what the store holds at that moment. For views that keep themselves up to date there is
-/// `FavoritesModel(archives.favorites)`. The files of archives are favorites of their own: see `FavoriteTracks`.
+/// It holds no state of its own: every property reads the store. For views that update themselves, use
+/// `FavoritesModel(archives.favorites)`. The files of archives are separate favorites: see `FavoriteTracks`.
 public struct FavoriteArchives: Sendable {
-  /// The same library in the words of the store: changes, models, history.
+  /// The same library in the general interface: changes, models, history.
   public let favorites: Favorites<Archive>
 
-  /// The favorite archives of a store.
+  /// Creates an interface to the favorite archives of a store.
   ///
-  /// - Throws: `HeartlogError`, which the name of this library never causes.
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which this one is not.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: Archive.self)
   }
 
   // MARK: - Reading
 
-  /// The favorite archives by `dateAdded`, newest first; those of one millisecond by identifier.
+  /// The favorite archives by `dateAdded`, newest first, and by identifier within one millisecond.
   ///
-  /// O(n log n). A favorite whose fields make no `Archive` is left out here, and named by `favorites.load()`.
+  /// O(n log n). A favorite whose fields are not a valid `Archive` is left out here, and reported by
+  /// `favorites.load()`.
   public var favoriteArchives: [Archive] { favorites.list() }
 
-  /// The favorite archives that a query finds, in the same order; all of them for an empty one. `Archive.matches(_:)` says what is found.
+  /// The favorite archives that match a query, in the same order; all of them if it is empty. See
+  /// `Archive.matches(_:)`.
   public func favoriteArchives(matching query: String) -> [Archive] { favoriteArchives.matching(query) }
 
-  /// Whether the archive of that identifier is a favorite. One look-up.
+  /// Whether the archive with this identifier is a favorite. One look-up.
   public func isFavoriteArchive(identifier: String) -> Bool { favorites.contains(identifier) }
 
-  /// Takes in what other processes wrote, as a view does when it appears.
+  /// Reads what other processes wrote. Call it when a view appears.
   ///
-  /// - Returns: `favoriteArchives` as they are then.
-  /// - Throws: `HeartlogError` where the disk does.
+  /// - Returns: The current `favoriteArchives`.
+  /// - Throws: `HeartlogError` if the disk cannot be read.
   @discardableResult
   public func refreshFavoriteArchives() throws(HeartlogError) -> [Archive] {
     try favorites.library.store.refresh()
@@ -54,14 +56,14 @@ public struct FavoriteArchives: Sendable {
 
   /// Makes an archive a favorite.
   ///
-  /// The `dateAdded` of the archive itself is not looked at: added again after a removal, it has a new one.
+  /// The archive's own `dateAdded` is ignored: if it is added again after a removal, it gets a new date.
   ///
   /// - Parameters:
-  ///   - archive: what is known of it is stored with it.
-  ///   - date: since when, for archives that come from somewhere else; now where nil.
-  /// - Throws: `LibraryError.alreadyFavorite` for one that is a favorite, which stays as it is, its date included;
-  ///   `LibraryError.invalidItem` for an empty identifier; `HeartlogError` for an identifier that the store
-  ///   refuses (over 4,096 bytes, control characters) and where it cannot be written.
+  ///   - archive: the archive; its fields are stored too.
+  ///   - date: the favorited date, for archives that were favorites elsewhere; the current time if `nil`.
+  /// - Throws: `LibraryError.alreadyFavorite` if it is a favorite already, which is left unchanged, including
+  ///   its date; `LibraryError.invalidItem` for an empty identifier; `HeartlogError` if the store refuses the
+  ///   identifier (over 4,096 bytes, control characters) or cannot be written.
   public func addFavoriteArchive(_ archive: Archive, since date: Date? = nil) throws {
     guard !archive.identifier.isEmpty else {
       throw LibraryError.invalidItem("an archive without an identifier")
@@ -71,20 +73,22 @@ public struct FavoriteArchives: Sendable {
     }
   }
 
-  /// Makes a favorite of a document as archive.org sends it: of a search answer, or the `metadata` of an item answer.
+  /// Makes a favorite of a document of archive.org: of a search answer, or the `metadata` of an item answer.
   ///
-  /// - Throws: as `addFavoriteArchive(_:since:)`; `LibraryError.invalidItem` for a document without an identifier.
+  /// - Throws: as `addFavoriteArchive(_:since:)`; `LibraryError.invalidItem` if the document has no
+  ///   identifier.
   public func addFavoriteArchive(document: JSONValue, since date: Date? = nil) throws {
     try addFavoriteArchive(try Archive(document: document), since: date)
   }
 
-  /// Makes the archive of that identifier no favorite. Where it is none, nothing happens and no event is written.
+  /// Removes the archive with this identifier from the favorites. If it is not a favorite, no event is
+  /// written.
   ///
-  /// - Returns: whether it was one.
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Returns: Whether it was one.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func removeFavoriteArchive(identifier: String) throws(HeartlogError) -> Bool {
-    // The store refuses an empty id; to an app it is just one more that is not there.
+    // The store refuses an empty id. For an app it is just an id that is not a favorite.
     guard !identifier.isEmpty else { return false }
     return try favorites.remove(identifier)
   }

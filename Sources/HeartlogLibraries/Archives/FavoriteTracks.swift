@@ -6,20 +6,21 @@ import Heartlog
   import Foundation
 #endif
 
-/// The file-level favorites of an Internet Archive player: one permanent playlist in the order that its user gives it.
+/// The favorite files of an Internet Archive player: one permanent playlist in the user's order.
 ///
-/// The playlist needs no making and cannot be removed; a new store has it, empty. It stands beside `FavoriteArchives`: a file and the
-/// archive that it is part of are favorites apart. How the orders of two devices become one is said at `move(from:to:)`.
+/// The playlist always exists and cannot be removed; in a new store it is empty. It is independent of
+/// `FavoriteArchives`: a file and its archive are separate favorites. `move(from:to:)` specifies how the
+/// orders of two devices are merged.
 public struct FavoriteTracks: Sendable {
-  /// What the playlist is called.
+  /// The name of the playlist.
   public static let name = "Favorites"
 
-  /// The same library in the words of the store, where it has no order but that of dates.
+  /// The same library in the general interface, where it is ordered by date only.
   public let favorites: Favorites<Track>
 
-  /// The playlist of a store.
+  /// Creates an interface to the playlist of a store.
   ///
-  /// - Throws: `HeartlogError`, which the name of this library never causes.
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which this one is not.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: Track.self)
   }
@@ -28,12 +29,13 @@ public struct FavoriteTracks: Sendable {
 
   // MARK: - Reading
 
-  /// The tracks in the user's order: as they were added, and as they were moved then.
+  /// The tracks in the user's order: in the order in which they were added, apart from those that were moved.
   ///
-  /// O(n log n). A favorite whose fields make no `Track` is left out here, and named by `favorites.load()`.
+  /// O(n log n). A favorite whose fields are not a valid `Track` is left out here, and reported by
+  /// `favorites.load()`.
   public var favoriteItems: [Track] { places().map(\.track) }
 
-  /// Whether the file at that URL is in the playlist. One look-up.
+  /// Whether the file at this URL is in the playlist. One look-up.
   public func isFavoriteItem(url: URL) -> Bool { favorites.contains(url) }
 
   // MARK: - Writing
@@ -41,10 +43,12 @@ public struct FavoriteTracks: Sendable {
   /// Adds a file at the end of the playlist.
   ///
   /// - Parameters:
-  ///   - track: what is known of it is stored with it.
-  ///   - date: since when, for files that come from somewhere else; now where nil. It comes last all the same.
-  /// - Throws: `LibraryError.alreadyFavorite` for a URL that is in the playlist, whatever its title, and which stays as it is;
-  ///   `LibraryError.invalidItem` for a URL without a scheme; `HeartlogError` where the store cannot be written.
+  ///   - track: the track; its fields are stored too.
+  ///   - date: the favorited date, for files that were favorites elsewhere; the current time if `nil`. The
+  ///     track is added at the end in any case.
+  /// - Throws: `LibraryError.alreadyFavorite` if the URL is in the playlist already, whatever its title, and
+  ///   is left unchanged; `LibraryError.invalidItem` for a URL without a scheme; `HeartlogError` if the store
+  ///   cannot be written.
   public func appendFavoriteItem(_ track: Track, since date: Date? = nil) throws {
     guard track.url.scheme != nil, URL(favoriteID: track.id.favoriteID) != nil else {
       throw LibraryError.invalidItem("\"\(track.url.absoluteString)\" is no address of a file")
@@ -54,7 +58,7 @@ public struct FavoriteTracks: Sendable {
       guard try favorites.add(track, since: date) else {
         throw LibraryError.alreadyFavorite("Track is already in the playlist \(Self.name).")
       }
-      // What it held when it was removed elsewhere is no place in this list.
+      // A key that it still has from before a removal on another device is not valid here.
       try setKey(nil, of: track)
       guard let last = places.last?.key, let item = library.item(track.id.favoriteID),
         let own = TrackOrder.key(of: item), own <= last
@@ -65,20 +69,20 @@ public struct FavoriteTracks: Sendable {
 
   /// Adds one of the `files` of an item answer at the end of the playlist.
   ///
-  /// - Throws: as `appendFavoriteItem(_:since:)`; `LibraryError.invalidItem` for a file without a name.
+  /// - Throws: as `appendFavoriteItem(_:since:)`; `LibraryError.invalidItem` if the file has no name.
   public func appendFavoriteItem(file: JSONValue, archiveIdentifier: String) throws {
     try appendFavoriteItem(try Track(file: file, archiveIdentifier: archiveIdentifier))
   }
 
-  /// Takes the file at that URL out of the playlist. Where it is not in it, nothing happens and no event is written.
+  /// Removes the file at this URL from the playlist. If it is not in the playlist, no event is written.
   ///
-  /// - Returns: whether it was in it.
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Returns: Whether it was in the playlist.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func removeFavoriteItem(url: URL) throws -> Bool {
     try library.store.write {
       guard try favorites.remove(url) else { return false }
-      // Added again, it comes last.
+      // Without a key, it comes last if it is added again.
       try library.set([Field(name: TrackOrder.field, value: .null)], of: url.favoriteID)
       return true
     }
@@ -86,14 +90,16 @@ public struct FavoriteTracks: Sendable {
 
   // MARK: - Order
 
-  /// Moves the track at one place of `favoriteItems` to another, where it is then.
+  /// Moves the track at one index of `favoriteItems` to another.
   ///
-  /// As a rule one field of one track is written. So moves of different tracks, made on two devices, all survive a merge; of two moves of
-  /// one track the later wins; a track that is removed on one device and moved on the other is removed or not as its membership says,
-  /// and what both add lines up by date. Tracks for which two devices chose one place stand by their URLs.
+  /// A move usually writes one field of one track. So moves of different tracks on two devices all survive a
+  /// merge, and of two moves of one track the later one wins. If a track is removed on one device and moved
+  /// on the other, only the removal decides whether it is in the playlist. Tracks that both devices add are
+  /// ordered by date. If two devices move tracks to the same position, these are ordered by URL.
   ///
-  /// - Returns: whether it is at another place now.
-  /// - Throws: `HeartlogError` with the code `invalid` for a place that the playlist does not have, and where the store cannot be written.
+  /// - Returns: Whether its index has changed.
+  /// - Throws: `HeartlogError` with the code `invalid` if the playlist has no such index, or another code if
+  ///   the store cannot be written.
   @discardableResult
   public func move(from source: Int, to destination: Int) throws -> Bool {
     try library.store.write {
@@ -107,12 +113,12 @@ public struct FavoriteTracks: Sendable {
     }
   }
 
-  /// Moves the tracks at some offsets to before the one at another offset, in their order: what a list's `onMove` hands over. All of
-  /// them are one commit.
+  /// Moves the tracks at some offsets to before the one at another offset, keeping their order, as the
+  /// `onMove` of a list requires. All moves are one commit.
   ///
   /// - Parameters:
-  ///   - offsets: places in `favoriteItems`, in any order; an `IndexSet` is such a sequence.
-  ///   - offset: a place in `favoriteItems` before anything is taken out, or their count for the end.
+  ///   - offsets: offsets in `favoriteItems`, in any order, such as an `IndexSet`.
+  ///   - offset: an offset in `favoriteItems` before the move, or their count for the end.
   /// - Throws: as `move(from:to:)`.
   public func move(fromOffsets offsets: some Sequence<Int>, toOffset offset: Int) throws {
     let offsets = Set(offsets)
@@ -130,12 +136,12 @@ public struct FavoriteTracks: Sendable {
     }
   }
 
-  /// Gives tracks the keys of their new place.
+  /// Writes the keys of tracks for their new positions.
   ///
-  /// - Parameter places: the others, in order.
+  /// - Parameter places: the other tracks, in order.
   private func put(_ tracks: [Track], at index: Int, among places: [(track: Track, key: OrderKey)]) throws {
     let low = index > 0 ? places[index - 1].key : nil
-    // Between tracks at one place there is no room: those behind are moved on.
+    // There is no key between tracks with equal keys, so the tracks after the gap get new keys, too.
     let next = places[index...].firstIndex { place in low.map { $0 < place.key } ?? true } ?? places.count
     let tracks = tracks + places[index..<next].map(\.track)
     let keys = TrackOrder.keys(
@@ -143,7 +149,7 @@ public struct FavoriteTracks: Sendable {
     if keys.allSatisfy({ OrderKey($0.text) != nil }) {
       for (track, key) in zip(tracks, keys) { try setKey(key, of: track) }
     } else {
-      // Thousands of moves into one gap have used up a key's length: all tracks are spread out anew.
+      // Thousands of moves into one gap have exhausted the length of a key, so all tracks get new keys.
       let all = places[..<index].map(\.track) + tracks + places[next...].map(\.track)
       let end = places.last.flatMap { OrderKey(String($0.key.text.prefix(TrackOrder.dateLength)) + "V") }
       for (track, key) in zip(all, TrackOrder.keys(all.count, after: nil, before: end)) {

@@ -7,20 +7,20 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// A file of an archive, which can be played as it is.
+/// A file of an archive, which can be played directly.
 public struct Track: FavoriteItem, Hashable {
   public static let library = "tracks"
 
-  /// Where the file is: what tells one track from another.
+  /// The URL of the file, which identifies the track.
   public var url: URL
-  /// What a row shows; nil where the file has no title.
+  /// The title in a row; `nil` if the file has none.
   public var title: String?
-  /// The archive that the file is part of; nil for a file from elsewhere.
+  /// The archive that the file belongs to; `nil` for a file from elsewhere.
   public var archiveIdentifier: String?
 
   public var id: URL { url }
 
-  /// A track with what is known of it. `FavoriteTracks` refuses a URL without a scheme.
+  /// Creates a track. `FavoriteTracks` refuses a URL without a scheme.
   public init(url: URL, title: String? = nil, archiveIdentifier: String? = nil) {
     self.url = url
     self.title = title
@@ -34,10 +34,10 @@ public struct Track: FavoriteItem, Hashable {
 }
 
 extension Track {
-  /// Reads one of the `files` of an item answer. Its title is the file's own, else its name; its URL is below
-  /// `https://archive.org/download/`.
+  /// Parses one of the `files` of an item answer. The title is the file's own, or its name if it has none;
+  /// the URL is below `https://archive.org/download/`.
   ///
-  /// - Throws: `LibraryError.invalidItem` for a file without a name.
+  /// - Throws: `LibraryError.invalidItem` if the file has no name.
   public init(file: JSONValue, archiveIdentifier: String) throws(LibraryError) {
     guard let name = file["name"]?.string, !name.isEmpty,
       let url = URL(string: "https://archive.org/download/\(archiveIdentifier)/\(name.percentEncoded)")

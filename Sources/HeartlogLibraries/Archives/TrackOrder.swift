@@ -1,19 +1,22 @@
 import Heartlog
 
-/// The places of tracks in the playlist, as keys that sort by their bytes.
+/// The positions of tracks in the playlist, as keys that are sorted by their bytes.
 ///
-/// A track that was never moved stands where its favorited date puts it: the milliseconds as nine digits in base 62, and a `V`. A track
-/// that was moved holds a key of its own, in the field `orderKey`, which lies between those of its neighbors. So adding writes no key and
-/// moving writes one, as a rule: what two devices add apart lines up by date, and moves of different tracks all survive a merge. Of two
-/// moves of one track the later wins. Tracks at one place, as two devices may choose it, stand by the bytes of their ids.
+/// The key of a track that was never moved is computed from its favorited date: the milliseconds as nine
+/// digits in base 62, and a `V`. A track that was moved has a key of its own in the field `orderKey`, between
+/// those of its neighbours. So adding writes no key, and moving usually writes one: tracks that two devices
+/// add are ordered by date, and moves of different tracks all survive a merge. Of two moves of one track the
+/// later one wins. Tracks with equal keys, which two devices may create, are ordered by the bytes of their
+/// ids.
 enum TrackOrder {
   static let field = "orderKey"
 
   private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-  /// 62^9 milliseconds are 430,000 years: more than all dates that the format allows.
+  /// 62^9 milliseconds are 430,000 years, which covers all dates that the format allows.
   static let dateLength = 9
 
-  /// The tracks among the favorites of some items, in order, with their places. What makes no `Track` is left out.
+  /// The favorites among some items, in order, with their keys. An item that is not a valid `Track` is left
+  /// out.
   static func places(of items: [ItemState]) -> [(track: Track, key: OrderKey)] {
     let places = items.compactMap { item -> (track: Track, key: OrderKey)? in
       guard item.isFavorite, let key = key(of: item),
@@ -28,20 +31,22 @@ enum TrackOrder {
     }
   }
 
-  /// The place of a favorite: its own key, else its date's. What is no key in the field counts as none.
+  /// The key of a favorite: the one in its field, or that of its date if the field has no valid key.
   static func key(of track: ItemState) -> OrderKey? {
     if case .string(let text)? = track.value(of: field), let key = OrderKey(text) { return key }
     return track.favoritedDate.flatMap(key(of:))
   }
 
-  /// The place of a date.
+  /// The key of a date.
   static func key(of date: Milliseconds) -> OrderKey? {
     OrderKey(text(UInt64(clamping: date - Limits.dateMillisecondsMin)) + "V")
   }
 
-  /// Keys in rising order with `low` below and `high` above all of them; nil stands for the beginning and the end.
+  /// Returns rising keys that are all above `low` and below `high`; `nil` stands for the beginning or the
+  /// end.
   ///
-  /// The end is that of the millisecond of `low`: what is added later comes after it. Each halving takes a sixth of a digit.
+  /// The end is that of the millisecond of `low`, so that tracks added later come after the keys. Each
+  /// halving takes a sixth of a digit.
   static func keys(_ count: Int, after low: OrderKey?, before high: OrderKey?) -> [OrderKey] {
     guard count > 0 else { return [] }
     let middle = OrderKey.between(low, high ?? low.flatMap(end(ofMillisecondOf:)))
@@ -49,7 +54,7 @@ enum TrackOrder {
       + keys(count - count / 2 - 1, after: middle, before: high)
   }
 
-  /// A key just above all those that share the milliseconds of `key`.
+  /// A key just above all keys with the same milliseconds as `key`.
   private static func end(ofMillisecondOf key: OrderKey) -> OrderKey? {
     let prefix = Array(key.text.utf8.prefix(dateLength))
     var number: UInt64 = 0
@@ -60,7 +65,7 @@ enum TrackOrder {
     return OrderKey(text(number + 1) + "0000001")
   }
 
-  /// Nine digits, the most significant first. The last number of nine digits stays one.
+  /// Nine digits, most significant first. A number that does not fit becomes the largest one.
   private static func text(_ number: UInt64) -> String {
     var rest = number
     var bytes = [UInt8](repeating: digits[0], count: dateLength)

@@ -7,27 +7,27 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// Books out of a file: those that were sound, and for each of the others its place and what is wrong.
+/// The books in a file, and the records that are not valid.
 public struct BookRecords: Sendable {
-  /// The sound ones, in the order of the file.
+  /// The valid books, in the order of the file.
   public var books: [Book] = []
-  /// For each of the others its place in the file, from 0, and what is wrong with it.
+  /// The index of each other record in the file, from 0, and what is wrong with it.
   public var rejected: [(index: Int, error: LibraryError)] = []
 }
 
-/// What the app keeps: a JSON array, as `JSONEncoder` writes it.
+/// Parsing of the app's own storage: a JSON array, as `JSONEncoder` writes it.
 extension Book {
-  /// Reads the app's array. A bad record never takes the others with it.
+  /// Parses the app's array. A record that is not valid does not affect the others.
   ///
-  /// - Throws: `LibraryError.invalidAnswer` for what is no array.
+  /// - Throws: `LibraryError.invalidAnswer` if the value is not an array.
   public static func books(appRecords value: JSONValue) throws(LibraryError) -> BookRecords {
     guard let elements = value.array else { throw .invalidAnswer("a library of books that is no array") }
     return records(elements) { (element) throws(LibraryError) in try Book(appRecord: element) }
   }
 
-  /// Reads one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths.
+  /// Parses one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths.
   ///
-  /// - Throws: `LibraryError.invalidItem` for a record without an id, a title, a file or a date.
+  /// - Throws: `LibraryError.invalidItem` if the record has no id, title, file or date.
   public init(appRecord record: JSONValue) throws(LibraryError) {
     guard let id = record["id"]?.string.flatMap({ UUID(uuidString: $0) }) else {
       throw .invalidItem("a book without an id")
@@ -74,14 +74,14 @@ extension Book {
   }
 }
 
-/// What LibriVox sends: `{"books": […]}`.
+/// Parsing of the answers of LibriVox: `{"books": […]}`.
 extension Book {
-  /// Reads an answer. A bad record never takes the others with it.
+  /// Parses an answer. A record that is not valid does not affect the others.
   ///
   /// - Parameters:
   ///   - answer: `{"books": […]}`.
-  ///   - dateAdded: what all of them have.
-  /// - Throws: `LibraryError.invalidAnswer` for what holds no books.
+  ///   - dateAdded: the date of all books.
+  /// - Throws: `LibraryError.invalidAnswer` if the answer has no list of books.
   public static func books(libriVox answer: JSONValue, dateAdded: Date) throws(LibraryError) -> BookRecords {
     guard let elements = answer["books"]?.array else { throw .invalidAnswer("an answer without books") }
     return records(elements) { (element) throws(LibraryError) in
@@ -89,9 +89,9 @@ extension Book {
     }
   }
 
-  /// Reads one record. The same record is the same book wherever it is read: its id is made from LibriVox's.
+  /// Parses one record. The same record always becomes the same book: its id is derived from LibriVox's.
   ///
-  /// - Throws: `LibraryError.invalidItem` for a record without an id, a title or a file.
+  /// - Throws: `LibraryError.invalidItem` if the record has no id, title or file.
   public init(libriVox record: JSONValue, dateAdded: Date) throws(LibraryError) {
     guard let number = record["id"]?.string, !number.isEmpty else {
       throw .invalidItem("a record of LibriVox without an id")

@@ -11,33 +11,35 @@ public struct Book: FavoriteItem, Hashable {
   public static let library = "books"
 
   public var id: UUID
-  /// As the app shows it; `coverSearchTitle` is what a search for a cover takes.
+  /// The title as the app shows it; see also `coverSearchTitle`.
   public var title: String
-  /// Several are joined by ", "; nil where nobody is known.
+  /// The author; several are joined by ", "; `nil` if it is not known.
   public var author: String?
-  /// Where the audio is: a file, or an address that it can be downloaded from.
+  /// The URL of the audio: a file, or an address for downloading it.
   public var fileURL: URL
-  /// Where its cover is; nil where it has none.
+  /// The URL of the cover; `nil` if there is none.
   public var coverImageURL: URL?
-  /// How a search for a cover stands, where there is none yet. `coverStatus` says both.
+  /// The state of a search for a cover, if there is none yet. `coverStatus` combines this with the cover.
   public var coverSearch: CoverSearch?
-  /// Seconds; 0 where it is not known.
+  /// The duration in seconds; 0 if it is not known.
   public var duration: Double
-  /// Seconds from the beginning.
+  /// The playback position in seconds from the beginning.
   public var currentPosition: Double
-  /// When it came into the library. The store holds it as the favorited date; a book that has left the library
-  /// has none, and says `Date.distantPast`.
+  /// When it was added to the library. The store holds it as the favorited date. A book that was removed from
+  /// the library has no date; it is then `Date.distantPast`.
   public var dateAdded: Date
-  /// Whether the audio is on this device, as the app last said.
+  /// Whether the audio is on this device, as the app last recorded.
   public var isDownloaded: Bool
-  /// The folder of Google Drive that it came from; nil for a book from elsewhere.
+  /// The Google Drive folder that it came from; `nil` for a book from elsewhere.
   public var googleDriveFileID: String?
-  /// Cue sheets, notes, pictures.
+  /// Cue sheets, notes and images.
   public var associatedFiles: [URL]
 
-  /// A book with what is known of it. Numbers are not checked here: `BookLibrary` refuses NaN, infinity and a duration below 0.
+  /// Creates a book. Numbers are not checked here: `BookLibrary` refuses NaN, infinity and a duration below
+  /// 0.
   ///
-  /// Where `isDownloaded` is nil, it is whether `fileURL` is a file's. A `coverSearch` is not kept for a book that has a cover.
+  /// If `isDownloaded` is `nil`, it is whether `fileURL` is the URL of a file. `coverSearch` is dropped if
+  /// the book has a cover.
   public init(
     id: UUID, title: String, author: String? = nil, fileURL: URL, coverImageURL: URL? = nil,
     duration: Double = 0, currentPosition: Double = 0, dateAdded: Date, isDownloaded: Bool? = nil,
@@ -77,30 +79,30 @@ public struct Book: FavoriteItem, Hashable {
       isDownloaded: try container.decodeIfPresent(Bool.self, forKey: .isDownloaded),
       googleDriveFileID: try container.decodeIfPresent(String.self, forKey: .googleDriveFileID),
       associatedFiles: try container.decodeIfPresent([URL].self, forKey: .associatedFiles) ?? [],
-      // A word of a later version is no search that this one knows, and no reason to lose the book.
+      // A value from a later version is ignored, so that the book is not lost.
       coverSearch: try container.decodeIfPresent(String.self, forKey: .coverSearch)
         .flatMap(CoverSearch.init(rawValue:)))
   }
 }
 
-/// What a row of the library says of a book.
+/// The state of a book in a row of the library.
 public enum BookRowStatus: String, Hashable, Sendable, CaseIterable {
-  /// At its beginning, or of a duration that is not known.
+  /// At the beginning, or the duration is not known.
   case started = "Started"
-  /// Somewhere between.
+  /// Between the beginning and 0.99 of the duration.
   case inProgress = "In-Progress"
-  /// At 0.99 of its duration or later.
+  /// At 0.99 of the duration or later.
   case done = "Done"
 }
 
 extension Book {
-  /// How much of the book was heard: 0 to 1; 0 where its duration is not known.
+  /// The fraction of the book that was played, 0 to 1; 0 if the duration is not known.
   public var progress: Double {
     guard duration > 0, currentPosition > 0 else { return 0 }
     return min(1, currentPosition / duration)
   }
 
-  /// Done from 0.99 on, in progress above 0; a book at its beginning is "Started", as the app has it.
+  /// Done from 0.99 on, in progress above 0; a book at its beginning is "Started", as in the app.
   public var rowStatus: BookRowStatus {
     switch progress {
     case 0.99...: .done
@@ -109,7 +111,7 @@ extension Book {
     }
   }
 
-  /// A position as this book can have it: 0…duration, or 0 and more where the duration is not known.
+  /// A position clamped to 0…duration, or to at least 0 if the duration is not known.
   func clamped(_ position: Double) -> Double { Self.clamped(position, duration: duration) }
 
   static func clamped(_ position: Double, duration: Double) -> Double {

@@ -6,7 +6,7 @@ import Heartlog
   import Foundation
 #endif
 
-/// The audiobook app's array of books, with its positions: files as paths, dates as seconds since 2001.
+/// The audiobook app's array of books, with their positions: files as paths, dates as seconds since 2001.
 struct BookRecordList: AppRecordList {
   let library = Book.descriptor
 
@@ -22,14 +22,15 @@ struct BookRecordList: AppRecordList {
       if let value = record[known.name] { try known.check(json: value) }
     }
     var item = try FileItem(told: try Book(appRecord: record))
-    // What a record does not tell stays untold, and does not become its default.
+    // A member that is missing stays missing: it does not become its default.
     item.fields.removeAll { record[$0.name]?.isNull ?? true }
     item.favoritedDate = try Self.date(record["dateAdded"])
     try item.takeRest(of: record)
     return item
   }
 
-  /// The nearest millisecond where seconds tell one exactly, else the last that is not later.
+  /// Parses a date. If the seconds are exactly a millisecond, it is that; otherwise the last millisecond
+  /// before them.
   private static func date(_ value: JSONValue?) throws(LibraryError) -> Milliseconds? {
     guard let seconds = value?.number else { return try FileItem.date(value, named: "dateAdded") }
     let nearest = (seconds * 1_000).rounded()
@@ -63,7 +64,7 @@ struct BookRecordList: AppRecordList {
     return json.bytes
   }
 
-  /// A value as the app tells it; nil for one that it cannot tell.
+  /// The JSON of a value as the app stores it; `nil` if the app cannot store it.
   private static func told(_ value: FieldValue, _ known: LibraryField) -> JSONValue? {
     guard (try? known.check(value)) != nil else { return nil }
     switch (known.kind, value.jsonValue) {
@@ -74,7 +75,7 @@ struct BookRecordList: AppRecordList {
     }
   }
 
-  /// The path of a file's URL, where it leads back to the same URL; else the URL.
+  /// The path of a file URL if it leads back to the same URL; otherwise the URL.
   private static func path(_ text: String) -> String {
     guard let url = URL(string: text), url.isFileURL, url.path.hasPrefix("/"),
       URL(filePath: url.path).absoluteString.utf8.elementsEqual(text.utf8)
@@ -83,7 +84,8 @@ struct BookRecordList: AppRecordList {
   }
 }
 
-/// The audiobook app's settings: one object, with the current book beside them, and with `items` for what other settings there are.
+/// The audiobook app's settings: one object, which also contains the current book, and `items` for all other
+/// settings.
 struct SettingsRecords: AppRecords {
   private static let items = "items"
   private static let player = BookLibrary.player
@@ -94,10 +96,10 @@ struct SettingsRecords: AppRecords {
     !outline.objectNames.isDisjoint(with: settings.map(\.name) + [Self.currentBook])
   }
 
-  /// Settings are read by an app of which nothing else is known.
+  /// False: an item of a library without a descriptor is never written as settings.
   func matches(_ item: FileItem) -> Bool { false }
 
-  /// Each setting is taken or refused on its own. One that is missing is not told.
+  /// Reads the settings. Each is accepted or refused separately; a missing one is not set.
   func read(_ document: JSONDocument) throws(LibraryError) -> FileContents {
     guard document.isObject(document.root) else { throw .invalidAnswer("settings that are no object") }
     var contents = FileContents()

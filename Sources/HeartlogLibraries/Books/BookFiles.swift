@@ -4,16 +4,22 @@
   import Foundation
 #endif
 
-/// A book that was deleted, and what it leaves behind.
+/// A deleted book, and the files that it leaves behind.
 public struct DeletedBook: Hashable, Sendable {
-  /// Which book it was.
+  /// The id of the book.
   public let id: Book.ID
-  /// As it was; nil where the store's record of it was no book.
+  /// The book before it was deleted; `nil` if its record was not a valid book.
   public let book: Book?
-  /// The files on disk that were the book's alone: its own, its cover, those beside it. They are not the store's to delete.
+  /// The files on disk that no other book uses: its audio, its cover, and its associated files. The store
+  /// does not delete them.
   public let files: [URL]
 
-  /// - Parameter others: the paths of all files of the books that remain.
+  /// Creates a deleted book.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the book.
+  ///   - book: the book before it was deleted.
+  ///   - others: the paths of all files of the remaining books.
   init(id: Book.ID, book: Book?, others: Set<String>) {
     self.id = id
     self.book = book
@@ -23,11 +29,11 @@ public struct DeletedBook: Hashable, Sendable {
 }
 
 extension [Book] {
-  /// The paths of all their files on disk.
+  /// The paths of all files on disk of these books.
   var filePaths: Set<String> { Set(flatMap(\.files).map(\.standardizedFileURL.path)) }
 }
 
 extension Book {
-  /// Its files on disk: the book, its cover, those beside it.
+  /// The book's files on disk: its audio, its cover, and its associated files.
   var files: [URL] { ([fileURL, coverImageURL].compactMap { $0 } + associatedFiles).filter(\.isFileURL) }
 }

@@ -7,22 +7,23 @@ import Heartlog
 #endif
 
 extension BookLibrary {
-  /// Takes an `.m4b` file, in whatever case, into the library; its title is the file's name without the extension.
+  /// Imports an `.m4b` file, ignoring the case of its extension. The title is the name of the file without
+  /// the extension.
   ///
-  /// The same file is the same book, however often it is imported: its identity is made from where it came from. A book that is in the
-  /// library already, by its origin or by its file, is returned as it is, and nothing is written.
+  /// A file that is imported repeatedly is the same book: its id is derived from its origin. If the library
+  /// already has a book with this origin or file, that book is returned unchanged, and nothing is written.
   ///
   /// - Parameters:
   ///   - origin: the file that was chosen.
-  ///   - fileURL: where the app keeps its copy; the origin where nil.
-  ///   - fingerprint: what tells the file from others better than its place does, such as a hash of its bytes: with it, two devices that
-  ///     import one file have one book.
-  ///   - author: nil where nobody is known.
-  ///   - duration: seconds; 0 where it is not known.
-  ///   - coverImageURL: nil where there is no cover yet.
-  ///   - associatedFiles: what lay beside it: cue sheets, notes, pictures.
-  ///   - dateAdded: now where nil.
-  /// - Throws: `invalidItem` for another kind of file, and for a duration that is none.
+  ///   - fileURL: the app's copy of the file; the origin if `nil`.
+  ///   - fingerprint: identifies the file better than its path does, such as a hash of its bytes: with it,
+  ///     two devices that import the same file get the same book.
+  ///   - author: `nil` if it is not known.
+  ///   - duration: in seconds; 0 if it is not known.
+  ///   - coverImageURL: `nil` if there is no cover yet.
+  ///   - associatedFiles: files from the same folder: cue sheets, notes, images.
+  ///   - dateAdded: the current time if `nil`.
+  /// - Throws: `invalidItem` for another kind of file, or for a duration that is not valid.
   @discardableResult
   public func importBook(
     from origin: URL, copiedTo fileURL: URL? = nil, fingerprint: String? = nil, author: String? = nil,
@@ -36,19 +37,19 @@ extension BookLibrary {
         dateAdded: dateAdded ?? now, associatedFiles: associatedFiles))
   }
 
-  /// Takes an `.m4b` file that was downloaded from Google Drive, with what lay beside it, into the library. The same file of the Drive is
-  /// the same book, on every device.
+  /// Imports an `.m4b` file that was downloaded from Google Drive, with its associated files. The same file
+  /// in Drive is the same book on every device.
   ///
   /// - Parameters:
-  ///   - m4bFileID: the Drive's id of the file.
-  ///   - folderID: that of its folder, which the book keeps as `googleDriveFileID`.
-  ///   - fileURL: where it was downloaded to.
-  ///   - author: nil where nobody is known.
-  ///   - duration: seconds; 0 where it is not known.
-  ///   - coverImageURL: nil where there is no cover yet.
-  ///   - associatedFiles: what was downloaded with it: cue sheets, notes, pictures.
-  ///   - dateAdded: now where nil.
-  /// - Throws: `invalidItem` for another kind of file, and for a duration that is none.
+  ///   - m4bFileID: the id of the file in Drive.
+  ///   - folderID: the id of its folder in Drive, which becomes the book's `googleDriveFileID`.
+  ///   - fileURL: the downloaded file.
+  ///   - author: `nil` if it is not known.
+  ///   - duration: in seconds; 0 if it is not known.
+  ///   - coverImageURL: `nil` if there is no cover yet.
+  ///   - associatedFiles: files that were downloaded with it: cue sheets, notes, images.
+  ///   - dateAdded: the current time if `nil`.
+  /// - Throws: `invalidItem` for another kind of file, or for a duration that is not valid.
   @discardableResult
   public func importBookFromGoogleDriveM4B(
     m4bFileID: String, folderID: String, fileURL: URL, author: String? = nil, duration: Double = 0,
@@ -70,7 +71,7 @@ extension BookLibrary {
       try add(draft)
       return draft.book
     }
-    // Seen, but not listed: an array that does not have the book yet must not delete it.
+    // Known, but not listed: saving an array that does not contain the book yet must not delete it.
     memory.withLock { $0.books[imported.id] = imported }
     return imported
   }

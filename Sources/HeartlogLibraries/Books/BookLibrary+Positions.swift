@@ -7,18 +7,23 @@ import Heartlog
 #endif
 
 extension BookLibrary {
-  /// Takes the position of a book that is played, as often as the player says. At most one event a book is written per 5 s of them; the
-  /// last one waits for the next, or for `flush()`, which belongs to every pause, stop and end of the app. `saveCurrentBookID` and `close`
+  /// Records the position of a book during playback. It may be called at any rate.
+  ///
+  /// At most one event per book is written in 5 s. The last position waits for the next call, or for
+  /// `flush()`, which an app calls on every pause and stop and when it ends. `saveCurrentBookID` and `close`
   /// flush by themselves.
   ///
-  /// A 0 does not count until something of the book was heard since a book was last selected, for players say 0 while they load; after
-  /// that it waits as any other does. `restartBook` means it.
+  /// A position of 0 is ignored until a position above 0 has been reported since a book was last selected,
+  /// because players report 0 while they load. After that, it waits like any other. Use `restartBook` to go
+  /// back to the beginning.
   ///
   /// - Parameters:
   ///   - id: the book that is played.
-  ///   - position: seconds from the beginning; taken into 0…duration.
-  /// - Returns: whether it was taken: not for a book that is not in the library, nor for a 0 that does not count.
-  /// - Throws: `invalidItem` for NaN and infinity; what a write throws, and then the position still waits.
+  ///   - position: in seconds from the beginning; clamped to 0…duration.
+  /// - Returns: Whether it was accepted: false if the book is not in the library, and for a 0 that is
+  ///   ignored.
+  /// - Throws: `invalidItem` for NaN and infinity; the errors of a write, after which the position still
+  ///   waits.
   @discardableResult
   public func savePosition(for id: Book.ID, position: Double) throws(HeartlogError) -> Bool {
     guard position.isFinite else {
@@ -37,7 +42,8 @@ extension BookLibrary {
     return isDue != nil
   }
 
-  /// Where a book was left, in seconds: what was reported last here, or what another device has written since; 0 where nothing was.
+  /// The position of a book in seconds: the last one reported here, or a newer one from another device; 0 if
+  /// there is none.
   public func loadPosition(for id: Book.ID) -> Double {
     let held = read(id)
     let waiting = memory.withLock { $0.positions.waiting(id) }
@@ -46,14 +52,16 @@ extension BookLibrary {
     return Book.clamped(position, duration: held.duration)
   }
 
-  /// Writes all positions that wait, in one commit. One that is older than what has come from elsewhere is dropped.
+  /// Writes all positions that wait, in one commit. A position that is older than one from another device is
+  /// dropped.
   ///
-  /// - Throws: what a write throws, and then they still wait.
+  /// - Throws: the errors of a write, after which the positions still wait.
   public func flush() throws(HeartlogError) { try flush(nil) }
 
-  /// Sets a book back to its beginning, at once. Of one that is not in the library nothing is written.
+  /// Sets a book back to its beginning, immediately. Nothing is written for a book that is not in the
+  /// library.
   ///
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   public func restartBook(_ id: Book.ID) throws(HeartlogError) {
     try store.writeAsOne { () throws(HeartlogError) in
       guard books.contains(id) else { return }
@@ -68,9 +76,9 @@ extension BookLibrary {
     memory.withLock { $0.positions.forget(written, at: clock()) }
   }
 
-  /// Writes what waits, inside of a write.
+  /// Writes the positions that wait. Must be called inside a write.
   ///
-  /// - Returns: what need not wait any longer, once the commit is there.
+  /// - Returns: The positions that need not wait any longer, once the commit succeeds.
   func writeWaiting(
     of id: Book.ID? = nil, atBookChange: Bool = false
   ) throws(HeartlogError) -> [PositionTracks.Entry] {
@@ -82,17 +90,17 @@ extension BookLibrary {
     return waiting.map(\.entry)
   }
 
-  /// Whether a position was written since that one was reported: by another device, another process, another caller.
+  /// Whether a newer position was written since this one was reported, by another device, process or caller.
   private func isSuperseded(_ waiting: PositionTracks.Waiting, of id: Book.ID) -> Bool {
     positionStamp(of: id).map { $0 > waiting.stamp } ?? false
   }
 
-  /// The stamp of the position that the store holds; nil where none was ever written.
+  /// The stamp of the stored position; `nil` if none was ever written.
   private func positionStamp(of id: Book.ID) -> HybridTimestamp? {
     store.read { $0.position(ofField: Field.positionName, of: id.favoriteID, in: Book.library)?.stamp }
   }
 
-  /// What the store holds of a book; nil where it is not in the library.
+  /// The stored state of a book; `nil` if it is not in the library.
   private func read(_ id: Book.ID) -> PositionTracks.Held? {
     guard let state = books.library.item(id.favoriteID), state.isFavorite else { return nil }
     return PositionTracks.Held(

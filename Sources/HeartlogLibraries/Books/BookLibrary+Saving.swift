@@ -6,33 +6,35 @@ import Heartlog
   import Foundation
 #endif
 
-/// What saving an array of books came to.
+/// The result of saving an array of books.
 public struct BookSaveReport: Sendable {
-  /// Books that came into the library, in the order of the array.
+  /// Books that were added to the library, in the order of the array.
   public internal(set) var added: [Book.ID] = []
-  /// Those of which something but the position was written.
+  /// Books of which a field other than the position was written.
   public internal(set) var changed: [Book.ID] = []
-  /// Books that left it, by id, with the files that were theirs alone.
+  /// Books that were deleted, by id, with the files that no other book uses.
   public internal(set) var deleted: [DeletedBook] = []
-  /// Books that were not saved, and why; what the store holds of them stays. The others are saved.
+  /// Books that were not saved, and why. Their records in the store are unchanged; the other books are saved.
   public internal(set) var rejected: [(id: Book.ID, error: HeartlogError)] = []
 }
 
 extension BookLibrary {
-  /// Books in one commit: each is three events at most, and a commit takes 50,000.
+  /// The most books in one commit: each takes up to three events, and a commit has at most 50,000.
   private static let booksPerCommitMax = 5_000
 
-  /// Saves the books as they are now, by what is different from what this caller last loaded or saved: one commit, and none where
-  /// nothing is.
+  /// Saves the changes since this caller last loaded or saved, in one commit. If there are none, nothing is
+  /// written.
   ///
-  /// A book that was there and is no more is deleted as `deleteBook` does it. A book that another device has added meanwhile stays, and
-  /// one that another has deleted stays deleted. Of a book that this caller never saw, only what it knows is written. Positions go the
-  /// way of `savePosition`, so that an app may save its array at each tick of the player. More than 5,000 books that differ are written in
-  /// several commits.
+  /// A book that is missing from the array is deleted, as by `deleteBook`. A book that another device has
+  /// added stays, and one that another device has deleted stays deleted. Of a book that this caller has never
+  /// loaded, only the fields with a value are written. Positions are saved as by `savePosition`, so an app
+  /// may save its array at every tick of the player. If more than 5,000 books differ, there are several
+  /// commits.
   ///
   /// - Parameter given: the whole array, in any order.
-  /// - Returns: what came of it. A book that cannot be saved is named there, and keeps none of the others from it.
-  /// - Throws: `HeartlogError` where the store cannot be written; of several commits the first may be there then.
+  /// - Returns: What was saved. A book that cannot be saved is listed there, and does not affect the others.
+  /// - Throws: `HeartlogError` if the store cannot be written; of several commits, the first ones may have
+  ///   been written.
   @discardableResult
   public func saveBooks(_ given: [Book]) throws(HeartlogError) -> BookSaveReport {
     var report = BookSaveReport()
@@ -46,7 +48,7 @@ extension BookLibrary {
         guard ids.insert(book.id).inserted else {
           throw HeartlogError(.invalidItem, "the book \(book.id.favoriteID) twice in one array")
         }
-        // At each tick of a player, all but one are as they were, and of that one only the position is new.
+        // At a tick of a player, only the position of one book changes.
         if let before = seen[book.id], book.isAs(before) {
           guard book.currentPosition != before.currentPosition else { continue }
           try BookDraft.check(book)
@@ -104,9 +106,9 @@ extension BookLibrary {
     return report
   }
 
-  /// Writes what is new about one book, inside of a write.
+  /// Writes the changes of one book. Must be called inside a write.
   ///
-  /// - Returns: whether its position is to be reported.
+  /// - Returns: Whether its position is to be reported.
   private func save(_ draft: BookDraft, seen: Book?, into report: inout BookSaveReport) throws(HeartlogError)
     -> Bool
   {
@@ -116,7 +118,7 @@ extension BookLibrary {
         report.added.append(draft.book.id)
         return false
       }
-      // It is there, and this caller has never seen it: what it does not know, it does not clear.
+      // The book exists, but this caller has never loaded it: fields without a value are not cleared.
       if try books.library.set(draft.fields.filter { !$0.value.isNull }, of: id).isChange {
         report.changed.append(draft.book.id)
       }
@@ -124,13 +126,13 @@ extension BookLibrary {
     }
     let heldDate = books.favoritedDate(of: draft.book.id)
     if seen.dateAdded != draft.book.dateAdded, heldDate?.milliseconds != draft.book.dateAdded.milliseconds {
-      // Added anew; what is there keeps its position.
+      // Removed and added again by this caller. A book that is still there keeps its position.
       let wasThere = try books.remove(draft.book.id)
       try add(draft, keepingPosition: wasThere)
       if wasThere { report.changed.append(draft.book.id) } else { report.added.append(draft.book.id) }
       return wasThere && seen.currentPosition != draft.book.currentPosition
     }
-    // Deleted elsewhere, it stays deleted.
+    // Deleted by another device: it stays deleted.
     guard heldDate != nil else { return false }
     let before = try BookDraft(seen).fields
     let differing = draft.fields.filter { !before.contains($0) }
@@ -140,7 +142,9 @@ extension BookLibrary {
     return seen.currentPosition != draft.book.currentPosition
   }
 
-  /// - Returns: false where it is in the library already.
+  /// Adds a book.
+  ///
+  /// - Returns: False if it is in the library already.
   @discardableResult
   func add(_ draft: BookDraft, keepingPosition: Bool = false) throws(HeartlogError) -> Bool {
     var fields = draft.fields
@@ -154,10 +158,11 @@ extension BookLibrary {
 
   // MARK: - Deleting
 
-  /// Deletes a book, its position with it, and clears the current book where it was this one: one commit. History still shows them.
+  /// Deletes a book and its position, and clears the current book if it was this one, in one commit. The
+  /// history still contains them.
   ///
-  /// - Returns: what was deleted, with the files that were its alone; nil where it was not in the library.
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Returns: The deleted book, with the files that no other book uses; `nil` if it was not in the library.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func deleteBook(_ id: Book.ID) throws(HeartlogError) -> DeletedBook? {
     let deleted = try store.writeAsOne { () throws(HeartlogError) in
@@ -167,9 +172,9 @@ extension BookLibrary {
     return deleted
   }
 
-  /// Inside of a write.
+  /// Deletes a book. Must be called inside a write.
   ///
-  /// - Parameter others: the paths of all files of the books that remain.
+  /// - Parameter others: the paths of all files of the remaining books.
   private func delete(_ id: Book.ID, others: Set<String>) throws(HeartlogError) -> DeletedBook? {
     let book = try? books.item(id)
     guard try books.remove(id) else { return nil }
@@ -180,13 +185,16 @@ extension BookLibrary {
 
   // MARK: - Covers
 
-  /// Takes down how the search for a book's cover stands. A book that is not in the library stays as it is.
+  /// Saves the state of the search for a book's cover. Nothing is written for a book that is not in the
+  /// library.
   ///
-  /// - Returns: whether something was new.
-  /// - Throws: `invalidItem` where the store's record of the book is none; `HeartlogError` where the store cannot be written.
+  /// - Returns: Whether anything changed.
+  /// - Throws: `invalidItem` if the stored record is not a valid book; `HeartlogError` if the store cannot be
+  ///   written.
   @discardableResult
   public func saveCoverStatus(_ status: CoverStatus, for id: Book.ID) throws(HeartlogError) -> Bool {
-    // An array that knows nothing of it is compared with what this caller knew before, and leaves it alone.
+    // `memory` is not updated, so saving an older array does not undo this: it is compared with the state
+    // that this caller knew before.
     try store.writeAsOne { () throws(HeartlogError) -> Bool in
       guard books.contains(id), var book = try books.item(id) else { return false }
       book.coverStatus = status
@@ -197,20 +205,23 @@ extension BookLibrary {
 
   private static let coverFields = ["coverImageURL", "coverSearch"]
 
-  /// The books whose search for a cover failed, in the order in which they were added: what to try again at the next launch.
+  /// The books whose search for a cover failed, in the order in which they were added. Search again for these
+  /// at the next launch.
   public func booksWithFailedCovers() -> [Book] { members().books.filter { $0.coverStatus == .failed } }
 
-  /// The books without a cover: never searched for, failed, or searched for when the app ended.
+  /// The books without a cover: not searched for yet, failed, or still being searched for when the app ended.
   public func booksWithoutCovers() -> [Book] { members().books.filter { $0.coverImageURL == nil } }
 }
 
-/// A book that may be written, with its fields.
+/// A book that has been checked for writing, with its fields.
 struct BookDraft {
   let book: Book
-  /// All but the position, which has a way of its own.
+  /// All fields but the position, which is saved separately.
   let fields: [Field]
 
-  /// - Throws: `invalidItem` for a book with a number that is none, or with a value beyond the store's limits.
+  /// Checks a book and encodes its fields.
+  ///
+  /// - Throws: `invalidItem` if a number is not valid, or a value exceeds the limits of the store.
   init(_ book: Book) throws(HeartlogError) {
     try Self.check(book)
     var book = book
@@ -233,7 +244,7 @@ struct BookDraft {
 }
 
 extension Book {
-  /// Whether this is the same as before in everything but the position.
+  /// Whether this book equals `before` in everything but the position.
   fileprivate func isAs(_ before: Book) -> Bool {
     var book = self
     book.currentPosition = before.currentPosition

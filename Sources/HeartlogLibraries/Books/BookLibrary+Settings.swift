@@ -1,10 +1,11 @@
 import Heartlog
 
 extension BookLibrary {
-  /// Saves the settings that are different from what this caller last loaded or saved, or where it did neither, from what the store holds:
-  /// each is a field of its own, so that two devices can change two of them at once.
+  /// Saves the settings that differ from those that this caller last loaded or saved. If it did neither, all
+  /// settings are compared with the store. Each setting is a separate field, so two devices can change
+  /// different settings concurrently.
   ///
-  /// - Throws: `invalidItem` where one is out of its range; then none is written.
+  /// - Throws: `invalidItem` if a setting is out of its range; then none is written.
   public func saveSettings(_ new: PlaybackSettings) throws(HeartlogError) {
     let seen = memory.withLock { $0.settings }
     let fields = try Self.fields(of: new)
@@ -14,7 +15,8 @@ extension BookLibrary {
     memory.withLock { $0.settings = new }
   }
 
-  /// The settings; one that is missing, or is not what it should be, takes its default, and the others stay.
+  /// Loads the settings. A setting that is missing or not valid has its default value; this does not affect
+  /// the others.
   public func loadSettings() -> PlaybackSettings {
     let held = settings.item(PlaybackSettings.item)?.fields ?? []
     let loaded = Self.settings(of: held.filter { Self.settings(of: [$0]) != nil }) ?? PlaybackSettings()

@@ -7,7 +7,8 @@ import Synchronization
   import Foundation
 #endif
 
-/// The books of a player, its settings, and where each book was left: in a store, by the calls of an app's persistence manager.
+/// The books of a player, its settings, and the position in each book, in a store. The interface is that of
+/// an app's persistence manager.
 ///
 /// ```swift
 /// let library = try BookLibrary(store)
@@ -17,36 +18,36 @@ import Synchronization
 /// try library.flush()                                                   // at pause, at stop, when the app goes to sleep
 /// ```
 ///
-/// What an instance loads or saves is what it compares with when it saves again: only what *it* changed is written, so that an array
-/// that is out of date takes nothing away that another device has added. One instance stands for one caller.
+/// An instance remembers what it loaded and saved, and writes only what has changed since. So saving an
+/// outdated array does not remove what another device has added. Use one instance per caller.
 ///
-/// It may be called from any thread. Let go of, it flushes; close the store after that.
+/// It is thread-safe. It flushes when it is deallocated; close the store after that.
 public final class BookLibrary: Sendable {
-  /// The store that holds books, settings and positions.
+  /// The store of the books, settings and positions.
   public let store: FavoritesStore
-  /// The same books in the words of the store: changes, models, history.
+  /// The same books in the general interface: changes, models, history.
   public let books: Favorites<Book>
   let settings: FavoritesLibrary
   let clock: @Sendable () -> Milliseconds
 
   struct Memory {
-    /// What this caller last loaded, saved or imported.
+    /// The books that this caller last loaded, saved or imported.
     var books: [Book.ID: Book] = [:]
-    /// Those of the array that it last loaded or saved: what is missing in the next one is deleted.
+    /// The ids in the array that it last loaded or saved: a book missing in the next array is deleted.
     var listed: Set<Book.ID> = []
     var settings: PlaybackSettings?
     var positions = PositionTracks()
   }
 
-  // Taken inside of the store's write, never around it: a caller may be inside of a write of its own.
+  // Locked inside the store's write, never the other way round: a caller may be inside a write of its own.
   let memory = Mutex(Memory())
 
-  /// The books of a store, for one caller.
+  /// Creates an interface to the books of a store, for one caller.
   ///
   /// - Parameters:
-  ///   - store: stays open when the library is let go of.
-  ///   - clock: milliseconds since 1970; what positions are spaced by.
-  /// - Throws: `HeartlogError`, which the names of these libraries never cause.
+  ///   - store: the store; it stays open when this instance is deallocated.
+  ///   - clock: returns milliseconds since 1970; it determines how often positions are written.
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which these are not.
   public init(
     _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
   ) throws(HeartlogError) {
@@ -58,18 +59,19 @@ public final class BookLibrary: Sendable {
 
   deinit { try? flush() }
 
-  /// Writes what waits. The library may be used further; the store stays open.
+  /// Writes the positions that wait. This instance can still be used; the store stays open.
   ///
   /// - Throws: as `flush()`.
   public func close() throws(HeartlogError) { try flush() }
 
   // MARK: - Loading
 
-  /// The books in the order in which they were added, each with its latest position. What cannot be read as a book is left out, and
-  /// named by `loadBooksAndFailures`.
+  /// The books in the order in which they were added, with their latest positions. A record that is not a
+  /// valid book is left out, and reported by `loadBooksAndFailures`.
   public func loadBooks() -> [Book] { loadBooksAndFailures().books }
 
-  /// As `loadBooks`, with what could not be read as a book: one bad record never hides the others, nor does saving the others delete it.
+  /// Loads the books like `loadBooks`, together with the records that are not valid books. Such a record does
+  /// not affect the other books, and saving these does not delete it.
   public func loadBooksAndFailures() -> (books: [Book], failures: [(id: String, error: HeartlogError)]) {
     let loaded = members()
     memory.withLock {
@@ -79,12 +81,12 @@ public final class BookLibrary: Sendable {
     return loaded
   }
 
-  /// The books of the library, without taking note of them.
+  /// The books of the library, without remembering them as loaded.
   func members() -> (books: [Book], failures: [(id: String, error: HeartlogError)]) {
     let loaded = books.load(order: .oldestFirst)
     var members = loaded.items
     if zip(members, members.dropFirst()).contains(where: { $0.dateAdded == $1.dateAdded }) {
-      // Of books that were added in one moment, the log knows the order.
+      // Books added in the same millisecond are ordered by their positions in the log.
       let positions = store.read { state in
         members.map { state.membershipPosition(of: $0.id.favoriteID, in: Book.library) }
       }
@@ -102,10 +104,10 @@ public final class BookLibrary: Sendable {
 
   // MARK: - The current book
 
-  /// Selects a book, or none. What waits of the book before it is written in the same commit; a 0 that a player reports while it loads
-  /// the new one does not count as a position.
+  /// Selects a book, or none. A position that waits is written in the same commit, but not a 0 that a player
+  /// reported while it was loading the new book.
   ///
-  /// - Throws: `HeartlogError` where the store cannot be written; then the book before it stays selected.
+  /// - Throws: `HeartlogError` if the store cannot be written; then the previous book stays selected.
   public func saveCurrentBookID(_ id: Book.ID?) throws(HeartlogError) {
     let flushed = try store.writeAsOne { () throws(HeartlogError) in
       guard currentBookID != id else { return nil as [PositionTracks.Entry]? }
@@ -120,7 +122,7 @@ public final class BookLibrary: Sendable {
     }
   }
 
-  /// The current book; nil where there is none, or where it is no longer in the library.
+  /// The current book; `nil` if there is none, or it is no longer in the library.
   public func loadCurrentBookID() -> Book.ID? {
     guard let id = currentBookID, books.contains(id) else { return nil }
     return id

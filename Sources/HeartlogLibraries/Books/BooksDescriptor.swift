@@ -14,7 +14,7 @@ extension PlaybackSettings: DescribedItem {
   public static var descriptor: any LibraryDescriptor { SettingsDescriptor() }
 }
 
-/// Audiobooks, told by UUIDs.
+/// Audiobooks, identified by UUIDs.
 private struct BooksDescriptor: LibraryDescriptor {
   let name = Book.library
   let fields: [LibraryField] = [
@@ -35,7 +35,7 @@ private struct BooksDescriptor: LibraryDescriptor {
     return uuid.favoriteID
   }
 
-  /// A position behind a book's end is brought to the end.
+  /// Limits the position to the duration.
   func reconcile(_ item: inout FileItem) {
     guard let duration = item["duration"]?.number, duration > 0,
       let position = item["currentPosition"]?.number, position > duration,
@@ -44,7 +44,7 @@ private struct BooksDescriptor: LibraryDescriptor {
     item.set("currentPosition", end)
   }
 
-  /// A file that is played is a book, as one that is imported.
+  /// Recognizes an `.m4b` file. It becomes the same book as an imported file.
   func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
     guard let url = URL(string: address), url.isFileURL, url.pathExtension.lowercased() == "m4b" else {
       return nil
@@ -55,7 +55,7 @@ private struct BooksDescriptor: LibraryDescriptor {
   }
 }
 
-/// The settings of the audiobook app, and what other settings there are.
+/// The settings of the audiobook app, and any other settings.
 private struct SettingsDescriptor: LibraryDescriptor {
   let name = PlaybackSettings.library
   let fields: [LibraryField] = [

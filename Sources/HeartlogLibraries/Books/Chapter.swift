@@ -4,39 +4,41 @@
   import Foundation
 #endif
 
-/// A stretch of a book. Times are seconds.
+/// A chapter of a book. Times are in seconds.
 public struct Chapter: Hashable, Sendable {
-  /// What a list of chapters shows.
+  /// The title in a list of chapters.
   public var title: String
-  /// Seconds from the beginning of the book.
+  /// The start in seconds from the beginning of the book.
   public var startTime: Double
-  /// Seconds.
+  /// The duration in seconds.
   public var duration: Double
 
-  /// A chapter from a time on.
+  /// Creates a chapter.
   public init(title: String, startTime: Double, duration: Double) {
     self.title = title
     self.startTime = startTime
     self.duration = duration
   }
 
-  /// Seconds from the beginning of the book; the next chapter begins here.
+  /// The end in seconds from the beginning of the book; the next chapter starts here.
   public var endTime: Double { startTime + duration }
 }
 
 extension PlaybackSettings {
-  /// The most chapters that are made up: eleven days of seconds. A duration that would take more is no book's.
+  /// The most simulated chapters: one per second for eleven days. A duration that needs more is not
+  /// realistic.
   private static let chaptersMax = 1_000_000.0
 
-  /// The chapters of a book that has none of its own: equal ones, the last with the remainder and never empty;
-  /// one where chapters are not simulated, or where the duration or the length does not allow it.
+  /// Simulates chapters for a book that has none. They have equal lengths, except the last, which has the
+  /// remainder and is never empty. There is only one chapter if chapters are not simulated, or if the
+  /// duration or the length does not allow it.
   public func chapters(duration: Double) -> [Chapter] {
     let whole = [Chapter(title: "Chapter 1", startTime: 0, duration: duration)]
     let length = simulatedChapterLength
     let quotient = (duration / length).rounded(.up)
     guard simulateChapters, duration > 0, length > 0, quotient <= Self.chaptersMax else { return whole }
     var count = Int(quotient)
-    // The quotient can be rounded to more than it is.
+    // The quotient can be rounded up to the next integer.
     if count > 1, Double(count - 1) * length >= duration { count -= 1 }
     return (0..<count).map { index in
       let start = Double(index) * length
@@ -47,8 +49,9 @@ extension PlaybackSettings {
 }
 
 extension [Chapter] {
-  /// Which chapter a time is in: the last that has begun by then, so that at and past the end the last one stays; the first before
-  /// that. Nil where there is none. O(log n), for chapters in the order of their starts.
+  /// The index of the chapter at a time: the last one that has started, so the last chapter at and after the
+  /// end; before the first chapter, the first. `nil` if there are no chapters. O(log n). The chapters must be
+  /// in the order of their starts.
   public func index(at time: Double) -> Int? {
     var low = 0
     var high = count
@@ -59,22 +62,22 @@ extension [Chapter] {
     return isEmpty ? nil : Swift.max(0, low - 1)
   }
 
-  /// The chapter at a time, as `index(at:)` finds it.
+  /// The chapter at a time, as found by `index(at:)`.
   public func chapter(at time: Double) -> Chapter? { index(at: time).map { self[$0] } }
 }
 
 extension Book {
-  /// The cue sheet among the associated files; nil where there is none.
+  /// The cue sheet among the associated files; `nil` if there is none.
   public var cueSheetURL: URL? { associatedFiles.first { $0.pathExtension.lowercased() == "cue" } }
 
-  /// The chapters of the book: the tracks of its cue sheet, else those that the settings make up.
+  /// The chapters of the book: the tracks of its cue sheet, or simulated ones as configured in the settings.
   ///
-  /// A cue sheet that cannot be read, or is none, does not keep a book from being played: then it counts as absent. `CueSheet` says what
-  /// is wrong with it.
+  /// A cue sheet that cannot be read or is not valid does not prevent playback: it is ignored. Parse it with
+  /// `CueSheet` to see the error.
   ///
   /// - Parameters:
-  ///   - settings: whether and how chapters are made up.
-  ///   - contents: reads a file; nil where it cannot.
+  ///   - settings: whether chapters are simulated, and how long they are.
+  ///   - contents: reads a file; returns `nil` if it cannot be read.
   public func chapters(
     _ settings: PlaybackSettings, contents: (URL) -> [UInt8]? = { CueSheet.contents(of: $0) }
   ) -> [Chapter] {
@@ -87,7 +90,7 @@ extension Book {
 }
 
 extension CueSheet {
-  /// The bytes of a file; nil where it cannot be read, or is too large for a cue sheet.
+  /// The bytes of a file; `nil` if it cannot be read, or is too large for a cue sheet.
   public static func contents(of url: URL) -> [UInt8]? {
     guard url.isFileURL, let attributes = try? FileManager.default.attributesOfItem(atPath: url.path),
       let size = attributes[.size] as? Int, size <= bytesMax

@@ -4,28 +4,28 @@
   import Foundation
 #endif
 
-/// How a search for a cover stands, as a book keeps it.
+/// The state of a search for a cover, as stored with a book.
 public enum CoverSearch: String, Codable, Hashable, Sendable {
-  /// A search is under way, or was when the app ended.
+  /// A search is running, or was running when the app ended.
   case searching
   /// A search found nothing.
   case failed
 }
 
-/// Whether a book has a cover, and if not, why.
+/// Whether a book has a cover, and if not, why not.
 public enum CoverStatus: Hashable, Sendable {
-  /// There is no cover, and nobody searched for one.
+  /// There is no cover, and it has not been searched for.
   case none
-  /// A search is under way, or was when the app ended.
+  /// A search is running, or was running when the app ended.
   case searching
-  /// The cover is here.
+  /// The cover was found.
   case found(URL)
-  /// A search found nothing: to be tried again.
+  /// A search found nothing; it should be repeated.
   case failed
 }
 
 extension Book {
-  /// A cover that is there is found, whatever a search said.
+  /// The state of the cover. If there is a cover, it is found, whatever the state of the search.
   public var coverStatus: CoverStatus {
     get {
       if let coverImageURL { return .found(coverImageURL) }
@@ -46,7 +46,7 @@ extension Book {
     }
   }
 
-  /// The title as a search for a cover takes it: without every `[…]`, and without white space at its ends.
+  /// The title for a cover search: without any `[…]`, and without white space at its ends.
   public var coverSearchTitle: String {
     var cleaned = ""
     var rest = title[...]

@@ -1,36 +1,38 @@
-/// The tracks of a cue sheet: where the chapters of an audiobook begin.
+/// The tracks of a cue sheet, which define the chapters of an audiobook.
 ///
-/// The format of CDRWIN's User's Guide, appendix A, as far as one audio file goes: `TITLE`, `TRACK`, `INDEX 01 MM:SS:FF` with 75 frames a
-/// second and any number of minutes. Other commands are passed over.
+/// The format is that of CDRWIN's User's Guide, appendix A, limited to one audio file: `TITLE`, `TRACK`,
+/// `INDEX 01 MM:SS:FF` with 75 frames per second and any number of minutes. Other commands are ignored.
 public struct CueSheet: Hashable, Sendable {
-  /// One track of the sheet: where a chapter begins.
+  /// One track of the sheet: the start of a chapter.
   public struct Track: Hashable, Sendable {
-    /// As the sheet says; nil where it says none.
+    /// The title in the sheet; `nil` if there is none.
     public var title: String?
-    /// Seconds.
+    /// The start in seconds.
     public var startTime: Double
   }
 
-  /// Of the whole.
+  /// The title of the whole sheet.
   public private(set) var title: String?
-  /// In the order of the sheet; the numbers that it gives them, which are not always sound, do not count.
+  /// The tracks in the order of the sheet. The track numbers in the sheet are not always correct, and are
+  /// ignored.
   public private(set) var tracks: [Track] = []
 
   /// The largest sheet that is read, in bytes.
   public static let bytesMax = 1 << 20
   private static let framesPerSecond = 75
 
-  /// Reads a sheet in UTF-8, with or without a byte order mark, or else in Latin-1. Lines end as on any system.
+  /// Parses a sheet in UTF-8, with or without a byte order mark, or otherwise in Latin-1. Lines may end as on
+  /// any system.
   ///
-  /// - Throws: `LibraryError.invalidItem` for a sheet without tracks, with an index that is no time, or with the tracks of several
-  ///   files, whose times begin anew with each.
+  /// - Throws: `LibraryError.invalidItem` if the sheet has no tracks, has an index that is not a time, or has
+  ///   tracks of several files, in each of which times start at 0.
   public init(_ bytes: [UInt8]) throws(LibraryError) {
     guard bytes.count <= Self.bytesMax else {
       throw .invalidItem("a cue sheet of \(bytes.count) bytes, of which \(Self.bytesMax) are read")
     }
     var fileOfTracks: Int?
     var files = 0
-    /// The track under way: its title so far, and whether its index has come.
+    /// The current track: its title so far, and whether its index has been read.
     var track: (title: String?, isIndexed: Bool)?
 
     for (index, line) in Self.lines(bytes).enumerated() {
@@ -67,11 +69,12 @@ public struct CueSheet: Hashable, Sendable {
     guard !tracks.isEmpty else { throw .invalidItem("a cue sheet without tracks") }
   }
 
-  /// The chapters of a book: from each track to the next, the last to the end.
+  /// The chapters of a book: one from each track to the next, and the last to the end.
   ///
-  /// Tracks that begin where another does, or after the end, would be empty chapters and are left out.
+  /// Tracks that start where another does, or after the end, would be empty chapters and are left out.
   ///
-  /// - Parameter duration: of the book, in seconds; 0 where it is not known, and then the last chapter has none.
+  /// - Parameter duration: the duration of the book in seconds; 0 if it is not known, in which case the last
+  ///   chapter has a duration of 0.
   public func chapters(duration: Double) -> [Chapter] {
     var starts = tracks.enumerated().map { (number: $0.offset + 1, track: $0.element) }
     if duration > 0 { starts.removeAll { $0.track.startTime >= duration } }
@@ -98,24 +101,24 @@ public struct CueSheet: Hashable, Sendable {
     return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
   }
 
-  /// The first word of a line, and what follows it.
+  /// Splits a line into its first word and the rest.
   private static func word(_ line: some StringProtocol) -> (String, String) {
     let line = line.withoutOuterWhiteSpace
     let end = line.firstIndex(where: \.isWhitespace) ?? line.endIndex
     return (String(line[..<end]), String(line[end...]))
   }
 
-  /// A text without the quotation marks around it; the format knows none inside.
+  /// A text without quotation marks around it. The format has no quotation marks inside a text.
   private static func unquoted(_ text: String) -> String {
     let text = text.withoutOuterWhiteSpace
     guard text.first == "\"", text.count > 1, text.last == "\"" else { return text }
     return String(text.dropFirst().dropLast())
   }
 
-  /// `MM:SS:FF` in seconds; nil where it is none.
+  /// Converts `MM:SS:FF` to seconds; `nil` if the text is not of this form.
   private static func seconds(_ text: String) -> Double? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    // Seven digits of minutes are nineteen years.
+    // Minutes of seven digits are nineteen years.
     guard parts.count == 3, parts.allSatisfy({ (1...7).contains($0.utf8.count) }),
       parts.allSatisfy({ $0.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }),
       let minutes = Int(parts[0]), let seconds = Int(parts[1]), let frames = Int(parts[2]), seconds < 60,

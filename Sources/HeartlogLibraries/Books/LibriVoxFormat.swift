@@ -6,14 +6,15 @@ import Heartlog
   import Foundation
 #endif
 
-/// What the LibriVox API answers: `{"books": […]}`. A book's id is made from LibriVox's own, and is the same wherever it is read.
+/// An answer of the LibriVox API: `{"books": […]}`. The id of a book is derived from LibriVox's own, so it is
+/// the same wherever it is read.
 public struct LibriVoxFormat: FileFormat {
   public let name = "librivox"
   public let summary = "an answer of LibriVox with audiobooks"
   public let fileExtensions = ["json"]
   public let certainty = FileCertainty.member
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
@@ -38,7 +39,7 @@ public struct LibriVoxFormat: FileFormat {
       if let seconds = record["totaltimesecs"]?.number, seconds < 0 {
         throw .invalidItem("a duration of \(JSONValue.double(seconds).jsonText) seconds")
       }
-      // The answer does not tell when the book came into the library.
+      // The answer has no date at which the book was added to the library.
       return try Book.descriptor.checked(
         FileItem(told: try Book(libriVox: record, dateAdded: .distantPast)))
     }

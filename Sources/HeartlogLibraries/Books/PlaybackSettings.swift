@@ -1,27 +1,27 @@
 import Heartlog
 
-/// How books are played: one item with a field for each setting, so that each merges on its own.
+/// The settings for playback: one item with a field for each setting, so that settings are merged separately.
 public struct PlaybackSettings: FavoriteItem, Hashable {
   public static let library = "settings"
-  /// The one item that holds the settings.
+  /// The id of the one item that contains the settings.
   public static let item = "playback"
 
-  /// 0.5 to 2.
+  /// The factor of the playback speed, 0.5 to 2.
   public var playbackSpeed = 1.0
-  /// Seconds.
+  /// How far a skip forward goes, in seconds.
   public var skipForwardInterval = 30.0
-  /// Seconds.
+  /// How far a skip backward goes, in seconds.
   public var skipBackwardInterval = 30.0
-  /// Whether a book without chapters is cut into some of equal length.
+  /// Whether a book without chapters is split into chapters of equal length.
   public var simulateChapters = true
-  /// Seconds.
+  /// The length of a simulated chapter, in seconds.
   public var simulatedChapterLength = 900.0
-  /// Seconds.
+  /// How far playback goes back after an interruption, in seconds.
   public var rewindAfterInterruption = 2.0
 
   public var id: String { Self.item }
 
-  /// The defaults of the app.
+  /// Creates settings with the defaults of the app.
   public init() {}
 
   private enum CodingKeys: CodingKey {
@@ -29,7 +29,7 @@ public struct PlaybackSettings: FavoriteItem, Hashable {
     case rewindAfterInterruption
   }
 
-  /// A setting that is missing takes its default, and leaves the others alone.
+  /// Decodes settings. A missing setting has its default value, which does not affect the others.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     func read<T: Decodable>(_ setting: inout T, _ key: CodingKeys) throws {
@@ -55,7 +55,7 @@ public struct PlaybackSettings: FavoriteItem, Hashable {
     try container.encode(rewindAfterInterruption, forKey: .rewindAfterInterruption)
   }
 
-  /// Nothing out of its range comes into the store, or out of it.
+  /// Checks all settings. Settings are checked before they are written and after they are read.
   ///
   /// - Throws: `LibraryError.invalidItem` with the first setting that is out of its range.
   public func validate() throws(LibraryError) {

@@ -1,17 +1,18 @@
 import Heartlog
 
-/// The images of one screen with their flags: first merged with the favorites, then after each change of one of them.
+/// The images of one screen with their flags: first merged with the favorites, then after each change of one
+/// of them.
 ///
-/// At first a flag is true where the image is a favorite or the list says so itself. A change then sets it, on or off, wherever the list
-/// has that URL. Order and duplicates of the list stay. A subscription begins where iteration does, and ends with its task or when the
-/// store is closed.
+/// Initially, a flag is set if the image is a favorite or its flag in the list is set. A change then sets or
+/// clears the flag of every image with that URL. The order of the list and its duplicates are kept. A
+/// subscription starts when iteration starts, and ends with its task or when the store is closed.
 public struct BreedDetails: AsyncSequence, Sendable {
   let manager: FavoritesManager
   let images: [BreedImage]
 
   public func makeAsyncIterator() -> Iterator { Iterator(manager, images) }
 
-  /// One subscription, with the images as it saw them last.
+  /// One subscription, with the images as last returned.
   public struct Iterator: AsyncIteratorProtocol {
     private var feed: MembershipFeed
     private var images: [BreedImage]
@@ -27,7 +28,8 @@ public struct BreedDetails: AsyncSequence, Sendable {
       }
     }
 
-    /// The images after the next change of one of them; nil once the task is cancelled or the store is closed.
+    /// The images after the next change of one of them; `nil` after the task is cancelled or the store is
+    /// closed.
     public mutating func next() async -> [BreedImage]? {
       if isFirst {
         isFirst = false
@@ -52,20 +54,21 @@ public struct BreedDetails: AsyncSequence, Sendable {
 }
 
 extension FavoritesManager {
-  /// A fetched list with the favorites: order and duplicates stay, a flag is true where the image is a favorite or the list says so
-  /// itself, and favorites outside of the list are left alone. One look-up an image.
+  /// Merges the favorites into a fetched list. The order and duplicates are kept. A flag is set if the image
+  /// is a favorite or its flag in the list is set; favorites that are not in the list are not affected. One
+  /// look-up per image.
   public func breedDetails(for images: [BreedImage]) -> [BreedImage] {
     favorites.merge(into: images, id: \.url) { image, isFavorite, _ in
       image.isFavorite = image.isFavorite || isFavorite
     }.catalog
   }
 
-  /// Fetches the images of a breed and merges them as `breedDetails(for:)`. An image that was tapped while they were on their way is as
-  /// the tap left it, whatever the list says.
+  /// Fetches the images of a breed and merges them as in `breedDetails(for:)`. If an image was liked or
+  /// unliked during the fetch, that state is shown, whatever the list says.
   ///
   /// - Parameters:
-  ///   - breed: handed to `fetch` as it is.
-  ///   - fetch: asks the service; its images come in the order in which they are to be shown.
+  ///   - breed: the breed, passed to `fetch` unchanged.
+  ///   - fetch: requests the images from the service, in the order in which they are shown.
   /// - Throws: what `fetch` throws.
   public nonisolated(nonsending) func breedDetails(
     for breed: String, fetch: (String) async throws -> [BreedImage]
@@ -85,12 +88,13 @@ extension FavoritesManager {
     }
   }
 
-  /// A fetched list with the favorites, as they change.
+  /// A fetched list merged with the favorites, which follows their changes.
   public func liveBreedDetails(for images: [BreedImage]) -> BreedDetails {
     BreedDetails(manager: self, images: images)
   }
 
-  /// Sets the flags of images that are shown already by a set that `favoriteBreedsPublisher` brought: both ways, by URL.
+  /// Sets and clears the flags of images that are shown, by URL, from a set that `favoriteBreedsPublisher`
+  /// returned.
   public static func update(_ images: inout [BreedImage], with favorites: Set<BreedImage>) {
     for index in images.indices { images[index].isFavorite = favorites.contains(images[index]) }
   }

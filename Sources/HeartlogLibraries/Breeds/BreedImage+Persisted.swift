@@ -6,14 +6,14 @@ import Heartlog
   import Foundation
 #endif
 
-/// What the app itself keeps in the user defaults: `[{"url": …, "isFavorite": …}, …]`.
+/// Parsing of the app's own storage in the user defaults: `[{"url": …, "isFavorite": …}, …]`.
 extension BreedImage {
-  /// Reads the favorites of the app's own persisted form. A record whose flag is false or missing is none, and one bad record never hides
-  /// the others.
+  /// Parses the favorites in the app's own storage. A record whose flag is false or missing is not a
+  /// favorite. A record that is not valid does not affect the others.
   ///
-  /// - Returns: the favorites, in their order, and an error for each record that is none of an image, which names it by its number, the
-  ///   first being 1, and by what it holds.
-  /// - Throws: `LibraryError.invalidAnswer` for what is no list of records.
+  /// - Returns: The favorites in order, and an error for each record that is not an image, with its number,
+  ///   starting at 1, and its content.
+  /// - Throws: `LibraryError.invalidAnswer` if the value is not an array of records.
   public static func favorites(
     persisted: JSONValue
   ) throws(LibraryError) -> (images: [BreedImage], failures: [LibraryError]) {
@@ -36,18 +36,19 @@ extension BreedImage {
     return (images, failures)
   }
 
-  /// An encoder other than JSONEncoder writes a URL as an object.
+  /// The URL of a record. Encoders other than `JSONEncoder` write a URL as an object.
   fileprivate static func url(ofRecord record: JSONValue) -> String? {
     record["url"]?.string ?? record["url"]?["relative"]?.string
   }
 }
 
 extension FavoritesManager {
-  /// Takes the app's own persisted favorites over, as one commit. What the store has an opinion of already, liked or not, stays: a tap
-  /// that was made meanwhile is never overwritten, and taking over again changes nothing.
+  /// Imports the favorites of the app's own storage in one commit. An image that the store already knows,
+  /// liked or not, is left unchanged: a tap is never overwritten, and importing again changes nothing.
   ///
-  /// - Returns: how many became favorites, and an error for each record that is none of an image.
-  /// - Throws: `LibraryError.invalidAnswer` for what is no list of records, `HeartlogError` where the store cannot be written.
+  /// - Returns: The number of new favorites, and an error for each record that is not an image.
+  /// - Throws: `LibraryError.invalidAnswer` if the value is not an array of records, `HeartlogError` if the
+  ///   store cannot be written.
   @discardableResult
   public func takeOver(persisted: JSONValue) throws -> (count: Int, failures: [LibraryError]) {
     let (images, failures) = try BreedImage.favorites(persisted: persisted)

@@ -7,18 +7,18 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// A picture of a dog, equal to another by its URL alone.
+/// An image of a dog. Images are equal if their URLs are.
 public struct BreedImage: FavoriteItem, Hashable {
   public static let library = "breeds"
 
-  /// Where the picture is: what tells one image from another.
+  /// The URL of the image, which identifies it.
   public var url: URL
-  /// What the store or the view said last; the store's own word is `FavoritesManager.isLiked(_:)`.
+  /// The flag as last set by the store or the view; `FavoritesManager.isLiked(_:)` returns the current state.
   public var isFavorite: Bool
 
   public var id: URL { url }
 
-  /// An image, liked or not.
+  /// Creates an image.
   public init(url: URL, isFavorite: Bool = false) {
     self.url = url
     self.isFavorite = isFavorite
@@ -39,8 +39,8 @@ public struct BreedImage: FavoriteItem, Hashable {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(url) }
 
-  /// The breed that the URL's path names (`breeds/<breed>/`), a sub-breed as "hound/afghan"; nil where it
-  /// names none.
+  /// The breed in the path of the URL (`breeds/<breed>/`), a sub-breed as "hound/afghan"; `nil` if the path
+  /// has none.
   public var breed: String? {
     let parts = url.path.split(separator: "/")
     guard let folder = parts.firstIndex(of: "breeds"), parts.count > folder + 2 else { return nil }
@@ -48,11 +48,11 @@ public struct BreedImage: FavoriteItem, Hashable {
   }
 }
 
-/// What dog.ceo sends: `{"message": …, "status": "success"}`.
+/// Parsing of the answers of dog.ceo: `{"message": …, "status": "success"}`.
 extension BreedImage {
-  /// Reads an answer with the images of a breed, in its order. What is no URL is dropped.
+  /// Parses an answer with the images of a breed, in order. Elements that are not URLs are dropped.
   ///
-  /// - Throws: `LibraryError.invalidAnswer` for an answer that says it failed, or holds no images.
+  /// - Throws: `LibraryError.invalidAnswer` if the answer reports an error, or has no images.
   public static func images(answer: JSONValue) throws(LibraryError) -> [BreedImage] {
     switch try message(answer) {
     case .array(let texts):
@@ -62,9 +62,10 @@ extension BreedImage {
     }
   }
 
-  /// Reads the answer that lists all breeds: each, then its sub-breeds as "breed/sub-breed".
+  /// Parses the answer with the list of all breeds. Each breed is followed by its sub-breeds as
+  /// "breed/sub-breed".
   ///
-  /// - Throws: `LibraryError.invalidAnswer` for an answer that says it failed, or holds no breeds.
+  /// - Throws: `LibraryError.invalidAnswer` if the answer reports an error, or has no breeds.
   public static func breeds(answer: JSONValue) throws(LibraryError) -> [String] {
     guard case .object(let members) = try message(answer) else {
       throw .invalidAnswer("an answer without breeds")

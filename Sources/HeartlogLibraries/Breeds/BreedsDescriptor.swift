@@ -10,7 +10,7 @@ extension BreedImage: DescribedItem {
   public static var descriptor: any LibraryDescriptor { BreedsDescriptor() }
 }
 
-/// Pictures of dogs, told by their URLs.
+/// Images of dogs, identified by their URLs.
 private struct BreedsDescriptor: LibraryDescriptor {
   let name = BreedImage.library
   let fields: [LibraryField] = [.init("breed")]
@@ -21,7 +21,7 @@ private struct BreedsDescriptor: LibraryDescriptor {
 
   func id(_ text: String) throws(LibraryError) -> String { try checkedURL(text) }
 
-  /// The breed that the URL names.
+  /// The breed in the URL, if there is one.
   func bookmarkTitle(of item: FileItem) -> String {
     URL(string: item.id).flatMap { BreedImage(url: $0).breed } ?? title(of: item) ?? item.id
   }

@@ -1,13 +1,13 @@
 import Heartlog
 
-/// What dog.ceo answers when it is asked for images: `{"message": […], "status": "success"}`, or one image as a text.
+/// An answer of dog.ceo with images: `{"message": […], "status": "success"}`, or with one image as a string.
 public struct DogCeoFormat: FileFormat {
   public let name = "dog-ceo"
   public let summary = "an answer of dog.ceo with images"
   public let fileExtensions = ["json"]
   public let certainty = FileCertainty.member
 
-  /// The format; it has no settings.
+  /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {

@@ -6,16 +6,18 @@ import Heartlog
   import Foundation
 #endif
 
-/// The liked images as they change: for every subscriber the present set first, then the set after each change.
+/// The liked images as they change. Each subscriber first gets the current set, then the set after each
+/// change.
 ///
-/// A subscription begins where iteration does (`makeAsyncIterator`), and ends with its task or when the store is closed. What is not a
-/// change of a flag publishes nothing. Memory is bounded: a subscriber that is thousands of changes behind gets the present set next.
+/// A subscription starts when iteration starts (`makeAsyncIterator`), and ends with its task or when the
+/// store is closed. Only changes of a flag are published. Memory is bounded: a subscriber that is thousands
+/// of changes behind gets the current set next.
 public struct FavoriteBreedsPublisher: AsyncSequence, Sendable {
   let library: FavoritesLibrary
 
   public func makeAsyncIterator() -> Iterator { Iterator(library) }
 
-  /// One subscription, with the set as it saw it last.
+  /// One subscription, with the set as last returned.
   public struct Iterator: AsyncIteratorProtocol {
     private var feed: MembershipFeed
     private var images: Set<BreedImage>
@@ -26,7 +28,8 @@ public struct FavoriteBreedsPublisher: AsyncSequence, Sendable {
       images = Self.images(of: feed)
     }
 
-    /// The next set; nil once the task is cancelled or the store is closed. O(1) a change, beside what a copy of the set costs.
+    /// The next set; `nil` after the task is cancelled or the store is closed. O(1) per change, plus the cost
+    /// of copying the set.
     public mutating func next() async -> Set<BreedImage>? {
       if isFirst {
         isFirst = false
@@ -40,7 +43,7 @@ public struct FavoriteBreedsPublisher: AsyncSequence, Sendable {
           images = present
           return images
         case .one(let id, let isFavorite):
-          // What is no image is not published; `fetchFavorites` names it.
+          // An id that is not a URL is not published; `fetchFavorites` reports it.
           guard let url = URL(favoriteID: id) else { continue }
           let image = BreedImage(url: url, isFavorite: true)
           if isFavorite { images.insert(image) } else { images.remove(image) }
@@ -57,7 +60,7 @@ public struct FavoriteBreedsPublisher: AsyncSequence, Sendable {
 }
 
 extension FavoritesManager {
-  /// The liked images as they change; each `for await` over it is a subscriber of its own.
+  /// The liked images as they change. Each `for await` loop over it is a separate subscriber.
   public var favoriteBreedsPublisher: FavoriteBreedsPublisher {
     FavoriteBreedsPublisher(library: favorites.library)
   }

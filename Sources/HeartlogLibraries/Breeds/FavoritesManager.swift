@@ -1,6 +1,6 @@
 import Heartlog
 
-/// The liked pictures of a dog-breed browser, in the words of its `FavoritesManager`.
+/// The liked images of a dog-breed browser, with the interface of its `FavoritesManager`.
 ///
 /// ```swift
 /// let manager = try FavoritesManager(store)
@@ -9,51 +9,52 @@ import Heartlog
 /// for await favorites in manager.favoriteBreedsPublisher { … }
 /// ```
 ///
-/// It holds nothing itself, and is ready as soon as the store is: there is no loading that a tap could come before. What it says is what
-/// the store holds at that moment.
+/// It holds no state of its own: every method reads the store. It is ready as soon as the store is open, so
+/// no tap can come before it has loaded.
 public struct FavoritesManager: Sendable {
-  /// The same library in the words of the store: changes, models, history.
+  /// The same library in the general interface: changes, models, history.
   public let favorites: Favorites<BreedImage>
 
-  /// The liked pictures of a store.
+  /// Creates an interface to the liked images of a store.
   ///
-  /// - Throws: `HeartlogError`, which the name of this library never causes.
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which this one is not.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     favorites = try store.favorites(of: BreedImage.self)
   }
 
   // MARK: - Reading
 
-  /// The liked images, each with its flag set.
+  /// The liked images, with their flags set.
   ///
-  /// - Throws: `HeartlogError` with the code `invalidItem`, which names the first favorite that is no image, where there is one: never an
-  ///   empty or a smaller set. The sound ones are still to be had from `favorites.load()`.
+  /// - Throws: `HeartlogError` with the code `invalidItem` and the first favorite that is not an image, if
+  ///   there is one: the set is never incomplete. `favorites.load()` still returns the valid ones.
   public func fetchFavorites() throws(HeartlogError) -> Set<BreedImage> {
     let loaded = favorites.load()
     if let failure = loaded.failures.first { throw failure.error }
     return Set(loaded.items)
   }
 
-  /// Whether the store holds an image as a favorite, whatever its flag says. One look-up.
+  /// Whether an image is a favorite in the store, whatever its flag is. One look-up.
   public func isLiked(_ image: BreedImage) -> Bool { favorites.contains(image.url) }
 
   // MARK: - Writing
 
-  /// Makes an image a favorite or none, as its own flag says: a view flips the flag first, and hands the image over then.
+  /// Sets the state in the store to the flag of an image: a view toggles the flag first, and then passes the
+  /// image.
   ///
-  /// What is so already stays as it is: no event is written and nothing is published.
+  /// If nothing changes, no event is written and nothing is published.
   ///
-  /// - Returns: whether it was otherwise before.
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Returns: Whether the state has changed.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func toggleLiking(_ image: BreedImage) throws(HeartlogError) -> Bool {
     image.isFavorite ? try favorites.add(image) : try favorites.remove(image)
   }
 
-  /// Flips what the store holds, whatever the flag of `image` says.
+  /// Toggles the state in the store, whatever the flag of `image` is.
   ///
-  /// - Returns: whether it is a favorite now.
-  /// - Throws: `HeartlogError` where the store cannot be written.
+  /// - Returns: Whether it is a favorite now.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func toggle(_ image: BreedImage) throws(HeartlogError) -> Bool { try favorites.toggle(image) }
 }

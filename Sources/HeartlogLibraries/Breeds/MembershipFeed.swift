@@ -1,33 +1,35 @@
 import Heartlog
 
-/// Which items of a library are favorites: first all of them, then one change after the other.
+/// Which items of a library are favorites: first all of them, then each change in order.
 ///
-/// A change is what it was when it became part of the state. A reader that is behind sees every step, in order, and never one that lost
-/// to a later write, or that was part of what it saw at first.
+/// A reader that is behind sees every change in order. It never sees one that lost to a later write, or that
+/// is part of the initial state.
 struct MembershipFeed {
   enum Update: Equatable {
-    /// So many changes came that some were left out: all is to be read anew.
+    /// So many changes occurred that some were dropped: read everything again.
     case all
     case one(id: String, isFavorite: Bool)
   }
 
   private let library: FavoritesLibrary
   private var changes: Changes.Iterator
-  /// The writes that the memberships show.
+  /// By item: the position of the write that its membership reflects.
   private var positions: [String: EventPosition] = [:]
   private(set) var favorites: Set<String> = []
 
-  /// Begins with the present. One pass over the library.
+  /// Starts with the current state. One pass over the library.
   init(_ library: FavoritesLibrary) {
     self.library = library
-    // The stream first, the state second: what comes between the two comes twice, and is told by its position.
+    // Subscribe first, then read the state: a change in between is received twice, and recognized by its
+    // position.
     changes = library.changes.makeAsyncIterator()
     readAll()
   }
 
   private mutating func readAll() { (positions, favorites) = Self.present(of: library) }
 
-  /// The favorites of a library, and the writes that the memberships of its items show. One pass over the library.
+  /// The favorites of a library, and the position of the write that each membership reflects. One pass over
+  /// the library.
   static func present(
     of library: FavoritesLibrary
   ) -> (positions: [String: EventPosition], favorites: Set<String>) {
@@ -42,7 +44,7 @@ struct MembershipFeed {
     }
   }
 
-  /// The next change; nil once the task is cancelled or the store is closed.
+  /// The next change; `nil` after the task is cancelled or the store is closed.
   mutating func next() async -> Update? {
     while let notice = await changes.next() {
       if let update = take(notice) { return update }
@@ -50,7 +52,8 @@ struct MembershipFeed {
     return nil
   }
 
-  /// What a notice changes; nil for one that changes no flag, that lost to a later write, or that the reader has seen the outcome of.
+  /// The update for a notice; `nil` if it changes no flag, lost to a later write, or is already reflected in
+  /// the state.
   mutating func take(_ notice: ChangeNotice) -> Update? {
     guard case .change(let change) = notice else {
       readAll()

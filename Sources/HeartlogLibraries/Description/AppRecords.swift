@@ -50,7 +50,7 @@ extension AppRecordList {
 }
 
 extension FileItem {
-  /// Takes what an app passes over: the date, the flag and the fields without a member of their own.
+  /// Reads the members that an app ignores: the date, and the fields without a member of their own.
   mutating func takeRest(of record: JSONValue) throws(LibraryError) {
     if let date = try Self.date(record[FieldName.favoritedDate], named: FieldName.favoritedDate) {
       favoritedDate = date
@@ -60,7 +60,7 @@ extension FileItem {
     for field in rest.fields { set(field.name, field.value) }
   }
 
-  /// Writes what `takeRest` reads.
+  /// Writes the members that `takeRest` reads.
   func writeRest(_ json: inout JSONWriter, except names: Set<String>, date: Bool = true) {
     if date, let favoritedDate { json.member(FieldName.favoritedDate, RFC3339.text(favoritedDate)) }
     let rest = fields.filter { !names.contains($0.name) && !$0.value.isNull }

@@ -77,7 +77,7 @@ public struct FileContents: Sendable {
     /// A phrase without a full stop.
     public let reason: String
 
-    /// A refusal of the record that begins on a line.
+    /// Creates a refusal of the record that begins on a line.
     public init(line: Int, reason: String) {
       self.line = line
       self.reason = reason
@@ -97,7 +97,7 @@ public struct FileContents: Sendable {
   /// The other records, in the order of the file.
   public private(set) var refusals: [Refusal] = []
 
-  /// A file without records.
+  /// Creates the contents of a file without records.
   public init() {}
 
   /// Adds a valid record.

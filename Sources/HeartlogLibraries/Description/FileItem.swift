@@ -1,25 +1,26 @@
 import Heartlog
 
-/// One item as a file holds it, on its way in or out.
+/// One item of a file that is imported or exported.
 public struct FileItem: Hashable, Sendable {
-  /// As its library writes it.
+  /// The id in the spelling of its library.
   public var id: String
-  /// Without duplicate names; their order means nothing.
+  /// The fields, without duplicate names and in no particular order.
   public var fields: [Field]
-  /// Fields of other names that hold where the store knows nothing of them: what makes an item whole, and was not told or not exactly.
+  /// Fields that apply only if the store has no value: required fields that the file does not contain, or not
+  /// exactly. Their names differ from those of `fields`.
   public var defaults: [Field] = []
-  /// Milliseconds since 1970; nil where the file does not tell.
+  /// The favorited date in milliseconds since 1970; `nil` if the file has none.
   public var favoritedDate: Milliseconds?
-  /// False for what the file knows and does not call a favorite: its fields are taken over, and nothing else.
+  /// Whether the file calls the item a favorite. If not, only its fields are imported.
   public var isFavorite: Bool
 
-  /// An item without defaults.
+  /// Creates an item without defaults.
   ///
   /// - Parameters:
-  ///   - id: as its library writes it.
-  ///   - fields: without duplicate names.
-  ///   - favoritedDate: milliseconds since 1970; nil where the file does not tell.
-  ///   - isFavorite: false for what is known and no favorite.
+  ///   - id: the id in the spelling of its library.
+  ///   - fields: the fields, without duplicate names.
+  ///   - favoritedDate: milliseconds since 1970; `nil` if the file has none.
+  ///   - isFavorite: false if the item is known but not a favorite.
   public init(id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil, isFavorite: Bool = true) {
     self.id = id
     self.fields = fields
@@ -27,12 +28,12 @@ public struct FileItem: Hashable, Sendable {
     self.isFavorite = isFavorite
   }
 
-  /// The value of a field, told or by default; nil where there is neither.
+  /// The value of a field, or its default; `nil` if there is neither.
   package func value(of name: String) -> FieldValue? {
     (fields + defaults).first { $0.name.utf8.elementsEqual(name.utf8) }?.value
   }
 
-  /// The value of a field; nil where there is none, or null.
+  /// The value of a field; `nil` if there is none, or it is null.
   public subscript(name: String) -> FieldValue? {
     guard let value = fields.first(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value, !value.isNull
     else { return nil }
@@ -41,16 +42,16 @@ public struct FileItem: Hashable, Sendable {
 }
 
 extension FileItem {
-  /// An item of the store, without the fields that were cleared.
+  /// Creates an item from one of a store, without fields that were cleared.
   public init(_ state: ItemState) {
     self.init(
       id: state.id, fields: state.fields.filter { !$0.value.isNull }, favoritedDate: state.favoritedDate,
       isFavorite: state.isFavorite)
   }
 
-  /// An app's item by its `Codable` form.
+  /// Creates an item from the `Codable` form of an app's item.
   ///
-  /// - Throws: `invalidItem` for what the store cannot hold.
+  /// - Throws: `invalidItem` if the store cannot hold it.
   package init<Item: Codable & Identifiable>(_ item: Item, since date: Milliseconds? = nil)
     throws(LibraryError)
   where Item.ID: FavoriteID {
@@ -61,7 +62,9 @@ extension FileItem {
     }
   }
 
-  /// Refuses what no store can hold, before anything of its file is written.
+  /// Checks the limits of the store, before anything of the file is written.
+  ///
+  /// - Throws: `invalidItem` if no store can hold the item.
   package func validate() throws(LibraryError) {
     do throws(MalformedError) {
       try NameRules.checkItem(id)
@@ -82,23 +85,24 @@ extension FileItem {
 }
 
 extension FileItem {
-  /// Puts a value in place of another, or beside the others.
+  /// Sets a field.
   public mutating func set(_ name: String, _ value: FieldValue) {
     fields.removeAll { $0.name == name }
     fields.append(Field(name: name, value: value))
   }
 
-  /// An app's item without the fields that it does not have: what a file does not tell is not cleared.
+  /// Creates an item from an app's item, without the fields that it does not have: a field that is missing in
+  /// a file is not cleared.
   ///
-  /// - Throws: `invalidItem` for what the store cannot hold.
+  /// - Throws: `invalidItem` if the store cannot hold it.
   public init<Item: Codable & Identifiable>(told item: Item) throws(LibraryError) where Item.ID: FavoriteID {
     try self.init(item)
     fields.removeAll { $0.value.isNull }
   }
 
-  /// Refuses what only a later version of the store understands.
+  /// Checks that the item has no values of a later version of the store, and no reserved field names.
   ///
-  /// - Parameter reserved: names that the format has a meaning of its own for.
+  /// - Parameter reserved: the names that have a special meaning in the format.
   package func checkWritable(reserved: Set<String> = []) throws(LibraryError) {
     for field in fields {
       if case .unknown = field.value {
@@ -112,10 +116,10 @@ extension FileItem {
 }
 
 extension FieldValue {
-  /// The text of a string; nil for anything else.
+  /// The text of a string; `nil` for any other value.
   package var text: String? { if case .string(let text) = self { text } else { nil } }
 
-  /// A number; nil for anything else.
+  /// The value of a number; `nil` for any other value.
   package var number: Double? {
     switch self {
     case .int64(let value): Double(value)
@@ -125,7 +129,7 @@ extension FieldValue {
   }
 }
 
-/// What files call the parts of an item that are no fields.
+/// The names in files for the parts of an item that are not fields.
 package enum FieldName {
   package static let id = "id"
   package static let isFavorite = "isFavorite"
@@ -133,9 +137,9 @@ package enum FieldName {
   package static let all: Set<String> = [id, isFavorite, favoritedDate]
 }
 
-/// What records of several formats have in common: members that are fields, and two that are not.
+/// The parts that records of several formats have in common: members for the fields, the date and the flag.
 extension FileItem {
-  /// Takes members as fields; `favoritedDate` and `isFavorite` are what they say.
+  /// Adds members as fields, and sets the date and the flag from `favoritedDate` and `isFavorite`.
   package mutating func take(_ members: [JSONMember]) throws(LibraryError) {
     for member in members {
       switch member.name {
@@ -152,13 +156,13 @@ extension FileItem {
     }
   }
 
-  /// Takes the members of an object, or nothing where there is none.
+  /// Adds the members of an object as fields; does nothing for `nil` or null.
   package mutating func takeFields(_ value: JSONValue?) throws(LibraryError) {
     guard let value, !value.isNull else { return }
     guard let members = value.object else {
       throw .invalidItem("\"fields\" that are \(value.kind), not an object")
     }
-    // Not `take`: here a member is a field, whatever it is called.
+    // Unlike in `take`, every member is a field, whatever its name.
     for member in members {
       do throws(MalformedError) {
         fields.append(Field(name: member.name, value: try FieldValue(member.value)))
@@ -168,7 +172,7 @@ extension FileItem {
     }
   }
 
-  /// A flag; nil where there is none.
+  /// Parses a flag; `nil` if there is none.
   package static func flag(_ value: JSONValue?) throws(LibraryError) -> Bool? {
     switch value {
     case nil, .null: return nil
@@ -177,7 +181,7 @@ extension FileItem {
     }
   }
 
-  /// A time of RFC 3339; nil where there is none.
+  /// Parses a time of RFC 3339; `nil` if there is none.
   package static func date(_ value: JSONValue?, named name: String) throws(LibraryError) -> Milliseconds? {
     switch value {
     case nil, .null: return nil

@@ -6,9 +6,11 @@ import Heartlog
   import Foundation
 #endif
 
-/// Describes a library: its fields, the spelling of its ids, its titles and web addresses, and the file formats of its own.
+/// Describes a library: its fields, the spelling of its ids, its titles and web addresses, and its own file
+/// formats.
 ///
-/// Only `name` is required. A descriptor overrides the other requirements where its library differs from the default:
+/// Only `name` is required. A descriptor overrides other requirements if its library differs from the
+/// default:
 ///
 /// ```swift
 /// struct RecipesDescriptor: LibraryDescriptor {
@@ -17,8 +19,8 @@ import Heartlog
 /// }
 /// ```
 ///
-/// Import, export and the command line ask the descriptor. `LibraryRegistry` lists the descriptors of the five apps. An item type of an
-/// app's own brings one with `DescribedItem`.
+/// Import, export and the command line use the descriptor. `LibraryRegistry` lists the descriptors of the
+/// five apps. An app's own item type provides one through `DescribedItem`.
 public protocol LibraryDescriptor: Sendable {
   /// The library's name in a store.
   var name: String { get }
@@ -55,10 +57,10 @@ public protocol LibraryDescriptor: Sendable {
   /// The title of an item's bookmark.
   func bookmarkTitle(of item: FileItem) -> String
 
-  /// The address at which a browser shows an item; nil if there is none.
+  /// The address at which a browser shows an item; `nil` if there is none.
   func address(of item: FileItem) -> String?
 
-  /// The item at a bookmarked address; nil if the address is not one of an item of the library.
+  /// The item at a bookmarked address; `nil` if the address is not one of an item of the library.
   ///
   /// - Parameters:
   ///   - address: the address of the bookmark. It is not checked to be a URL.
@@ -69,7 +71,7 @@ public protocol LibraryDescriptor: Sendable {
   /// File formats of this library alone, such as the answers of its service.
   var formats: [any FileFormat] { get }
 
-  /// The format in which the library's app stores its items without Heartlog; nil if there is none.
+  /// The format in which the library's app stores its items without Heartlog; `nil` if there is none.
   var appRecords: (any AppRecords)? { get }
 }
 
@@ -77,7 +79,7 @@ public protocol LibraryDescriptor: Sendable {
 public struct LibraryTraits: OptionSet, Sendable {
   public let rawValue: Int
 
-  /// The set of these bits.
+  /// Creates a set from its bits.
   public init(rawValue: Int) { self.rawValue = rawValue }
 
   /// Items have a place on a map, in the fields `lat` and `lon`.
@@ -101,7 +103,7 @@ extension LibraryDescriptor {
   /// None.
   public var traits: LibraryTraits { [] }
 
-  /// The text as it stands.
+  /// The text, unchanged.
   public func id(_ text: String) throws(LibraryError) -> String { text }
 
   /// Changes nothing.
@@ -131,7 +133,7 @@ extension LibraryDescriptor {
     return texts.first(where: isAddress) ?? (isAddress(item.id) ? item.id : nil)
   }
 
-  /// In a library without fields, the item whose id is the address; otherwise nil.
+  /// In a library without fields, the item whose id is the address; otherwise `nil`.
   public func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
     guard isOpaque else { return nil }
     var item = FileItem(id: address)
@@ -142,12 +144,12 @@ extension LibraryDescriptor {
   /// None.
   public var formats: [any FileFormat] { [] }
 
-  /// Nil.
+  /// `nil`.
   public var appRecords: (any AppRecords)? { nil }
 }
 
 extension LibraryDescriptor {
-  /// The first of `titleFields` that holds a text which is not empty.
+  /// The first of `titleFields` with a text that is not empty.
   public func title(of item: FileItem) -> String? {
     titleFields.lazy.compactMap { item[$0]?.text }.first { !$0.isEmpty }
   }
@@ -161,7 +163,7 @@ extension LibraryDescriptor {
   }
 
   private func titleLine(_ value: (String) -> FieldValue?) -> String {
-    // What others wrote under a general name is better than no title.
+    // A general name that another program used is better than no title.
     [titleFields + Self.generalTitleFields, subtitleFields].compactMap { names in
       names.lazy.compactMap(value).first?.line
     }.joined(separator: " — ")
@@ -172,10 +174,10 @@ extension LibraryDescriptor {
   /// Whether the fields of the items are unknown.
   package var isOpaque: Bool { fields.isEmpty }
 
-  /// The field of that name; nil if it is unknown.
+  /// The field with this name; `nil` if it is unknown.
   package func field(_ name: String) -> LibraryField? { fields.first { $0.name == name } }
 
-  /// The item with its id in the canonical spelling, after checking the values of known fields.
+  /// Checks the values of known fields, and returns the item with its id in the canonical spelling.
   ///
   /// - Throws: `invalidItem` with the first error.
   public func checked(_ item: FileItem) throws(LibraryError) -> FileItem {
@@ -190,7 +192,8 @@ extension LibraryDescriptor {
 }
 
 extension FieldValue {
-  /// The value in one line: a text as it stands, the elements of a list with commas between them, anything else as JSON.
+  /// The value in one line: a text unchanged, the elements of a list separated by commas, anything else as
+  /// JSON.
   fileprivate var line: String {
     switch jsonValue {
     case .string(let text): text

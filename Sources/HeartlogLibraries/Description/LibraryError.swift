@@ -1,10 +1,10 @@
-/// What the five libraries refuse.
+/// Errors of the five libraries.
 public enum LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A value that no item may have, or a record that lacks what makes it an item.
+  /// A value that no item may have, or a record that lacks a required part of an item.
   case invalidItem(String)
-  /// An answer of an API that is none, or that says that it failed.
+  /// An answer of an API that is malformed, or that reports an error.
   case invalidAnswer(String)
-  /// An item that is to be added, and is a favorite already; with the words that an app shows.
+  /// An item to be added is a favorite already. The text is the message that an app shows.
   case alreadyFavorite(String)
 
   public var description: String {

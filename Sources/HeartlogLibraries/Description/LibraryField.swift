@@ -34,7 +34,7 @@ public struct LibraryField: Hashable, Sendable {
   /// Whether a table has a column for the field even if no item has a value.
   public let alwaysHasColumn: Bool
 
-  /// A field of a library's items.
+  /// Creates a description of a field.
   ///
   /// - Parameters:
   ///   - name: the name of the field in the store.
@@ -69,7 +69,7 @@ public struct LibraryField: Hashable, Sendable {
     }
   }
 
-  /// Checks a member of a record as the field that it becomes.
+  /// Checks a member of a record as the value of this field.
   package func check(json: JSONValue) throws(LibraryError) {
     let value: FieldValue
     do throws(MalformedError) {
@@ -88,7 +88,7 @@ public struct LibraryField: Hashable, Sendable {
 }
 
 extension LibraryField.Kind {
-  /// As a message says it: "a number".
+  /// The kind as a noun in messages: "a number".
   fileprivate var noun: String {
     switch self {
     case .text: "a text"

@@ -12,10 +12,10 @@ public struct LibraryRegistry: Sendable {
     Book.descriptor, PlaybackSettings.descriptor,
   ])
 
-  /// In the order in which they were registered.
+  /// The descriptors, in the order in which they were registered.
   public private(set) var descriptors: [any LibraryDescriptor] = []
 
-  /// A registry of these libraries. A later descriptor replaces an earlier one of the same name.
+  /// Creates a registry of these libraries. A later descriptor replaces an earlier one of the same name.
   public init(_ descriptors: [any LibraryDescriptor]) {
     for descriptor in descriptors { self = adding(descriptor) }
   }

@@ -1,12 +1,12 @@
-/// What stands between `&` and `;` in XML and in HTML.
+/// Character references of XML and HTML: the text between `&` and `;`.
 package enum CharacterReference {
   /// The predefined entities of XML.
   private static let entities = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
 
-  /// Bytes of the longest reference, that of the last character: `#x10FFFF`, and one more.
+  /// The bytes of the longest reference, that of the last character, with its end: `#x10FFFF;`.
   package static let bytesMax = 9
 
-  /// The text that a reference stands for, by name or by number; nil for one that is unknown.
+  /// The text for a reference, by name or by number; `nil` if it is unknown.
   package static func text(_ reference: String) -> String? {
     guard reference.hasPrefix("#") else { return entities[reference] }
     let digits = reference.dropFirst()

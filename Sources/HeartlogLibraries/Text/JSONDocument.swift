@@ -1,10 +1,10 @@
 import Heartlog
 import HeartlogEvents
 
-/// A JSON text that holds many records.
+/// A JSON text with many records.
 ///
-/// It finds the range and the line of each record without parsing it, in one pass and without recursion. Each record is then parsed by
-/// itself, so that a malformed record does not affect the others.
+/// It finds the range and the line of each record without parsing it, in one pass and without recursion. Each
+/// record is then parsed separately, so a malformed record does not affect the others.
 public struct JSONDocument: Sendable {
   /// The position of a value, which is not parsed before `value(_:)` is called.
   public struct Node: Hashable, Sendable {
@@ -26,7 +26,7 @@ public struct JSONDocument: Sendable {
   /// The whole text.
   public let root: Node
 
-  /// A document over a text, which may be cut off or malformed.
+  /// Creates a document for a text, which may be cut off or malformed.
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
     root = bytes.withUnsafeBytes { bytes in
@@ -50,14 +50,14 @@ public struct JSONDocument: Sendable {
   /// - Throws: `invalidItem` if it is malformed.
   public func value(_ node: Node) throws(LibraryError) -> JSONValue {
     do throws(MalformedError) {
-      // A record wraps fields, and these wrap a value as deep as a value may be.
+      // A record contains fields, and these contain values of the maximum depth.
       return try JSONValue.parse(Array(bytes[node.range]), depthMax: Limits.jsonDepthMax + 4)
     } catch {
       throw .invalidItem("\(error.reason) of the record")
     }
   }
 
-  /// The elements of an array, and the first error between or behind them. O(bytes).
+  /// The elements of an array, and the first error between or after them. O(bytes).
   public func elements(of array: Node) -> (elements: [Node], failure: FileContents.Refusal?) {
     bytes.withUnsafeBytes { bytes in
       var cursor = Cursor(bytes, at: array)
@@ -77,7 +77,7 @@ public struct JSONDocument: Sendable {
     }
   }
 
-  /// The members of an object up to the first error between or behind them. O(bytes).
+  /// The members of an object up to the first error, and the first error between or after them. O(bytes).
   public func members(of object: Node) -> (members: [Member], failure: FileContents.Refusal?) {
     bytes.withUnsafeBytes { bytes in
       var cursor = Cursor(bytes, at: object)
@@ -101,9 +101,9 @@ public struct JSONDocument: Sendable {
     }
   }
 
-  /// The value of a member of the root object, or of an object in it; nil if there is none.
+  /// The value of a member of the root object, or of a nested object; `nil` if there is none.
   ///
-  /// - Parameter path: the names of the members, from the outermost in.
+  /// - Parameter path: the names of the members, from the outermost inwards.
   public func node(_ path: String...) -> Node? {
     var node = root
     for name in path {
@@ -115,7 +115,8 @@ public struct JSONDocument: Sendable {
     return node
   }
 
-  /// Behind the whole text there is only white space; what is behind a part is the business of what holds it.
+  /// Checks that only white space follows the root. What follows any other node is checked with the node that
+  /// contains it.
   private func trailing(_ cursor: inout Cursor, behind node: Node) -> FileContents.Refusal? {
     guard node.range.lowerBound == root.range.lowerBound else { return nil }
     cursor.parser.skipWhitespace()
@@ -124,12 +125,12 @@ public struct JSONDocument: Sendable {
   }
 }
 
-/// The parser on its way through a text, with the line that it is at. It must not outlive the buffer that it was made over.
+/// A parser position in a text, with its line. It must not outlive the buffer that it was created for.
 private struct Cursor {
   private let bytes: UnsafeRawBufferPointer
   var parser: JSONParser
   private var line: Int
-  /// How far line feeds are counted.
+  /// The offset up to which line feeds have been counted.
   private var countedTo: Int
 
   init(_ bytes: UnsafeRawBufferPointer, at node: JSONDocument.Node) {
@@ -140,14 +141,14 @@ private struct Cursor {
     countedTo = node.range.lowerBound
   }
 
-  /// A value, which begins no earlier than the last one.
+  /// Creates a node. Nodes must be created in the order of their offsets.
   mutating func node(_ range: Range<Int>) -> JSONDocument.Node {
     JSONDocument.Node(line: line(at: range.lowerBound), range: range)
   }
 
   mutating func skipValue() -> JSONDocument.Node { node(parser.skipValue()) }
 
-  /// The name of a member; nil where there is none.
+  /// The name of a member; `nil` if there is none.
   mutating func name() -> String? {
     parser.skipWhitespace()
     let start = parser.offset
@@ -174,7 +175,7 @@ private struct Cursor {
 public enum JSONOutline: Hashable, Sendable {
   /// An object, with the names of its first members.
   case object(Set<String>)
-  /// An array whose first element is an object, with the names of that one's first members.
+  /// An array whose first element is an object, with the names of that object's first members.
   case objects(Set<String>)
   /// An array whose first element is a string.
   case strings
@@ -183,7 +184,7 @@ public enum JSONOutline: Hashable, Sendable {
   /// Any other value, or no JSON.
   case other
 
-  /// The outline of a file that begins so.
+  /// Creates the outline of a file from its beginning.
   public init(_ beginning: [UInt8]) {
     let document = JSONDocument(beginning)
     func names(_ node: JSONDocument.Node) -> Set<String> {
@@ -204,9 +205,9 @@ public enum JSONOutline: Hashable, Sendable {
     }
   }
 
-  /// The names of the first members of an object; none for another value.
+  /// The names of the first members of an object; empty for any other value.
   public var objectNames: Set<String> { if case .object(let names) = self { names } else { [] } }
 
-  /// The names of the first members of the first element of an array; none for another value.
+  /// The names of the first members of the first element of an array; empty for any other value.
   public var elementNames: Set<String> { if case .objects(let names) = self { names } else { [] } }
 }

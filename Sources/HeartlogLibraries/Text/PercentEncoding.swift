@@ -1,8 +1,9 @@
 import Heartlog
 
-/// Texts as parts of URLs.
+/// Percent-encoding of texts in URLs.
 extension String {
-  /// The text as the path of a URL: all but RFC 3986's unreserved characters and the slash are escaped.
+  /// The text as the path of a URL: all characters except the unreserved ones of RFC 3986 and the slash are
+  /// escaped.
   package var percentEncoded: String {
     var encoded: [UInt8] = []
     for byte in utf8 {
@@ -19,7 +20,7 @@ extension String {
 }
 
 extension StringProtocol {
-  /// The text that was percent-encoded; nil for an escape that is none, and for what is no UTF-8.
+  /// The percent-decoded text; `nil` if an escape is malformed, or the result is not UTF-8.
   package var percentDecoded: String? {
     var bytes: [UInt8] = []
     var rest = Array(utf8)[...]

@@ -2,27 +2,27 @@ import HeartlogEvents
 
 /// An element of an XML document, with its text and its children.
 ///
-/// A strict reader of what feeds use: elements, attributes, text, CDATA, comments, the predefined entities and
-/// character references. Document types, and with them entities of one's own, are refused.
+/// The parser is strict and supports what feeds use: elements, attributes, text, CDATA, comments, the
+/// predefined entities and character references. Document types are refused, and with them custom entities.
 struct XMLElement {
-  /// As written, with its prefix.
+  /// The name as written, with its prefix.
   let name: String
-  /// Where it begins in the document's bytes.
+  /// The offset of its start in the bytes of the document.
   let offset: Int
   var attributes: [String: String] = [:]
-  /// The text directly inside, without that of the children.
+  /// The text directly inside the element, without that of its children.
   var text = ""
   var children: [XMLElement] = []
 
   func children(named name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
-  /// The text of the first child of that name.
+  /// The text of the first child with this name.
   func text(of name: String) -> String? { children.first { $0.name == name }?.text }
 
-  /// Levels of elements in one document.
+  /// The most levels of elements in a document.
   static let depthMax = 64
 
-  /// The root element of a document in UTF-8.
+  /// Parses a document in UTF-8 and returns its root element.
   static func document(_ bytes: [UInt8]) throws(MalformedError) -> XMLElement {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw MalformedError("an XML document that is not UTF-8")
@@ -67,7 +67,7 @@ private struct XMLParser {
     while offset < bytes.count, bytes[offset].isASCIIWhiteSpace { offset += 1 }
   }
 
-  /// What comes before `end`, which is passed over too.
+  /// Reads up to and including `end`, and returns the text in front of it.
   private mutating func text(before end: StaticString) throws(MalformedError) -> ArraySlice<UInt8> {
     let start = offset
     while offset < bytes.count {
@@ -78,7 +78,7 @@ private struct XMLParser {
     throw malformed("no \(end)")
   }
 
-  /// Passes over what is between elements: declarations, comments, white space.
+  /// Skips what may be between elements: declarations, comments and white space.
   private mutating func skipMisc() throws(MalformedError) {
     while true {
       skipWhitespace()
@@ -160,7 +160,7 @@ private struct XMLParser {
     throw malformed("an attribute without an end")
   }
 
-  /// One byte of text, or what an entity or a character reference stands for.
+  /// Reads one byte of text, or the text for an entity or a character reference.
   private mutating func appendCharacter(to output: inout [UInt8]) throws(MalformedError) {
     guard take("&") else {
       output.append(bytes[offset])
