@@ -1,8 +1,8 @@
-/// What was asked for on the command line.
+/// The arguments of the command line.
 struct Arguments {
-  /// The apps, in the order in which they were named; all of them where none was.
+  /// The apps, in the order in which they were named; all of them if none was.
   private(set) var stories: [any Story.Type] = []
-  /// Where the store is; a new one in the temporary folder where nil.
+  /// The path of the store; a new one in the temporary folder if `nil`.
   private(set) var store: String?
   private(set) var wantsHelp = false
 

@@ -7,25 +7,28 @@ import HeartlogTesting
   import Foundation
 #endif
 
-/// A phone: one store that all of its apps share, and a clock that the stories move.
+/// A phone: one store that all apps share, and a clock that the stories move.
 @MainActor
 final class Device {
   let path: String
   let clock: ManualClock
   private var running: FavoritesStore?
 
-  /// - Parameter start: what the clock shows at first.
+  /// - Parameters:
+  ///   - path: the path of the store.
+  ///   - start: the initial time of the clock.
   init(path: String, start: Date) {
     self.path = path
     clock = ManualClock(start: start)
   }
 
-  /// With a store that is there, or is to be there: its stories begin an hour ago, so that they end in no future.
+  /// Creates a device with an existing store, or one at a chosen path. Its stories start an hour ago, so that
+  /// they do not end in the future.
   convenience init(existing path: String) {
     self.init(path: path, start: Date.now.addingTimeInterval(-3_600))
   }
 
-  /// With a new store in the temporary folder, on the morning of 2 March 2026.
+  /// Creates a device with a new store in the temporary folder, on the morning of 2 March 2026.
   static func new() -> Device {
     let name = "heartlog-example-\(UUID().uuidString.prefix(8).lowercased())"
     return Device(
@@ -33,9 +36,10 @@ final class Device {
       start: Date(timeIntervalSince1970: 1_772_438_400))
   }
 
-  /// Starts an app. What it finds is what the log says: the store of the app before it is closed, and opened anew.
+  /// Starts an app. The store of the previous app is closed and reopened, so the app finds only what is in
+  /// the log.
   ///
-  /// - Parameter app: what the log gives as the origin of its commits.
+  /// - Parameter app: the origin of its commits in the log.
   func launch(_ app: String) throws -> FavoritesStore {
     try switchOff()
     var options = StoreOptions()

@@ -1,34 +1,37 @@
-/// What is to be seen: headings, and screens of rows.
+/// The output: headings, and screens with rows.
 struct Display {
   private let print: (String) -> Void
 
   init(_ print: @escaping (String) -> Void) { self.print = print }
 
-  /// An app begins.
+  /// Prints the heading of an app.
   func app(_ name: String, _ what: String) { print("\n♥ \(name): \(what)") }
 
-  /// Something happens.
+  /// Prints the heading of a step.
   func step(_ what: String) { print("\n\(what)") }
 
-  /// A screen, or a part of one.
+  /// Prints a screen, or a part of one.
   ///
-  /// - Parameter placeholder: what it shows where it has no rows.
+  /// - Parameters:
+  ///   - title: its title.
+  ///   - rows: its rows.
+  ///   - placeholder: printed if there are no rows.
   func screen(_ title: String, _ rows: some Sequence<String>, orElse placeholder: String = "") {
     print("  \(title)")
     let rows = Array(rows)
     for row in rows.isEmpty ? [placeholder] : rows { print("    \(row)") }
   }
 
-  /// What an alert says.
+  /// Prints an alert, if there is one.
   func alert(_ text: String?) {
     if let text { print("  ⚠ \(text)") }
   }
 }
 
-/// The heart of a row.
+/// The heart in a row.
 func heart(_ isFavorite: Bool) -> String { isFavorite ? "♥" : "♡" }
 
 extension String {
-  /// At most that many characters.
+  /// The text, cut to at most `count` characters.
   func cut(to count: Int) -> String { self.count <= count ? self : "\(prefix(count - 1))…" }
 }

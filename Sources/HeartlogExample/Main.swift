@@ -4,7 +4,7 @@ import Heartlog
   import Glibc
 #endif
 
-/// heartlog-example [APP …] [--store DIR]: five small apps over one store, and what their screens show.
+/// heartlog-example [APP …] [--store DIR]: five small apps with one store, and what their screens show.
 @main
 struct Main {
   @MainActor static func main() async {

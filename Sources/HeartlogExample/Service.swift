@@ -7,7 +7,7 @@ import HeartlogLibraries
   import Foundation
 #endif
 
-/// What the apps' services answer: the files in `fixtures`, which came from the real ones.
+/// The answers of the apps' services: files in `fixtures`, which were recorded from the real services.
 enum Service {
   private static let folder = "fixtures"
 
@@ -22,7 +22,7 @@ enum Service {
 
   static func json(_ path: String) throws -> JSONValue { try JSONValue.parse(bytes(path)) }
 
-  /// The archives of a list of items: one JSON object a line, `{"id", "fields": {…}}`.
+  /// The archives in a list of items with one JSON object per line: `{"id", "fields": {…}}`.
   static func archives() throws -> [Archive] {
     try bytes("items/archives.jsonl").split(separator: UInt8(ascii: "\n")).map { line in
       let item = try JSONValue.parse(Array(line))

@@ -1,9 +1,9 @@
-/// What happens in one of the apps, from its first launch on.
+/// The story of one of the apps, from its first launch on.
 @MainActor
 protocol Story {
-  /// As the command line names the app.
+  /// The name of the app on the command line.
   nonisolated static var name: String { get }
 
-  /// Plays it on a device, whatever its store holds already.
+  /// Plays the story on a device. Its store may already have contents.
   static func play(on device: Device, _ display: Display) async throws
 }

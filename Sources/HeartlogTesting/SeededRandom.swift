@@ -1,16 +1,17 @@
 import Heartlog
 import Synchronization
 
-/// Random numbers that are the same in every run: replica ids, and with them event ids, that a test can name.
+/// Random numbers that are the same in every run. Replica ids and event ids are derived from them, so a test
+/// can contain these.
 ///
 /// Source: SplitMix64, Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
 public final class SeededRandom: Sendable {
   private let state: Mutex<UInt64>
 
-  /// Numbers of their own for each seed.
+  /// Creates a generator. Each seed has its own sequence.
   public init(seed: UInt64) { state = Mutex(seed) }
 
-  /// The next number; each caller of many threads gets another one.
+  /// The next number. Concurrent callers get different ones.
   public func next() -> UInt64 {
     state.withLock { state in
       state &+= 0x9E37_79B9_7F4A_7C15
@@ -23,7 +24,8 @@ public final class SeededRandom: Sendable {
 }
 
 extension FavoritesStore {
-  /// A store in memory with a clock that the test moves and ids that are the same in every run.
+  /// Creates a store in memory with a clock that the test controls, and with ids that are the same in every
+  /// run.
   ///
   /// ```swift
   /// let clock = ManualClock()
@@ -31,9 +33,9 @@ extension FavoritesStore {
   /// ```
   ///
   /// - Parameters:
-  ///   - clock: tells the store's wall time; a test may move it at any time.
-  ///   - seed: another one gives another device.
-  /// - Throws: `HeartlogError`, which a store in memory never causes when it is made.
+  ///   - clock: the source of the store's wall time; a test may move it at any time.
+  ///   - seed: a different seed creates a different device.
+  /// - Throws: `HeartlogError`, but creating a store in memory never fails.
   public static func inMemory(clock: ManualClock, seed: UInt64 = 1) throws(HeartlogError) -> FavoritesStore {
     var options = StoreOptions()
     options.clock = { clock.milliseconds }

@@ -13,7 +13,7 @@ import Observation
 final class ArchivePlayer {
   private(set) var favoriteArchives: [Archive] = []
   private(set) var favoriteItems: [Track] = []
-  /// Why the last tap came to nothing; nil after one that did not.
+  /// Why the last tap failed; `nil` after success.
   private(set) var alert: String?
 
   @ObservationIgnored private let archives: FavoriteArchives
@@ -32,7 +32,7 @@ final class ArchivePlayer {
   /// The button "Add to favorites".
   func add(_ archive: Archive) { attempt { try archives.addFavoriteArchive(archive) } }
 
-  /// The heart of the detail screen.
+  /// Called on a tap on the heart of the detail screen.
   func toggle(_ archive: Archive) {
     if isFavorite(archive) {
       attempt { try archives.removeFavoriteArchive(identifier: archive.identifier) }
@@ -41,12 +41,12 @@ final class ArchivePlayer {
     }
   }
 
-  /// A swipe in the list.
+  /// Called on a swipe in the list.
   func delete(at index: Int) {
     attempt { try archives.removeFavoriteArchive(identifier: favoriteArchives[index].identifier) }
   }
 
-  /// What the search field over the list finds.
+  /// The results of the search field above the list.
   func favoriteArchives(matching query: String) -> [Archive] { archives.favoriteArchives(matching: query) }
 
   // MARK: - Files
@@ -55,7 +55,7 @@ final class ArchivePlayer {
 
   func remove(_ track: Track) { attempt { try tracks.removeFavoriteItem(url: track.url) } }
 
-  /// A row is dragged to another place.
+  /// Called when a row is dragged to another position.
   func move(from source: Int, to destination: Int) {
     attempt { try tracks.move(from: source, to: destination) }
   }

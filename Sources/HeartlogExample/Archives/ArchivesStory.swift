@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogLibraries
 
-/// Adding, removing and viewing favorite archives, with the playlist of files beside them.
+/// Adding, removing and viewing favorite archives, and the playlist of files.
 enum ArchivesStory: Story {
   static let name = "archives"
 

@@ -8,7 +8,7 @@ import Observation
   import Foundation
 #endif
 
-/// The view model of an audiobook player: its books, which of them is played and where it stands, and the settings.
+/// The view model of an audiobook player: its books, the current book with its position, and the settings.
 @MainActor @Observable
 final class BookPlayer {
   private(set) var books: [Book] = []
@@ -17,7 +17,7 @@ final class BookPlayer {
 
   @ObservationIgnored private let library: BookLibrary
 
-  /// The app's launch: books, settings, the current book and its position.
+  /// Launches the app: loads the books, the settings, and the current book with its position.
   init(_ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds) throws {
     library = try BookLibrary(store, clock: clock)
     settings = library.loadSettings()
@@ -27,21 +27,21 @@ final class BookPlayer {
 
   // MARK: - The library
 
-  /// Books that a service lists.
+  /// Adds books that a service lists.
   func add(_ new: [Book]) throws {
     try library.saveBooks(books + new.filter { book in !books.contains { $0.id == book.id } })
     books = library.loadBooks()
   }
 
-  /// A file is chosen in the document picker.
+  /// Called when a file is chosen in the document picker.
   func importBook(from url: URL, duration: Double) throws {
     try library.importBook(from: url, duration: duration)
     books = library.loadBooks()
   }
 
-  /// A swipe over a row.
+  /// Called on a swipe over a row.
   ///
-  /// - Returns: the files that the app may delete now.
+  /// - Returns: The files that the app may delete now.
   func delete(_ book: Book) throws -> [URL] {
     let deleted = try library.deleteBook(book.id)
     books = library.loadBooks()
@@ -51,27 +51,27 @@ final class BookPlayer {
 
   // MARK: - Playing
 
-  /// A tap on a row: the player opens at the position where the book was left.
+  /// Called on a tap on a row: opens the player at the last position in the book.
   func select(_ book: Book) throws {
     try library.saveCurrentBookID(book.id)
     currentBook = book
     currentBook?.currentPosition = library.loadPosition(for: book.id)
   }
 
-  /// What the player's time observer reports, many times a second.
+  /// Called by the player's time observer, many times a second.
   func report(position: Double) throws {
     guard let id = currentBook?.id else { return }
     currentBook?.currentPosition = position
     try library.savePosition(for: id, position: position)
   }
 
-  /// Pause, stop, and the app going to sleep.
+  /// Called on pause and stop, and when the app goes to sleep.
   func pause() throws {
     try library.flush()
     books = library.loadBooks()
   }
 
-  /// The chapter that is played, of the book's own or of those that the settings make up.
+  /// The current chapter, of the book's own or of the simulated ones.
   var currentChapter: Chapter? {
     currentBook.flatMap { $0.chapters(settings).chapter(at: $0.currentPosition) }
   }
@@ -87,6 +87,6 @@ final class BookPlayer {
 
   func coverSearchFailed(for book: Book) throws { try library.saveCoverStatus(.failed, for: book.id) }
 
-  /// What to search for again at the next launch.
+  /// The books to search covers for again at the next launch.
   var booksToRetry: [Book] { library.booksWithFailedCovers() }
 }

@@ -7,7 +7,7 @@ import HeartlogLibraries
   import Foundation
 #endif
 
-/// Importing, playing with a position that is remembered, settings, covers, a launch, and a book that is deleted.
+/// Importing, playing with a saved position, settings, covers, a relaunch, and the deletion of a book.
 enum BooksStory: Story {
   static let name = "books"
 
@@ -79,7 +79,7 @@ enum BooksStory: Story {
 }
 
 extension FavoritesStore {
-  /// How many events a library has had.
+  /// The number of events that a library has had.
   fileprivate func status(of library: String) -> UInt64 { read { $0.counts(of: library).events } }
 }
 

@@ -6,7 +6,7 @@ import Observation
 @MainActor @Observable
 final class BreedBrowser {
   private(set) var breeds: [String] = []
-  /// The images of the breed that is shown, with their hearts.
+  /// The images of the current breed, with their hearts.
   private(set) var images: [BreedImage] = []
   private(set) var favorites: Set<BreedImage> = []
 
@@ -18,19 +18,19 @@ final class BreedBrowser {
 
   func showBreeds(_ answer: JSONValue) throws { breeds = try BreedImage.breeds(answer: answer) }
 
-  /// The details appear: the images are fetched, and merged with the favorites.
+  /// Called when the details appear: fetches the images and merges them with the favorites.
   func showDetails(of breed: String, fetch: (String) async throws -> [BreedImage]) async throws {
     images = try await manager.breedDetails(for: breed, fetch: fetch)
   }
 
-  /// A tap on an image: its view flips the flag, and hands the image over then.
+  /// Called on a tap on an image. The view toggles the flag and passes the image.
   func likeButtonTapped(_ image: BreedImage) throws {
     var image = image
     image.isFavorite.toggle()
     try manager.toggleLiking(image)
   }
 
-  /// The liked images as they change, at first the present ones. A view's task is
+  /// The liked images as they change, starting with the current ones. A view's task is
   /// `for await favorites in browser.updates { browser.show(favorites) }`.
   var updates: FavoriteBreedsPublisher { manager.favoriteBreedsPublisher }
 
@@ -39,7 +39,7 @@ final class BreedBrowser {
     FavoritesManager.update(&images, with: favorites)
   }
 
-  /// What the app kept in the user defaults before it had a store.
+  /// Imports what the app stored in the user defaults before it had a store.
   func takeOver(_ persisted: JSONValue) throws -> (count: Int, failures: [LibraryError]) {
     try manager.takeOver(persisted: persisted)
   }

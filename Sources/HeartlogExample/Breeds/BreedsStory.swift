@@ -1,7 +1,8 @@
 import Heartlog
 import HeartlogLibraries
 
-/// All breeds, the details of one merged with the favorites, likes that every screen hears of, and the old user defaults.
+/// All breeds, the details of one merged with the favorites, likes that update every screen, and the old user
+/// defaults.
 enum BreedsStory: Story {
   static let name = "breeds"
 

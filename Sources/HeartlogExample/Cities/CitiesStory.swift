@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogLibraries
 
-/// The catalog with the store's hearts, search, the filter for favorites, and a catalog that changes under them.
+/// The catalog with hearts from the store, search, the filter for favorites, and a catalog that changes.
 enum CitiesStory: Story {
   static let name = "cities"
   private static let (lisboa, porto, tokyo, london) = (2_267_057, 2_735_943, 1_850_147, 2_643_743)
@@ -55,7 +55,7 @@ enum CitiesStory: Story {
     display.screen("Not in the catalog, and favorites all the same", search.report?.orphans.map(\.row) ?? [])
 
     let after = try search.favorites().map(\.id)
-    // The hearts and their dates are the store's: no catalog can take them away.
+    // Hearts and their dates are in the store. No catalog can remove them.
     guard after == before else { throw HeartlogError(.corrupt, "a catalog has changed the favorites") }
     display.step("\(before.count) favorites before the refresh, \(after.count) after it, in the same order.")
   }

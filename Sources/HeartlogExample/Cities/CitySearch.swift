@@ -2,12 +2,12 @@ import Heartlog
 import HeartlogLibraries
 import Observation
 
-/// The view model of Smart City's search: a catalog that a service sends, with the hearts that the store remembers.
+/// The view model of Smart City's search: a catalog from a service, with hearts from the store.
 @MainActor @Observable
 final class CitySearch {
   var query = ""
   var showsFavoritesOnly = false
-  /// What the last merge found: favorites that the catalog no longer lists among it.
+  /// The result of the last merge, which includes favorites that the catalog no longer contains.
   private(set) var report: CityMergeReport?
 
   @ObservationIgnored private let cities = InMemoryCityRepository()
@@ -24,26 +24,27 @@ final class CitySearch {
     recent = try RecentSearchTerms(store, clock: clock)
   }
 
-  /// A catalog has come, at the start or at a refresh. Its hearts are the store's; names and places of favorites are the catalog's.
+  /// Shows a catalog that was received at the start or on a refresh. Hearts come from the store, names and
+  /// coordinates of favorites from the catalog.
   func show(_ catalog: [City]) throws {
     cities.load(catalog)
     report = try merge.execute()
   }
 
-  /// What the list shows.
+  /// The rows of the list.
   var rows: CityList { cities.search(prefix: query, favoritesOnly: showsFavoritesOnly) }
 
-  /// The search field is left.
+  /// Called when the search field is left.
   func submit() throws { try recent.record(query) }
 
   var recentTerms: [String] { recent.terms }
 
-  /// All favorites, newest first: those too that the catalog does not list.
+  /// All favorites, newest first, including those that are not in the catalog.
   func favorites() throws -> [City] { try fetch.execute() }
 
   func city(_ id: City.ID) -> City? { cities.city(id) }
 
-  /// The heart of a row, or of the card in the detail screen.
+  /// Called on a tap on the heart of a row, or of the card in the detail screen.
   func tapHeart(of id: City.ID) throws {
     if let city = cities.city(id) { try toggle.execute(city) }
   }

@@ -2,14 +2,15 @@ import Heartlog
 import HeartlogLibraries
 import Observation
 
-/// The view model of an arXiv app: lists of papers, one of them the favorites, and hearts that are the same in all of them.
+/// The view model of an arXiv app: lists of papers, one of them the favorites, with consistent hearts in all
+/// of them.
 @MainActor @Observable
 final class PaperReader {
   private(set) var latestPapers: [Paper] = []
   private(set) var csPapers: [Paper] = []
   private(set) var searchResults: [Paper] = []
   private(set) var favoritePapers: [Paper] = []
-  /// What the screen shows in the place of an answer that failed; nil after one that did not.
+  /// The message that the screen shows instead of an answer that failed; `nil` after success.
   private(set) var alert: String?
 
   @ObservationIgnored private let papers: FavoritePapers
@@ -20,7 +21,7 @@ final class PaperReader {
     readingList = try papers.favorites.library.collection("to read")
   }
 
-  /// A feed has come: its papers get the hearts that the store remembers.
+  /// Shows a feed that was received, with the hearts from the store.
   func show(latest feed: [UInt8]) {
     attempt {
       latestPapers = papers.updatePapers(try Paper.papers(atom: feed))
@@ -32,10 +33,10 @@ final class PaperReader {
     searchResults = latestPapers.filter { $0.title.lowercased().contains(text.lowercased()) }
   }
 
-  /// The screen of favorites appears.
+  /// Called when the screen of favorites appears.
   func loadFavoritePapers() { attempt { favoritePapers = try papers.loadFavoritePapers() } }
 
-  /// A tap on a heart, in whatever list.
+  /// Called on a tap on a heart, in any list.
   func toggleFavorite(for paper: Paper) {
     attempt {
       try papers.toggleFavorite(for: paper)
@@ -43,7 +44,7 @@ final class PaperReader {
     }
   }
 
-  /// The command "Favorite all", of what a search found.
+  /// The command "Favorite all" for the results of a search.
   func favoriteAll(_ found: [Paper]) {
     attempt {
       try papers.favorites.add(contentsOf: found)
@@ -71,12 +72,12 @@ final class PaperReader {
 
   func readNext(_ paper: Paper) { attempt { try readingList.insert(paper.id, at: 0) } }
 
-  /// The favorites that hold a text, whatever its accents.
+  /// The favorites that contain a text, ignoring accents.
   func searchFavorites(_ text: String) -> [Paper] {
     papers.favorites.search(text, options: SearchOptions(diacriticsCount: false))
   }
 
-  /// How many favorites there are, and how many taps made and unmade one, since the first of them.
+  /// The number of favorites, and how many times papers have become favorites and stopped being favorites.
   func statistics() throws -> (favorites: Int, on: Int, off: Int) {
     let days = try papers.favorites.library.statistics(by: .day).intervals
     return (

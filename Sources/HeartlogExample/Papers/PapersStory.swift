@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogLibraries
 
-/// Hearts in several lists of papers, the screen of favorites by date, and what can be done with them there.
+/// Hearts in several lists of papers, the screen of favorites by date, and its commands.
 enum PapersStory: Story {
   static let name = "papers"
 
