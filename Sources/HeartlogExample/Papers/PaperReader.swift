@@ -59,7 +59,7 @@ final class PaperReader {
     favoritePapers = papers.favoritePapers
   }
 
-  // MARK: - What is noted of a favorite
+  // MARK: - Notes and the reading list
 
   func note(of paper: Paper) -> String? { papers.favorites.note(of: paper.id) }
 

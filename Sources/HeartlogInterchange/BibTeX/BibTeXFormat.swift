@@ -4,7 +4,7 @@ import HeartlogLibraries
 
 /// BibTeX, as read and written by LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar.
 ///
-/// An entry whose id is its key is refused if another entry has the same key. `crossref` inherits nothing.
+/// An entry whose id is its key is refused if an earlier entry has the same key. `crossref` inherits nothing.
 public struct BibTeXFormat: FileFormat {
   public let name = "bibtex"
   public let summary = "BibTeX, the bibliography of LaTeX"

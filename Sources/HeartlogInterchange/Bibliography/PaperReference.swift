@@ -102,7 +102,7 @@ extension PaperReference {
   ///
   /// Its id is the arXiv identifier, with the version if there is one; otherwise `doi:` and the DOI in lower
   /// case; otherwise the key of the record; otherwise its address. Required fields of a `Paper` that the
-  /// record lacks, and dates known only to the day, become defaults: they apply only if the store has no
+  /// record lacks, and dates without a time of day, become defaults: they apply only if the store has no
   /// value.
   ///
   /// - Throws: `invalidItem` if the record has none of these, or if its rest cannot be read.

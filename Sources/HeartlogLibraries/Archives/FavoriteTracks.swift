@@ -94,8 +94,8 @@ public struct FavoriteTracks: Sendable {
   ///
   /// A move usually writes one field of one track. So moves of different tracks on two devices all survive a
   /// merge, and of two moves of one track the later one wins. If a track is removed on one device and moved
-  /// on the other, only the removal decides whether it is in the playlist. Tracks that both devices add are
-  /// ordered by date. If two devices move tracks to the same position, these are ordered by URL.
+  /// on the other, the move does not bring it back. Tracks that both devices add are ordered by date. If two
+  /// devices move tracks to the same position, these are ordered by URL.
   ///
   /// - Returns: Whether its index has changed.
   /// - Throws: `HeartlogError` with the code `invalid` if the playlist has no such index, or another code if

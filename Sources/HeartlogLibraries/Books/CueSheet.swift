@@ -118,7 +118,7 @@ public struct CueSheet: Hashable, Sendable {
   /// Converts `MM:SS:FF` to seconds; `nil` if the text is not of this form.
   private static func seconds(_ text: String) -> Double? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    // Minutes of seven digits are nineteen years.
+    // Seven digits of minutes cover nineteen years.
     guard parts.count == 3, parts.allSatisfy({ (1...7).contains($0.utf8.count) }),
       parts.allSatisfy({ $0.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }),
       let minutes = Int(parts[0]), let seconds = Int(parts[1]), let frames = Int(parts[2]), seconds < 60,

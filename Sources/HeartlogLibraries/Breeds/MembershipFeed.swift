@@ -2,7 +2,8 @@ import Heartlog
 
 /// Which items of a library are favorites: first all of them, then each change in order.
 ///
-/// A reader that is behind sees every change in order. It never sees one that lost to a later write, or that
+/// A change has the value that it had when it became part of the state. A reader that is behind sees every
+/// change in order, or `all` if some were dropped. It never sees a change that lost to a later write, or that
 /// is part of the initial state.
 struct MembershipFeed {
   enum Update: Equatable {

@@ -121,7 +121,7 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
     }
   }
 
-  // MARK: - What the use cases do
+  // MARK: - For the use cases
 
   /// Replaces all flags by those of another repository. O(number of favorites), whatever the size of the
   /// catalog. The repository is read under the lock, so that a concurrent tap is not undone.

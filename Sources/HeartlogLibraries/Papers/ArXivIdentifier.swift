@@ -101,7 +101,7 @@ package struct ArXivIdentifier: Hashable, Sendable {
     return (1...12).contains(month)
   }
 
-  /// The archives that existed before April 2007.
+  /// The archives to which papers were submitted before April 2007.
   private static let archives: Set<String> = [
     "acc-phys", "adap-org", "alg-geom", "ao-sci", "astro-ph", "atom-ph", "bayes-an", "chao-dyn", "chem-ph",
     "cmp-lg", "comp-gas", "cond-mat", "cs", "dg-ga", "funct-an", "gr-qc", "hep-ex", "hep-lat", "hep-ph",

@@ -18,7 +18,7 @@ public struct JSONDocument: Sendable {
   public struct Member: Hashable, Sendable {
     /// The name, without quotation marks and escapes.
     public let name: String
-    /// The value behind the colon.
+    /// The value after the colon.
     public let value: Node
   }
 

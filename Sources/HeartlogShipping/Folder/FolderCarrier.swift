@@ -10,7 +10,8 @@ public final class FolderCarrier: Carrier {
   /// The path of the folder.
   public let path: String
   private let fileSystem: any FileSystem
-  /// Names of files whose content has been verified, so that a carrier that is reused reads them only once.
+  /// Keys of the checks that have succeeded, so that a carrier that is reused repeats none: the paths of files
+  /// whose content was verified, and the keys of compared roots.
   let checked = Mutex<Set<String>>([])
 
   public var description: String { "folder:\(path)" }

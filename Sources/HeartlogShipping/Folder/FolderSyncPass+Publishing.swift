@@ -66,7 +66,7 @@ extension FolderSyncPass {
     for file in files.sorted(by: { ($0.name.first, $0.path) < ($1.name.first, $1.path) })
     where file.kind != .copy && !file.name.isEnd && !damaged.contains(file.path) {
       if file.name.last <= last {
-        // Of another branch of a fork, or damaged.
+        // From another branch of a fork, or from none.
         guard try isOwn(file) else { continue }
       } else if head.isEnded {
         continue
@@ -198,7 +198,7 @@ extension FolderSyncPass {
     counts.removed += 1
   }
 
-  /// The files whose commits are not all in one other file, by their first commit.
+  /// The files whose commits are not all in one other file, sorted by their first commit.
   static func withoutCovered(_ files: [FolderFile]) -> [FolderFile] {
     var kept: [FolderFile] = []
     for file in files.sorted(by: {

@@ -90,7 +90,7 @@ extension FolderSyncPass {
     options.progress?(progress)
   }
 
-  // MARK: - What is not taken
+  // MARK: - Skipped streams and waiting runs
 
   /// Reports that a stream is skipped from `run` on.
   private mutating func skip(_ run: StreamRun, _ cause: SyncReport.SkippedStream.Cause, _ reason: String) {
@@ -163,7 +163,7 @@ extension FolderSyncPass {
     return root.map { RootPrefix($0) } == file.name.root
   }
 
-  /// Ends a stream of which a file has other commits than the store.
+  /// Ends a stream whose commits in a file differ from those in the store.
   ///
   /// - Returns: Whether the last common commit was found. If the commits before the file differ too, an
   ///   earlier file contains the fork.

@@ -178,7 +178,7 @@ public struct SyncSession: Sendable {
     return roots
   }
 
-  // MARK: - Both
+  // MARK: - Both ends
 
   private var greeting: Message.Greeting {
     Message.Greeting(
