@@ -10,7 +10,7 @@ struct PersonName: Hashable, Sendable {
   /// Whether the name must not be split, whatever commas and words it contains.
   var isLiteral = false
 
-  /// The display form: "Ludwig van Beethoven Jr."
+  /// The display form: given name, family name and suffix, separated by spaces.
   var display: String { [given, family, suffix].filter { !$0.isEmpty }.joined(separator: " ") }
 
   /// Splits a display name. The family name is the last word, with the lower-case words in front of it.

@@ -117,7 +117,7 @@ extension FolderSyncPass {
     }
   }
 
-  /// Reports a run that does not lead to its root, and is not forked either. If commits in front of the file
+  /// Reports a run that does not lead to its root, and is not forked either. If the commits before the run
   /// are not the store's, they may belong to a fork whose files have not arrived yet: the file waits for
   /// them.
   private mutating func refuse(_ run: StreamRun, of content: RunFile) throws(HeartlogError) {

@@ -1,7 +1,7 @@
 import Heartlog
 
 extension Message {
-  /// The kind of a message, as it is encoded.
+  /// The kind of a message as it is encoded, with the most bytes that its payload may have.
   enum Kind: UInt8, CaseIterable {
     case versions = 0
     case heads, answer, probe, roots, ends, wants, run, done, failed
