@@ -1,18 +1,22 @@
 import HeartlogStorage
 
 extension FavoritesStore {
-  /// The open conflicts: registers to which devices gave different values without having seen each other's. One value is shown, the last in
-  /// the total order; the others are not lost before somebody has seen them all and written again.
+  /// The open conflicts: registers that devices wrote concurrently with different values. The last write in the total order is shown. The
+  /// other values are kept until a write that has seen all of them closes the conflict.
   ///
-  /// Sorted by library, item and register. They follow from the commits alone, and so are the same on every device that has these.
+  /// Sorted by library, item and register. Conflicts depend on the commits alone, so every device with the same commits has the same
+  /// conflicts.
   ///
-  /// - Complexity: a look at each register to which concurrent writes came.
+  /// - Complexity: O(registers with concurrent writes).
   public var conflicts: [Conflict] { read { $0.conflicts } }
 
-  /// Closes a conflict in favor of one of its sides, the one that is shown or another: writes its value again, as an event that has seen
-  /// them all.
+  /// Closes a conflict in favor of one of its writes, whether or not it is the one shown. Writes the value again, as an event that has seen
+  /// all sides.
   ///
-  /// - Throws: `HeartlogError`; `invalid` for a write that is no side of the conflict.
+  /// - Parameters:
+  ///   - conflict: one of `conflicts`.
+  ///   - write: one of `conflict.writes`.
+  /// - Throws: `HeartlogError`; `invalid` if the write does not belong to the conflict.
   public func resolve(_ conflict: Conflict, with write: Conflict.Write) throws(HeartlogError) {
     guard conflict.writes.contains(write) else {
       throw HeartlogError(.invalid, "\(write.event) is no side of this conflict")
@@ -27,9 +31,9 @@ extension FavoritesStore {
     _ = try perform(operation, on: conflict.item, in: conflict.library)
   }
 
-  /// Closes every open conflict of which an event is a side, in its favor, as one commit.
+  /// Closes every open conflict that involves an event, in favor of that event. Writes one commit.
   ///
-  /// - Returns: the conflicts that were closed; none where the event is no side of any.
+  /// - Returns: the conflicts that were closed; empty if the event is in none.
   @discardableResult
   public func resolveConflicts(inFavorOf event: EventID) throws(HeartlogError) -> [Conflict] {
     try writeAsOne { () throws(HeartlogError) -> [Conflict] in

@@ -9,18 +9,18 @@
     import Glibc
   #endif
 
-  /// What debug builds tell a developer on standard error, since nothing else would be seen.
+  /// Prints warnings to standard error in debug builds, for mistakes that would otherwise go unnoticed.
   final class DebugWarnings: Sendable {
     @TaskLocal static var current = DebugWarnings(printing: printToStandardError)
 
     private let print: @Sendable (String) -> Void
-    /// What was told, once each: a list is read again and again.
+    /// The warnings already printed. Lists are read repeatedly, but each warning is printed once.
     private let told = Mutex<Set<String>>([])
 
-    /// - Parameter print: takes each warning, a line without its end.
+    /// - Parameter print: receives each warning as one line, without a line terminator.
     init(printing print: @escaping @Sendable (String) -> Void) { self.print = print }
 
-    /// Tells that an item is left out of a list: of a library, a type and a field once.
+    /// Warns that an item is left out of a list. Warns once per library, type and field.
     func tell(_ error: FieldCodingError, of item: String, in library: String, as type: Any.Type) {
       guard told.withLock({ $0.insert("\(library)\0\(type)\0\(error.field ?? "")").inserted }) else { return }
       let advice =
@@ -34,7 +34,7 @@
 
     private static func printToStandardError(_ line: String) {
       var text = line + "\n"
-      // A warning that cannot be written can be told to nobody.
+      // If the warning cannot be written, there is nowhere to report it.
       text.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
   }

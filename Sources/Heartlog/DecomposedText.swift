@@ -1,5 +1,5 @@
-// Canonical decomposition (Unicode NFD): é becomes e and an accent. On Apple platforms it is Foundation's; elsewhere the standard library's own,
-// which Foundation itself uses, since all of Foundation is too much for one table.
+// Canonical decomposition (Unicode NFD): é becomes e and a combining accent. Apple platforms use Foundation. Elsewhere, linking all of
+// Foundation for one table is too much, so this uses the standard library's implementation, which Foundation itself calls.
 
 #if canImport(Darwin)
   import Foundation

@@ -1,36 +1,36 @@
 import HeartlogStorage
 
-/// A device, as far as its commits tell.
+/// A device, as known from its commits.
 public struct Device: Hashable, Sendable {
   /// The identity that its events carry.
   public let replica: ReplicaID
-  /// What people call it; empty where nobody named it.
+  /// Its display name; empty if it has none.
   public let name: String
-  /// Whether it is this store itself.
+  /// Whether this is the store's own replica.
   public let isOwn: Bool
-  /// The number of its last commit that is here; 0 before the first.
+  /// The number of its last commit in this store; 0 before the first.
   public let head: UInt64
-  /// How many of its events are here.
+  /// The number of its events in this store.
   public let events: UInt64
-  /// What its clock said at its last commit, as milliseconds since 1970; nil before the first.
+  /// The wall time of its last commit, in milliseconds since 1970; nil before the first.
   public let lastSeen: Milliseconds?
-  /// The latest that its clock ever said, as milliseconds since 1970: later than `lastSeen` where it was set back. Moments go by it, see
-  /// ``LogMoment/milliseconds(_:)``. Nil before the first commit.
+  /// The latest wall time of any of its commits, in milliseconds since 1970; nil before the first. Later than `lastSeen` if its clock was
+  /// set back. ``LogMoment/milliseconds(_:)`` uses this time.
   public let latestTime: Milliseconds?
-  /// How far its clock was ahead of this machine's at its last commit, in seconds; 0 where it was not known to be. What it had heard of from
-  /// others, whose clocks may be wrong, has no part in it.
+  /// How far its clock was ahead of this machine's at its last commit, in seconds; 0 if it is not known to be ahead. Only its own wall
+  /// clock counts, not timestamps it received from other devices.
   public let wallClockAheadSeconds: Double
-  /// Somebody said that it will not come back. It may all the same, and nothing of it is lost then.
+  /// Whether it was marked as one that will not come back. If it does come back, its commits are merged as usual.
   public let isRetired: Bool
-  /// Two histories of it were found: it ended, and each goes on as a replica of its own.
+  /// Whether it was found to have two histories. It has ended, and each history continues as a replica of its own.
   public let isEnded: Bool
 }
 
 extension FavoritesStore {
-  /// The item of the library "settings" that says something of a replica, to all devices.
+  /// The item in the library "settings" that holds settings of a replica, visible to all devices.
   private static func settingsItem(of replica: ReplicaID) -> String { "replica-\(replica)" }
 
-  /// The devices whose commits are here, and this one, sorted by replica.
+  /// This device and all devices with commits in this store, sorted by replica.
   public var devices: [Device] {
     let own = log.ownIdentity
     let now = options.clock()
@@ -51,21 +51,21 @@ extension FavoritesStore {
     }
   }
 
-  /// What the clock of a device said at its last commit that is here, in milliseconds since 1970; nil where there is none.
+  /// The wall time of a device's last commit in this store, in milliseconds since 1970; nil if there is none.
   public func lastWallTime(of replica: ReplicaID) -> Milliseconds? { log.lastWallTime(of: replica) }
 
-  /// Marks a replica as one that will not come back, for all devices to see: the field `retired` of the item `replica-ID` in the library
-  /// "settings". Should it come back, what it wrote is merged all the same.
+  /// Marks a replica as one that will not come back. All devices see the mark: the field `retired` of the item `replica-ID` in the library
+  /// "settings". If the replica does come back, its commits are merged as usual.
   ///
-  /// - Returns: whether it was not marked so before.
-  /// - Throws: `HeartlogError`; `notFound` for a replica of which nothing is here, `invalid` for the store's own, `misuse` inside of
+  /// - Returns: whether the replica was not yet marked.
+  /// - Throws: `HeartlogError`; `notFound` if the store has nothing of the replica, `invalid` for the store's own replica, `misuse` inside
   ///   `write { }`.
   @discardableResult
   public func retire(_ replica: ReplicaID) throws(HeartlogError) -> Bool {
     try retireReturningCommit(replica) != nil
   }
 
-  /// As `retire`, and returns the commit; nil where the replica was marked before.
+  /// Like `retire`, but returns the commit; nil if the replica was already marked.
   package func retireReturningCommit(_ replica: ReplicaID) throws(HeartlogError) -> Commit? {
     try refuseInsideWrite("retire")
     guard let device = devices.first(where: { $0.replica == replica }) else {
@@ -82,7 +82,7 @@ extension FavoritesStore {
 }
 
 extension CommitLog.StreamStatus {
-  /// How far the writer's clock was ahead of `now` at its last commit; 0 where it was not.
+  /// How far the writer's clock was ahead of `now` at its last commit, in seconds; 0 if it was not ahead.
   func secondsAhead(of now: Milliseconds) -> Double {
     Double(max(0, (lastWallTime ?? 0) - now)) / 1_000
   }

@@ -4,35 +4,37 @@
   import Foundation
 #endif
 
-// Batches: one commit, one fsync, all or nothing.
+// Batches: one commit and one fsync, all or nothing.
 
 extension Favorites {
-  /// Makes many items favorites, as one commit.
+  /// Makes many items favorites, in one commit.
   ///
   /// - Parameters:
-  ///   - items: at most 50,000 that are none yet; more need more than one commit.
-  ///   - date: since when, for all of them; the commit's time where nil.
-  /// - Returns: how many were none before.
-  /// - Throws: `invalidItem` for an item that cannot be stored, and then none is; what every write throws: <doc:WhatCanGoWrong>.
+  ///   - items: at most 50,000 items that are not favorites yet. Split more than that into several calls.
+  ///   - date: the favorited date of all of them; the time of the commit if nil.
+  /// - Returns: how many were not favorites before.
+  /// - Throws: `invalidItem` if an item cannot be stored; then nothing is written. Any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(contentsOf items: some Sequence<Item>, since date: Date? = nil) throws(HeartlogError) -> Int
   {
     try batch(items) { item throws(HeartlogError) in try add(item, since: date) }
   }
 
-  /// Makes many items no favorites, as one commit.
+  /// Removes many items from the favorites, in one commit.
   ///
-  /// - Returns: how many were one before.
-  /// - Throws: what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameter ids: the ids of the items, favorites or not.
+  /// - Returns: how many were favorites before.
+  /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(contentsOf ids: some Sequence<Item.ID>) throws(HeartlogError) -> Int {
     try batch(ids) { id throws(HeartlogError) in try remove(id) }
   }
 
-  /// Writes what is new about many items, favorites or not, as one commit.
+  /// Updates the stored fields of many items, favorites or not, in one commit.
   ///
-  /// - Returns: of how many something differed.
-  /// - Throws: `invalidItem` for an item that cannot be stored, and then none is; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameter items: the items; only fields that differ from the stored ones are written.
+  /// - Returns: how many items had a field that differed.
+  /// - Throws: `invalidItem` if an item cannot be stored; then nothing is written. Any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func update(contentsOf items: some Sequence<Item>) throws(HeartlogError) -> Int {
     try batch(items) { item throws(HeartlogError) in try update(item) }

@@ -4,14 +4,14 @@
   import Foundation
 #endif
 
-/// The favorites among the items of one type: any `Codable & Identifiable & Sendable` type whose id can be written as text.
+/// The favorites of one item type: any `Codable & Identifiable & Sendable` type whose id can be written as text.
 ///
-/// An item is kept as flat fields, by its `Codable` form. `id`, `isFavorite` and `favoritedDate` are never fields: where an item has
-/// properties of these names, they are set from the store when it is read.
+/// An item is stored as flat fields in its `Codable` form. `id`, `isFavorite` and `favoritedDate` are never stored as fields. If an item
+/// has properties with these names, reading sets them from the store.
 public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
-  /// The same library by id and fields.
+  /// The same library, accessed by id and fields.
   public let library: FavoritesLibrary
-  /// What stands in for fields that an item lacks.
+  /// Supplies values for fields that a stored item lacks.
   private let template: ItemTemplate?
 
   init(_ library: FavoritesLibrary) throws(HeartlogError) {
@@ -23,51 +23,53 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   // MARK: - Reading
 
-  /// Whether the item of that id is a favorite. One look-up; inside of `write { }` with the closure's changes.
+  /// Returns whether the item with this id is a favorite. One lookup. Inside `write { }` it sees the closure's changes.
   public func contains(_ id: Item.ID) -> Bool { library.contains(id.favoriteID) }
 
-  /// How many favorites there are, those that cannot be read as an `Item` among them. O(1); inside of `write { }` as many as before the
+  /// The number of favorites, including those that cannot be read as an `Item`. O(1). Inside `write { }` this is the number before the
   /// closure.
   public var count: Int { library.counts.favorites }
 
-  /// The ids of the favorites, in no order that means anything: much cheaper than a list of the items.
+  /// The ids of the favorites, in no particular order. Much cheaper than listing the items.
   ///
-  /// An id that is no `Item.ID` is left out here, and named by `load`.
+  /// Leaves out ids that are not a valid `Item.ID`; `load` reports them.
   public var ids: [Item.ID] {
     library.store.read { $0.favoriteIDs(in: library.name) }.compactMap(Item.ID.init(favoriteID:))
   }
 
-  /// The item of that id as the store holds it, favorite or not; nil where the store has no fields of it.
+  /// Returns the stored item with this id, favorite or not; nil if the store has no fields of it.
   ///
-  /// - Throws: `invalidItem` where its fields do not make an `Item`.
+  /// - Throws: `invalidItem` if the stored fields do not decode to an `Item`.
   public func item(_ id: Item.ID) throws(HeartlogError) -> Item? {
     guard let state = library.item(id.favoriteID), state.isVisible else { return nil }
     return try decode(state)
   }
 
-  /// Since when the item of that id is a favorite, in whole milliseconds; nil where it is none. One look-up.
+  /// Returns when the item with this id became a favorite, in whole milliseconds; nil if it is not a favorite. One lookup.
   public func favoritedDate(of id: Item.ID) -> Date? {
     library.item(id.favoriteID)?.favoritedDate.map(Date.init(milliseconds:))
   }
 
-  /// The favorites, newest first unless asked otherwise; those of one millisecond by the bytes of their ids.
+  /// Returns the favorites, newest first by default. Favorites of the same millisecond are ordered by the bytes of their ids.
   ///
-  /// An item whose fields do not make an `Item` is left out here, and named by `load` and `failures`; a debug build tells of the first on
-  /// standard error. O(n log n) for all; of the first few only they are decoded.
+  /// Leaves out items that do not decode to an `Item`; `load` and `failures` report them, and debug builds print the first one to standard
+  /// error. O(n log n) for all favorites. With a limit, only the returned items are decoded.
   ///
   /// - Parameters:
-  ///   - order: by date, one way or the other, or by id.
-  ///   - limit: the most to return; all of them where nil. Fewer are returned only where there are no more.
+  ///   - order: by date, ascending or descending, or by id.
+  ///   - limit: the maximum number of items; all if nil. Returns fewer only if there are no more.
   public func list(order: ListOrder = .newestFirst, limit: Int? = nil) -> [Item] {
     load(order: order, limit: limit).items
   }
 
-  /// The favorites as `list(order:limit:)` has them, and what could not be read as one: one bad item never hides the others.
+  /// Returns the same favorites as `list(order:limit:)`, together with those that could not be decoded. One bad item never hides the
+  /// others.
   ///
   /// - Parameters:
-  ///   - order: by date, one way or the other, or by id.
-  ///   - limit: the most items to return; all of them where nil. What cannot be read does not count.
-  /// - Returns: the items, and for each that is none and stands before the last of them its id with an error of the code `invalidItem`.
+  ///   - order: by date, ascending or descending, or by id.
+  ///   - limit: the maximum number of items; all if nil. Items that cannot be decoded do not count.
+  /// - Returns: the items, and the id and error of each favorite on the way to the last one that could not be decoded. The error has the
+  ///   code `invalidItem`.
   public func load(
     order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
@@ -75,7 +77,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     var wanted = most
     var states = library.favorites(order: order, limit: wanted)
     var page = read(states, upTo: most)
-    // Fewer than were asked for, and there are more: a page is full where it can be.
+    // Too few items decoded, but there are more favorites: fetch more until the page is full.
     while let most, let count = wanted, states.count == count, page.items.count < most {
       wanted = count * 2
       let more = library.favorites(order: order, limit: wanted)
@@ -84,7 +86,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
         page.items += rest.items
         page.failures += rest.failures
       } else {
-        // Something was written meanwhile.
+        // Another write came in between.
         page = read(more, upTo: most)
       }
       states = more
@@ -92,7 +94,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     return page
   }
 
-  /// Decodes items until there are enough.
+  /// Decodes items until the limit is reached.
   private func read(
     _ states: some Sequence<ItemState>, upTo limit: Int?
   ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
@@ -107,17 +109,17 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     return (items, failures)
   }
 
-  /// Those of some items that can be read.
+  /// Decodes items and leaves out those that fail.
   func readable(_ states: [ItemState]) -> [Item] { read(states, upTo: nil).items }
 
-  /// What is a favorite and cannot be read as an `Item`: each by its id, with an error of the code `invalidItem` that names the field.
-  /// Decodes all favorites.
+  /// The favorites that cannot be read as an `Item`: the id of each, with an error of the code `invalidItem` that names the field. Decodes
+  /// all favorites.
   ///
-  /// An older version of an app finds here what a newer one wrote, and a newer one items that lack a property without a default: see
-  /// ``FavoriteItem/template``.
+  /// An older version of an app finds items here that a newer version wrote. A newer version finds items that lack a property without a
+  /// default: see ``FavoriteItem/template``.
   public var failures: [(id: String, error: HeartlogError)] { load().failures }
 
-  /// - Parameter isListed: whether nobody would hear that it is left out.
+  /// - Parameter isListed: whether the failure only leaves the item out of a list, so that a debug build should print it.
   private func decode(_ state: ItemState, isListed: Bool = false) throws(HeartlogError) -> Item {
     do {
       return try FieldDecoder.decode(
@@ -133,13 +135,13 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   // MARK: - Writing
 
-  /// Makes an item a favorite. What is one already stays as it is, its date included.
+  /// Makes an item a favorite. An item that already is a favorite stays one, with its date.
   ///
   /// - Parameters:
-  ///   - item: what is known of it is stored with it: the fields that differ from those that the store holds.
-  ///   - date: since when, rounded down to milliseconds; the commit's time where nil.
-  /// - Returns: whether it was none before.
-  /// - Throws: `invalidItem` for an item that cannot be stored; what every write throws: <doc:WhatCanGoWrong>.
+  ///   - item: the item. Its fields that differ from the stored ones are written too.
+  ///   - date: the favorited date, rounded down to milliseconds; the time of the commit if nil.
+  /// - Returns: whether it was not a favorite before.
+  /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(_ item: Item, since date: Date? = nil) throws(HeartlogError) -> Bool {
     try library.add(
@@ -147,35 +149,41 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     ).isChange
   }
 
-  /// Flips what the store holds, whatever the item itself says. Switched on, what is known of it is stored with it.
+  /// Makes an item a favorite, or no longer one. The stored state decides, not the item's own properties. When switching on, stores the
+  /// item's fields too.
   ///
+  /// - Parameter item: the item to toggle.
   /// - Returns: whether it is a favorite now.
-  /// - Throws: `invalidItem` for an item that cannot be stored; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(_ item: Item) throws(HeartlogError) -> Bool {
     try library.toggle(item.id.favoriteID, fields: try fields(of: item)).isFavorite
   }
 
-  /// Makes the item of that id no favorite. What is known of it stays.
+  /// Removes the item with this id from the favorites. Its stored fields stay.
   ///
-  /// - Returns: whether it was one before; where it was not, no event is written.
-  /// - Throws: what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameter id: the item's id.
+  /// - Returns: whether it was a favorite before. If not, no event is written.
+  /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: Item.ID) throws(HeartlogError) -> Bool {
     try library.remove(id.favoriteID).isChange
   }
 
-  /// Makes an item no favorite, by its id.
+  /// Removes an item from the favorites. Only its id is used.
   ///
-  /// - Returns: whether it was one before.
-  /// - Throws: what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameter item: the item to remove.
+  /// - Returns: whether it was a favorite before.
+  /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ item: Item) throws(HeartlogError) -> Bool { try remove(item.id) }
 
-  /// Writes what is new about an item, favorite or not: only fields that differ, and nothing about its being a favorite.
+  /// Updates the stored fields of an item, favorite or not. Writes only fields that differ, and does not change whether the item is a
+  /// favorite.
   ///
-  /// - Returns: whether anything differed.
-  /// - Throws: `invalidItem` for an item that cannot be stored; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameter item: the item with its new values.
+  /// - Returns: whether any field differed.
+  /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func update(_ item: Item) throws(HeartlogError) -> Bool {
     try library.set(try fields(of: item), of: item.id.favoriteID).isChange
@@ -189,15 +197,15 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   // MARK: - Catalogs
 
-  /// Puts the favorites' flags into a catalog: replaced by id, not or-ed; order and everything else of the catalog stay.
+  /// Sets the favorite flags in a catalog. Each flag is replaced with the stored one; the order and everything else in the catalog stay.
   ///
-  /// In the style of Smart City's MergePersistedFavoritesUseCase. One look-up an element. Nothing is written.
+  /// In the style of Smart City's MergePersistedFavoritesUseCase. One lookup per element. Writes nothing.
   ///
   /// - Parameters:
-  ///   - catalog: any list, in which an id may be more than once.
-  ///   - id: the item that an element stands for.
-  ///   - set: puts the flag, and the date of a favorite, into an element.
-  /// - Returns: the catalog, and the favorites that it does not list, newest first.
+  ///   - catalog: any list; an id may occur more than once.
+  ///   - id: the id of the item that an element represents.
+  ///   - set: sets the flag, and for a favorite its date, in an element.
+  /// - Returns: the catalog, and the favorites that are not in it, newest first.
   public func merge<Element>(
     into catalog: [Element], id: (Element) -> Item.ID,
     set: (inout Element, _ isFavorite: Bool, _ date: Date?) -> Void
@@ -211,36 +219,37 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 }
 
 extension FavoritesStore {
-  /// The favorites of a type, in a library of its own.
+  /// Returns the favorites of a type, in the given library.
   ///
   /// - Parameters:
-  ///   - type: what the items of the library are read and written as.
-  ///   - library: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`. It needs no making.
-  /// - Throws: `invalid` for a name that is none; `invalidItem` for a template that cannot be stored.
+  ///   - type: the type that items are read and written as.
+  ///   - library: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`. A library need not be created first.
+  /// - Throws: `invalid` for an invalid library name; `invalidItem` if the type's template cannot be stored.
   public func favorites<Item: Codable & Identifiable & Sendable>(
     of type: Item.Type, in library: String
   ) throws(HeartlogError) -> Favorites<Item> where Item.ID: FavoriteID {
     try Favorites(try self.library(library))
   }
 
-  /// The favorites of a type that names its library.
+  /// Returns the favorites of a type that names its own library.
   ///
-  /// - Throws: `invalid` where the type's name of it is none; `invalidItem` where its template cannot be stored.
+  /// - Parameter type: the type that items are read and written as.
+  /// - Throws: `invalid` if the type's library name is invalid; `invalidItem` if its template cannot be stored.
   public func favorites<Item: FavoriteItem>(of type: Item.Type) throws(HeartlogError) -> Favorites<Item> {
     try favorites(of: type, in: Item.library)
   }
 }
 
 extension Date {
-  /// Milliseconds since 1970.
+  /// Creates a date from milliseconds since 1970.
   package init(milliseconds: Milliseconds) {
     self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
   }
 
-  /// Milliseconds since 1970, rounded down; dates beyond the format's years are taken to its ends.
+  /// Milliseconds since 1970, rounded down. Dates outside the range of the format are clamped to it.
   ///
-  /// A date of whole milliseconds is a double near them, on either side: the floor is taken among dates, so that a date that was read
-  /// from a store is the same when it is written again.
+  /// A date of whole milliseconds is stored as a nearby double, which may lie just below or above. Comparing dates instead of doubles
+  /// ensures that a date read from a store is unchanged when written again.
   package var milliseconds: Milliseconds {
     let estimate = (timeIntervalSince1970 * 1_000).rounded(.down)
     guard estimate > Double(Limits.dateMillisecondsMin) else { return Limits.dateMillisecondsMin }

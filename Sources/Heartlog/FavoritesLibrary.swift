@@ -1,6 +1,6 @@
-/// One library of a store, by item id and fields: what `Favorites` stands on, and what tools use.
+/// A library of a store, accessed by item id and fields. `Favorites` is built on it, and tools use it directly.
 public struct FavoritesLibrary: Sendable {
-  /// The store that the library is part of.
+  /// The store that contains the library.
   public let store: FavoritesStore
   /// 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
   public let name: String
@@ -15,14 +15,14 @@ public struct FavoritesLibrary: Sendable {
 
   // MARK: - Reading
 
-  /// An item with its fields, favorite or not; nil where it was never written to. One look-up. Inside `write { }` it has the closure's
+  /// Returns an item with its fields, favorite or not; nil if it was never written. One lookup. Inside `write { }` it sees the closure's
   /// changes.
   public func item(_ id: String) -> ItemState? {
     if let transaction = WriteTransaction.joined(by: store) { return transaction.item(id, in: name) }
     return store.projection.item(id, in: key)
   }
 
-  /// Whether an item is a favorite. One look-up; inside of `write { }` with the closure's changes.
+  /// Returns whether an item is a favorite. One lookup. Inside `write { }` it sees the closure's changes.
   public func contains(_ id: String) -> Bool {
     if let transaction = WriteTransaction.joined(by: store) {
       return transaction.isFavorite(id, in: name)
@@ -30,9 +30,14 @@ public struct FavoritesLibrary: Sendable {
     return store.projection.isFavorite(id, in: key)
   }
 
-  /// The favorites, newest first unless asked otherwise; ties by the bytes of their ids. Inside `write { }` they have the closure's
-  /// changes. O(n log n) for all. The first few by date are found among those that were written last; by id, what came since the last
-  /// snapshot is looked at as a whole.
+  /// Returns the favorites, newest first by default; ties are ordered by the bytes of their ids. Inside `write { }` they include the
+  /// closure's changes.
+  ///
+  /// - Parameters:
+  ///   - order: by date, ascending or descending, or by id.
+  ///   - limit: the maximum number of items; all if nil.
+  /// - Complexity: O(n log n) for all favorites. With a limit, the order by date looks only at the most recently written items; the order
+  ///   by id looks at everything written since the last snapshot.
   public func favorites(order: ListOrder = .newestFirst, limit: Int? = nil) -> [ItemState] {
     if let transaction = WriteTransaction.joined(by: store) {
       let favorites = order.sorted(transaction.items(in: name).filter(\.isFavorite))
@@ -41,27 +46,27 @@ public struct FavoritesLibrary: Sendable {
     return store.read { $0.favorites(in: name, order: order, limit: limit) }
   }
 
-  /// Every visible item, and those that were removed: newest first, those without a date last, by id. O(n log n).
+  /// Returns every visible item, including those removed from the favorites: newest first, then those without a date, by id. O(n log n).
   public func all() -> [ItemState] { store.read { $0.all(in: name) } }
 
-  /// Every item that was ever written to, in no order that means anything. Inside `write { }` they have the closure's changes.
+  /// Returns every item that was ever written, in no particular order. Inside `write { }` they include the closure's changes.
   public func items() -> [ItemState] {
     if let transaction = WriteTransaction.joined(by: store) { return transaction.items(in: name) }
     return store.read { Array($0.items(in: name)) }
   }
 
-  /// How many favorites, items and events the library has. O(1); inside of `write { }` as they were before the closure.
+  /// The number of favorites, items and events in the library. O(1). Inside `write { }` these are the numbers before the closure.
   public var counts: LibraryCounts { store.read { $0.counts(of: name) } }
 
   // MARK: - Writing
 
-  /// Makes an item a favorite; of its fields, writes those that differ. What is a favorite already stays as it is.
+  /// Makes an item a favorite and writes those of its fields that differ. An item that already is a favorite stays one, with its date.
   ///
   /// - Parameters:
   ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
-  ///   - fields: in any order; of several with one name the last counts.
-  ///   - favoritedDate: milliseconds since 1970, negative before it; the time of the commit where nil.
-  /// - Throws: `invalid` for an id or a field that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
+  ///   - fields: in any order; if a name occurs more than once, the last value counts.
+  ///   - favoritedDate: milliseconds since 1970, negative before it; the time of the commit if nil.
+  /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
@@ -69,17 +74,22 @@ public struct FavoritesLibrary: Sendable {
     try store.perform(.add(fields: fields, favoritedDate: favoritedDate), on: id, in: name)
   }
 
-  /// Makes an item no favorite. Its fields stay.
+  /// Removes an item from the favorites. Its fields stay.
   ///
-  /// - Throws: `invalid` for an id that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: String) throws(HeartlogError) -> WriteResult {
     try store.perform(.remove, on: id, in: name)
   }
 
-  /// Flips what the store holds. Fields and date are taken where it switches on; where it switches off, the result says that they were not.
+  /// Makes an item a favorite, or no longer one. The fields and the date are written only when the item becomes a favorite; otherwise the
+  /// result says that they were ignored.
   ///
-  /// - Throws: `invalid` for an id or a field that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameters:
+  ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
+  ///   - fields: as for `add(_:fields:favoritedDate:)`.
+  ///   - favoritedDate: as for `add(_:fields:favoritedDate:)`.
+  /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
@@ -87,9 +97,12 @@ public struct FavoritesLibrary: Sendable {
     try store.perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id, in: name)
   }
 
-  /// Writes fields of an item, favorite or not; a null value clears one. Only what differs is written.
+  /// Writes fields of an item, favorite or not. A null value clears a field. Fields that do not differ are not written.
   ///
-  /// - Throws: `invalid` for an id or a field that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameters:
+  ///   - fields: in any order; if a name occurs more than once, the last value counts.
+  ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
+  /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> WriteResult {
     try store.perform(.set(fields: fields), on: id, in: name)
@@ -97,7 +110,7 @@ public struct FavoritesLibrary: Sendable {
 }
 
 extension FavoritesLibrary {
-  /// Does what `operation` asks of an item.
+  /// Performs an operation on an item.
   @discardableResult
   package func perform(
     _ operation: HeartlogState.Operation, on id: String
@@ -107,9 +120,10 @@ extension FavoritesLibrary {
 }
 
 extension FavoritesStore {
-  /// The library of that name, for untyped use. A library needs no making: it is there once something was written to it.
+  /// Returns the library with this name, for untyped access. A library need not be created first: it exists once something is written to
+  /// it.
   ///
-  /// - Throws: `invalid` for a name that is none.
+  /// - Throws: `invalid` for an invalid name.
   public func library(_ name: String) throws(HeartlogError) -> FavoritesLibrary {
     try FavoritesLibrary(self, name: name)
   }

@@ -8,7 +8,7 @@ import Synchronization
   import Foundation
 #endif
 
-/// A store of favorites: an append-only log of events, and the state that they make.
+/// A store of favorites: an append-only log of events, and the state built from them.
 ///
 /// ```swift
 /// let store = try FavoritesStore(at: url)
@@ -16,11 +16,11 @@ import Synchronization
 /// try papers.toggle(paper)
 /// ```
 ///
-/// Every call may come from any thread. Readers never wait for a disk; a write returns when its commit is acknowledged as the
-/// options' durability says: in a task, await `async`'s instead. Several processes may open one store, and one process thousands.
-/// <doc:GettingStarted> shows the way from an empty folder to a view.
+/// All methods are thread-safe. Readers never wait for a disk. A write returns once its commit is acknowledged, as set by the options'
+/// `durability`; in a task, await the writes of `async` instead. Several processes can open the same store, and one process can open
+/// thousands of stores. <doc:GettingStarted> leads from an empty folder to a view.
 public final class FavoritesStore: Sendable {
-  /// The folder of the store, as it was given.
+  /// The folder of the store, as passed when it was opened.
   public let path: String
   let options: StoreOptions
   let fileSystem: any FileSystem
@@ -28,32 +28,38 @@ public final class FavoritesStore: Sendable {
   let projection: Projection
   let log: CommitLog
   let asyncWrites = AsyncWriteQueue()
-  /// How many `write { }` closures are under way, on any thread.
+  /// The number of running `write { }` closures, on any thread.
   let openTransactions = Atomic<Int>(0)
 
-  /// Opens the store in a folder, and makes it where there is none: from its newest snapshot, and from the log what came later.
+  /// Opens the store in a folder, and creates it if there is none. Loads the newest snapshot, then replays the log from there.
   ///
-  /// - Throws: `HeartlogError`; `notAStore` where there is none and the options do not allow to make one, `newerFormat`,
-  ///   `readOnly`, `inputOutput`. A damaged store opens for reading: see `findings`.
+  /// - Parameters:
+  ///   - path: the folder of the store.
+  ///   - options: how the store is opened.
+  /// - Throws: `HeartlogError`; `notAStore` if there is no store and the options do not allow creating one, `newerFormat`, `readOnly`,
+  ///   `inputOutput`. A damaged store can still be opened for reading: see `findings`.
   public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
     try self.init(at: path, on: POSIXFileSystem(), options: options)
   }
 
-  /// Opens the store in the folder at a file URL, and makes it where there is none.
+  /// Opens the store in the folder at a file URL, and creates it if there is none.
   ///
-  /// - Throws: as the initializer that takes a path; `invalid` for a URL that is no file's.
+  /// - Parameters:
+  ///   - url: the file URL of the folder.
+  ///   - options: how the store is opened.
+  /// - Throws: like the initializer that takes a path; `invalid` if the URL is not a file URL.
   public convenience init(at url: URL, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
     guard url.isFileURL else { throw HeartlogError(.invalid, "a store's place is a file URL, not \(url)") }
     try self.init(at: url.path, options: options)
   }
 
-  /// A store that lives in memory: for tests, previews and trials. It has all the semantics, and no files.
+  /// Creates a store in memory, for tests, previews and experiments. It behaves like any other store but writes no files.
   ///
-  /// - Throws: `invalid` for a name in the options that no replica may have.
+  /// - Throws: `invalid` if the name in the options is not a valid replica name.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws(HeartlogError) -> FavoritesStore
   {
     var options = options
-    // What is in memory is never opened again.
+    // A store in memory is never opened again.
     options.snapshots = .manual
     return try FavoritesStore(
       at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
@@ -74,7 +80,7 @@ public final class FavoritesStore: Sendable {
     }
     projection.hub.onPoll { [weak log] in
       guard let log, log.isBehind else { return }
-      // What cannot be read now is read, and said, at the next write or refresh.
+      // A failed read is retried, and its error thrown, by the next write or refresh.
       WorkerPool.shared.run { try? log.refresh() }
     }
   }
@@ -111,19 +117,19 @@ public final class FavoritesStore: Sendable {
     do {
       try CommitLog.create(at: path, on: fileSystem, name: options.name, options: storage)
     } catch {
-      // Two made it at once; or something else is there, which opening it will name.
+      // Another process created the store at the same time, or something else is in its place; opening it tells.
       guard error.code == .exists else { throw error }
     }
     return try open(from: nil)
   }
 
-  /// Opens a store that is there, with a progress report for long logs.
+  /// Opens an existing store, with progress reports for long logs.
   ///
   /// - Parameters:
   ///   - path: the folder of the store.
-  ///   - options: as for the initializer, but that nothing is made.
-  ///   - progress: told now and then how many bytes of how many were read, on the calling thread.
-  /// - Throws: `notAStore` where there is none; else as the initializer.
+  ///   - options: as for the initializer, except that no store is created.
+  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
+  /// - Throws: `notAStore` if there is no store; otherwise like the initializer.
   public static func open(
     at path: String, options: StoreOptions = StoreOptions(), progress: LogProgress?
   ) throws(HeartlogError) -> FavoritesStore {
@@ -132,43 +138,43 @@ public final class FavoritesStore: Sendable {
     return try FavoritesStore(at: path, on: POSIXFileSystem(), options: options, progress: progress)
   }
 
-  /// Makes an empty store; the parent folder must exist.
+  /// Creates an empty store. The parent folder must exist.
   ///
-  /// - Throws: `HeartlogError`; `exists` where something is there already.
+  /// - Throws: `HeartlogError`; `exists` if there already is something at the path.
   public static func create(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
     try heartlogErrors {
       try CommitLog.create(at: path, on: POSIXFileSystem(), name: options.name, options: options.storage)
     }
   }
 
-  /// Who writes here. Changes when the folder turns out to be a copy, before the first write.
+  /// The replica that this store writes as. It changes before the first write if the folder turns out to be a copy.
   public var replica: ReplicaID { log.ownIdentity.replica }
 
-  /// What people call this replica.
+  /// The display name of this replica.
   public var name: String { log.ownIdentity.name }
 
-  /// Takes in what other processes wrote.
+  /// Reads what other processes wrote.
   ///
-  /// Writes do so by themselves; plain reads never touch the disk. Where nothing was written, it costs one look into shared memory.
+  /// Writes do this themselves; plain reads never touch the disk. If nothing was written, this costs one look into shared memory.
   ///
-  /// - Throws: `misuse` inside of `write { }`; `corrupt`, `inputOutput` where the log cannot be read on.
+  /// - Throws: `misuse` inside `write { }`; `corrupt` or `inputOutput` if the rest of the log cannot be read.
   public func refresh() throws(HeartlogError) {
     try refuseInsideWrite("refresh")
     try heartlogErrors { try log.refresh() }
   }
 
-  /// Makes every acknowledged commit durable: what a buffered store does within 100 ms by itself.
+  /// Makes every acknowledged commit durable. A buffered store does this itself within 100 ms.
   ///
-  /// - Throws: `misuse` inside of `write { }`; `outcomeUnknown` where the disk fails.
+  /// - Throws: `misuse` inside `write { }`; `outcomeUnknown` if the disk fails.
   public func flush() throws(HeartlogError) {
     try refuseInsideWrite("flush")
     try heartlogErrors { try log.flush() }
   }
 
-  /// Flushes, writes a snapshot if one is due, and lets go of everything; later writes throw. A store that is let go closes by itself,
-  /// without a snapshot.
+  /// Flushes, writes a snapshot if one is due, and releases all resources; later writes throw. A store that is deallocated closes itself,
+  /// but without a snapshot.
   ///
-  /// - Throws: as `flush()`, and then the store stays open.
+  /// - Throws: like `flush()`; then the store stays open.
   public func close() throws(HeartlogError) {
     try flush()
     log.close()
@@ -179,23 +185,23 @@ public final class FavoritesStore: Sendable {
 
   deinit { projection.hub.finish() }
 
-  /// Rewrites the own log, its tail included, as large compressed blocks. Commits, numbers and hashes stay.
+  /// Rewrites the store's own log, including its tail, as large compressed blocks. Commits, numbers and hashes stay the same.
   ///
-  /// Full segments are sealed in the background anyway; this is for a store that is to be small now.
+  /// Full segments are sealed in the background anyway. Call this to make a store small now.
   ///
-  /// - Parameter progress: told now and then how many bytes of how many were done, on the calling thread.
-  /// - Throws: `misuse` inside of `write { }`; `readOnly`, `locked`, `diskFull`, `inputOutput`. The log is whole after each of them.
+  /// - Parameter progress: called from time to time on the calling thread, with the bytes done so far and in total.
+  /// - Throws: `misuse` inside `write { }`; `readOnly`, `locked`, `diskFull`, `inputOutput`. The log stays intact after any of these.
   @discardableResult
   public func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
     try refuseInsideWrite("seal")
     let report = SealReport(try heartlogErrors { try log.seal(progress: progress) })
-    // A snapshot of what was sealed now would have to be compared with the log commit by commit.
+    // Without a new snapshot, the next open would compare the old one with the newly sealed log commit by commit.
     if report.sealedFiles > 0, projection.hasSnapshot { snapshots.makeIfPossible(anew: true) }
     return report
   }
 
-  /// What is not as it was written, and what recovery did. What lies in front of the snapshot from which the store was opened was not
-  /// looked at: see `verify(progress:)`.
+  /// The damage that was found, and what recovery did about it. The part of the log before the snapshot that the store was opened from is
+  /// not checked: see `verify(progress:)`.
   public var findings: [Finding] {
     let found = log.findings.map(Finding.init)
     let more = snapshots.findings.filter { finding in
@@ -204,17 +210,17 @@ public final class FavoritesStore: Sendable {
     return found + more
   }
 
-  /// Why sealing in the background did not succeed the last time. Nothing is lost by that but space.
+  /// Why the last attempt to seal in the background failed; nil if it succeeded. A failure costs only disk space.
   public var sealingFailure: HeartlogError? { log.sealingFailure.map(HeartlogError.init) }
 
-  /// Reads the state: what is acknowledged. `body` keeps writers waiting, and must not write itself.
+  /// Reads the state of all acknowledged commits. Writers wait for `body`, which must not write itself.
   ///
-  /// Inside `write { }` this is the state before the closure; items read through a library are seen with the closure's changes.
+  /// Inside `write { }` this is the state before the closure. To see the closure's changes, read items through a library.
   public func read<R>(_ body: (FavoritesState) -> R) -> R { projection.read(body) }
 
-  /// A digest of all that is visible: equal states have equal digests, on any machine. One pass over all items.
+  /// A digest of all visible data: equal states have equal digests, on any machine. One pass over all items.
   ///
-  /// SHA-256 over memberships, favorited dates and fields; no stamps, as docs/format.md has it.
+  /// SHA-256 over memberships, favorited dates and fields, without stamps, as docs/format.md defines it.
   public var digest: Digest { read { $0.digest } }
 
   func refuseInsideWrite(_ call: String) throws(HeartlogError) {
@@ -224,14 +230,14 @@ public final class FavoritesStore: Sendable {
   }
 }
 
-/// Told how far reading is: bytes done, and bytes in all.
+/// Reports progress: the bytes done so far, and the total.
 public typealias LogProgress = (_ doneBytes: UInt64, _ totalBytes: UInt64) -> Void
 
 /// When a commit is acknowledged.
 public enum Durability: Sendable {
   /// After fdatasync.
   case durable
-  /// After the write; flushed within 100 ms, and when the store is closed.
+  /// After the write. It is flushed within 100 ms, and when the store is closed.
   case buffered
 
   var ofLog: HeartlogStorage.Durability {
@@ -242,13 +248,13 @@ public enum Durability: Sendable {
   }
 }
 
-/// What one run of ``FavoritesStore/seal(progress:)`` did.
+/// The result of ``FavoritesStore/seal(progress:)``.
 public struct SealReport: Sendable {
-  /// Files that took the place of others.
+  /// The number of files that were replaced.
   public let replacedFiles: Int
-  /// Sealed files that were written.
+  /// The number of sealed files that were written.
   public let sealedFiles: Int
-  /// Events in the sealed files.
+  /// The number of events in the sealed files.
   public let events: UInt64
   /// The size of the replaced files, in bytes.
   public let bytesBefore: UInt64

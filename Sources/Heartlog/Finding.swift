@@ -1,23 +1,23 @@
 import HeartlogEvents
 import HeartlogStorage
 
-/// Something in a store that is not as it was written, and where.
+/// A place in a store where the bytes differ from what was written.
 public struct Finding: Sendable {
-  /// What became of the bytes.
+  /// The kind of damage.
   public enum Verdict: String, Sendable {
-    /// An unfinished batch at the tail, never acknowledged. The next writer cuts it off and keeps it aside.
+    /// An unfinished batch at the tail that was never acknowledged. The next writer cuts it off and keeps a copy.
     case torn
-    /// Acknowledged commits at the tail are gone.
+    /// Acknowledged commits are missing at the tail.
     case lost
-    /// Bytes that are not what was written.
+    /// Bytes differ from what was written.
     case corrupt
   }
 
-  /// What became of the bytes.
+  /// The kind of damage.
   public let verdict: Verdict
-  /// Whose stream it is in.
+  /// The replica whose stream is affected.
   public let replica: ReplicaID
-  /// The sentence, the file, the offset and the commits.
+  /// A description with the file, the offset and the commits.
   public let error: HeartlogError
 
   package init(verdict: Verdict, replica: ReplicaID, error: HeartlogError) {

@@ -2,65 +2,65 @@
 @_exported import HeartlogState
 import HeartlogStorage
 
-/// Everything that can go wrong with a store: what, where, and as a code to switch on.
+/// An error of a store, with a code to switch on, a message, and the place where it occurred.
 public struct HeartlogError: Error, Sendable, CustomStringConvertible {
-  /// What kind of thing went wrong. Later versions may add codes: a `switch` over them needs a default.
+  /// The kind of error. Later versions may add codes, so a `switch` needs a default.
   public enum Code: String, Sendable {
-    /// A name, a value or a call that breaks a rule.
+    /// A name, a value or a call breaks a rule.
     case invalid
-    /// An item that cannot be written as fields, or fields that do not make an item.
+    /// An item cannot be encoded as fields, or stored fields cannot be decoded as an item.
     case invalidItem
-    /// Bytes on disk that are not what was written. What is sound can still be read.
+    /// Bytes on disk differ from what was written. Undamaged data can still be read.
     case corrupt
-    /// Made by a later version of Heartlog.
+    /// The store was written by a later version of Heartlog.
     case newerFormat
-    /// There is no store at this place.
+    /// There is no store at this path.
     case notAStore
-    /// Something is at this place already.
+    /// There already is something at this path.
     case exists
-    /// The place, or the store as it stands, cannot be written.
+    /// The folder, or the store in its current state, cannot be written.
     case readOnly
-    /// Another process has been writing for too long: try again.
+    /// Another process has been writing for too long. Try again.
     case locked
-    /// No room is left, or the user's share of it is used up, or a file would be larger than it may be. Nothing of the commit was written.
+    /// The disk is full, a quota is used up, or a file would exceed its size limit. Nothing of the commit was written.
     case diskFull
-    /// Another error of the disk or of the system; the sentence names the call.
+    /// Another error of the disk or the system. The message names the system call.
     case inputOutput
-    /// This device's clock says a time before 1970 or after 2199, which no other device would take: nothing was written.
+    /// This device's clock shows a time before 1970 or after 2199, which no other device would accept. Nothing was written.
     case wrongClock
-    /// A failed fsync: the commit may or may not be there when the store is opened again.
+    /// An fsync failed. The commit may or may not be there when the store is opened again.
     case outcomeUnknown
-    /// The task was cancelled before its commit stood in line: nothing was written.
+    /// The task was cancelled before its commit entered the queue. Nothing was written.
     case cancelled
-    /// An event or a replica that the log does not have.
+    /// The log does not contain the event or the replica.
     case notFound
-    /// A peer that was silent for too long, or a sync that was called off: try again.
+    /// A peer was silent for too long, or the sync was called off. Try again.
     case timedOut
-    /// A peer that sends what is no part of the dialogue, or what is not what it announced.
+    /// A peer broke the protocol, or sent something other than it announced.
     case peer
-    /// A call that only a programmer can mend.
+    /// A programming error in the calling code.
     case misuse
   }
 
-  /// What to switch on.
+  /// The kind of error, to switch on.
   public let code: Code
   /// One sentence, without a full stop.
   public let message: String
-  /// The path of the file concerned; nil where it is about none.
+  /// The path of the file concerned; nil if there is none.
   public let file: String?
-  /// In bytes from the start of `file`.
+  /// The offset in bytes from the start of `file`.
   public let offset: UInt64?
-  /// The commits concerned, as far as known.
+  /// The commits concerned, as far as they are known.
   public let commits: ClosedRange<CommitNumber>?
 
-  /// An error for an app's own layer over a store.
+  /// Creates an error, for an app's own layer on top of a store.
   ///
   /// - Parameters:
-  ///   - code: what to switch on.
+  ///   - code: the kind of error.
   ///   - message: one sentence, without a full stop.
   ///   - file: the path of the file concerned.
-  ///   - offset: in bytes from the start of `file`.
-  ///   - commits: those concerned, as far as known.
+  ///   - offset: the offset in bytes from the start of `file`.
+  ///   - commits: the commits concerned, as far as they are known.
   public init(
     _ code: Code, _ message: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil
@@ -72,12 +72,12 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     self.commits = commits
   }
 
-  /// The sentence, and the place where there is one.
+  /// The message, and the place if it is known.
   public var description: String {
     StorageError(.malformed, message, file: file, offset: offset, commits: commits).description
   }
 
-  /// Whether it is about a file that ``FavoritesStore/repair(at:name:isDryRun:progress:)`` makes anew.
+  /// Whether ``FavoritesStore/repair(at:name:isDryRun:progress:)`` can rebuild the file that the error is about.
   public var isRepairable: Bool { code == .corrupt && StorageError(.corrupt, message, file: file).isMendable }
 }
 
@@ -95,14 +95,14 @@ extension HeartlogError {
       case .inputOutput: .inputOutput
       case .outcomeUnknown: .outcomeUnknown
       case .malformed: .invalid
-      // Whoever opens a log at positions falls back on its start.
+      // A caller that opens a log at given positions handles these itself, by reading from the start.
       case .otherLog, .otherHistory, .misuse: .misuse
       }
     self.init(code, error.reason, file: error.file, offset: error.offset, commits: error.commits)
   }
 }
 
-/// Runs calls of the layers below and gives their errors the one public type.
+/// Runs calls of the layers below and converts their errors to `HeartlogError`.
 func heartlogErrors<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
   do { return try body() } catch { throw HeartlogError(wrapping: error) }
 }

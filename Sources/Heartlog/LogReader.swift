@@ -1,7 +1,7 @@
 import HeartlogFiles
 import HeartlogStorage
 
-/// The log of a store, commit by commit. It takes no lock, and can go on when more was written.
+/// Reads the log of a store commit by commit. It takes no lock, and can continue after more was written.
 public final class LogReader {
   private let log: MergedLog
 
@@ -9,31 +9,34 @@ public final class LogReader {
 
   /// Opens the log of a store without building its state.
   ///
+  /// - Parameters:
+  ///   - path: the folder of the store.
+  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Throws: `notAStore`, `newerFormat`, `inputOutput`.
   public convenience init(at path: String, progress: LogProgress? = nil) throws(HeartlogError) {
     let log = try heartlogErrors { try MergedLog(at: path, on: POSIXFileSystem(), progress: progress) }
     self.init(log)
   }
 
-  /// The next commit in the total order; nil where there is none at the moment. Asked again, it gives what has come since, of which some
-  /// may belong before what was given already: only another device's commits that arrive late do.
+  /// Returns the next commit in the total order; nil if there is none yet. A later call returns what was written since. Only a commit of
+  /// another device that arrives late may belong before commits already returned.
   ///
-  /// - Throws: `inputOutput` where a file cannot be read. Damage is no error here: see `findings`.
+  /// - Throws: `inputOutput` if a file cannot be read. Damage does not throw: see `findings`.
   public func next() throws(HeartlogError) -> Commit? {
     try heartlogErrors { try log.next() }
   }
 
-  /// As many commits as are at hand and follow each other in the total order, all of one device; nil where there is none at the moment.
+  /// Returns as many commits of one device as are available and adjacent in the total order; nil if there is none yet.
   func nextRun() throws(HeartlogError) -> MergedLog.Run? {
     try heartlogErrors { try log.nextRun() }
   }
 
-  /// Visits the commits that are there at the moment, in the total order. Of those that are not visited, nothing is put together.
+  /// Visits the commits that are currently there, in the total order. Commits that are not visited are not assembled.
   ///
   /// - Parameters:
-  ///   - item: only commits that have an event of this item; all where nil.
-  ///   - isWanted: whether to visit a commit: its position, and its time as `lastTime` would tell it.
-  ///   - body: gets each commit.
+  ///   - item: only commits with an event of this item; all if nil.
+  ///   - isWanted: whether to visit a commit, given its position and its time as `lastTime` would report it.
+  ///   - body: receives each commit.
   package func forEachCommit(
     of item: (library: String, id: String)? = nil,
     where isWanted: (CommitPosition, Milliseconds) -> Bool, _ body: (Commit) throws -> Void
@@ -65,22 +68,22 @@ public final class LogReader {
     }
   }
 
-  /// The time of the commit that `next` gave last, as moments go by it: the latest wall time of its device up to it, in milliseconds since
-  /// 1970. So a device whose clock was set back goes on as of when it was. 0 before the first commit.
+  /// The time of the commit that `next` returned last, for comparison with a moment: the latest wall time of its device up to that commit,
+  /// in milliseconds since 1970. If a device's clock was set back, its commits keep the earlier, later time. 0 before the first commit.
   public var lastTime: Milliseconds { log.lastTime }
 
-  /// The replicas whose streams were met so far.
+  /// The replicas of the commits read so far.
   public var replicas: [ReplicaID] { log.replicas }
 
-  /// What people call a replica; nil for one that was not met so far.
+  /// Returns the display name of a replica; nil if none of its commits was read yet.
   public func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
 
-  /// What is damaged, as far as the log was read.
+  /// The damage found so far.
   public var findings: [Finding] { log.findings.damage.map(Finding.init) }
 }
 
 extension Commit {
-  /// Whether an event is of that item.
+  /// Whether an event belongs to that item.
   fileprivate func names(_ item: (library: String, id: String)) -> Bool {
     records.contains { record in
       record.event.map { $0.item.hasSameBytes(as: item.id) && $0.library.hasSameBytes(as: item.library) }

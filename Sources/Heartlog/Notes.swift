@@ -2,16 +2,19 @@
 extension FavoritesLibrary {
   static let noteField = "@note"
 
-  /// What was noted of an item, favorite or not; nil where nothing was.
+  /// Returns the note of an item, favorite or not; nil if it has none.
   public func note(of id: String) -> String? {
     guard case .string(let note)? = item(id)?.value(of: Self.noteField) else { return nil }
     return note
   }
 
-  /// Notes something of an item; nil or an empty note clears it.
+  /// Sets the note of an item, favorite or not. Nil or an empty note clears it.
   ///
-  /// - Returns: whether the note is another than before.
-  /// - Throws: `invalid` for a note of more than 1 MiB; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameters:
+  ///   - note: the note; nil or empty for none.
+  ///   - id: the item's id.
+  /// - Returns: whether the note changed.
+  /// - Throws: `invalid` for a note of more than 1 MiB; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func setNote(_ note: String?, of id: String) throws(HeartlogError) -> Bool {
     let value = note.map { $0.isEmpty ? FieldValue.null : .string($0) } ?? .null
@@ -20,13 +23,16 @@ extension FavoritesLibrary {
 }
 
 extension Favorites {
-  /// What was noted of an item, favorite or not; nil where nothing was.
+  /// Returns the note of an item, favorite or not; nil if it has none.
   public func note(of id: Item.ID) -> String? { library.note(of: id.favoriteID) }
 
-  /// Notes something of an item; nil or an empty note clears it.
+  /// Sets the note of an item, favorite or not. Nil or an empty note clears it.
   ///
-  /// - Returns: whether the note is another than before.
-  /// - Throws: `invalid` for a note of more than 1 MiB; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Parameters:
+  ///   - note: the note; nil or empty for none.
+  ///   - id: the item's id.
+  /// - Returns: whether the note changed.
+  /// - Throws: `invalid` for a note of more than 1 MiB; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func setNote(_ note: String?, of id: Item.ID) throws(HeartlogError) -> Bool {
     try library.setNote(note, of: id.favoriteID)

@@ -3,20 +3,20 @@ import HeartlogFiles
 import HeartlogStorage
 
 extension FavoritesStore {
-  /// Makes anew what stands beside the log's segments and is damaged: the file `store`, which says who writes, and the ends of forked
-  /// streams. Where `HeartlogError/isRepairable` is true of an error, this is what mends it.
+  /// Rebuilds damaged files beside the log's segments: the file `store`, which holds the store's identity, and the ends of forked streams.
+  /// If an error's ``HeartlogError/isRepairable`` is true, this repairs it.
   ///
-  /// It asks for nothing that the streams tell. Where nothing proves that the folder is no copy, the store goes on under a new identity:
-  /// nothing is lost by that, and no number is used twice. Every original is kept beside what takes its place. Segments are left alone, and
-  /// those that are damaged are named. A sound store is left as it is.
+  /// Everything the streams contain is taken from them. Unless the streams prove that the folder is not a copy, the store continues under a
+  /// new identity, so that no number is used twice; nothing is lost. Every original is kept beside its replacement. Segments are never
+  /// changed; damaged ones are only reported. An undamaged store is left as it is.
   ///
   /// - Parameters:
-  ///   - path: the folder of the store. A store of this process that is open there takes it in with its next write or `refresh()`.
-  ///   - name: what people call this device, where `store` is made anew; nil for what the streams say.
-  ///   - isDryRun: only says what would be done.
-  ///   - progress: told now and then how many bytes of how many were read, on the calling thread.
-  /// - Throws: `HeartlogError`; `notAStore`, `newerFormat`, `readOnly`, `locked`, `diskFull`, `inputOutput`, `invalid` for a name that no
-  ///   replica may have. After each of them the store is as before, or mended in part.
+  ///   - path: the folder of the store. If this process has the store open, it picks up the repair with its next write or `refresh()`.
+  ///   - name: the display name of this device, if `store` is rebuilt; nil to take it from the streams.
+  ///   - isDryRun: only reports what would be done.
+  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
+  /// - Throws: `HeartlogError`; `notAStore`, `newerFormat`, `readOnly`, `locked`, `diskFull`, `inputOutput`, `invalid` for an invalid
+  ///   replica name. After any of these the store is unchanged or partly repaired.
   public static func repair(
     at path: String, name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil
   ) throws(HeartlogError) -> RepairReport {
@@ -28,34 +28,34 @@ extension FavoritesStore {
   }
 }
 
-/// What repairing a store did, or would do.
+/// What a repair did, or would do.
 public struct RepairReport: Sendable {
-  /// One file that is damaged, or was.
+  /// A file that is or was damaged.
   public struct Entry: Sendable {
     /// Its path.
     public let file: String
-    /// What is wrong with it: a phrase.
+    /// What is wrong with it, as a phrase.
     public let damage: String
-    /// What was done about it, or would be; or why it was left alone: a phrase.
+    /// What was or would be done about it, or why it was left alone, as a phrase.
     public let outcome: String
-    /// Whether it is mended, or would be.
+    /// Whether it is or would be repaired.
     public let isMended: Bool
-    /// Where the original is kept; nil where it was not replaced, or there was none, or where nothing was done yet.
+    /// The path of the kept original; nil if nothing was replaced, there was no original, or this was a dry run.
     public let keptAt: String?
   }
 
-  /// Only looked, and changed nothing.
+  /// Whether nothing was changed.
   public let isDryRun: Bool
-  /// In the order in which they were mended; empty for a sound store.
+  /// In the order of repair; empty for an undamaged store.
   public let entries: [Entry]
-  /// Who writes to the store now; nil where a dry run would draw a new identity.
+  /// The replica that the store writes as now; nil if a dry run would draw a new identity.
   public let replica: ReplicaID?
-  /// What people call this replica.
+  /// The display name of this replica.
   public let name: String
-  /// Whose stream the store wrote before, where it goes on under another identity, and that is known.
+  /// The replica that the store wrote as before, if it changed and is known.
   public let formerReplica: ReplicaID?
 
-  /// Nothing is left, or would be, that is damaged.
+  /// Whether all damage is or would be repaired.
   public var isSound: Bool { entries.allSatisfy(\.isMended) }
 
   init(_ report: HeartlogStorage.RepairReport) {

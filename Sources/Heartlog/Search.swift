@@ -1,32 +1,37 @@
-/// How texts are compared in a search.
+/// How a search compares texts.
 public struct SearchOptions: Sendable {
-  /// Where in a text the words must stand.
+  /// Where in a text the search text must occur.
   public enum Match: Sendable {
-    /// Anywhere in the text.
+    /// Anywhere.
     case substring
-    /// At its beginning.
+    /// At the beginning.
     case prefix
   }
 
-  /// Where in a text the words must stand; anywhere unless said otherwise.
+  /// Where in a text the search text must occur; anywhere by default.
   public var match = Match.substring
-  /// Whether é is another letter than e. Capitals are never told from small letters.
+  /// Whether é differs from e. The case of letters never matters.
   public var diacriticsCount = true
-  /// The fields to look in; all texts of an item, its id among them, where nil.
+  /// The fields to search; if nil, the id and all fields of an item.
   public var fields: [String]?
 
-  /// Options as given; without any, substrings in all texts of an item, with é another letter than e.
+  /// Creates search options. By default, a search finds substrings in all texts of an item and tells é from e.
+  ///
+  /// - Parameters:
+  ///   - match: where in a text the search text must occur.
+  ///   - diacriticsCount: whether é differs from e.
+  ///   - fields: the fields to search; if nil, the id and all fields of an item.
   public init(match: Match = .substring, diacriticsCount: Bool = true, fields: [String]? = nil) {
     self.match = match
     self.diacriticsCount = diacriticsCount
     self.fields = fields
   }
 
-  /// A text as it is compared.
+  /// The form of a text that is compared.
   func folded(_ text: String) -> String {
     let lower = text.lowercased()
     guard !diacriticsCount else { return lower }
-    // Decomposed, an accent is a scalar of its own: a nonspacing mark.
+    // After decomposition, an accent is a scalar of its own: a nonspacing mark.
     var scalars = String.UnicodeScalarView()
     for scalar in lower.decomposed where scalar.properties.generalCategory != .nonspacingMark {
       scalars.append(scalar)
@@ -41,9 +46,13 @@ public struct SearchOptions: Sendable {
 }
 
 extension FavoritesLibrary {
-  /// The favorites that hold a text, newest first unless asked otherwise; an empty text is in all of them.
+  /// Returns the favorites that contain a text, newest first by default. An empty text matches all of them.
   ///
-  /// Looks at every favorite: O(favorites × their text).
+  /// - Parameters:
+  ///   - text: the text to search for.
+  ///   - options: how texts are compared.
+  ///   - order: by date, ascending or descending, or by id.
+  /// - Complexity: O(favorites × their text).
   public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
   ) -> [ItemState] {
@@ -60,9 +69,15 @@ extension FavoritesLibrary {
 }
 
 extension Favorites {
-  /// The favorites that hold a text, newest first unless asked otherwise; an empty text is in all of them.
+  /// Returns the favorites that contain a text, newest first by default. An empty text matches all of them.
   ///
-  /// What cannot be read as an item is left out here, and named by `load`. Looks at every favorite.
+  /// Leaves out items that cannot be decoded; `load` reports them.
+  ///
+  /// - Parameters:
+  ///   - text: the text to search for.
+  ///   - options: how texts are compared.
+  ///   - order: by date, ascending or descending, or by id.
+  /// - Complexity: O(favorites × their text).
   public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
   ) -> [Item] {

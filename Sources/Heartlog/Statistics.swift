@@ -1,76 +1,77 @@
-/// What happened in a library, or in all of a store, counted from its log.
+/// Counts of what happened in a library or a store, taken from the log.
 public struct Statistics: Hashable, Sendable {
-  /// Days, weeks and months of UTC; weeks begin on Monday.
+  /// Days, weeks and months in UTC. Weeks begin on Monday.
   public enum Period: Hashable, Sendable, CaseIterable {
     /// From midnight to midnight.
     case day
     /// From Monday to Sunday.
     case week
-    /// From the first day of a month to its last.
+    /// From the first to the last day of a month.
     case month
   }
 
   /// One day, week or month.
   public struct Interval: Hashable, Sendable {
-    /// The period's first millisecond.
+    /// The first millisecond of the period.
     public let start: Milliseconds
-    /// Events that made a favorite.
+    /// The number of events that made an item a favorite.
     public let favorited: Int
-    /// Events that made one no favorite.
+    /// The number of events that removed an item from the favorites.
     public let unfavorited: Int
-    /// Events that wrote fields alone.
+    /// The number of events that only wrote fields.
     public let changed: Int
-    /// How many favorites there were at its end.
+    /// The number of favorites at the end of the period.
     public let favoritesAtEnd: Int
-    /// How many periods without an event lie between the interval before it and this one; 0 for the first.
+    /// The number of periods without an event between the previous interval and this one; 0 for the first.
     public let emptyPeriodsBefore: Int
   }
 
-  /// How often an item was made a favorite, or none.
+  /// How often an item was added to or removed from the favorites.
   public struct ItemTally: Hashable, Sendable {
     /// The item's library.
     public let library: String
-    /// The item as the log leaves it.
+    /// The item in its state at the end of the log.
     public let item: ItemState
-    /// Events that switched it.
+    /// The number of events that added or removed it.
     public let taps: Int
   }
 
-  /// How many events a device wrote in the name of one origin.
+  /// The number of events that a device wrote under one origin.
   public struct SourceTally: Hashable, Sendable {
     /// The device.
     public let replica: ReplicaID
-    /// Who wrote there: `cli`, or an app's name; nil where nobody said.
+    /// What wrote the events: `cli`, or an app's name; nil if the commits name none.
     public let origin: String?
-    /// Events of that device and origin.
+    /// The number of events.
     public let events: Int
   }
 
-  /// The periods with an event, the first one first. Those without one are left out: a single odd date would make hundreds of thousands
-  /// of them.
+  /// The periods with at least one event, earliest first. Empty periods are left out, because a single wrong date would add hundreds of
+  /// thousands of them.
   public let intervals: [Interval]
-  /// The items that were switched most often, the most first, equals by library and id.
+  /// The items that were added and removed most often, highest count first; ties are ordered by library and id.
   public let mostTapped: [ItemTally]
-  /// By device and origin, the most events first.
+  /// The counts by device and origin, highest count first.
   public let sources: [SourceTally]
 }
 
 extension Statistics {
-  /// How many items `mostTapped` has.
+  /// The maximum number of items in `mostTapped`.
   public static let mostTappedMax = 5
 
-  /// Counts the rest of a log.
+  /// Counts the rest of a log, from its current position.
   ///
-  /// Periods go by the wall times of events. `favoritesAtEnd` is the running sum of what the events of the merged log switched, those that
-  /// are not counted among them, so that the last one of a whole log is the number of favorites now. O(events in the log). Where the log
-  /// is damaged, what is sound is counted: see the log's `findings`.
+  /// Events are assigned to periods by their wall times. `favoritesAtEnd` is a running sum over all events of the merged log, including
+  /// those that are not counted; after a whole log, its last value is the current number of favorites. O(events in the log). In a damaged
+  /// log, the undamaged commits are counted: see the log's `findings`.
   ///
   /// - Parameters:
-  ///   - log: from where it stands on.
-  ///   - library: whose events; those of all libraries where nil.
-  ///   - period: what makes one of `intervals`.
-  ///   - isCounted: whether a commit's events count; the log's `lastTime` is that commit's. All count where nil, which is much faster.
-  /// - Throws: `inputOutput` where a file cannot be read.
+  ///   - log: the log to read.
+  ///   - library: the library whose events count; all libraries if nil.
+  ///   - period: the length of one of `intervals`.
+  ///   - isCounted: whether the events of a commit count; while it runs, the log's `lastTime` is the time of that commit. If nil, all
+  ///     commits count, which is much faster.
+  /// - Throws: `inputOutput` if a file cannot be read.
   public init(
     reading log: LogReader, library: String? = nil, by period: Period,
     where isCounted: ((Commit) -> Bool)? = nil
@@ -84,9 +85,9 @@ extension Statistics {
     self = counter.statistics
   }
 
-  /// Counts the rest of a log by the periods of a calendar. Commits stay in the blocks that they lie in.
+  /// Counts the rest of a log by the periods of a calendar. Commits are read in place from their blocks.
   ///
-  /// - Parameter isCounted: whether the events of a commit count, by its position and its time as the log tells it.
+  /// - Parameter isCounted: whether the events of a commit count, given its position and its time as the log reports it.
   package init(
     reading log: LogReader, library: String?, by period: Period, of calendar: PeriodCalendar,
     where isCounted: (CommitPosition, Milliseconds) -> Bool
@@ -105,12 +106,13 @@ extension Statistics {
 }
 
 extension FavoritesLibrary {
-  /// Counts what happened by the day, week or month of the events' wall times. Reads the whole log.
+  /// Counts the library's events by day, week or month of their wall times. Reads the whole log.
   ///
-  /// `favoritesAtEnd` is the running sum of what the events of the merged log switched, so that its last one is the number of favorites
-  /// now. O(events in the log).
+  /// `favoritesAtEnd` is a running sum over the events of the merged log; its last value is the current number of favorites. O(events in
+  /// the log).
   ///
-  /// - Throws: `corrupt` where the log cannot be read to its end; `inputOutput`.
+  /// - Parameter period: the length of one of `intervals`.
+  /// - Throws: `corrupt` if the log is damaged; `inputOutput`.
   public func statistics(by period: Statistics.Period) throws(HeartlogError) -> Statistics {
     let log = try store.readLog()
     let statistics = try Statistics(reading: log, library: name, by: period)
@@ -121,10 +123,10 @@ extension FavoritesLibrary {
 
 extension Statistics.Period {
   private static let dayLength = CivilDate.dayMilliseconds
-  /// 1970-01-01 was a Thursday: weeks that begin on Monday are three days off.
+  /// 1970-01-01 was a Thursday, three days after a Monday.
   private static let weekOffset = 3 * dayLength
 
-  /// The first millisecond of the period that a time lies in.
+  /// The first millisecond of the period that contains a time.
   func start(of time: Milliseconds) -> Milliseconds {
     let day = Self.floor(time, Self.dayLength)
     switch self {
@@ -134,19 +136,19 @@ extension Statistics.Period {
     }
   }
 
-  /// Times from `start(of:)` up to here lie in one period, which may be longer.
+  /// A time up to which all times from `start(of:)` lie in one period. The period may end later.
   func end(from start: Milliseconds) -> Milliseconds {
     switch self {
     case .day: return start + Self.dayLength
     case .week: return start + 7 * Self.dayLength
     case .month:
-      // No month is longer, and none shorter than 28 days.
+      // No month is longer than 31 days or shorter than 28.
       let later = start + 31 * Self.dayLength
       return later > Limits.dateMillisecondsMax ? start + 28 * Self.dayLength : self.start(of: later)
     }
   }
 
-  /// How many periods later the one that begins at `end` is than the one that begins at `start`.
+  /// The number of periods between the one that begins at `start` and the one that begins at `end`.
   func count(from start: Milliseconds, to end: Milliseconds) -> Int {
     switch self {
     case .day: Int((end - start) / Self.dayLength)
@@ -155,24 +157,24 @@ extension Statistics.Period {
     }
   }
 
-  /// The months since the year 0.
+  /// The number of months since the year 0.
   private static func month(of time: Milliseconds) -> Int {
     let date = CivilDate(time)
     return date.year * 12 + date.month
   }
 
-  /// `time`, rounded down: local times may lie before 1970.
+  /// Rounds `time` down to a multiple of `length`. Local times may lie before 1970.
   private static func floor(_ time: Milliseconds, _ length: Milliseconds) -> Milliseconds {
     let rest = time % length
     return time - (rest < 0 ? rest + length : rest)
   }
 }
 
-/// Whose days and months are counted.
+/// Converts between times and local times, for periods of a calendar other than UTC.
 package struct PeriodCalendar: Sendable {
-  /// What clocks show at a time, in milliseconds as though they showed UTC.
+  /// The local time at a given time, in milliseconds as if it were UTC.
   package let local: @Sendable (Milliseconds) -> Milliseconds
-  /// The first time at which clocks show as much or more.
+  /// The first time whose local time is at least the given one.
   package let time: @Sendable (Milliseconds) -> Milliseconds
 
   package static let utc = PeriodCalendar(local: { $0 }, time: { $0 })

@@ -1,29 +1,29 @@
 import HeartlogStorage
 
-/// Counts commits as they come out of a log, in its order.
+/// Counts commits in the order in which a log returns them.
 ///
-/// Nothing of an event is made but what is counted; the state is there for the names of items, and for what the log leaves of those that
-/// were switched most often.
+/// Only the counted parts of an event are decoded. The state provides the names of items, and the final states of the items that were added
+/// and removed most often.
 struct StatisticsCounter {
   private struct Tally {
     let start: Milliseconds
     var favorited = 0
     var unfavorited = 0
     var changed = 0
-    /// How many favorites more there are: of all commits, counted or not.
+    /// The change in the number of favorites, by all commits, counted or not.
     var gain = 0
     var isCounted = false
   }
 
-  /// An item as far as it was counted.
+  /// The counts of one item.
   private struct Item {
-    /// How often it was switched.
+    /// How often it was added or removed.
     var taps = 0
     var isFavorite = false
-    /// The latest write of its membership.
+    /// The stamp of the last write of its membership, in the total order.
     var stamp = HybridTimestamp(rawValue: 0)
     var sequence: UInt64 = 0
-    /// Among `replicas`; -1 as long as there was none.
+    /// Its replica's index in `replicas`; -1 before the first write.
     var replica: Int32 = -1
   }
 
@@ -32,7 +32,7 @@ struct StatisticsCounter {
     let origin: String?
   }
 
-  /// A write of one commit.
+  /// The parts of a commit that all its writes share, and the sequence number of the current one.
   private struct Write {
     let stamp: HybridTimestamp
     var sequence: UInt64
@@ -43,11 +43,11 @@ struct StatisticsCounter {
   /// How far the events of a block were counted.
   private final class Cursor {
     let block: MergedBlock
-    /// Of the block's items.
+    /// The locations of the block's items.
     let locations: [ItemLocation]
-    /// The next of its `itemPlaces`.
+    /// The next index into the block's `itemPlaces`.
     var item: Int
-    /// By the places of its origins, among `sources`; -1 for what was not asked for.
+    /// Indices into `sources`, by the block's origin index; -1 if not looked up yet.
     var sources: [Int]
 
     init(_ block: MergedBlock, _ locations: [ItemLocation], item: Int) {
@@ -62,19 +62,19 @@ struct StatisticsCounter {
   private let period: Statistics.Period
   private let calendar: PeriodCalendar
   private var state = FavoritesState()
-  /// As far as it was met.
+  /// Nil until the library is first met.
   private var libraryNumber: Int32?
   private var tallies: [Tally] = []
-  /// By the local start of the period.
+  /// Indices into `tallies`, by the local start of the period.
   private var tallyIndices: [Milliseconds: Int] = [:]
-  /// The last one that was asked for, and local times that lie in it.
+  /// The index looked up last, and local times that lie in its period.
   private var lastTally = (index: 0, times: Milliseconds(0)..<0)
-  /// By library and item, as the state numbers them.
+  /// By library number and item number, as the state assigns them.
   private var items: [[Item]] = []
   private var replicas: [ReplicaID] = []
   private var sources: [(source: Source, events: Int)] = []
   private var sourceIndices: [Source: Int] = [:]
-  /// By stream.
+  /// By replica.
   private var cursors: [ReplicaID: Cursor] = [:]
 
   init(of library: String?, by period: Statistics.Period, calendar: PeriodCalendar) {
@@ -108,7 +108,7 @@ struct StatisticsCounter {
     sources[sourceIndex(Source(replica: commit.replica, origin: commit.origin))].events += count
   }
 
-  /// Counts commits of a block, which follow those of the block that were counted before.
+  /// Counts adjacent commits of a block. Calls for one block must go forward.
   mutating func take(
     _ places: Range<Int>, of block: MergedBlock, timeBefore: Milliseconds,
     where isCounted: (CommitPosition, Milliseconds) -> Bool
@@ -175,7 +175,8 @@ struct StatisticsCounter {
     if isFavorite { tallies[tally].favorited += 1 } else { tallies[tally].unfavorited += 1 }
   }
 
-  /// A log is in order as far as it was there at one time: what comes later may belong before what was counted.
+  /// Returns whether a write comes later in the total order. A log is in order only up to what it contained at one time; commits that
+  /// arrive later may belong before those already counted.
   private func isLater(_ write: Write, than item: Item) -> Bool {
     if item.replica < 0 { return true }
     return MergeOrder.isLater(
@@ -195,11 +196,11 @@ struct StatisticsCounter {
     if libraryNumber == nil, let library { libraryNumber = state.number(ofLibrary: library) }
   }
 
-  /// The cursor of a block, of which the commit at a place comes next. A block is applied when it is first met.
+  /// Returns the cursor of a block whose next commit is at `place`. Applies a block when it is first met.
   private mutating func cursor(of block: MergedBlock, at place: Int) -> Cursor {
     let content = block.content
     if let known = cursors[content.replica], known.block === block { return known }
-    // Of a log that was read before, only the rest counts.
+    // If part of the log was read before, only the rest counts.
     let rest = content.cut(to: content.number(at: place)...content.lastCommit)
     state.apply(rest)
     noteLibrary()
@@ -274,7 +275,7 @@ struct StatisticsCounter {
       if a.library != b.library { return a.library < b.library }
       return a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
     }
-    // The first so far.
+    // The highest counts so far.
     var first: [Tapped] = []
     for library in items.indices where !items[library].isEmpty {
       let name = state.libraryName(Int32(library))

@@ -8,35 +8,35 @@ import HeartlogStorage
 
 /// How a store is opened.
 public struct StoreOptions: Sendable {
-  /// Whether a store is opened to be written.
+  /// Whether a store is opened for writing.
   public enum Access: Sendable {
     /// Reads and writes.
     case readWrite
-    /// Reads alone: takes no lock, makes no store, and every write throws `readOnly`.
+    /// Read only: takes no lock and creates no store; every write throws `readOnly`.
     case readOnly
   }
 
-  /// What people call this replica, where the store is made: at most 127 bytes without control characters.
+  /// The display name of this replica, used when the store is created: at most 127 bytes without control characters.
   public var name = ""
-  /// What commits name as their origin where a write names none: an app's name.
+  /// The origin of commits whose write names none, such as an app's name.
   public var origin: String?
-  /// When writes return: after fdatasync, or (`buffered`) after the write, flushed within 100 ms.
+  /// When a write returns: after fdatasync (`durable`), or after the write itself (`buffered`), flushed within 100 ms.
   public var durability = Durability.durable
-  /// Whether the store is opened to be written; it is unless said otherwise.
+  /// Whether the store is opened for writing; by default it is.
   public var access = Access.readWrite
-  /// Whether a store is made where there is none.
+  /// Whether to create a store if there is none.
   public var createsIfMissing = true
-  /// When snapshots are written by themselves, from which the store opens at once.
+  /// When snapshots are written automatically. Opening from a snapshot is fast.
   public var snapshots = SnapshotPolicy.automatic
-  /// How long a writer waits for other processes before it throws `locked`.
+  /// How long a write waits for other processes before it throws `locked`, in milliseconds.
   public var lockMillisecondsMax = 10_000
-  /// Tells the wall time, in milliseconds since 1970.
+  /// Returns the wall time in milliseconds since 1970.
   public var clock: @Sendable () -> Milliseconds = { Self.systemTime() }
 
-  /// Where ids and secrets come from. Anything but good random numbers is for tests alone.
+  /// The source of ids and secrets. Replace it with anything but a good random number generator only in tests.
   public var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
-  /// The options that most apps want: durable writes, a store that is made where there is none, the system's clock.
+  /// Creates the options that most apps want: durable writes, a store that is created if there is none, the system's clock.
   public init() {}
 
   var storage: StorageOptions {
@@ -47,7 +47,7 @@ public struct StoreOptions: Sendable {
     return storage
   }
 
-  /// The system's clock, rounded down to milliseconds.
+  /// Returns the system's wall time in milliseconds since 1970, rounded down.
   public static func systemTime() -> Milliseconds {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

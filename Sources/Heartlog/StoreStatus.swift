@@ -1,58 +1,59 @@
 import HeartlogStorage
 
-/// What a store holds, in numbers.
+/// The contents of a store, in numbers.
 public struct StoreStatus: Sendable {
-  /// One replica whose commits the store holds.
+  /// A replica with commits in the store.
   public struct Replica: Sendable {
     /// The identity that its events carry.
     public let id: ReplicaID
-    /// What people call it; empty where nobody named it.
+    /// Its display name; empty if it has none.
     public let name: String
-    /// The number of the last commit; 0 before the first.
+    /// The number of its last commit in this store; 0 before the first.
     public let head: UInt64
-    /// How many events it has written.
+    /// The number of its events in this store.
     public let events: UInt64
-    /// How far this replica's clock was ahead of this machine's at its last commit, in seconds; 0 where it was not known to be.
+    /// How far its clock was ahead of this machine's at its last commit, in seconds; 0 if it is not known to be ahead.
     public let wallClockAheadSeconds: Double
   }
 
-  /// One library of the store.
+  /// A library of the store.
   public struct Library: Sendable {
-    /// As it is asked for.
+    /// The name of the library.
     public let name: String
-    /// How many favorites, items and events it has.
+    /// The number of favorites, items and events in it.
     public let counts: LibraryCounts
   }
 
-  /// The folder of the store, as it was given.
+  /// The folder of the store, as passed when it was opened.
   public let path: String
-  /// The replica that writes here.
+  /// The replica that this store writes as.
   public let replica: ReplicaID
-  /// What people call that replica.
+  /// The display name of that replica.
   public let name: String
-  /// A digest of all that is visible: equal states have equal digests, on any machine.
+  /// A digest of all visible data: equal states have equal digests, on any machine.
   public let digest: Digest
-  /// How many events there are, of all replicas.
+  /// The number of events of all replicas.
   public let events: UInt64
-  /// How many of them are here without their content: withheld, or of a later version. The digest covers the others, so that a store with
-  /// the same history and more content has another one.
+  /// The number of events without content: withheld, or written by a later version. The digest does not cover them, so a store with the
+  /// same history but more content has a different digest.
   public let eventsWithoutContent: UInt64
-  /// How many commits there are, of all replicas.
+  /// The number of commits of all replicas.
   public let commits: UInt64
-  /// Of the log on disk.
+  /// The size of the log on disk, in bytes.
   public let bytes: UInt64
-  /// How many open conflicts there are.
+  /// The number of open conflicts.
   public let conflicts: Int
-  /// Sorted by id.
+  /// The replicas, sorted by id.
   public let replicas: [Replica]
-  /// Sorted by name.
+  /// The libraries, sorted by name.
   public let libraries: [Library]
 }
 
 extension FavoritesStore {
-  /// What the store holds; of another state of it, where one is given. One pass over all items, for the digest.
+  /// Returns the contents of the store in numbers. One pass over all items, for the digest.
   ///
-  /// - Throws: `inputOutput` where the size of the log cannot be found out.
+  /// - Parameter state: the state to describe; the current one if nil.
+  /// - Throws: `inputOutput` if the size of the log cannot be read.
   public func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
     let state = state ?? read { $0 }
     let own = log.ownIdentity

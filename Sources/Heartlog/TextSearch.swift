@@ -1,14 +1,14 @@
-/// A text that is looked for in many others.
+/// A text to search for in many others.
 ///
-/// Texts are compared as `String` does: Character by Character, canonically equivalent ones for equal. Where the text that is looked for
-/// is ASCII, as most are, its bytes are looked for first, and most texts need no string for that.
+/// Texts are compared as `String` does: Character by Character, with canonical equivalence. If the search text is ASCII, as most are, its
+/// bytes are searched first, and most texts need not become a string.
 package struct TextSearch: Sendable {
   private let options: SearchOptions
-  /// As it is compared.
+  /// The folded search text.
   private let folded: String
-  /// The bytes of `folded` where they can be looked for.
+  /// The bytes of `folded`, if a byte search is possible.
   private let bytes: FoldedBytes?
-  /// Whether it is of ASCII alone, or equivalent to such a text: no other text is found in one of ASCII.
+  /// Whether the search text is ASCII, or canonically equivalent to ASCII. Any other text cannot occur in ASCII text.
   private let isASCII: Bool
 
   package init(_ text: String, options: SearchOptions = SearchOptions()) {
@@ -16,21 +16,21 @@ package struct TextSearch: Sendable {
     folded = options.folded(text)
     let scalars = Array(folded.decomposed)
     isASCII = scalars.allSatisfy(\.isASCII)
-    // CR and LF are one Character where they follow each other: bytes do not tell.
+    // CR followed by LF is a single Character, which bytes do not show.
     let areBytesFound = isASCII && !scalars.isEmpty && !scalars.contains { $0 == "\r" || $0 == "\n" }
     bytes = areBytesFound ? FoldedBytes(scalars.map { UInt8($0.value) }) : nil
   }
 
-  /// Whether every text holds it.
+  /// Whether the search text is empty, and so occurs in every text.
   var isEmpty: Bool { folded.isEmpty }
 
-  /// Whether a text holds it.
+  /// Returns whether the search text occurs in a text.
   package func isFound(in text: String) -> Bool {
     var text = text
     return text.withUTF8 { isFound(in: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Whether an item holds it in its id or its fields, or in those that the options name.
+  /// Returns whether the search text occurs in an item's id or fields, or in the fields that the options name.
   func isFound(in item: ItemState) -> Bool {
     if options.fields == nil, isFound(in: item.id) { return true }
     return item.fields.contains { field in
@@ -39,12 +39,12 @@ package struct TextSearch: Sendable {
     }
   }
 
-  /// Whether a value holds it: a string, or a string in a list or an object.
+  /// Returns whether the search text occurs in a value: in a string, or in a string inside a list or an object.
   func isFound(in value: BorrowedValue) -> Bool {
     switch value {
     case .string(let text): return isFound(in: text)
     case .json(let text):
-      // A string stands in JSON as it is, but for what is escaped.
+      // JSON contains the bytes of a string unchanged, except for escaped characters.
       if let bytes, !bytes.isEscapedInJSON, !mayBeFoundOtherwise(in: text), !bytes.isFound(in: text) {
         return false
       }
@@ -54,7 +54,7 @@ package struct TextSearch: Sendable {
     }
   }
 
-  /// Whether a text of well-formed UTF-8 holds it.
+  /// Returns whether the search text occurs in a text of well-formed UTF-8.
   private func isFound(in text: UnsafeRawBufferPointer) -> Bool {
     if isEmpty { return true }
     if let bytes {
@@ -67,24 +67,24 @@ package struct TextSearch: Sendable {
     return options.matches(folded, in: String(decoding: text, as: UTF8.self))
   }
 
-  /// Whether a text may hold what is looked for though it does not hold the bytes.
+  /// Returns whether the search text may occur in a text that does not contain its bytes.
   private func mayBeFoundOtherwise(in text: UnsafeRawBufferPointer) -> Bool {
     if !options.diacriticsCount { return !text.isASCII }
     return bytes?.hasEquivalents ?? true && text.holdsEquivalentOfASCII
   }
 }
 
-/// ASCII in small letters, to be looked for in capitals or not.
+/// Lowercase ASCII bytes, found in either case.
 private struct FoldedBytes: Sendable {
   let bytes: [UInt8]
-  /// Whether a scalar beyond ASCII is one of its Characters when it is folded: see `holdsEquivalentOfASCII`.
+  /// Whether a scalar beyond ASCII folds to one of its Characters: see `holdsEquivalentOfASCII`.
   let hasEquivalents: Bool
-  /// Whether some of it stands otherwise in JSON.
+  /// Whether JSON escapes one of its characters.
   let isEscapedInJSON: Bool
   private let first: Pattern
   private let last: Pattern
 
-  /// A byte in eight places, capitals made small where it is a letter.
+  /// A byte repeated eight times. If it is a letter, `mask` lowercases the compared word.
   private struct Pattern {
     let mask: UInt64
     let word: UInt64
@@ -94,7 +94,7 @@ private struct FoldedBytes: Sendable {
       word = UInt64(byte) * 0x0101_0101_0101_0101
     }
 
-    /// The high bit of each byte of a word that is the pattern's; behind such a byte, those of others may be set too.
+    /// Sets the high bit of each byte of a word that matches. The bits of bytes above a match may be set as well.
     @inline(__always)
     func matches(_ other: UInt64) -> UInt64 {
       let difference = (other | mask) ^ word
@@ -102,7 +102,7 @@ private struct FoldedBytes: Sendable {
     }
   }
 
-  /// - Parameter bytes: at least one.
+  /// - Parameter bytes: at least one byte.
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
     hasEquivalents = bytes.contains {
@@ -118,13 +118,13 @@ private struct FoldedBytes: Sendable {
   }
 
   func isFound(in text: UnsafeRawBufferPointer) -> Bool {
-    // The last offset at which it may stand.
+    // The last offset at which a match can begin.
     let end = text.count - bytes.count
     guard end >= 0 else { return false }
     guard end >= 7 else { return (0...end).contains { stands(in: text, at: $0) } }
     var offset = 0
     while true {
-      // Eight offsets at once, by the first and the last byte.
+      // Compares the first and the last byte at eight offsets at once.
       var found =
         first.matches(UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
         & last.matches(
@@ -134,7 +134,7 @@ private struct FoldedBytes: Sendable {
         found &= found - 1
       }
       if offset == end - 7 { return false }
-      // The last eight may overlap those before them.
+      // The last eight offsets may overlap the previous eight.
       offset = min(offset + 8, end - 7)
     }
   }
@@ -160,8 +160,8 @@ extension UnsafeRawBufferPointer {
     return self[offset...].allSatisfy { $0 < 0x80 }
   }
 
-  /// Whether one of the scalars beyond ASCII is here that are equivalent to one of ASCII, or become one as a small letter: the Kelvin sign
-  /// U+212A, the Greek question mark U+037E and the varia U+1FEF.
+  /// Whether the text contains a scalar beyond ASCII that is equivalent to an ASCII scalar, or becomes one in lowercase: the Kelvin sign
+  /// U+212A, the Greek question mark U+037E or the varia U+1FEF.
   fileprivate var holdsEquivalentOfASCII: Bool {
     for index in indices where self[index] >= 0x80 {
       switch self[index] {
@@ -178,7 +178,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension JSONValue {
-  /// Whether a string in it is one that `isWanted`.
+  /// Returns whether a string in the value satisfies `isWanted`.
   fileprivate func holdsText(_ isWanted: (String) -> Bool) -> Bool {
     switch self {
     case .string(let text): isWanted(text)
