@@ -36,8 +36,8 @@ public struct FavoritesLibrary: Sendable {
   /// - Parameters:
   ///   - order: by date, ascending or descending, or by id.
   ///   - limit: the maximum number of items; all if nil.
-  /// - Complexity: O(n log n) for all favorites. With a limit, the order by date looks only at the most recently written items; the order
-  ///   by id looks at everything written since the last snapshot.
+  /// - Complexity: O(n log n) for all favorites. With a limit, an order by date usually looks only at the most recently written items; the
+  ///   order by id looks at everything written since the last snapshot.
   public func favorites(order: ListOrder = .newestFirst, limit: Int? = nil) -> [ItemState] {
     if let transaction = WriteTransaction.joined(by: store) {
       let favorites = order.sorted(transaction.items(in: name).filter(\.isFavorite))

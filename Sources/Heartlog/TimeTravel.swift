@@ -8,10 +8,10 @@ import HeartlogStorage
 
 /// A moment in the history of a store.
 public enum LogMoment: Hashable, Sendable {
-  /// Every commit whose time is at most these milliseconds since 1970: its wall time, or an earlier one's of its device where that is
-  /// later. Whatever a device had heard of has no part in it.
+  /// All commits up to this time, in milliseconds since 1970. The time of a commit is the latest wall time of its device so far. Timestamps
+  /// received from other devices do not count.
   case milliseconds(Milliseconds)
-  /// The commit of this event, and all before it in the total order.
+  /// The commit that contains this event, and all commits before it in the total order.
   case event(EventID)
 
   var inStorage: ReplayMoment {
@@ -21,20 +21,20 @@ public enum LogMoment: Hashable, Sendable {
     }
   }
 
-  /// Every commit up to a date.
+  /// All commits up to a date.
   public static func time(_ date: Date) -> LogMoment { .milliseconds(date.milliseconds) }
 }
 
 extension FavoritesStore {
-  /// The state as it was: the log is replayed up to that moment, from the newest snapshot before it.
+  /// Returns the state at a moment. Replays the log up to that moment, from the newest snapshot before it.
   ///
-  /// The state that the log makes, not the one that this store holds: with no moment the whole log is replayed, which is the way to check
-  /// the one by the other.
+  /// The result is built from the log, not taken from this store's state. Without a moment, the whole log is replayed; use that to check
+  /// the state against the log.
   ///
   /// - Parameters:
-  ///   - moment: the last to be replayed; the end of the log where nil.
-  ///   - progress: told now and then how many bytes of how many were read, on the calling thread.
-  /// - Throws: `notFound` for an event that the log does not have; `corrupt` where the log cannot be read to its end.
+  ///   - moment: the last moment to replay; the end of the log if nil.
+  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
+  /// - Throws: `notFound` if the log does not contain the event; `corrupt` if the log cannot be read to its end.
   public func state(
     at moment: LogMoment? = nil, progress: LogProgress? = nil
   ) throws(HeartlogError) -> FavoritesState {
@@ -43,9 +43,12 @@ extension FavoritesStore {
     return replay.state
   }
 
-  /// As `state(at:)`, but goes on where the log is damaged: the state is then that of its sound part, and the findings say what is missing.
+  /// Like `state(at:)`, but continues past damage. The state then contains the undamaged commits, and the findings say what is missing.
   ///
-  /// - Throws: `notFound` for an event that the log does not have; `inputOutput` where a file cannot be read.
+  /// - Parameters:
+  ///   - moment: the last moment to replay; the end of the log if nil.
+  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
+  /// - Throws: `notFound` if the log does not contain the event; `inputOutput` if a file cannot be read.
   public func replay(
     upTo moment: LogMoment? = nil, progress: LogProgress? = nil
   ) throws(HeartlogError) -> (state: FavoritesState, findings: [Finding]) {
@@ -72,21 +75,23 @@ extension FavoritesStore {
     }
   }
 
-  /// Reads the log, oldest commit first in the total order, all streams merged. What it reads is what was written by then, not what waits.
+  /// Reads the log with all streams merged, in the total order, oldest commit first. The reader sees written commits, not those still
+  /// queued.
   ///
-  /// - Throws: `inputOutput` where a file cannot be read.
+  /// - Parameter progress: called from time to time on the calling thread, with the bytes read so far and in total.
+  /// - Throws: `inputOutput` if a file cannot be read.
   public func readLog(progress: LogProgress? = nil) throws(HeartlogError) -> LogReader {
     try heartlogErrors { LogReader(try MergedLog(at: path, on: fileSystem, progress: progress)) }
   }
 }
 
 extension [HeartlogStorage.Finding] {
-  /// An unfinished batch at the tail was never acknowledged: a reader just does not see it.
+  /// An unfinished batch at the tail was never acknowledged, and readers ignore it. It is not damage.
   var damage: [HeartlogStorage.Finding] { filter { $0.verdict != .torn } }
 }
 
 extension Commit {
-  /// Whether the event of that identity is part of this commit.
+  /// Returns whether this commit contains the event with that identity.
   public func contains(_ id: EventID) -> Bool {
     id.replica == replica && id.sequence >= firstSequence && id.sequence < nextSequence
   }

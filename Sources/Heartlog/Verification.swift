@@ -1,39 +1,45 @@
 import HeartlogFiles
 import HeartlogStorage
 
-/// What `verify` found in a store.
+/// The result of verifying a store.
 public struct StoreVerification: Sendable {
-  /// Sorted by replica.
+  /// The streams, sorted by replica.
   public let streams: [StreamVerification]
-  /// Those of the most events first.
+  /// The snapshots, those with the most events first.
   public let snapshots: [SnapshotVerification]
 }
 
-/// What `verify` found in a snapshot.
+/// The result of verifying a snapshot.
 public struct SnapshotVerification: Hashable, Sendable {
   /// The name of its file, in the store's folder `snapshots`.
   public let name: String
-  /// Events that it covers, as its name says.
+  /// The number of events that it covers, according to its name.
   public let events: UInt64
-  /// What is wrong with it; nil where nothing is. The log does not need it.
+  /// What is wrong with it; nil if nothing is. The log does not depend on it.
   public let problem: String?
-  /// False where nobody starts from it any more: it is of another version, of another store, or of a stream that was ended in front of it.
+  /// Whether a store can still be opened from it. False if it is from another version, from another store, or from a stream that ended
+  /// before it.
   public let isOfUse: Bool
 }
 
 extension FavoritesStore {
-  /// Reads every byte of the log and of the snapshots, and checks all that the format promises: checksums, hashes, and that what segments,
-  /// snapshots, heads and the lock's page say of each other agrees.
+  /// Reads every byte of the log and the snapshots, and checks everything the format guarantees: checksums, hashes, and that segments,
+  /// snapshots, heads and the lock page agree with each other.
   ///
-  /// - Returns: each stream with its commits, its root, and what ends its sound part; each snapshot.
-  /// - Throws: `inputOutput` where a file cannot be read. Damage is no error here, but a finding.
+  /// - Parameter progress: called from time to time on the calling thread, with the bytes read so far and in total.
+  /// - Returns: for each stream, its commits, its root, and the damage that ends its undamaged part; for each snapshot, what is wrong with
+  ///   it.
+  /// - Throws: `inputOutput` if a file cannot be read. Damage does not throw; it is reported as a finding.
   public func verify(progress: LogProgress? = nil) throws(HeartlogError) -> StoreVerification {
     try Self.verify(at: path, on: fileSystem, progress: progress)
   }
 
-  /// Verifies the store in a folder without opening it, as `verify(progress:)`.
+  /// Verifies the store in a folder without opening it, like `verify(progress:)`.
   ///
-  /// - Throws: `notAStore`, `newerFormat`, `inputOutput`. Damage is no error here, but a finding.
+  /// - Parameters:
+  ///   - path: the folder of the store.
+  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
+  /// - Throws: `notAStore`, `newerFormat`, `inputOutput`. Damage does not throw; it is reported as a finding.
   public static func verify(
     at path: String, progress: LogProgress? = nil
   ) throws(HeartlogError) -> StoreVerification {
@@ -47,7 +53,7 @@ extension FavoritesStore {
       let snapshots = try SnapshotFolder(at: path, on: fileSystem).checked()
       let streams = try Verification.run(
         at: path, on: fileSystem, snapshots: snapshots.compactMap(\.content?.claim), progress: progress)
-      // A snapshot of a log that is damaged has nothing to be compared with.
+      // A snapshot cannot be compared with a damaged log.
       let isLogSound = streams.allSatisfy { $0.finding?.verdict ?? .torn == .torn }
       return StoreVerification(
         streams: streams.map(StreamVerification.init),
@@ -67,25 +73,25 @@ extension FavoritesStore {
   }
 }
 
-/// What `verify` found in one stream.
+/// The result of verifying one stream.
 public struct StreamVerification: Sendable {
-  /// Whose stream it is.
+  /// The replica that wrote the stream.
   public let replica: ReplicaID
-  /// What the stream's last segment calls its replica.
+  /// The display name of the replica, from the stream's last segment.
   public let name: String
-  /// Whether this store writes to it.
+  /// Whether this store writes to the stream.
   public let isOwn: Bool
-  /// Its sound commits.
+  /// The number of undamaged commits.
   public let commits: UInt64
-  /// Its sound events.
+  /// The number of undamaged events.
   public let events: UInt64
-  /// Its files.
+  /// The number of segment files.
   public let segments: Int
-  /// The size of its files, zeros written ahead included.
+  /// The size of its files in bytes, including preallocated zeros.
   public let bytes: UInt64
-  /// The root of the stream's tree over its sound commits.
+  /// The root of the stream's hash tree over its undamaged commits.
   public let root: Digest
-  /// What ends the sound part; nil where all is sound.
+  /// The damage that ends the undamaged part; nil if there is none.
   public let finding: Finding?
 
   init(_ stream: HeartlogStorage.StreamVerification) {
@@ -105,13 +111,13 @@ private enum SnapshotProblem {
   static let otherState = "the log up to it makes another state"
 }
 
-/// A snapshot whose every page was looked at.
+/// A snapshot with every page checked.
 private struct CheckedSnapshot {
   struct Content {
     let claim: SnapshotClaim
     let state: FavoritesState
 
-    /// Whether the log, replayed up to where the snapshot stands, makes another state.
+    /// Whether replaying the log up to the snapshot's positions gives a different state.
     func differs(fromLogAt path: String, on fileSystem: any FileSystem) throws -> Bool {
       let heads = claim.positions.map { Head(replica: $0.replica, commit: $0.commit) }
       var replayed = FavoritesState()
@@ -122,14 +128,14 @@ private struct CheckedSnapshot {
   }
 
   let file: SnapshotFile
-  /// Nil where it is damaged, or of another version.
+  /// Nil if the snapshot is damaged or of another version.
   var content: Content?
   var problem: String?
   var isOfThisVersion = true
 }
 
 extension SnapshotFolder {
-  /// The snapshots that are there, each looked at as a whole.
+  /// Reads and checks all existing snapshots.
   fileprivate func checked() throws -> [CheckedSnapshot] {
     try files().compactMap { file in
       guard let mapping = try map(file) else { return nil }

@@ -4,22 +4,22 @@
   import Foundation
 #endif
 
-/// The writes of `Favorites` for tasks: see `AsyncFavoritesStore`.
+/// The writes of `Favorites`, for tasks: see `AsyncFavoritesStore`.
 public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
   let favorites: Favorites<Item>
 
-  /// Makes an item a favorite. What is one already stays as it is, its date included.
+  /// Makes an item a favorite. An item that already is a favorite stays one, with its date.
   ///
   /// - Parameters:
-  ///   - item: what is to be a favorite.
-  ///   - date: since when; now where nil.
-  /// - Returns: whether it was none before.
+  ///   - item: the item. Its fields that differ from the stored ones are written too.
+  ///   - date: the favorited date; the time of the commit if nil.
+  /// - Returns: whether it was not a favorite before.
   @discardableResult
   public func add(_ item: Item, since date: Date? = nil) async throws(HeartlogError) -> Bool {
     try await write { favorites throws(HeartlogError) in try favorites.add(item, since: date) }
   }
 
-  /// Flips what the store holds, whatever the item itself says.
+  /// Makes an item a favorite, or no longer one. The stored state decides, not the item's own properties.
   ///
   /// - Returns: whether it is a favorite now.
   @discardableResult
@@ -27,21 +27,24 @@ public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable 
     try await write { favorites throws(HeartlogError) in try favorites.toggle(item) }
   }
 
-  /// Makes the item of that id no favorite. What is known of it stays.
+  /// Removes the item with this id from the favorites. Its stored fields stay.
   ///
-  /// - Returns: whether it was one before.
+  /// - Returns: whether it was a favorite before.
   @discardableResult
   public func remove(_ id: Item.ID) async throws(HeartlogError) -> Bool {
     try await write { favorites throws(HeartlogError) in try favorites.remove(id) }
   }
 
-  /// Makes an item no favorite.
+  /// Removes an item from the favorites. Only its id is used.
+  ///
+  /// - Returns: whether it was a favorite before.
   @discardableResult
   public func remove(_ item: Item) async throws(HeartlogError) -> Bool { try await remove(item.id) }
 
-  /// Writes what is new about an item, favorite or not: only fields that differ, and nothing about its being a favorite.
+  /// Updates the stored fields of an item, favorite or not. Writes only fields that differ, and does not change whether the item is a
+  /// favorite.
   ///
-  /// - Returns: whether anything differed.
+  /// - Returns: whether any field differed.
   @discardableResult
   public func update(_ item: Item) async throws(HeartlogError) -> Bool {
     try await write { favorites throws(HeartlogError) in try favorites.update(item) }
@@ -57,7 +60,7 @@ public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable 
 }
 
 extension Favorites {
-  /// The writes of these favorites for tasks, which must not wait for a disk. What needs more than one of them, such as a batch, goes
-  /// into `store.async.write { }`.
+  /// The writes of these favorites for tasks, which must not block on a disk. For several writes in one commit, such as a batch, use
+  /// `store.async.write { }`.
   public var async: AsyncFavorites<Item> { AsyncFavorites(favorites: self) }
 }

@@ -1,13 +1,13 @@
-/// The writes of a library for tasks: see `AsyncFavoritesStore`.
+/// The writes of a library, for tasks: see `AsyncFavoritesStore`.
 public struct AsyncFavoritesLibrary: Sendable {
   let library: FavoritesLibrary
 
-  /// Makes an item a favorite; of its fields, writes those that differ. What is a favorite already stays as it is.
+  /// Makes an item a favorite and writes those of its fields that differ. An item that already is a favorite stays one, with its date.
   ///
   /// - Parameters:
   ///   - id: the item's id.
   ///   - fields: without duplicate names.
-  ///   - favoritedDate: milliseconds since 1970; the time of the commit where nil.
+  ///   - favoritedDate: milliseconds since 1970; the time of the commit if nil.
   @discardableResult
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
@@ -17,13 +17,13 @@ public struct AsyncFavoritesLibrary: Sendable {
     }
   }
 
-  /// Makes an item no favorite. Its fields stay.
+  /// Removes an item from the favorites. Its fields stay.
   @discardableResult
   public func remove(_ id: String) async throws(HeartlogError) -> WriteResult {
     try await write { library throws(HeartlogError) in try library.remove(id) }
   }
 
-  /// Flips what the store holds. Fields and date are taken where it switches on.
+  /// Makes an item a favorite, or no longer one. The fields and the date are written only when the item becomes a favorite.
   @discardableResult
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
@@ -33,7 +33,7 @@ public struct AsyncFavoritesLibrary: Sendable {
     }
   }
 
-  /// Writes fields of an item, favorite or not; a null value clears one. Only what differs is written.
+  /// Writes fields of an item, favorite or not. A null value clears a field. Fields that do not differ are not written.
   @discardableResult
   public func set(_ fields: [Field], of id: String) async throws(HeartlogError) -> WriteResult {
     try await write { library throws(HeartlogError) in try library.set(fields, of: id) }
@@ -47,6 +47,6 @@ public struct AsyncFavoritesLibrary: Sendable {
 }
 
 extension FavoritesLibrary {
-  /// The writes of this library for tasks, which must not wait for a disk.
+  /// The writes of this library for tasks, which must not block on a disk.
   public var async: AsyncFavoritesLibrary { AsyncFavoritesLibrary(library: self) }
 }

@@ -1,6 +1,6 @@
 import HeartlogStorage
 
-/// A store for tasks: what waits for a disk or for another process waits on a thread of Heartlog's own, and suspends the task.
+/// A store for tasks. Waiting for a disk or another process happens on one of Heartlog's own threads and suspends the task.
 ///
 /// ```swift
 /// try await store.async.write {
@@ -9,20 +9,25 @@ import HeartlogStorage
 /// }
 /// ```
 ///
-/// Writes that tasks await at the same time share their fsyncs. Those of one task, each awaited, come in its order.
+/// Concurrent writes of several tasks share their fsyncs. Awaited writes of one task are committed in order.
 ///
-/// Cancelling a task takes back a write that does not stand in line yet: it throws `cancelled`, and nothing was written. From then on the
-/// write is finished, and the task hears what became of it. The other calls run to their end.
+/// Cancelling a task cancels a write that is not in the commit queue yet: it throws `cancelled`, and nothing is written. After that point
+/// the write completes, and the task gets its result. The other calls ignore cancellation.
 ///
-/// Reading needs none of this: `list`, `contains` and the like look into memory.
+/// Reading needs none of this: `list`, `contains` and the other reads only access memory.
 public struct AsyncFavoritesStore: Sendable {
   let store: FavoritesStore
 
-  /// As `FavoritesStore.write`: everything that `body` does to this store is one commit.
+  /// Like `FavoritesStore.write`: everything that `body` writes to this store is one commit.
   ///
-  /// `body` runs on a thread of the store: it sees the task-local values of the task no more than its cancellation.
+  /// `body` runs on a thread of the store. It sees neither the task's task-local values nor its cancellation.
   ///
-  /// - Throws: what `body` throws, and `HeartlogError`: `cancelled` where the task was cancelled in time.
+  /// - Parameters:
+  ///   - origin: the origin of the commit; that of the options if nil.
+  ///   - durability: when the write returns; as the options say if nil.
+  ///   - time: the wall time of the commit, in milliseconds since 1970; that of the clock if nil.
+  ///   - body: the writes.
+  /// - Throws: any error of `body`, and `HeartlogError`: `cancelled` if the task was cancelled in time.
   @discardableResult
   public func write<R: Sendable>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil,
@@ -31,7 +36,7 @@ public struct AsyncFavoritesStore: Sendable {
     try await writeReturningCommit(origin: origin, durability: durability, time: time, body).result
   }
 
-  /// As `write`, and returns the commit too; nil where nothing was to be written.
+  /// Like `write`, but returns the commit too; nil if there was nothing to write.
   @discardableResult
   public func writeReturningCommit<R: Sendable>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil,
@@ -58,7 +63,7 @@ public struct AsyncFavoritesStore: Sendable {
     }
   }
 
-  /// `write { }` for a body that throws nothing but the one error.
+  /// `write { }` for a body that throws only `HeartlogError`.
   @discardableResult
   func writeAsOne<R: Sendable>(
     _ body: @escaping @Sendable () throws(HeartlogError) -> R
@@ -68,7 +73,7 @@ public struct AsyncFavoritesStore: Sendable {
     }
   }
 
-  /// Takes in what other processes wrote.
+  /// Reads what other processes wrote.
   public func refresh() async throws(HeartlogError) {
     try await run { store throws(HeartlogError) in try store.refresh() }
   }
@@ -78,12 +83,14 @@ public struct AsyncFavoritesStore: Sendable {
     try await run { store throws(HeartlogError) in try store.flush() }
   }
 
-  /// Flushes, and lets go of everything; later writes throw. So do those that do not stand in line yet.
+  /// Flushes and releases all resources. Later writes throw, and so do writes that are not in the commit queue yet.
   public func close() async throws(HeartlogError) {
     try await run { store throws(HeartlogError) in try store.close() }
   }
 
-  /// Rewrites the own log, its tail included, as large compressed blocks. Commits, numbers and hashes stay.
+  /// Rewrites the store's own log, including its tail, as large compressed blocks. Commits, numbers and hashes stay the same.
+  ///
+  /// - Parameter progress: called from time to time, with the bytes done so far and in total.
   @discardableResult
   public func seal(
     progress: (@Sendable (UInt64, UInt64) -> Void)? = nil
@@ -104,6 +111,6 @@ public struct AsyncFavoritesStore: Sendable {
 }
 
 extension FavoritesStore {
-  /// The same store for tasks, which must not wait for a disk.
+  /// The same store for tasks, which must not block on a disk.
   public var async: AsyncFavoritesStore { AsyncFavoritesStore(store: self) }
 }

@@ -1,13 +1,13 @@
 import HeartlogFiles
 
-/// One write that a task awaits: on its way until it stands in line, or is cancelled.
+/// A write that a task awaits, until it is in the commit queue or cancelled.
 final class AsyncWrite<Outcome: Sendable>: Sendable {
   private enum Step {
     case waiting
     case drafting
-    /// Cancelled while its closure ran: what it did is thrown away.
+    /// Cancelled while its closure ran. The closure's changes are discarded.
     case abandoned
-    /// Past the point of no return: the commit is written, and its outcome is what the task gets.
+    /// Past the point of no return: the commit will be written, and the task gets its outcome.
     case staged
     case done
   }
@@ -23,9 +23,9 @@ final class AsyncWrite<Outcome: Sendable>: Sendable {
     HeartlogError(.cancelled, "the task was cancelled before the commit stood in line; nothing was written")
   }
 
-  /// Notes who waits.
+  /// Stores the continuation to resume.
   ///
-  /// - Returns: false where the task was cancelled before; it has its answer then.
+  /// - Returns: false if the task was already cancelled; then the continuation has been resumed.
   func begin(_ continuation: CheckedContinuation<Outcome, any Error>) -> Bool {
     let isWaiting = state.withLock { state in
       guard state.step == .waiting else { return false }
@@ -36,7 +36,7 @@ final class AsyncWrite<Outcome: Sendable>: Sendable {
     return isWaiting
   }
 
-  /// Runs the closure that says what to write, between two looks at whether it is still wanted.
+  /// Runs the closure that makes the changes. Checks for cancellation before and after it.
   func draft<R>(_ body: () throws -> R) throws -> R {
     try advance(from: .waiting, to: .drafting)
     let result = try body()
@@ -55,7 +55,7 @@ final class AsyncWrite<Outcome: Sendable>: Sendable {
 
   func finish(_ outcome: Result<Outcome, any Error>) { take()?.resume(with: outcome) }
 
-  /// Whoever still waits gets its answer at once; a closure that runs is let run to its end.
+  /// Resumes a task that is still waiting. A running closure is not interrupted.
   func cancel() {
     let isOver = state.withLock { state in
       switch state.step {

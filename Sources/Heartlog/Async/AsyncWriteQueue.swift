@@ -1,10 +1,10 @@
 import HeartlogFiles
 import HeartlogStorage
 
-/// The writes of one store that tasks await. One thread at a time serves them: it puts all that wait in line, and then finishes them, so
-/// that they share an fdatasync however many tasks there are.
+/// The awaited writes of one store. One thread at a time serves them: it first stages all waiting writes in the commit queue, then finishes
+/// them. Any number of tasks thus shares one fdatasync.
 final class AsyncWriteQueue: Sendable {
-  /// Puts a write in line; what is to be called when all others were, nil where it is over already.
+  /// Stages a write in the commit queue. Returns what to call after all others are staged; nil if the write has already ended.
   typealias Staging = @Sendable () -> (() -> Void)?
 
   private struct State {
@@ -14,7 +14,7 @@ final class AsyncWriteQueue: Sendable {
 
   private let state = Locked(State())
 
-  /// How many wait that nobody has looked at yet.
+  /// The number of writes that are not staged yet.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   func append(_ write: @escaping Staging) {
@@ -36,7 +36,7 @@ final class AsyncWriteQueue: Sendable {
       state.isServed = !state.waiting.isEmpty
       return state.isServed
     }
-    // In turn with the other stores.
+    // Take turns with other stores.
     if isMore { WorkerPool.shared.run(serve) }
   }
 }

@@ -1,17 +1,17 @@
 /// A named, ordered collection of items of one library: a playlist, a reading list, a trip.
 ///
-/// Each membership is a field of its own, `@in/<name>`, whose value is the item's place in the order. So an item can be in several
-/// collections, two devices can edit one apart, and the last tap on each membership wins. Being in a collection and being a favorite
-/// have nothing to do with each other.
+/// Each membership is a separate field, `@in/<name>`, whose value is the item's position in the order. An item can therefore be in several
+/// collections, two devices can edit a collection while offline, and the last write of each membership wins. Membership in a collection is
+/// independent of being a favorite.
 public struct ItemCollection: Sendable {
-  /// The library whose items it collects.
+  /// The library that contains the items.
   public let library: FavoritesLibrary
-  /// At least one byte of UTF-8 without control characters; with `@in/` before it a field name.
+  /// At least one byte of UTF-8 without control characters. With the prefix `@in/` it must be a valid field name.
   public let name: String
 
   static let fieldPrefix = "@in/"
 
-  /// The collection that a field puts an item into; nil for a field that does no such thing.
+  /// Returns the collection that a field belongs to; nil for any other field.
   package static func name(ofField field: String) -> String? {
     field.utf8.starts(with: fieldPrefix.utf8) && field.utf8.count > fieldPrefix.utf8.count
       ? String(field.dropFirst(fieldPrefix.count)) : nil
@@ -28,23 +28,23 @@ public struct ItemCollection: Sendable {
     self.name = name
   }
 
-  /// The ids of its items, in its order; items at the same place by the bytes of their ids.
+  /// The ids of its items in order. Items with the same position are ordered by the bytes of their ids.
   ///
   /// One pass over the library.
   public var ids: [String] { places().map(\.id) }
 
-  /// Whether an item is in the collection, favorite or not. One look-up.
+  /// Returns whether an item is in the collection, favorite or not. One lookup.
   public func contains(_ id: String) -> Bool { key(of: library.item(id)) != nil }
 
-  /// Puts an item into the collection, before the item at `index` or at its end. An item that is in it already stays where it is.
+  /// Inserts an item before the item at `index`, or at the end. An item that is already in the collection stays where it is.
   ///
-  /// One field is written, as a rule. One pass over the library.
+  /// Usually writes one field. One pass over the library.
   ///
   /// - Parameters:
-  ///   - id: the item, favorite or not, known to the store or not.
-  ///   - index: a place in `ids`; below 0 is the beginning, and past the end, or nil, the end.
-  /// - Returns: whether it was not in it before.
-  /// - Throws: `invalid` for an id that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
+  ///   - id: the item, favorite or not. The store need not know it yet.
+  ///   - index: an index into `ids`, clamped to its bounds; nil for the end.
+  /// - Returns: whether the item was not in the collection before.
+  /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func insert(_ id: String, at index: Int? = nil) throws(HeartlogError) -> Bool {
     try library.store.writeAsOne { () throws(HeartlogError) in
@@ -54,13 +54,13 @@ public struct ItemCollection: Sendable {
     }
   }
 
-  /// Moves an item of the collection to the place before the item that is at `index` when it is taken out.
+  /// Moves an item of the collection to another index.
   ///
   /// - Parameters:
   ///   - id: an item of the collection.
-  ///   - index: where it is to be in `ids`; below 0 is the beginning, past the end the end.
-  /// - Returns: whether it is somewhere else now.
-  /// - Throws: `notFound` for an item that is not in the collection; what every write throws: <doc:WhatCanGoWrong>.
+  ///   - index: the item's index in `ids` after the move, clamped to its bounds.
+  /// - Returns: whether the item moved.
+  /// - Throws: `notFound` if the item is not in the collection; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func move(_ id: String, to index: Int) throws(HeartlogError) -> Bool {
     try library.store.writeAsOne { () throws(HeartlogError) in
@@ -74,10 +74,10 @@ public struct ItemCollection: Sendable {
     }
   }
 
-  /// Takes an item out of the collection.
+  /// Removes an item from the collection.
   ///
-  /// - Returns: whether it was in it.
-  /// - Throws: `invalid` for an id that breaks a rule; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Returns: whether it was in the collection.
+  /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: String) throws(HeartlogError) -> Bool {
     try library.set([Field(name: field, value: .null)], of: id).isChange
@@ -90,14 +90,14 @@ public struct ItemCollection: Sendable {
     let before = index > 0 ? places[index - 1].key : nil
     let after = index < places.count ? places[index].key : nil
     if let key = Self.key(between: before, and: after) { return try setKey(key, of: id) }
-    // No room left: two devices chose one place, or a thousand items were put into one gap. All get new keys.
+    // No room left: two devices chose the same position, or a thousand items were inserted into one gap. Give all items new keys.
     var ids = places.map(\.id)
     ids.insert(id, at: index)
     for (id, key) in zip(ids, OrderKey.spread(ids.count)) { try setKey(key, of: id) }
     return true
   }
 
-  /// A key between two others that can be stored; nil where there is no room.
+  /// Returns a key between two others that is short enough to store; nil if there is no room.
   private static func key(between low: OrderKey?, and high: OrderKey?) -> OrderKey? {
     if let low, let high, low >= high { return nil }
     return OrderKey(OrderKey.between(low, high).text)
@@ -122,14 +122,14 @@ public struct ItemCollection: Sendable {
 }
 
 extension FavoritesLibrary {
-  /// The collection of that name. It needs no making: it is there once something is in it.
+  /// Returns the collection with this name. A collection need not be created first: it exists once it contains an item.
   ///
-  /// - Throws: `invalid` for an empty name, one of more than 252 bytes, and one with control characters.
+  /// - Throws: `invalid` for a name that is empty, longer than 252 bytes, or contains control characters.
   public func collection(_ name: String) throws(HeartlogError) -> ItemCollection {
     try ItemCollection(self, name: name)
   }
 
-  /// The names of the collections that have an item, sorted by bytes. One pass over the library.
+  /// The names of all collections that contain an item, sorted by bytes. One pass over the library.
   public var collections: [String] {
     var names: Set<[UInt8]> = []
     for item in items() {

@@ -1,16 +1,16 @@
-/// A place in a user-defined order, as a text that sorts by its bytes: between any two there is room for another.
+/// A position in a user-defined order, as text that sorts by its bytes. There is always room for another key between any two.
 ///
-/// Moving one item writes one key, so that two devices can move items apart and both moves survive a merge. Keys are fractions in base 62,
-/// most significant digit first; none ends in `0`, so that there is always one below.
+/// Moving one item writes one key, so two devices can move items independently and both moves survive a merge. Keys are fractions in base
+/// 62, most significant digit first. No key ends in `0`, so there is always a smaller one.
 ///
 /// Source: the fractional indexing of David Greenspan, "Implementing Fractional Indexing" (2020).
 public struct OrderKey: Hashable, Sendable, Comparable, CustomStringConvertible {
-  /// 1 or more digits of `0-9A-Za-z`, the last not `0`.
+  /// One or more digits of `0-9A-Za-z`; the last is not `0`.
   public let text: String
 
   private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-  /// Takes a stored key; nil for a text that is none.
+  /// Creates a key from stored text; nil if the text is not a valid key.
   public init?(_ text: String) {
     guard let last = text.utf8.last, last != Self.digits[0], text.utf8.count <= Limits.fieldNameBytesMax,
       text.utf8.allSatisfy({ Self.digits.contains($0) })
@@ -22,33 +22,33 @@ public struct OrderKey: Hashable, Sendable, Comparable, CustomStringConvertible 
 
   private var values: [Int] { text.utf8.map { Self.digits.firstIndex(of: $0) ?? 0 } }
 
-  /// A key between two others; nil stands for the beginning or the end. The keys are short: O(log n) digits on average.
+  /// Returns a key between two others; nil stands for the beginning or the end. Keys are short: O(log n) digits on average.
   ///
-  /// Where `low` is not below `high` (two devices chose the same place), the key comes right after `low`.
+  /// If `low` is not less than `high`, because two devices chose the same position, the key comes right after `low`.
   public static func between(_ low: OrderKey?, _ high: OrderKey?) -> OrderKey {
     let low = low?.values ?? []
     var high = high?.values
     if let bound = high, !low.lexicographicallyPrecedes(bound) { high = nil }
     var values: [Int] = []
     var index = 0
-    // Digit by digit, as long as the two bounds leave no room between them.
+    // Copy digits as long as the bounds leave no room between them.
     while true {
       let lower = index < low.count ? low[index] : 0
       let upper = high.map { index < $0.count ? $0[index] : 0 } ?? digits.count
       if upper - lower > 1 {
-        // At either end in small steps: adding one item after the other keeps keys short.
+        // Take small steps at an open end: appending one item after another keeps keys short.
         let isOpenEnd = high == nil && index < low.count
         values.append(isOpenEnd ? lower + 1 : (lower + upper) / 2)
         return OrderKey(values: values)
       }
       values.append(lower)
-      // Once below the upper bound, it bounds no more.
+      // Once the key is below the upper bound, the bound no longer matters.
       if upper > lower { high = nil }
       index += 1
     }
   }
 
-  /// That many keys in rising order, as short as may be.
+  /// Returns `count` ascending keys that are as short as possible.
   public static func spread(_ count: Int) -> [OrderKey] { spread(count, nil, nil) }
 
   private static func spread(_ count: Int, _ low: OrderKey?, _ high: OrderKey?) -> [OrderKey] {

@@ -6,37 +6,38 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// The identity of an item, as the text that the store knows it by.
+/// The identity of an item, as text for the store.
 ///
-/// One identity has one text: `init(favoriteID:)` takes no other spelling of it than `favoriteID` gives, or
-/// two items of the store would be one to the app.
+/// Every identity has exactly one text: `init(favoriteID:)` must reject any spelling that `favoriteID` would not return. Otherwise two
+/// items of the store would be the same item to the app.
 public protocol FavoriteID: Hashable, Sendable {
   /// 1 to 4,096 bytes of UTF-8 without control characters.
   var favoriteID: String { get }
 
-  /// The identity of a text; nil for a text that `favoriteID` would not give.
+  /// Creates the identity from its text; nil for a text that `favoriteID` would not return.
   init?(favoriteID: String)
 }
 
-/// An item that favorites can be made of, with the library where they are kept.
+/// An item type that names the library of its favorites.
 public protocol FavoriteItem: Codable, Identifiable, Sendable where ID: FavoriteID {
-  /// 1 to 64 bytes of a–z, 0–9, `-`, `_`, `.`.
+  /// The library: 1 to 64 bytes of a–z, 0–9, `-`, `_`, `.`.
   static var library: String { get }
 
-  /// An item whose properties stand in for those that a stored item lacks; nil, unless said otherwise, for none.
+  /// An item whose properties replace those that a stored item lacks; nil, the default, for none.
   ///
-  /// A property that a later version of a type adds is in no item of before. Where it is not optional, it is read from here:
+  /// Stored items lack properties that were added in a later version of the type. A property that is not optional is then taken from the
+  /// template:
   ///
   /// ```swift
   /// static var template: Self? { Recipe(id: "", title: "", rating: 3) }
   /// ```
   ///
-  /// Optional properties stay nil: that is what they say where there is no value. The `id` of a template means nothing.
+  /// Optional properties stay nil, which is how they express a missing value. The template's `id` has no meaning.
   static var template: Self? { get }
 }
 
 extension FavoriteItem {
-  /// None.
+  /// No template.
   public static var template: Self? { nil }
 }
 
@@ -55,7 +56,7 @@ extension FavoriteID where Self: FixedWidthInteger {
 }
 
 extension Int: FavoriteID {
-  // The same by hand: ids of catalogs are read by the ten thousand, and the generic way takes ten times as long.
+  // Written out by hand: ids of catalogs are parsed by the ten thousand, and the generic initializer takes ten times as long.
   public init?(favoriteID: String) {
     let isNegative = favoriteID.utf8.first == UInt8(ascii: "-")
     let digits = isNegative ? favoriteID.utf8.dropFirst() : favoriteID.utf8[...]
@@ -67,7 +68,7 @@ extension Int: FavoriteID {
       guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
       let (tens, isTooLarge) = value.multipliedReportingOverflow(by: 10)
       let unit = Int(digit - UInt8(ascii: "0"))
-      // Downwards below zero: the least number has no positive.
+      // Count downwards for negative numbers, because the smallest number has no positive counterpart.
       let (sum, isPastEnd) =
         isNegative ? tens.subtractingReportingOverflow(unit) : tens.addingReportingOverflow(unit)
       guard !isTooLarge, !isPastEnd else { return nil }
@@ -87,7 +88,7 @@ extension UInt16: FavoriteID {}
 extension UInt32: FavoriteID {}
 extension UInt64: FavoriteID {}
 
-/// In lower case.
+/// The text is the UUID in lowercase.
 extension UUID: FavoriteID {
   public var favoriteID: String { uuidString.lowercased() }
 
@@ -97,7 +98,7 @@ extension UUID: FavoriteID {
   }
 }
 
-/// As its absolute string.
+/// The text is the absolute string.
 extension URL: FavoriteID {
   public var favoriteID: String { absoluteString }
 

@@ -1,27 +1,31 @@
-/// An item that cannot become fields, or fields that cannot become an item.
+/// An item that cannot be encoded as fields, or fields that cannot be decoded as an item.
 public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The field; nil where it is about the item as a whole.
+  /// The name of the field; nil if the error is about the whole item.
   public let field: String?
-  /// What is wrong, as a sentence without a full stop; for a nested value it begins with the place inside.
+  /// What is wrong, as a sentence without a full stop. For a nested value it begins with the path inside the field.
   public let reason: String
 
-  /// Why a value that is not there is none.
+  /// The reason if a value is absent.
   static let missing = "it is missing"
 
-  /// An error about a field, or about the item as a whole where `field` is nil.
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - field: the name of the field; nil if the error is about the whole item.
+  ///   - reason: a sentence without a full stop.
   public init(field: String?, reason: String) {
     self.field = field
     self.reason = reason
   }
 
-  /// The field is the first key of the path, and the rest the place inside.
+  /// The first key of the path is the field, the rest is the path inside it.
   init(path: [any CodingKey], reason: String) {
     field = path.first?.stringValue
     let place = path.dropFirst().map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }
     self.reason = place.isEmpty ? reason : "at \(place.joined()): \(reason)"
   }
 
-  /// An error of an item's own coding.
+  /// Converts an error that an item's own coding threw.
   init(_ error: any Error) {
     switch error {
     case let error as FieldCodingError: self = error

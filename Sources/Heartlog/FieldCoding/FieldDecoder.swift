@@ -1,15 +1,15 @@
 import HeartlogEvents
 
-/// Turns fields into items.
+/// Decodes items from fields.
 public enum FieldDecoder {
-  /// The item that the store holds as these fields.
+  /// Decodes an item from its stored fields.
   ///
   /// - Parameters:
-  ///   - type: what to make of them.
-  ///   - id: what the type decodes for its key `id`, as the type that it asks for.
-  ///   - isFavorite: what it decodes for `isFavorite`, if it does.
-  ///   - favoritedDate: what it decodes for `favoritedDate`, if it does.
-  ///   - fields: the rest. Those that the type does not ask for are left alone, null is as good as absent.
+  ///   - type: the type to decode.
+  ///   - id: the value for the key `id`, converted to the type's own id type.
+  ///   - isFavorite: the value for the key `isFavorite`, if the type decodes it.
+  ///   - favoritedDate: the value for the key `favoritedDate`, if the type decodes it.
+  ///   - fields: all other values. Fields that the type does not decode are ignored; null counts as absent.
   /// - Throws: `FieldCodingError` with the first field that does not fit the type.
   public static func decode<T: Decodable>(
     _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?,
@@ -20,9 +20,9 @@ public enum FieldDecoder {
       template: nil)
   }
 
-  /// As the other.
+  /// Decodes an item as above, with a template.
   ///
-  /// - Parameter template: what the type decodes for a key that it cannot do without and that `fields` lacks.
+  /// - Parameter template: supplies values for required keys that `fields` lacks.
   static func decode<T: Decodable>(
     _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?, fields: ItemFields,
     template: ItemTemplate?

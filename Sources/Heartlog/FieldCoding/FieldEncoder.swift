@@ -1,17 +1,17 @@
 import HeartlogEvents
 
-/// Turns items into fields.
+/// Encodes items as fields.
 public enum FieldEncoder {
-  /// The fields of an item, sorted by the bytes of their names; nil is `.null`.
+  /// Returns the fields of an item, sorted by the bytes of their names. Nil is encoded as `.null`.
   ///
-  /// The item's id, `isFavorite` and `favoritedDate` are not among them: the store holds these itself.
+  /// Leaves out the item's id, `isFavorite` and `favoritedDate`, which the store keeps itself.
   ///
-  /// - Throws: `FieldCodingError` for an item that does not encode as an object, and for a field that breaks a
-  ///   rule: a name that begins with `@`, a number that is not finite, a value beyond its limits.
+  /// - Throws: `FieldCodingError` if the item does not encode as an object, or if a field breaks a rule: a name that begins with `@`, a
+  ///   number that is not finite, a value beyond its limits.
   public static func fields(of item: some Encodable) throws(FieldCodingError) -> [Field] {
     var fields: [Field]
     do {
-      // An item that is one text is refused by its kind.
+      // An item that encodes as a single string is rejected, with its kind in the message.
       if let text = try ScalarCoding.string(of: item) {
         throw FieldCodingError(
           field: nil, reason: "the item encodes as \(JSONValue.string(text).kind), not as an object")
@@ -30,7 +30,7 @@ public enum FieldEncoder {
     return fields
   }
 
-  /// By the bytes of the names. Items have few fields, which mostly come nearly in order.
+  /// Sorts by the bytes of the names. Items have few fields, usually in nearly sorted order.
   private static func sort(_ fields: inout [Field]) {
     if fields.count > 16 { return fields.sort { $0.name.bytesPrecede($1.name) } }
     for end in fields.indices.dropFirst() {

@@ -1,4 +1,4 @@
-/// A key of a nested value: a name, or a place in an array.
+/// A key of a nested value: a name, or an index in an array.
 struct FieldKey: CodingKey {
   let stringValue: String
   let intValue: Int?
@@ -15,7 +15,7 @@ struct FieldKey: CodingKey {
 
   static let `super` = FieldKey(stringValue: "super")
 
-  /// Keys that the store supplies from an item's identity and membership; they are never fields.
+  /// Keys whose values come from the item's identity and membership; they are never fields.
   static let id = "id"
   static let isFavorite = "isFavorite"
   static let favoritedDate = "favoritedDate"

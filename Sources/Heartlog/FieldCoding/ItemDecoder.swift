@@ -6,8 +6,8 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// Decodes an item from its fields where they lie: of a scalar nothing is made but the value. What is nested goes through `ValueDecoder`, and
-/// so does what does not fit, which then is refused with the right words.
+/// Decodes an item directly from its stored fields, without intermediate values for scalars. Nested values go through `ValueDecoder`. So do
+/// values that do not fit, for the error message.
 final class ItemDecoder: Decoder {
   let fields: ItemFields
   let supplied: SuppliedValues
@@ -30,22 +30,22 @@ final class ItemDecoder: Decoder {
     SingleValueDecoder(decoder: object, item: self)
   }
 
-  /// What the item is to those who ask for anything but members.
+  /// The item for callers that ask for anything other than a keyed container.
   private var object: ValueDecoder { ValueDecoder(.object([])) }
 
-  /// The index of a field; nil where there is none of that name.
+  /// Returns the index of a field; nil if no field has that name.
   @inline(__always)
   func index(of name: String) -> Int? {
     if let index = fields.index(ofName: name) { return index }
     return fields.mayHaveEquivalent(ofName: name) ? fields.firstIndex { $0.name == name } : nil
   }
 
-  /// The value for a key as JSON; nil where there is none.
+  /// Returns the value for a key as JSON; nil if there is none.
   func json(for name: String) -> JSONValue? {
     supplied.json(for: name) ?? index(of: name).map { fields[$0].value.jsonValue }
   }
 
-  /// Whether there is no value for a key, or null.
+  /// Returns whether the value for a key is absent or null.
   func isNil(_ name: String) -> Bool {
     if FieldKey.isSupplied(name) {
       return name == FieldKey.favoritedDate && supplied.favoritedDate == nil
@@ -54,7 +54,8 @@ final class ItemDecoder: Decoder {
     return fields.withBorrowedValue(at: index) { if case .null = $0 { true } else { false } }
   }
 
-  // Values of one type each; nil where there is none or another. Not generic: what is generic here is not specialized for an item's keys.
+  // One accessor per type; nil if the value is absent or of another type. They are not generic, because generic code is not specialized for
+  // an item's keys here.
 
   func bool(_ name: String) -> Bool? {
     FieldKey.isSupplied(name)
@@ -94,14 +95,14 @@ final class ItemDecoder: Decoder {
       }
   }
 
-  /// What `body` makes of a field's value where it lies; nil where there is none.
+  /// Passes a field's stored value to `body`; nil if there is none.
   @inline(__always)
   private func stored<T>(_ name: String, _ body: (BorrowedValue) -> T?) -> T? {
     index(of: name).flatMap { fields.withBorrowedValue(at: $0, body) }
   }
 }
 
-/// The members of an item: its fields, and what the store supplies.
+/// The keyed container of an item: its fields, and the values that the store supplies.
 private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoder: ItemDecoder
 
@@ -166,7 +167,7 @@ private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
     return try member(key).decode(type)
   }
 
-  // What is optional is looked up once where it is there.
+  // These look up an optional value that is present only once.
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
     if let value = decoder.bool(key.stringValue) { return value }
@@ -206,7 +207,7 @@ private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
 
   private func member(_ key: some CodingKey) throws(FieldCodingError) -> ValueDecoder {
     let name = key.stringValue
-    // Only here: what is optional is asked for first, and left out.
+    // The template is used only here: optional values are checked for presence first and left out.
     guard let value = decoder.json(for: name) ?? decoder.supplied.template?[name] else {
       throw FieldCodingError(path: [key], reason: FieldCodingError.missing)
     }

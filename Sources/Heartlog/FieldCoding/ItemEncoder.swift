@@ -1,19 +1,19 @@
 import HeartlogEvents
 
-/// Encodes an item straight into fields: no JSON is made of a scalar on the way. What is nested goes through `ValueEncoder`.
+/// Encodes an item directly as fields, without JSON for scalars. Nested values go through `ValueEncoder`.
 final class ItemEncoder: Encoder {
   let codingPath: [any CodingKey] = []
   let userInfo: [CodingUserInfoKey: Any] = [:]
 
   private var fields: [Field] = []
-  /// Encoders handed out for fields, whose values are not known before the item has encoded all of itself.
+  /// The encoders handed out for fields. Their values are known only after the item has encoded all of itself.
   private var children: [(place: Int, encoder: ValueEncoder)] = []
-  /// Of an item that encodes as something else than members of its own.
+  /// The encoder of an item that does not encode as a keyed container.
   private var other: ValueEncoder?
-  /// The first rule that a field broke: told though the item's own coding may go on.
+  /// The first rule that a field broke. Reported at the end, even if the item's own coding continues.
   private var failure: FieldCodingError?
 
-  /// The fields in the order in which they were encoded, without those that the store supplies.
+  /// Returns the fields in the order of encoding, without those that the store supplies.
   func encodedFields() throws(FieldCodingError) -> [Field] {
     if let other, let value = other.value {
       guard case .object(let members) = value else {
@@ -59,7 +59,7 @@ final class ItemEncoder: Encoder {
   }
 
   func set(_ value: String, for name: String) {
-    // A longer one is refused with the right words.
+    // A longer string takes the slow path, which fails with the right message.
     if value.utf8.count > Limits.valueBytesMax { return set(JSONValue.string(value), for: name) }
     set(FieldValue.string(value), for: name)
   }
@@ -83,7 +83,7 @@ final class ItemEncoder: Encoder {
     }
   }
 
-  /// An encoder for a field's value.
+  /// Returns an encoder for a field's value.
   func child(for key: some CodingKey) -> ValueEncoder {
     let child = ValueEncoder(codingPath: [key])
     let name = key.stringValue
@@ -93,7 +93,7 @@ final class ItemEncoder: Encoder {
     return child
   }
 
-  /// Whether a name is one at first glance: short, and of printable ASCII.
+  /// A quick check that accepts only short names of printable ASCII.
   private static func isSound(_ name: String) -> Bool {
     let bytes = name.utf8
     guard let first = bytes.first, first != UInt8(ascii: "@"), bytes.count <= Limits.fieldNameBytesMax else {
@@ -111,14 +111,14 @@ final class ItemEncoder: Encoder {
     guard name.utf8.first != UInt8(ascii: "@") else {
       throw FieldCodingError(field: name, reason: "names that begin with @ are the store's own")
     }
-    // All else that the rule asks is right already.
+    // The other rules were checked above.
     do { try NameRules.checkFieldName(name) } catch {
       throw FieldCodingError(field: name, reason: "a control character in the name")
     }
   }
 }
 
-/// An item in the making.
+/// The keyed container that encodes an item.
 struct ItemContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let encoder: ItemEncoder
 
@@ -169,8 +169,7 @@ struct ItemContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder() -> any Encoder { encoder.child(for: FieldKey.super) }
   func superEncoder(forKey key: Key) -> any Encoder { encoder.child(for: key) }
 
-  // An item's own nil is a null field, so that writing it clears the value that was held. The defaults of these
-  // would leave it out.
+  // An item's own nil becomes a null field, so that writing it clears the stored value. The default implementations would leave it out.
   func encodeIfPresent(_ value: Bool?, forKey key: Key) {
     if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
   }

@@ -1,12 +1,12 @@
 import HeartlogEvents
 
-/// What stands in for fields that an item lacks, by their names.
+/// The values for fields that a stored item lacks, by name.
 struct ItemTemplate: Sendable {
   private let values: [UTF8Key: JSONValue]
 
-  /// The template of a type that declares one; nil for any other.
+  /// The template of a type that declares one; nil for any other type.
   ///
-  /// - Throws: `FieldCodingError` for a template that cannot be stored.
+  /// - Throws: `FieldCodingError` if the template cannot be stored.
   init?(of type: Any.Type) throws(FieldCodingError) {
     guard let type = type as? any FavoriteItem.Type, let fields = try Self.fields(of: type) else {
       return nil

@@ -1,10 +1,10 @@
 import HeartlogEvents
 
-/// The members of an object.
+/// Decodes the members of an object.
 struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let members: [JSONMember]
   let codingPath: [any CodingKey]
-  /// The places of many members; few are compared one by one.
+  /// The index of each member by name. Nil for few members, which are compared one by one.
   private var places: [String: Int]?
 
   init(_ members: [JSONMember], of decoder: ValueDecoder) {

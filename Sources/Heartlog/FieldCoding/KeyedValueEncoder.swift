@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// An object in the making.
+/// The keyed container that encodes an object.
 struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let encoder: ValueEncoder
 
@@ -53,11 +53,11 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
       try ValueEncoder.json(integer, at: codingPath + [key], isNested: isNested), for: key.stringValue)
   }
 
-  /// Members of an item itself are fields of their own.
+  /// Members of the item itself are separate fields and not nested.
   private var isNested: Bool { !codingPath.isEmpty }
 
-  // An item's own nil is a null field, so that writing it clears the value that was held; nested ones are left
-  // out. The defaults of these would leave out both.
+  // An item's own nil becomes a null field, so that writing it clears the stored value. Nested nils are left out. The default
+  // implementations would leave out both.
   func encodeIfPresent(_ value: Bool?, forKey key: Key) {
     if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }

@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// An array in the making.
+/// The unkeyed container that encodes an array.
 struct UnkeyedValueEncoder: UnkeyedEncodingContainer {
   private let encoder: ValueEncoder
 

@@ -1,15 +1,15 @@
 import HeartlogEvents
 
-/// Decodes one value, a field's or a nested one, from JSON.
+/// Decodes one value from JSON: a field's value, or a nested one.
 struct ValueDecoder: Decoder {
   let value: JSONValue
-  /// The path of what the value is part of.
+  /// The path of the containing value.
   private let parent: [any CodingKey]
-  /// Its place there.
+  /// The position inside the containing value.
   private let place: Place
 
   enum Place {
-    /// It is part of nothing.
+    /// Not contained in another value.
     case whole
     case key(any CodingKey)
     case index(Int)
@@ -21,7 +21,7 @@ struct ValueDecoder: Decoder {
     self.place = place
   }
 
-  /// Made where somebody asks: for an error, and where a value has parts.
+  /// Computed on demand: only errors and values with parts need it.
   var codingPath: [any CodingKey] {
     switch place {
     case .whole: parent
@@ -60,7 +60,7 @@ struct ValueDecoder: Decoder {
     return value
   }
 
-  /// Integers are numbers too.
+  /// Accepts integers too.
   func double() throws(FieldCodingError) -> Double {
     guard let value = value.number else { throw mismatch("a number") }
     return value
@@ -74,7 +74,7 @@ struct ValueDecoder: Decoder {
     return value
   }
 
-  /// A number without a fraction that fits. 2^64 becomes `UInt64.max`, for which earlier versions wrote it.
+  /// Decodes a number without a fraction that fits the type. 2^64 decodes as `UInt64.max`, because earlier versions encoded it so.
   func integer<T: FixedWidthInteger>(_ type: T.Type) throws(FieldCodingError) -> T {
     let integer: T?
     switch value {
@@ -89,7 +89,7 @@ struct ValueDecoder: Decoder {
   }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    // As these decode themselves, without a container.
+    // These types decode themselves in the same way, without a container.
     if type == String.self, let text = try string() as? T { return text }
     guard ScalarCoding.isOneString(type) else { return try T(from: self) }
     let text = try string()
@@ -102,10 +102,10 @@ struct ValueDecoder: Decoder {
   }
 }
 
-/// A value that is one value.
+/// The single-value container of a value.
 struct SingleValueDecoder: SingleValueDecodingContainer {
   let decoder: ValueDecoder
-  /// The item, where it is the value: other types are decoded from it.
+  /// The item, if the value is a whole item; other types are decoded from it.
   var item: ItemDecoder?
 
   var codingPath: [any CodingKey] { decoder.codingPath }

@@ -1,8 +1,8 @@
 import HeartlogEvents
 
-/// Encodes one value, a field's or a nested one, into JSON.
+/// Encodes one value as JSON: a field's value, or a nested one.
 final class ValueEncoder: Encoder {
-  /// What the value asked for so far.
+  /// What was encoded so far.
   private enum Content {
     case nothing
     case scalar(JSONValue)
@@ -21,12 +21,12 @@ final class ValueEncoder: Encoder {
 
   init(codingPath: [any CodingKey]) { self.codingPath = codingPath }
 
-  /// The value; nil where nothing was encoded.
+  /// The encoded value; nil if nothing was encoded.
   var value: JSONValue? {
     func value(_ entry: Entry) -> JSONValue {
       switch entry {
       case .value(let value): value
-      // A value that encodes nothing is an object without members, as for JSON encoders.
+      // A value that encodes nothing becomes an empty object, as in other JSON encoders.
       case .encoder(let encoder): encoder.value ?? .object([])
       }
     }
@@ -66,14 +66,14 @@ final class ValueEncoder: Encoder {
 
   func append(_ value: JSONValue) { append(.value(value)) }
 
-  /// An encoder for a member's value.
+  /// Returns an encoder for a member's value.
   func child(for key: some CodingKey) -> ValueEncoder {
     let child = ValueEncoder(codingPath: codingPath + [key])
     append(.encoder(child), named: key.stringValue)
     return child
   }
 
-  /// An encoder for the next element.
+  /// Returns an encoder for the next element.
   func nextChild() -> ValueEncoder {
     let child = ValueEncoder(codingPath: codingPath + [FieldKey(intValue: count)])
     append(.encoder(child))
@@ -96,7 +96,7 @@ final class ValueEncoder: Encoder {
 
   // MARK: Values
 
-  /// An integer never becomes another one: beyond int64 it is a double where one is exactly that.
+  /// Never changes an integer's value. Beyond Int64 it becomes a double if that is exact; otherwise it is rejected.
   static func json(
     _ value: some BinaryInteger, at path: @autoclosure () -> [any CodingKey], isNested: Bool
   ) throws(FieldCodingError) -> JSONValue {

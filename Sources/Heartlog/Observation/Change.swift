@@ -1,32 +1,32 @@
-/// One event that has just become part of the state: an own write, another process's, or another replica's.
+/// An event that has just become part of the state, written by this store, another process or another replica.
 public struct Change: Hashable, Sendable {
-  /// The identity of the event: its replica and its number there.
+  /// The identity of the event: its replica and its sequence number there.
   public let id: EventID
-  /// The commit that the event belongs to, in its replica's stream.
+  /// The commit in its replica's stream that contains the event.
   public let commit: CommitNumber
-  /// The commit's place in time; with the id it says which of two changes is later.
+  /// The commit's timestamp. Together with `id` it decides which of two changes is later.
   public let stamp: HybridTimestamp
-  /// When the device that wrote it says it happened: milliseconds since 1970.
+  /// The wall time of the device that wrote it, in milliseconds since 1970.
   public let wallTime: Milliseconds
-  /// Who wrote it: an app's name, "cli", "import:bibtex".
+  /// The origin of the commit: an app's name, "cli", "import:bibtex".
   public let origin: String?
-  /// What happened: library, item, action, fields.
+  /// The event: library, item, action, fields.
   public let event: Event
 }
 
-/// What a stream of changes brings.
+/// An element of a stream of changes.
 public enum ChangeNotice: Hashable, Sendable {
-  /// An event became part of the state. It may have lost to a later write that was there before it.
+  /// An event became part of the state. A later write that was already there may take precedence over it.
   case change(Change)
-  /// The reader was too slow, and changes were left out. Those up to these heads it has had; what it shows should be read anew, and
-  /// what follows is complete again.
+  /// The reader was too slow, and changes were left out. It has received those up to these heads. It should reload what it shows; the
+  /// changes that follow are complete again.
   case missed(after: [Head])
 }
 
 /// The changes of a store or of one library, as they are acknowledged.
 ///
-/// A stream begins when it is made. Its memory is bounded: a reader that falls behind by more than the buffer is told so by one
-/// `missed` in the place of what was left out.
+/// A stream begins when it is created. Its memory is bounded: if a reader falls behind by more than the buffer, one `missed` replaces the
+/// changes that were left out.
 public struct Changes: AsyncSequence, Sendable {
   let hub: ChangeHub
   let library: String?
@@ -40,11 +40,11 @@ public struct Changes: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
-  /// The place of one reader in the stream.
+  /// A reader's position in the stream.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: ChangeSubscription
 
-    /// The next notice; nil once the task is cancelled or the store is closed.
+    /// Returns the next notice; nil once the task is cancelled or the store is closed.
     public mutating func next() async -> ChangeNotice? { await subscription.next() }
   }
 }

@@ -2,7 +2,7 @@ import Dispatch
 import HeartlogFiles
 import Synchronization
 
-/// Hands changes out to everybody who listens, in the order in which they became part of the state.
+/// Delivers changes to all subscribers, in the order in which they became part of the state.
 final class ChangeHub: Sendable {
   private struct Listener {
     weak var subscription: ChangeSubscription?
@@ -10,21 +10,21 @@ final class ChangeHub: Sendable {
 
   private struct State {
     var listeners: [Listener] = []
-    /// Looks now and then for what other processes wrote; there only while somebody listens.
+    /// Polls for commits of other processes. Runs only while there are subscribers.
     var poll: (any DispatchSourceTimer)?
     var refresh: (@Sendable () -> Void)?
-    /// The store is closed: nothing will be told any more.
+    /// Whether the store is closed. No more changes are delivered then.
     var isFinished = false
   }
 
   private let state = Locked(State())
-  /// Read on every commit, so that a store to which nobody listens pays one load.
+  /// Read on every commit, so that a store without subscribers pays only one load.
   private let listenerCount = Atomic(0)
 
-  /// How often other processes' commits are looked for, where somebody listens.
+  /// The interval at which commits of other processes are polled while there are subscribers.
   private static let pollMilliseconds = 250
 
-  /// - Parameter refresh: takes in what other processes wrote.
+  /// - Parameter refresh: reads what other processes wrote.
   func onPoll(_ refresh: @escaping @Sendable () -> Void) { state.withLock { $0.refresh = refresh } }
 
   func subscribe(to library: String?) -> ChangeSubscription {
@@ -49,12 +49,12 @@ final class ChangeHub: Sendable {
     return subscription
   }
 
-  /// Whether anybody listens. Who begins to after a commit became part of the state finds it there.
+  /// Whether there are subscribers. One that subscribes after a commit became part of the state finds it there.
   var hasListeners: Bool { listenerCount.load(ordering: .acquiring) > 0 }
 
-  /// Tells of a commit that has just become part of the state.
+  /// Delivers a commit that has just become part of the state.
   ///
-  /// - Parameter heads: what the state held before it.
+  /// - Parameter heads: the heads of the state before the commit.
   func tell(_ commit: Commit, before heads: () -> [Head]) {
     guard hasListeners else { return }
     let changes = commit.records.enumerated().compactMap { index, record in
@@ -70,7 +70,7 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Ends all streams, and those that are asked for later as soon as they are.
+  /// Ends all streams. Streams requested later end at once.
   func finish() {
     let subscriptions = state.withLock { state in
       state.isFinished = true

@@ -1,15 +1,15 @@
 import HeartlogFiles
 
-/// One reader's place in the stream of changes. Its memory is bounded.
+/// A reader's position in the stream of changes. Its memory is bounded.
 final class ChangeSubscription: Sendable {
-  /// What a reader may be behind: about a screen's worth of taps, or one import's commit.
+  /// How many changes a reader may be behind: about a screen's worth of taps, or the commit of one import.
   static let changesMax = 4_096
 
   private struct State {
     var waiting: [ChangeNotice] = []
-    /// How many of `waiting` were handed out; they leave together, so that handing out one stays cheap.
+    /// How many of `waiting` were delivered. They are removed together, which keeps each delivery cheap.
     var handedOut = 0
-    /// Where the reader stood when the first change was left out.
+    /// The heads that the reader had received when the first change was left out.
     var missedAfter: [Head]?
     var reader: CheckedContinuation<ChangeNotice?, Never>?
     var isFinished = false
@@ -35,7 +35,7 @@ final class ChangeSubscription: Sendable {
 
   init(library: String?) { self.library = library }
 
-  /// - Parameter heads: what had been told before these changes.
+  /// - Parameter heads: the heads before these changes.
   func offer(_ changes: [Change], after heads: () -> [Head]) {
     let wanted =
       library.map { library in changes.filter { $0.event.library.utf8.elementsEqual(library.utf8) } }
@@ -75,7 +75,7 @@ final class ChangeSubscription: Sendable {
     }
   }
 
-  /// Passes over what waits, for a reader that looks at the whole state anyway.
+  /// Discards undelivered changes, for a reader that reloads the whole state anyway.
   func skipWaiting() {
     state.withLock { state in
       state.waiting.removeAll(keepingCapacity: true)
@@ -84,7 +84,7 @@ final class ChangeSubscription: Sendable {
     }
   }
 
-  /// Ends the stream; what waits may still be read.
+  /// Ends the stream. Undelivered changes can still be read.
   func finish() {
     let reader = state.withLock { state in
       state.isFinished = true

@@ -1,8 +1,9 @@
 extension FavoritesStore {
-  /// The changes of all libraries from now on: own writes, other processes' and other replicas' alike, in the order in which they became
-  /// part of the state.
+  /// The changes of all libraries from now on, by this store, other processes and other replicas, in the order in which they become part of
+  /// the state.
   ///
-  /// One reader a stream; ask again for another. While a stream is open, other processes' commits are looked for every 250 ms.
+  /// Each stream has one reader; get another stream for another reader. While a stream is open, commits of other processes are polled every
+  /// 250 ms.
   public var changes: Changes { Changes(projection.hub, library: nil) }
 }
 

@@ -1,36 +1,40 @@
 import Observation
 
-/// The favorites of one type for views: reading it in a view, or inside of `Observations { }`, is all that it takes to be kept up to date.
+/// The favorites of one type, for views. A view that reads the model, or code inside `Observations { }`, is updated automatically.
 ///
-/// Own taps show when they return; what other processes and devices wrote shows within 250 ms of its being there. A burst of changes is
-/// one reload: O(n log n) for n favorites. <doc:FollowingChanges> has an example.
+/// Own taps show as soon as they return. Writes of other processes and devices show within 250 ms of arriving in the store. A burst of
+/// changes causes one reload: O(n log n) for n favorites. <doc:FollowingChanges> has an example.
 @MainActor @Observable
 public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where Item.ID: FavoriteID {
-  /// The favorites in the order that was asked for.
+  /// The favorites in the requested order.
   public private(set) var items: [Item] = []
-  /// What is a favorite and could not be read as an item, and so is missing from `items`: by its id, with an error that names the field.
+  /// The favorites that could not be decoded and so are missing from `items`: the id of each, with an error that names the field.
   public private(set) var failures: [(id: String, error: HeartlogError)] = []
-  /// Why the last tap came to nothing; nil after one that did not.
+  /// The error of the last tap; nil if it succeeded.
   public private(set) var lastError: HeartlogError?
 
-  /// The favorites that it shows, for everything that a model has no words for.
+  /// The favorites that the model shows. Use them for everything that the model does not offer.
   @ObservationIgnored public let favorites: Favorites<Item>
   @ObservationIgnored private let order: ListOrder
-  /// How many events of the library the items are the outcome of.
+  /// The number of events in the library when `items` was loaded.
   @ObservationIgnored private var shownEvents: UInt64 = 0
   @ObservationIgnored private var listening: Task<Void, Never>?
 
-  /// A model that follows the store until it is let go of. It has its items when this returns: one pass over the library.
+  /// Creates a model that follows the store until the model is deallocated. Loads `items` before it returns: one pass over the library.
+  ///
+  /// - Parameters:
+  ///   - favorites: the favorites to show.
+  ///   - order: by date, ascending or descending, or by id.
   public init(_ favorites: Favorites<Item>, order: ListOrder = .newestFirst) {
     self.favorites = favorites
     self.order = order
-    // The stream first, the state second: what comes between the two is read twice, and nothing is missed.
+    // Subscribe first, then load: a change in between is read twice, but none is missed.
     let changes = favorites.changes
     reload()
     listening = Task { [weak self] in
       let iterator = changes.makeAsyncIterator()
       while await iterator.subscription.next() != nil {
-        // A burst is one reload: what came meanwhile is part of the state already.
+        // A burst is one reload: the changes still waiting are already part of the state.
         iterator.subscription.skipWaiting()
         guard let self else { return }
         self.reload()
@@ -40,7 +44,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
 
   deinit { listening?.cancel() }
 
-  /// Reads the state, where it has changed since it was last read.
+  /// Reloads the items if the state changed since the last load.
   private func reload() {
     let events = favorites.library.counts.events
     guard events != shownEvents else { return }
@@ -50,18 +54,18 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     failures = loaded.failures
   }
 
-  /// Whether the item of that id is a favorite.
+  /// Returns whether the item with this id is a favorite.
   public func contains(_ id: Item.ID) -> Bool {
     access(keyPath: \.items)
     return favorites.contains(id)
   }
 
-  /// Flips what the store holds; what goes wrong shows in `lastError`.
+  /// Makes an item a favorite, or no longer one. The stored state decides. An error appears in `lastError`.
   public func toggle(_ item: Item) {
     attempt { () throws(HeartlogError) in try favorites.toggle(item) }
   }
 
-  /// Makes the item of that id no favorite; what goes wrong shows in `lastError`.
+  /// Removes the item with this id from the favorites. An error appears in `lastError`.
   public func remove(_ id: Item.ID) {
     attempt { () throws(HeartlogError) in try favorites.remove(id) }
   }

@@ -1,72 +1,72 @@
 import HeartlogStorage
 
-/// How far a stream goes that can be shipped.
+/// The head of a stream: the last commit that can be shipped.
 package typealias StreamHead = HeartlogStorage.StreamHead
-/// A run of commits on its way from store to store.
+/// A run of commits in transit between stores.
 package typealias StreamRun = HeartlogStorage.StreamRun
-/// What became of a run that was received.
+/// The outcome of receiving a run.
 package typealias ReceivedRun = HeartlogStorage.ReceivedRun
 
-/// A store as carriers of commits see it: streams, runs of them, and the roots that prove them.
+/// A store as a transport for commits sees it: streams, runs of commits, and the roots that prove them.
 ///
-/// `HeartlogShipping` syncs stores over these; a carrier of an app's own can, too. Every call may come from any thread.
+/// `HeartlogShipping` syncs stores with these calls, and so can an app's own transport. They are thread-safe.
 extension FavoritesStore {
-  /// The streams and how far they go, durable commits alone, sorted by replica.
+  /// Returns the heads of all streams, sorted by replica. Counts durable commits only.
   ///
-  /// - Complexity: hashes what has come since the last call; the first time since the last sealed segment.
+  /// - Complexity: hashes what was written since the last call; the first call hashes from the last sealed segment.
   package func streamHeads() throws(HeartlogError) -> [StreamHead] {
     try refuseInsideWrite("streamHeads")
     return try heartlogErrors { try log.streamHeads() }
   }
 
-  /// The root of a stream's tree over its commits up to `commit`; nil where the stream is shorter.
+  /// Returns the root of a stream's hash tree over its commits up to `commit`; nil if the stream is shorter.
   package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
     try heartlogErrors { try log.streamRoot(of: replica, at: commit) }
   }
 
-  /// The next run of a stream, as many commits as one block holds.
+  /// Returns the next run of a stream: at most as many commits as one block holds.
   ///
   /// - Parameters:
-  ///   - replica: whose stream.
-  ///   - after: the commit that comes before it; 0 for the stream's start.
-  ///   - last: the run goes up to this commit at most.
-  /// - Returns: nil where there is nothing behind `after`.
+  ///   - replica: the stream's replica.
+  ///   - after: the commit before the run; 0 for the start of the stream.
+  ///   - last: the last commit that the run may contain.
+  /// - Returns: nil if there is nothing after `after`.
   package func streamRun(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> StreamRun? {
     try heartlogErrors { try log.streamRun(of: replica, after: after, upTo: last) }
   }
 
-  /// Looks whether commits of a stream can be read, so that none are announced that cannot be given.
+  /// Checks whether commits of a stream can be read, so that none are announced that cannot be sent.
   ///
   /// - Parameters:
-  ///   - replica: whose stream.
-  ///   - after: the commit in front of them; 0 for the stream's start.
-  ///   - last: the last of them.
-  /// - Returns: nil where they can; else what is in the way. The first of the commits that it names is the first that cannot be read.
-  /// - Complexity: reads what lies in front of the snapshot from which the store was opened, and nothing else.
+  ///   - replica: the stream's replica.
+  ///   - after: the commit before the first one to check; 0 for the start of the stream.
+  ///   - last: the last commit to check.
+  /// - Returns: nil if all can be read; otherwise the damage. Its first commit is the first that cannot be read.
+  /// - Complexity: reads only the part of the log before the snapshot that the store was opened from.
   package func damage(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> Finding? {
     try heartlogErrors { try log.damage(of: replica, after: after, upTo: last).map(Finding.init) }
   }
 
-  /// Takes a run of another replica's commits: what of it is new, durable and as a whole, or nothing.
+  /// Receives a run of another replica's commits. Writes the new ones durably, all or nothing.
   ///
-  /// Numbers, sequences, stamps, limits, and the root after the run are checked before anything is written. Who observes the store hears
-  /// of it as of own writes.
+  /// Numbers, sequences, stamps, limits, and the root after the run are checked before anything is written. Observers are notified as for
+  /// own writes.
   ///
-  /// - Throws: `peer` for bytes that are no run, or break a rule; `HeartlogError` where the store cannot be written.
+  /// - Throws: `peer` if the bytes are not a run or break a rule; `HeartlogError` if the store cannot be written.
   package func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
     try refuseInsideWrite("receive")
     return try peerErrors { () throws(StorageError) in try log.receive(run) }
   }
 
-  /// Takes runs that were `waiting`, now that others are here: they may lead up to each other.
+  /// Receives runs that were `waiting` for each other or for others that have now arrived.
   ///
-  /// - Parameter runs: of any streams; those of one stream in its order.
-  /// - Returns: what became of each.
-  /// - Throws: as ``receive(_:)``; some of the runs may have been taken then.
+  /// - Parameter runs: runs of any streams; the runs of one stream in stream order.
+  /// - Returns: the outcome of each run.
+  /// - Throws: like ``receive(_:)``. Some of the runs may have been received then.
   package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
     try refuseInsideWrite("receive")
     return try peerErrors { () throws(StorageError) in try log.receive(together: runs) }
@@ -79,13 +79,13 @@ extension FavoritesStore {
     }
   }
 
-  /// Ends a stream of which two histories were found behind the last commit that both have. What this store holds beyond goes on as a
-  /// stream of its own, under a name that every store derives alike. Where the stream is the store's own, the store writes as another
+  /// Ends a stream with two histories, after the last commit that both have in common. This store's commits beyond it continue as a stream
+  /// of their own, under a name that every store derives in the same way. If it is the store's own stream, the store writes as another
   /// replica from then on.
   ///
   /// - Parameters:
-  ///   - replica: whose stream.
-  ///   - commit: 0 where not even the first is the same.
+  ///   - replica: the stream's replica.
+  ///   - commit: the last common commit; 0 if even the first differs.
   package func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError) {
     try refuseInsideWrite("endStream")
     try heartlogErrors { _ = try log.endStream(replica, after: commit.rawValue) }

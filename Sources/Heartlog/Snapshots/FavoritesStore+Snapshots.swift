@@ -1,16 +1,16 @@
 import HeartlogStorage
 
-/// A snapshot of a store.
+/// Describes a snapshot of a store.
 public struct SnapshotReport: Hashable, Sendable {
-  /// Events that it covers: opening the store replays those that came later.
+  /// The number of events that it covers. Opening the store replays only later ones.
   public let events: UInt64
-  /// The size of its file.
+  /// The size of its file in bytes.
   public let bytes: UInt64
-  /// Whether it was written now; false where the last one covers the whole log.
+  /// Whether it was written now; false if the last snapshot already covers the whole log.
   public let isNew: Bool
 }
 
-/// A snapshot that could not be used: the log was replayed in its place. It is gone, where the store may be written.
+/// A snapshot that could not be used; the log was replayed instead. It is deleted if the store is writable.
 public struct DroppedSnapshot: Hashable, Sendable, CustomStringConvertible {
   /// The name of its file, in the store's folder `snapshots`.
   public let name: String
@@ -22,12 +22,12 @@ public struct DroppedSnapshot: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FavoritesStore {
-  /// Writes a snapshot of all that the log has, from which the store opens at once. Writers go on meanwhile.
+  /// Writes a snapshot of the whole log, from which the store opens quickly. Writers do not wait for it.
   ///
-  /// Stores do this by themselves, as the options' policy says. Returns nil where none may be written: in a store that was opened for
-  /// reading, is on a network, or is damaged.
+  /// Stores write snapshots automatically, according to the options' policy. Returns nil if no snapshot can be written: the store was
+  /// opened read-only, is on a network file system, or is damaged.
   ///
-  /// - Throws: `misuse` inside of `write { }`; `diskFull`, `inputOutput`. The store is as it was then.
+  /// - Throws: `misuse` inside `write { }`; `diskFull`, `inputOutput`. The store is unchanged then.
   @discardableResult
   public func snapshot() throws(HeartlogError) -> SnapshotReport? {
     try refuseInsideWrite("snapshot")
@@ -37,10 +37,10 @@ extension FavoritesStore {
     return report
   }
 
-  /// The snapshots that turned out not to be usable since the store was opened.
+  /// The snapshots that turned out to be unusable since the store was opened.
   public var droppedSnapshots: [DroppedSnapshot] { snapshots.dropped }
 
-  /// Why the last snapshot in the background was not written: nothing is lost by that but time at the next opening. Or why the log could
-  /// not be read in the place of a damaged snapshot: then reads show what could be read, and writes throw the same.
+  /// Why the last background snapshot was not written; that costs only time at the next opening. Or why the log could not be read in place
+  /// of a damaged snapshot; then reads return what could be read, and writes throw this error.
   public var snapshotFailure: HeartlogError? { snapshots.rebuildFailure ?? snapshots.failure }
 }

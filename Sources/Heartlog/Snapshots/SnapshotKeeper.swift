@@ -1,42 +1,42 @@
 import HeartlogFiles
 import HeartlogStorage
 
-/// Finds, makes and drops the snapshots of one store.
+/// Finds, writes and drops the snapshots of one store.
 ///
-/// A snapshot is made from the log, by a reader of its own, and no writer waits for it. At close the store's own state is written, where it is
-/// the state of the log.
+/// A snapshot is made from the log with a separate reader, and no writer waits for it. When the store closes, its own state is written,
+/// provided that it matches the log.
 final class SnapshotKeeper: Sendable {
-  /// A snapshot that can be read on from.
+  /// A snapshot that the log can be read on from.
   struct Found {
     let file: SnapshotFile
     let state: FavoritesState
     let positions: [StreamPosition]
     let byteCount: Int
-    /// What it says of the log.
+    /// What the snapshot claims about the log.
     let claim: SnapshotClaim
   }
 
   private struct Content {
     var dropped: [DroppedSnapshot] = []
-    /// The names of those among them that say of the log what is not so: evidence of a loss or an edit.
+    /// The names of the dropped snapshots that contradict the log: evidence of a loss or an edit.
     var evidence: Set<String> = []
     var failure: HeartlogError?
     var findings: [Finding] = []
     var rebuildFailure: HeartlogError?
-    /// How many wait for a snapshot that is being made, or is to be.
+    /// How many callers wait for a snapshot or a job.
     var waiting = 0
-    /// What is to be done in the background, or is being done.
+    /// Background jobs that are queued or running.
     var jobs: [Job] = []
   }
 
-  /// Something that is done once: by a worker, or by whoever cannot wait for one.
+  /// A job that runs once: on a worker, or on a thread that cannot wait for one.
   private final class Job: Sendable {
     private let isDone = Locked(false)
     private let body: @Sendable () -> Void
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-    /// Returns when it is done.
+    /// Runs the job if nobody did yet. Returns when it is done.
     func run() {
       isDone.withLock { isDone in
         if !isDone { body() }
@@ -50,7 +50,7 @@ final class SnapshotKeeper: Sendable {
   private let folder: SnapshotFolder
   let policy: SnapshotPolicy
   private let content = Locked(Content())
-  /// One is made at a time.
+  /// Held while a snapshot or a note is written: one at a time.
   private let making = Locked(())
 
   init(at path: String, on fileSystem: any FileSystem, options: StoreOptions) {
@@ -62,18 +62,18 @@ final class SnapshotKeeper: Sendable {
 
   var dropped: [DroppedSnapshot] { content.withLock { $0.dropped } }
   var failure: HeartlogError? { content.withLock { $0.failure } }
-  /// What is damaged in the log, where it had to be read in the place of a damaged snapshot.
+  /// The damage in the log, if it had to be read in place of a damaged snapshot.
   var findings: [Finding] { content.withLock { $0.findings } }
-  /// Why `replayed(upTo:)` did not come to the heads.
+  /// Why `replayed(upTo:)` did not reach the heads.
   var rebuildFailure: HeartlogError? { content.withLock { $0.rebuildFailure } }
 
   // MARK: - Finding
 
-  /// The newest snapshot whose positions are wanted; nil where there is none. Those that cannot be read are dropped, and what was dropped
-  /// is not looked at again: who only reads cannot remove it.
+  /// Returns the newest snapshot with suitable positions; nil if there is none. Snapshots that cannot be read are dropped. Dropped
+  /// snapshots are not tried again, because a read-only store cannot delete them.
   func newest(where isWanted: ([StreamPosition]) -> Bool = { _ in true }) -> Found? {
     let dropped = Set(dropped.map(\.name))
-    // A folder that cannot be listed is one without snapshots.
+    // If the folder cannot be listed, there are no snapshots.
     for file in (try? folder.files()) ?? [] where !dropped.contains(file.name) {
       do {
         guard let mapping = try folder.map(file) else { continue }
@@ -86,7 +86,7 @@ final class SnapshotKeeper: Sendable {
       } catch let error as MalformedError {
         drop(file, because: error.reason)
       } catch {
-        // Not to be read now; the log is.
+        // Unreadable for now; the log is read instead.
         drop(file, because: "\(error)", removes: false)
       }
     }
@@ -97,28 +97,28 @@ final class SnapshotKeeper: Sendable {
     try bytes.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
   }
 
-  /// The positions of a snapshot, with where they were found last: sealing may have moved them since.
+  /// Returns the positions of a snapshot, with the places in the log where they were last found. Sealing may have moved them.
   private func places(of file: SnapshotFile, _ positions: [StreamPosition]) -> [StreamPosition] {
-    // What is noted only saves time: it is compared with the log as everything else.
+    // The note only saves time; its positions are checked against the log like any others.
     guard let note = try? folder.note(of: file), let found = try? Self.positions(note),
       found.count == positions.count, zip(found, positions).allSatisfy({ $0.isSame(as: $1) })
     else { return positions }
     return found
   }
 
-  /// Notes where some positions of a snapshot are now, in the background: who starts there next finds them at once.
+  /// Notes the current places of a snapshot's positions, in the background. The next opening finds them at once.
   func note(_ moved: [StreamPosition], of found: Found) {
     guard !moved.isEmpty else { return }
     let places = found.positions.map { position in
       moved.first { $0.replica == position.replica } ?? position
     }
     run(on: .shared) {
-      // Without the note the next one takes longer, and tries again.
+      // Without the note the next opening takes longer, and tries to note again.
       self.making.withLock { _ in try? self.folder.note(StreamPosition.encode(places), of: found.file) }
     }
   }
 
-  /// Sees to it that all is done that was to be done in the background.
+  /// Runs all background jobs to completion.
   func finish() { whileWaiting { for job in content.withLock({ $0.jobs }) { job.run() } } }
 
   private func run(on workers: WorkerPool, _ body: @escaping @Sendable () -> Void) {
@@ -130,24 +130,24 @@ final class SnapshotKeeper: Sendable {
     }
   }
 
-  /// What is written while `body` waits is written without rests.
+  /// Runs `body` while writers of snapshots do not pause.
   private func whileWaiting<R>(_ body: () throws -> R) rethrows -> R {
     content.withLock { $0.waiting += 1 }
     defer { content.withLock { $0.waiting -= 1 } }
     return try body()
   }
 
-  /// Notes that a snapshot is of no use, and removes it where the store may be written.
+  /// Records that a snapshot is unusable, and deletes it if the store is writable.
   func drop(_ file: SnapshotFile, because reason: String, removes: Bool = true) {
     content.withLock { $0.dropped.append(DroppedSnapshot(name: file.name, reason: reason)) }
-    // One that stays is dropped again the next time.
+    // One that stays is dropped again next time.
     if removes { try? folder.remove(file) }
   }
 
-  /// Notes that the log cannot be read on from a snapshot. One that knows of commits which the log does not have, or has otherwise, is left
-  /// where it is: it is evidence.
+  /// Records that the log cannot be read on from a snapshot. A snapshot with commits that the log lacks, or has with other content, is kept
+  /// as evidence.
   ///
-  /// - Throws: the error, where it is about something else.
+  /// - Throws: the error, if it has another cause.
   func passOver(_ found: Found, because error: StorageError) throws(StorageError) {
     guard error.code == .otherLog || error.code == .otherHistory else { throw error }
     if error.code == .otherHistory { content.withLock { _ = $0.evidence.insert(found.file.name) } }
@@ -156,13 +156,13 @@ final class SnapshotKeeper: Sendable {
 
   // MARK: - Replaying
 
-  /// The state up to a moment, from the newest snapshot before it.
+  /// Replays the log up to a moment, from the newest snapshot before it.
   ///
   /// - Parameters:
-  ///   - isWanted: which positions to start at.
-  ///   - loadsState: whether all of the state is checked; else it is not to be looked at.
-  ///   - body: reads on in the log from these positions, into that state.
-  /// - Returns: the state, the snapshot that it started with, and what the replay came to.
+  ///   - isWanted: whether to start from given positions.
+  ///   - loadsState: whether to load and check the whole state. If false, the returned state must not be used.
+  ///   - body: reads the log from the positions on and applies it to the state.
+  /// - Returns: the state, the snapshot that it started from, and the outcome of the replay.
   func replay(
     where isWanted: ([StreamPosition]) -> Bool, loadsState: Bool = true,
     _ body: (inout FavoritesState, [StreamPosition]) throws -> LogReplay.Outcome
@@ -185,7 +185,7 @@ final class SnapshotKeeper: Sendable {
 
   static let damage = "a part of it is damaged"
 
-  /// The state that the log's commits make up to these heads: for one whose snapshot turned out to be damaged.
+  /// Rebuilds the state from the log's commits up to these heads. Replaces a state whose snapshot turned out to be damaged.
   func replayed(upTo heads: [Head]) -> FavoritesState {
     var state = FavoritesState()
     do {
@@ -202,25 +202,25 @@ final class SnapshotKeeper: Sendable {
 
   // MARK: - Making
 
-  /// Writes a snapshot of all that the log has, and waits for it; nil where none may be written.
+  /// Writes a snapshot of the whole log and waits for it; nil if none can be written.
   ///
   /// - Parameters:
-  ///   - anew: whether it is written where the newest one covers all that there is, too.
-  ///   - current: a state that most likely is the log's, checked whole; nil where there is none to spare.
+  ///   - anew: whether to write one even if the newest snapshot already covers everything.
+  ///   - current: a fully checked state that probably matches the log; nil if there is none.
   func make(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport? {
     try whileWaiting { try makeUnhurried(anew: anew, of: current) }
   }
 
-  /// As `make`, with rests that leave the disk to others for as long as nobody waits.
+  /// Like `make`, but pauses now and then to leave the disk to others, as long as no caller waits.
   private func makeUnhurried(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport?
   {
     try making.withLock { _ in
       guard try folder.isWritable() else { return nil }
       let log = try LogReplay(at: path, on: fileSystem)
       let (state, start, outcome) = try read(log, of: current)
-      // A log that ends early must be found damaged at each opening.
+      // A damaged log must be detected at each opening; a snapshot would hide the damage.
       guard outcome.findings.damage.isEmpty else { return nil }
-      // What it tells of must not be lost before it.
+      // The commits that the snapshot covers must be durable before it is.
       try log.makeDurable(outcome.positions)
       if let start, outcome.eventCount == 0, !anew {
         return SnapshotReport(
@@ -244,9 +244,9 @@ final class SnapshotKeeper: Sendable {
     }
   }
 
-  /// Reads what the log has, from the newest snapshot on.
+  /// Reads the log from the newest snapshot on.
   ///
-  /// Where `current` is the state of just that, nothing is applied: a second state would take as much memory as the first.
+  /// If `current` matches the log, nothing is applied, because a second state would take as much memory as the first.
   private func read(
     _ log: LogReplay, of current: FavoritesState?
   ) throws -> (state: FavoritesState, start: Found?, outcome: LogReplay.Outcome) {
@@ -261,14 +261,14 @@ final class SnapshotKeeper: Sendable {
     }
   }
 
-  /// Makes one in the background.
+  /// Writes a snapshot in the background.
   ///
-  /// - Parameter done: is told how many events are covered; nil where none was made.
+  /// - Parameter done: receives the number of covered events; nil if no snapshot was written.
   func makeInBackground(_ done: @escaping @Sendable (UInt64?) -> Void) {
     run(on: .unhurried) { done(self.orNoteFailure { try self.makeUnhurried() }?.events) }
   }
 
-  /// Makes one; where that fails, the store is as good as before, and the reason is kept.
+  /// Writes a snapshot. A failure does no harm to the store; its reason is kept.
   @discardableResult
   func makeIfPossible(anew: Bool = false, of current: FavoritesState? = nil) -> SnapshotReport? {
     orNoteFailure { try make(anew: anew, of: current) }
@@ -283,16 +283,16 @@ final class SnapshotKeeper: Sendable {
 }
 
 extension FavoritesState {
-  /// Whether these are the commits that were applied, and all of them.
+  /// Whether exactly these commits were applied.
   fileprivate func isOf(_ positions: [StreamPosition]) -> Bool {
     heads == positions.map { Head(replica: $0.replica, commit: $0.commit) }
-      // Else there are some beyond a gap.
+      // Otherwise there are commits beyond a gap.
       && commitCount == positions.reduce(0) { $0 + $1.commit.rawValue }
-      // Else another log has taken the place of the one that was read, with as many commits.
+      // Otherwise the log was replaced by another with as many commits.
       && positions.allSatisfy { lastStamp(of: $0.replica) == $0.lastStamp }
   }
 
-  /// Takes what a replay read, up to these heads.
+  /// Applies a piece of a replay, up to these heads.
   mutating func apply(_ piece: LogReplay.Piece, upTo heads: [Head]) {
     func last(of replica: ReplicaID) -> CommitNumber {
       heads.first { $0.replica == replica }?.commit ?? CommitNumber(rawValue: 0)
@@ -306,7 +306,7 @@ extension FavoritesState {
     }
   }
 
-  /// Takes what a replay read.
+  /// Applies a piece of a replay.
   mutating func apply(_ piece: LogReplay.Piece) {
     switch piece {
     case .commit(let commit): apply(commit)
