@@ -11,8 +11,8 @@ extension UnsafeRawBufferPointer {
     return memcmp(first, second, count) == 0
   }
 
-  /// Lexicographic, a prefix before what it begins. Bytes are taken eight at a time: every load lies inside the buffer, because its
-  /// offset plus eight is checked against the count first.
+  /// Orders lexicographically; a prefix comes before a longer string. Compares eight bytes at a time. Every load stays inside the buffer,
+  /// because its offset plus eight is checked against the count first.
   func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
     let shared = Swift.min(count, other.count)
     var offset = 0
@@ -29,7 +29,7 @@ extension UnsafeRawBufferPointer {
     return count < other.count
   }
 
-  /// Multiply and fold, as wyhash does (Wang Yi, 2019), over words of eight bytes; `hash` is a seed, or what came before.
+  /// Multiplies and folds words of eight bytes, as wyhash does (Wang Yi, 2019). `hash` is a seed or the previous hash.
   func hashed(into hash: inout UInt64) {
     hash ^= UInt64(truncatingIfNeeded: count)
     var offset = 0
@@ -50,8 +50,7 @@ extension UnsafeRawBufferPointer {
     return product.high ^ product.low
   }
 
-  /// The first eight bytes as a big-endian integer, filled up with zeros: buffers whose prefixes differ are
-  /// ordered as the prefixes are.
+  /// The first eight bytes as a big-endian integer, padded with zeros. Buffers with different prefixes sort like their prefixes.
   var prefix: UInt64 {
     if count >= 8 { return UInt64(bigEndian: loadUnaligned(as: UInt64.self)) }
     var word: UInt64 = 0
@@ -61,7 +60,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension String {
-  /// The string's UTF-8, for the length of the call: where it lies, without a reference counted, but for a string of another system.
+  /// Passes the string's UTF-8 to `body`, for the duration of the call. Does not copy or retain the string, unless it is bridged from
+  /// another system.
   @inline(__always)
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) {

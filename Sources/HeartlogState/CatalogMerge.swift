@@ -1,10 +1,10 @@
 import HeartlogEvents
 
-/// A catalog with the flags of a library: what an app's list of everything looks like to one person.
+/// A catalog with the favorite flags of a library: an app's list of everything, as one person sees it.
 public struct CatalogMerge<Element> {
-  /// The catalog in its own order, with its own metadata; only the flags are the library's.
+  /// The catalog in its own order, with its own metadata. Only the flags come from the library.
   public let catalog: [Element]
-  /// The favorites that the catalog does not list, newest first.
+  /// The favorites that are not in the catalog, newest first.
   public let orphans: [ItemState]
 }
 
@@ -12,14 +12,16 @@ extension CatalogMerge: Sendable where Element: Sendable {}
 extension CatalogMerge: Equatable where Element: Equatable {}
 
 extension FavoritesState {
-  /// Sets the flags of a catalog by id, in one pass with one look-up an element.
+  /// Sets the flags of a catalog by id, in one pass with one lookup per element.
   ///
-  /// A flag is replaced, not or-ed: what the library does not hold as a favorite is none, whatever the
-  /// catalog said. Elements that share an id share the flag.
+  /// Flags are replaced, not or-ed: an element that is not a favorite in the library loses its flag, whatever the catalog said. Elements
+  /// with the same id get the same flag.
   ///
   /// - Parameters:
-  ///   - id: an element's id as the library knows it.
-  ///   - set: sets an element's flag, and its favorited date: nil where it is no favorite.
+  ///   - catalog: any list; an id may occur more than once.
+  ///   - library: the library with the favorites.
+  ///   - id: returns the id of an element in the library.
+  ///   - set: sets an element's flag and its favorited date, which is nil unless it is a favorite.
   public func merge<Element, E: Error>(
     into catalog: [Element], of library: String, id: (Element) throws(E) -> String,
     set: (inout Element, _ isFavorite: Bool, _ favoritedDate: Milliseconds?) throws(E) -> Void

@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// Which commit of a stream an event belongs to, by its sequence number: runs of commits with equally many events.
+/// Maps the sequence number of an event to its commit, for one stream. Stores runs of commits with the same number of events.
 struct CommitNumbers: Sendable {
   struct Run: BitwiseCopyable {
     let commit: UInt64
@@ -8,22 +8,22 @@ struct CommitNumbers: Sendable {
     let eventsPerCommit: UInt64
   }
 
-  /// Commits of a stream without a gap, in order.
+  /// Runs of the stream's commits in order, without a gap.
   private(set) var runs = PagedTable<Run>()
-  /// What the next commit is, if it follows the last one.
+  /// The next commit, if it follows the last one directly.
   private(set) var next: (commit: UInt64, sequence: UInt64) = (1, 1)
   private var last: UInt64?
 
   init() {}
 
-  /// Those of a snapshot.
+  /// Creates the numbers from a snapshot.
   init(_ runs: PagedTable<Run>, next: (commit: UInt64, sequence: UInt64)) {
     self.runs = runs
     self.next = next
     last = runs.count > 0 ? runs[runs.count - 1].eventsPerCommit : nil
   }
 
-  /// Takes the stream's next commit.
+  /// Appends the stream's next commit.
   @inline(__always)
   mutating func append(_ commit: UInt64, firstSequence: UInt64, eventCount: Int) {
     let count = UInt64(eventCount)
@@ -34,9 +34,9 @@ struct CommitNumbers: Sendable {
     next = (commit + 1, firstSequence &+ count)
   }
 
-  /// Takes the stream's next commits.
+  /// Appends the stream's next commits.
   ///
-  /// - Parameter eventStarts: where the events of each begin, counted from any place, and where those of the last one end.
+  /// - Parameter eventStarts: the index of the first event of each commit, relative to any origin, followed by the end of the last commit.
   mutating func append(from commit: UInt64, firstSequence: UInt64, eventStarts: Span<Int32>) {
     var place = 0
     let end = eventStarts.count - 1
@@ -54,7 +54,7 @@ struct CommitNumbers: Sendable {
     }
   }
 
-  /// The commit of an event that was appended.
+  /// Returns the commit of an event that was appended.
   func commit(of sequence: UInt64) -> UInt64 {
     var low = 0
     var high = runs.count
@@ -64,7 +64,7 @@ struct CommitNumbers: Sendable {
     }
     guard low > 0 else { return 0 }
     let run = runs[low - 1]
-    // Most streams have one event a commit, and a division costs more than the search.
+    // Most streams have one event per commit, and a division costs more than the search.
     guard run.eventsPerCommit > 1 else { return run.commit &+ (sequence - run.sequence) }
     return run.commit &+ (sequence - run.sequence) / run.eventsPerCommit
   }

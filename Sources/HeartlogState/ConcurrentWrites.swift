@@ -1,17 +1,17 @@
 import HeartlogEvents
 
-/// The writes of a library's registers that lost to concurrent ones, and that no later write has superseded.
+/// The writes of a library's registers that lost to concurrent writes and were not superseded since.
 ///
-/// With a register's winner they are its causally maximal writes, as far as what has come tells which had seen which. They are chained
-/// by register, in no order that means anything.
+/// Together with the register's winner they are its causally maximal writes, as far as the received commits tell which writes had seen
+/// which. They are linked by register, in no particular order.
 struct ConcurrentWrites: Sendable {
-  /// The end of a chain, and the chain of a register without rivals.
+  /// The end of a chain; also the empty chain of a register without rivals.
   static let none: Int32 = -1
 
-  /// A register of the table: an item's membership, or one of its fields by its place.
+  /// A register of the table: an item's membership, or one of its fields.
   struct Register: Hashable, Sendable {
     let item: ItemSlot
-    /// -1 for the membership.
+    /// The index of the field; -1 for the membership.
     let field: Int32
   }
 
@@ -21,7 +21,7 @@ struct ConcurrentWrites: Sendable {
 
   init() {}
 
-  /// Those of a snapshot, which has no free places.
+  /// Creates the rivals from a snapshot, which has no free slots.
   init(_ records: PagedTable<RivalRecord>) {
     self.records = records
     count = records.count
@@ -29,14 +29,14 @@ struct ConcurrentWrites: Sendable {
 
   var isEmpty: Bool { count == 0 }
 
-  /// Takes a write of a register that was written before: what it supersedes goes, and the loser stays where it is concurrent.
+  /// Adds a write to a register that was written before. Removes the writes that it supersedes, and keeps the loser if it is concurrent.
   ///
-  /// It need not be called where both come from one replica and there are no rivals: the later one has seen the other.
+  /// Need not be called if both writes come from one replica and there are no rivals: the later write has then seen the earlier one.
   ///
   /// - Parameters:
-  ///   - winner: what the register shows so far.
+  ///   - winner: the write that the register shows so far.
   ///   - chain: the register's rivals.
-  ///   - removed: is given each write that goes.
+  ///   - removed: receives each write that is removed.
   mutating func take(
     _ write: RivalRecord, beside winner: RivalRecord, in chain: inout Int32, order: inout ReplicaTable,
     removed: (RivalRecord) -> Void
@@ -98,7 +98,7 @@ struct ConcurrentWrites: Sendable {
   private func places(in chain: Int32) -> [Int32] {
     var places: [Int32] = []
     var place = chain
-    // No chain is longer than the table or leaves it, whatever a snapshot says.
+    // Bounded, because a chain in a malformed snapshot may be cyclic or leave the table.
     while place >= 0, Int(place) < records.count, places.count < records.count {
       places.append(place)
       place = records[Int(place)].next
@@ -106,7 +106,7 @@ struct ConcurrentWrites: Sendable {
     return places
   }
 
-  /// The registers that have rivals, in no order that means anything, each once.
+  /// The registers that have rivals, each once, in no particular order.
   var registers: Set<Register> {
     var registers: Set<Register> = []
     for place in 0..<records.count {
@@ -116,12 +116,12 @@ struct ConcurrentWrites: Sendable {
     return registers
   }
 
-  /// The writes of a chain.
+  /// Returns the writes of a chain.
   func writes(in chain: Int32) -> [RivalRecord] {
     chain == Self.none ? [] : places(in: chain).map { records[Int($0)] }
   }
 
-  /// Gives each value a new name: its text lies elsewhere from now on.
+  /// Replaces each value whose text has moved.
   mutating func replaceValues(_ body: (StoredValue) -> StoredValue) {
     for place in 0..<records.count {
       let record = records[place]

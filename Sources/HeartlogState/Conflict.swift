@@ -1,38 +1,38 @@
 import HeartlogEvents
 
-/// An open conflict: a register to which concurrent writes gave different values. One of them is shown, as always the last in the total
-/// order; a write that has seen them all closes the conflict.
+/// An open conflict: a register with concurrent writes of different values. The last write in the total order is shown. A write that has
+/// seen all of them closes the conflict.
 public struct Conflict: Hashable, Sendable {
-  /// What devices disagree on.
+  /// What the devices disagree on.
   public enum Register: Hashable, Sendable {
     /// Whether the item is a favorite.
     case membership
-    /// The value of the field of that name.
+    /// The value of the field with that name.
     case field(String)
   }
 
-  /// What a side wrote.
+  /// The value of a write.
   public enum Value: Hashable, Sendable {
-    /// - Parameter favoritedDate: means nothing where it is no favorite.
+    /// - Parameter favoritedDate: meaningless unless it is a favorite.
     case membership(isFavorite: Bool, favoritedDate: Milliseconds)
-    /// The value of a field; null where it was cleared.
+    /// The value of a field; null if the write cleared it.
     case field(FieldValue)
   }
 
-  /// One side.
+  /// One of the conflicting writes.
   public struct Write: Hashable, Sendable {
-    /// The event that wrote it, and when.
+    /// The event that wrote it, with its stamp.
     package let position: EventPosition
-    /// What it wrote.
+    /// The value that it wrote.
     public let value: Value
 
-    /// A side, as a test or an app's own list has it.
+    /// Creates a write, for tests and an app's own lists.
     package init(position: EventPosition, value: Value) {
       self.position = position
       self.value = value
     }
 
-    /// When it was written.
+    /// The timestamp of the write.
     public var stamp: HybridTimestamp { position.stamp }
     /// The event that wrote it.
     public var event: EventID { EventID(replica: position.replica, sequence: position.sequence) }
@@ -42,18 +42,18 @@ public struct Conflict: Hashable, Sendable {
   public let library: String
   /// The item's id.
   public let item: String
-  /// What of the item it is about.
+  /// Whether the conflict is about the membership or a field.
   public let register: Register
-  /// At least two, the last in the total order first: that is the one that is shown.
+  /// At least two writes. The last in the total order, which is the one shown, comes first.
   public let writes: [Write]
 
-  /// A conflict, as a test or an app's own list has it.
+  /// Creates a conflict, for tests and an app's own lists.
   ///
   /// - Parameters:
   ///   - library: the library of the item.
-  ///   - item: its id.
-  ///   - register: what of the item it is about.
-  ///   - writes: at least two, the last in the total order first.
+  ///   - item: the item's id.
+  ///   - register: whether the conflict is about the membership or a field.
+  ///   - writes: at least two; the last in the total order comes first.
   public init(library: String, item: String, register: Register, writes: [Write]) {
     self.library = library
     self.item = item
@@ -61,7 +61,7 @@ public struct Conflict: Hashable, Sendable {
     self.writes = writes
   }
 
-  // Names are equal where their bytes are; equal bytes hash alike.
+  // Names compare by bytes. Equal bytes have equal hashes.
   public static func == (a: Conflict, b: Conflict) -> Bool {
     a.library.utf8.elementsEqual(b.library.utf8) && a.item.utf8.elementsEqual(b.item.utf8)
       && a.register == b.register
@@ -80,10 +80,9 @@ extension Conflict.Register {
 }
 
 extension FavoritesState {
-  /// The open conflicts: by library, item, and register, the membership first and fields by name, all by bytes.
+  /// The open conflicts, sorted by library, item and register, all by bytes; the membership comes before the fields.
   ///
-  /// They follow from the commits that were applied alone, in whatever order these came. Costs a look at each register to which
-  /// concurrent writes came.
+  /// They depend only on the commits that were applied, in any order. O(registers with concurrent writes).
   public var conflicts: [Conflict] {
     var found: [Conflict] = []
     for slot in (0..<Int32(tables.count)).sorted(by: { libraryNames.precedes($0, $1) }) {
@@ -119,7 +118,7 @@ extension FavoritesState {
         isQuiet: field.isQuiet)
       rivals = table.rivals.writes(in: field.rivals)
     }
-    // What has come since may tell of a rival that it was seen.
+    // Commits received since may show that a rival was seen.
     let all = [winner] + rivals
     var order = replicas
     let open = all.filter { write in !all.contains { order.supersedes($0.position, write.position) } }
@@ -138,7 +137,7 @@ extension FavoritesState {
       })
   }
 
-  /// Two devices that both made it a favorite agree, at whatever times they did.
+  /// Two devices that both made the item a favorite agree, even with different dates.
   private static func agree(_ a: RivalRecord, _ b: RivalRecord, in texts: TextTable) -> Bool {
     a.field < 0
       ? a.isFavorite == b.isFavorite : b.value.withBorrowed(in: texts) { a.value.equals($0, in: texts) }

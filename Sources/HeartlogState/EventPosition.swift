@@ -2,14 +2,14 @@ import HeartlogEvents
 
 /// The position of an event in the `MergeOrder`.
 package struct EventPosition: Hashable, Sendable, Comparable {
-  /// What comes first.
+  /// Compared first.
   package let stamp: HybridTimestamp
-  /// What decides between equal stamps.
+  /// Compared if the stamps are equal.
   package let replica: ReplicaID
-  /// What decides between events of one commit.
+  /// Compared between events of one commit.
   package let sequence: SequenceNumber
 
-  /// The position of these three.
+  /// Creates a position.
   package init(stamp: HybridTimestamp, replica: ReplicaID, sequence: SequenceNumber) {
     self.stamp = stamp
     self.replica = replica

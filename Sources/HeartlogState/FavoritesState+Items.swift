@@ -8,14 +8,14 @@ extension FavoritesState {
       .map { libraryNames.string(of: $0) }
   }
 
-  /// How many favorites, items and events a library has; none of each for one that was never written to. O(1).
+  /// Returns the number of favorites, items and events in a library; zeros if it was never written. O(1).
   public func counts(of library: String) -> LibraryCounts {
     guard let table = table(of: library) else { return LibraryCounts() }
     return LibraryCounts(
       favorites: table.favoriteCount, items: table.listedCount, events: table.eventCount)
   }
 
-  /// An item, a tombstone too; nil where it was never written to.
+  /// Returns an item, including a tombstone; nil if it was never written.
   public func item(_ id: String, in library: String) -> ItemState? {
     guard let (table, slot) = find(id, in: library), tables[table].items.reader.read(slot).pointee.wasWritten
     else {
@@ -24,13 +24,13 @@ extension FavoritesState {
     return tables[table].state(of: ItemSlot(index: Int32(slot)), id: id, names: fieldNames)
   }
 
-  /// Whether an item is a favorite. One look-up.
+  /// Returns whether an item is a favorite. One lookup.
   public func isFavorite(_ id: String, in library: String) -> Bool {
     guard let (table, slot) = find(id, in: library) else { return false }
     return tables[table].items.reader.read(slot).pointee.isFavorite
   }
 
-  /// The ids of the favorites, in no order that means anything: one pass, and nothing is made but the ids.
+  /// Returns the ids of the favorites, in no particular order. One pass that creates nothing but the ids.
   public func favoriteIDs(in library: String) -> [String] {
     guard let table = table(of: library) else { return [] }
     var ids: [String] = []
@@ -41,12 +41,14 @@ extension FavoritesState {
     return ids
   }
 
-  /// Reads some fields of many items: the names are looked up once, and nothing is made of an item but these values.
+  /// Reads some fields of many items. Looks up the names once, and creates nothing of an item but these values.
   ///
   /// - Parameters:
-  ///   - ids: whose; what was never written to is no favorite and holds nothing.
-  ///   - names: which fields.
-  ///   - body: is given the place of an id among `ids`, whether it is a favorite, and its values in the order of `names`, null for none.
+  ///   - ids: the items' ids. An item that was never written is not a favorite and has no values.
+  ///   - library: the library of the items.
+  ///   - names: the names of the fields.
+  ///   - body: receives the index of an id in `ids`, whether it is a favorite, and its values in the order of `names`, with null for a
+  ///     missing value.
   public func forEachItem(
     _ ids: some Sequence<String>, in library: String, fields names: [String],
     _ body: (_ index: Int, _ isFavorite: Bool, _ values: [FieldValue]) -> Void
@@ -64,13 +66,13 @@ extension FavoritesState {
     }
   }
 
-  /// Visits each favorite, in no order that means anything: one pass, and nothing is made of an item but its id and the values that are
-  /// asked for.
+  /// Visits each favorite, in no particular order. One pass that creates nothing of an item but its id and the requested values.
   ///
   /// - Parameters:
-  ///   - names: which fields.
-  ///   - visit: is given an id, and says whether the values are wanted.
-  ///   - body: is given them then, before the next visit: in the order of `names`, null for none.
+  ///   - library: the library of the favorites.
+  ///   - names: the names of the fields.
+  ///   - visit: receives an id and returns whether its values are wanted.
+  ///   - body: receives the id and the values, before the next visit: in the order of `names`, with null for a missing value.
   public func forEachFavorite(
     in library: String, fields names: [String], visit: (_ id: String) -> Bool,
     _ body: (_ id: String, _ values: [FieldValue]) -> Void
@@ -89,7 +91,7 @@ extension FavoritesState {
     }
   }
 
-  /// Every item that was ever written to, tombstones too, in no order that means anything. Made one at a time.
+  /// Returns every item that was ever written, including tombstones, in no particular order. Items are created one at a time.
   public func items(in library: String) -> some Sequence<ItemState> {
     let table = table(of: library) ?? ItemTable()
     let names = fieldNames
@@ -97,9 +99,12 @@ extension FavoritesState {
       .map { table.state(of: ItemSlot(index: Int32($0)), names: names) }
   }
 
-  /// The favorites.
+  /// Returns the favorites of a library.
   ///
-  /// - Parameter limit: the most to return, nil for all. The first few by date are found without a look at most of the others.
+  /// - Parameters:
+  ///   - library: the name of the library.
+  ///   - order: by date, ascending or descending, or by id.
+  ///   - limit: the maximum number of items; all if nil. With a limit, an order by date skips most of the other items.
   public func favorites(
     in library: String, order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> [ItemState] {
@@ -108,11 +113,11 @@ extension FavoritesState {
       .slots.map { table.state(of: $0, names: fieldNames) }
   }
 
-  /// The favorites that hold a value, found where they lie: only these are made.
+  /// Returns the favorites with a value that `isWanted`. Searches values in place, and creates only the items found.
   ///
   /// - Parameters:
-  ///   - names: the fields to look at; all of them, and the id as a string, where nil.
-  ///   - isWanted: whether a value is one that makes its item wanted. Its bytes are there until it returns.
+  ///   - names: the fields to search; if nil, all fields, and the id as a string.
+  ///   - isWanted: whether a value matches. Its bytes are valid until it returns.
   package func favorites(
     in library: String, order: ListOrder, textsOf names: [String]?, where isWanted: (BorrowedValue) -> Bool
   ) -> [ItemState] {
@@ -128,7 +133,7 @@ extension FavoritesState {
     .slots.map { table.state(of: $0, names: fieldNames) }
   }
 
-  /// Every visible item and the tombstones: newest favorited date first, those without a date last, by id.
+  /// Returns every visible item and the tombstones: newest favorited date first, then those without a date, by id.
   public func all(in library: String) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
     let favorites = ItemListing(of: table, order: .newestFirst) { $1.isFavorite }
@@ -136,7 +141,7 @@ extension FavoritesState {
     return (favorites.slots + others.slots).map { table.state(of: $0, names: fieldNames) }
   }
 
-  /// Where an item is, without a copy of its table, which would cost more than the look-up.
+  /// Returns the table and the slot of an item, without copying the table, which would cost more than the lookup.
   @inline(__always)
   func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
     guard let number = library.withBytes({ isLastLibrary($0) ? lastLibrary : libraryNames.find($0) }) else {
@@ -151,15 +156,15 @@ extension FavoritesState {
   }
 }
 
-// Where a register's winner stands in the total order.
+// The position of a register's winner in the total order.
 extension FavoritesState {
-  /// The write that an item's membership shows; nil where it was never written.
+  /// Returns the position of the write that an item's membership shows; nil if it was never written.
   package func membershipPosition(of id: String, in library: String) -> EventPosition? {
     guard let (table, slot) = find(id, in: library) else { return nil }
     return replicas.eventPosition(of: tables[table].items[slot].membership)
   }
 
-  /// The write that a field shows, a null too; nil where it was never written.
+  /// Returns the position of the write that a field shows, even if null; nil if it was never written.
   package func position(ofField name: String, of id: String, in library: String) -> EventPosition? {
     guard let (table, slot) = find(id, in: library), let name = fieldNames.find(name) else { return nil }
     let item = ItemSlot(index: Int32(slot))

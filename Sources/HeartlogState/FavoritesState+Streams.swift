@@ -1,37 +1,36 @@
 import HeartlogEvents
 
 extension FavoritesState {
-  /// For each replica, by id, the highest commit up to which there is no gap. A replica of which only later
-  /// commits have come is not there.
+  /// For each replica, its last commit before any gap, sorted by replica. A replica whose first commit is missing is left out.
   public var heads: [Head] {
     replicas.replicas.filter { $0.head > 0 }
       .map { Head(replica: $0.id, commit: CommitNumber(rawValue: $0.head)) }
       .sorted { $0.replica < $1.replica }
   }
 
-  /// The highest commit of a replica up to which there is no gap; nil where not even its first is here.
+  /// Returns a replica's last commit before any gap; nil if its first commit is missing.
   public func head(of replica: ReplicaID) -> CommitNumber? {
     guard let head = replicas.progress(of: replica)?.head, head > 0 else { return nil }
     return CommitNumber(rawValue: head)
   }
 
-  /// Whether a commit of a replica is part of this state.
+  /// Returns whether a commit of a replica is part of this state.
   public func isApplied(_ replica: ReplicaID, _ number: CommitNumber) -> Bool {
     guard let slot = replicas.slot(of: replica) else { return false }
     return replicas.isApplied(number, of: slot)
   }
 
-  /// Events that were applied and whose content is not here: withheld, or of a later version. The digest covers what is here.
+  /// The number of applied events without content: withheld, or written by a later version. The digest does not cover them.
   package var eventsWithoutContent: UInt64 {
-    // Only a snapshot that lies has more events of libraries than there are.
+    // Only in a malformed snapshot do the libraries have more events than the state.
     let withContent = tables.reduce(0) { $0 &+ $1.eventCount }
     return eventCount > withContent ? eventCount - withContent : 0
   }
 
-  /// Events of a replica that were applied: withheld and unknown ones count.
+  /// Returns the number of a replica's applied events, including withheld and unknown ones.
   package func eventCount(of replica: ReplicaID) -> UInt64 { replicas.progress(of: replica)?.eventCount ?? 0 }
 
-  /// The highest stamp of a replica's own commits; nil where none was applied.
+  /// Returns the highest stamp of a replica's own commits; nil if none was applied.
   package func lastStamp(of replica: ReplicaID) -> HybridTimestamp? {
     replicas.progress(of: replica)?.lastStamp
   }

@@ -1,9 +1,9 @@
-/// The names of fields, which all libraries share: each a small integer, and a string that is made once.
+/// The names of fields, shared by all libraries. Each name has a slot, and a string that is created once.
 struct FieldNames: Sendable {
   /// The names as strings, by slot.
   struct Texts: Sendable {
     fileprivate(set) var strings: [String] = []
-    /// Whether no name is equivalent to another one, as Unicode has it.
+    /// Whether all names are ASCII, so that no two of them are canonically equivalent.
     fileprivate(set) var areASCII = true
   }
 
@@ -24,12 +24,12 @@ struct FieldNames: Sendable {
 
   func find(_ name: String) -> FieldNameSlot? { keys.find(name).map(FieldNameSlot.init) }
 
-  /// A name; an empty one for a number that stands for none.
+  /// Returns a name; empty for a slot without one.
   func string(of slot: FieldNameSlot) -> String {
     strings.indices.contains(Int(slot.index)) ? strings[Int(slot.index)] : ""
   }
 
-  /// All names by their bytes, and the place of each among them, by slot.
+  /// Returns all names sorted by bytes, and by slot the index of each in that order.
   func sorted() -> (texts: [String], places: [Int32]) {
     let order = strings.indices.sorted { keys.precedes(Int32($0), Int32($1)) }
     var places = [Int32](repeating: 0, count: strings.count)
@@ -37,11 +37,11 @@ struct FieldNames: Sendable {
     return (order.map { strings[$0] }, places)
   }
 
-  /// The bytes of a name, for the length of the call.
+  /// Passes the bytes of a name to `body`, for the duration of the call.
   func withBytes<R>(of slot: FieldNameSlot, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try keys.withBytes(of: slot.index, body)
   }
 
-  /// Whether name `a` comes before name `b` in the order of bytes.
+  /// Returns whether name `a` comes before name `b` in byte order.
   func precedes(_ a: FieldNameSlot, _ b: FieldNameSlot) -> Bool { keys.precedes(a.index, b.index) }
 }

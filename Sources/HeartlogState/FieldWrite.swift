@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// A field that an event writes; its value lies in somebody's memory.
+/// A field that an event writes. Its value is borrowed.
 struct FieldWrite {
   let name: FieldNameSlot
   let value: BorrowedValue

@@ -1,11 +1,11 @@
 import HeartlogEvents
 
-/// The fields of an item that hold a value, by the bytes of their names.
+/// The fields of an item that hold a value, sorted by the bytes of their names.
 ///
-/// They are one piece of memory, whatever their number; a field, and the string in it, is made when it is looked at. `isQuiet` is always
-/// false: it belongs to a write, not to what the write left.
+/// They are stored in a single allocation, however many there are. A `Field`, and the string in it, is created on access. `isQuiet` is
+/// always false, because it belongs to a write, not to a state.
 public struct ItemFields: RandomAccessCollection, Sendable {
-  // Unchecked: packed fields are not written to any more.
+  // Unchecked, because packed fields are immutable.
   private enum Storage: @unchecked Sendable {
     case made([Field])
     case packed(PackedFields)
@@ -13,7 +13,9 @@ public struct ItemFields: RandomAccessCollection, Sendable {
 
   private let storage: Storage
 
-  /// - Parameter fields: without nulls, sorted by the bytes of their names, without duplicates.
+  /// Creates a collection of fields.
+  ///
+  /// - Parameter fields: without nulls or duplicates, sorted by the bytes of their names.
   public init(_ fields: [Field]) { storage = .made(fields) }
 
   init(_ packed: PackedFields?) { storage = packed.map(Storage.packed) ?? .made([]) }
@@ -36,7 +38,7 @@ public struct ItemFields: RandomAccessCollection, Sendable {
     }
   }
 
-  /// The value of a field; nil where it holds none. O(n), and makes nothing of the others.
+  /// Returns the value of a field; nil if it holds none. O(n), without creating the other fields.
   public subscript(name: String) -> FieldValue? {
     switch storage {
     case .made(let fields): fields.first { $0.name.hasSameBytes(as: name) }?.value
@@ -45,9 +47,9 @@ public struct ItemFields: RandomAccessCollection, Sendable {
   }
 }
 
-// Fields where they lie, for those who make no `Field` of them.
+// Access to fields in place, without creating a `Field`.
 extension ItemFields {
-  /// Where the field of a name is, by its bytes; nil where there is none. O(n).
+  /// Returns the index of the field with that name, compared by bytes; nil if there is none. O(n).
   package func index(ofName name: String) -> Int? {
     switch storage {
     case .made(let fields): fields.firstIndex { $0.name.hasSameBytes(as: name) }
@@ -55,7 +57,7 @@ extension ItemFields {
     }
   }
 
-  /// Whether a name may be canonically equivalent to another one here: not all of them are of ASCII.
+  /// Returns whether a name may be canonically equivalent to another one here, because not all of them are ASCII.
   package func mayHaveEquivalent(ofName name: String) -> Bool {
     func isASCII(_ name: String) -> Bool { name.utf8.allSatisfy { $0 < 0x80 } }
     return switch storage {
@@ -64,7 +66,7 @@ extension ItemFields {
     }
   }
 
-  /// The value of a field, borrowed for the length of the call.
+  /// Passes the value of a field to `body`, borrowed for the duration of the call.
   @inline(__always)
   package func withBorrowedValue<R>(at index: Int, _ body: (BorrowedValue) throws -> R) rethrows -> R {
     precondition(indices.contains(index), "a field that is not there")

@@ -1,20 +1,20 @@
 import HeartlogEvents
 
-/// Some items of a library in order, found before any of them is made into an `ItemState`.
+/// Items of a library in order, found without creating an `ItemState` for each.
 ///
-/// Items of a snapshot lie in order already; the others are sorted, and both are merged.
+/// The items of a snapshot are already in order. The others are sorted, and both are merged.
 struct ItemListing {
   private(set) var slots: [ItemSlot] = []
 
   private struct Key {
-    /// What sorts first: the favorited date, or the first bytes of the id.
+    /// The favorited date, or the first bytes of the id.
     let rank: UInt64
     let slot: Int32
   }
 
   /// - Parameters:
-  ///   - order: one by favorited date lists favorites alone.
-  ///   - limit: the most to keep, nil for all. Negative is none.
+  ///   - order: an order by favorited date lists favorites only.
+  ///   - limit: the maximum number of items; all if nil, none if negative.
   init(of table: ItemTable, order: ListOrder, limit: Int? = nil, where isIncluded: (Int, ItemRecord) -> Bool)
   {
     let limit = max(0, limit ?? .max)
@@ -51,9 +51,9 @@ struct ItemListing {
     order == .byID ? table.items.count > table.base?.itemCount ?? 0 : !table.favorited.isEmpty
   }
 
-  /// Visits the items of the snapshot in order, among them those that have moved.
+  /// Visits the items of the snapshot in order, including those that have moved.
   ///
-  /// - Returns: false where `visit` did, and ended it.
+  /// - Returns: false if `visit` returned false and ended the walk.
   private static func walk(
     _ table: ItemTable, _ base: ItemTable.Base, _ order: ListOrder, _ visit: (Int32) -> Bool
   ) -> Bool {
@@ -64,11 +64,11 @@ struct ItemListing {
     case .byID:
       for index in 0..<base.byID.count {
         let slot = base.byID[index]
-        // Only a snapshot that lies names items that it has not.
+        // Only a malformed snapshot refers to items that it does not have.
         if slot >= 0, Int(slot) < base.itemCount, !visit(slot) { return false }
       }
     case .oldestFirst:
-      // Of equal dates the first id comes first in every order: a run of them is gone through forwards.
+      // Items with the same date are sorted by ascending id in every order, so each run of equal dates is visited forwards.
       var end = base.favoriteCount - Int(table.movedLast)
       while end > 0 {
         var start = end
@@ -88,7 +88,7 @@ struct ItemListing {
     return true
   }
 
-  /// How items compare in an order.
+  /// Compares items in an order.
   private struct Ranking {
     let table: ItemTable
     let order: ListOrder
@@ -101,9 +101,9 @@ struct ItemListing {
       return Key(rank: rank, slot: slot)
     }
 
-    /// The rank of a date, where dates order.
+    /// Returns the rank of a date, for an order by date.
     func rank(of date: Milliseconds) -> UInt64 {
-      // Flipping the sign bit orders signed numbers as unsigned ones.
+      // Flipping the sign bit sorts signed numbers as unsigned ones.
       let rising = UInt64(bitPattern: date) ^ 1 << 63
       return order == .newestFirst ? ~rising : rising
     }
@@ -112,15 +112,15 @@ struct ItemListing {
       a.rank != b.rank ? a.rank < b.rank : table.ids.precedes(a.slot, b.slot)
     }
 
-    /// The first `limit`, sorted, of the items whose place must be found: those that are newer than the snapshot, and where dates order them
+    /// Returns the first `limit` keys, sorted, of the items that the snapshot does not have in order: new items, and for an order by date
     /// those that became favorites since.
     func first(_ limit: Int, where isIncluded: (Int, ItemRecord) -> Bool) -> [Key] {
       var keys: [Key] = []
-      // The last that can still be among the first `limit`, once as many were seen.
+      // The last key that can still be among the first `limit`, once that many were seen.
       var bound: Key?
       func sort() {
         keys.sort(by: precedes)
-        // What became a favorite twice is here twice.
+        // An item that became a favorite twice occurs twice.
         var count = 0
         for key in keys where count == 0 || keys[count - 1].slot != key.slot {
           keys[count] = key
@@ -133,7 +133,7 @@ struct ItemListing {
         let key = key(slot)
         if let bound, key.rank > bound.rank || !precedes(key, bound) { return }
         keys.append(key)
-        // Cutting at a multiple of the limit keeps the cost at a few comparisons an item.
+        // Cutting at a multiple of the limit costs only a few comparisons per item.
         guard keys.count > Self.roomMin, limit < keys.count / 2 else { return }
         sort()
         if keys.count == limit { bound = keys.last }
@@ -144,7 +144,7 @@ struct ItemListing {
       }
       let dates = table.favorited.dates
       switch order {
-      // What was written last is most often the newest: the others are told by their dates then.
+      // The last written items are usually the newest, so the other runs are skipped by their dates.
       case .newestFirst:
         for run in dates.indices.reversed() { consider(run: run, earliest: rank(of: dates[run].upperBound)) }
       case .oldestFirst:

@@ -1,8 +1,8 @@
 import HeartlogEvents
 
-/// Where the record of an item is, for as long as the state is the same or one that was made of it by applying more commits.
+/// The location of an item's record. Valid in the same state, and in states made from it by applying more commits.
 package struct ItemLocation: Hashable, Sendable {
-  /// The number of its library; -1 for an item that was never written to.
+  /// The number of its library; -1 for an item that was never written.
   package let library: Int32
   /// Its number in the library.
   package let item: Int32
@@ -14,25 +14,25 @@ package struct ItemLocation: Hashable, Sendable {
 }
 
 extension FavoritesState {
-  /// The number of a library; nil for one that was never written to.
+  /// Returns the number of a library; nil if it was never written.
   package func number(ofLibrary name: String) -> Int32? { libraryNames.find(name) }
 
-  /// The name of the library of that number.
+  /// Returns the name of the library with that number.
   package func libraryName(_ number: Int32) -> String { libraryNames.string(of: number) }
 
-  /// Where an item is; nil where it was never written to.
+  /// Returns the location of an item; nil if it was never written.
   package func location(of id: String, in library: String) -> ItemLocation? {
     find(id, in: library).map { ItemLocation(library: Int32($0.table), item: Int32($0.slot)) }
   }
 
-  /// Where the items of a block are, in their order there.
+  /// Returns the locations of a block's items, in the order of the block.
   package func locations(of block: ColumnBlock) -> [ItemLocation] {
     let columns = block.columns
     let libraries = columns.libraries.map { libraryNames.find($0) }
     let finders = libraries.map { $0.map { tables[Int($0)].ids.finder } }
     var locations = [ItemLocation](
       repeating: ItemLocation(library: -1, item: -1), count: columns.items.count)
-    // Each look-up waits for memory twice: some of them wait together.
+    // Each lookup has two cache misses. Interleave several lookups so that the misses overlap.
     let soughtTogether = InternTable<ItemRecord>.soughtTogether
     var sought = [InternTable<ItemRecord>.Probe?](repeating: nil, count: soughtTogether)
     for first in stride(from: 0, to: columns.items.count, by: soughtTogether) {
@@ -57,7 +57,7 @@ extension FavoritesState {
     return locations
   }
 
-  /// The id of an item.
+  /// Returns the id of an item.
   package func id(at location: ItemLocation) -> String {
     tables[Int(location.library)].ids.string(of: location.item)
   }

@@ -1,19 +1,25 @@
 import HeartlogEvents
 
-/// What is true of one item: the values of its registers, without their stamps.
+/// The state of one item: the values of its registers, without their stamps.
 ///
-/// Two states are equal where their bytes are: no Unicode normalisation.
+/// Two states are equal if their bytes are: no Unicode normalisation.
 public struct ItemState: Sendable {
-  /// As the library knows it.
+  /// The item's id in the library.
   public let id: String
   /// Whether it is a favorite.
   public let isFavorite: Bool
-  /// When it became a favorite; nil while it is none.
+  /// When it became a favorite; nil unless it is one.
   public let favoritedDate: Milliseconds?
   /// The fields that hold a value other than null, sorted by the bytes of their names.
   public let fields: ItemFields
 
-  /// - Parameter fields: without nulls, sorted by the bytes of their names, without duplicates.
+  /// Creates a state.
+  ///
+  /// - Parameters:
+  ///   - id: the item's id in the library.
+  ///   - isFavorite: whether it is a favorite.
+  ///   - favoritedDate: when it became a favorite; ignored unless it is one.
+  ///   - fields: without nulls or duplicates, sorted by the bytes of their names.
   public init(id: String, isFavorite: Bool, favoritedDate: Milliseconds? = nil, fields: [Field] = []) {
     self.init(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: ItemFields(fields))
   }
@@ -25,13 +31,13 @@ public struct ItemState: Sendable {
     self.fields = fields
   }
 
-  /// A favorite, or one that holds a value.
+  /// Whether it is a favorite or holds a value.
   public var isVisible: Bool { isFavorite || !fields.isEmpty }
 
-  /// It was written to, and nothing of it is left to see.
+  /// Whether it was written and nothing of it is visible any more.
   public var isTombstone: Bool { !isVisible }
 
-  /// The value of a field; nil where it holds none.
+  /// Returns the value of a field; nil if it holds none.
   public func value(of name: String) -> FieldValue? { fields[name] }
 }
 
@@ -43,7 +49,7 @@ extension ItemState: Hashable {
   }
 
   public func hash(into hasher: inout Hasher) {
-    // Equal bytes are equal strings, so that the strings' own hashes will do.
+    // Equal bytes are equal strings, so the strings' own hashes are consistent.
     hasher.combine(id)
     hasher.combine(isFavorite)
     hasher.combine(favoritedDate)
@@ -51,16 +57,16 @@ extension ItemState: Hashable {
   }
 }
 
-/// How a library's favorites are listed. Ties of the favorited date fall by id bytes, ascending in every order.
+/// The order of a list of favorites. Equal favorited dates are ordered by the bytes of the ids, ascending in every order.
 public enum ListOrder: Hashable, Sendable, CaseIterable {
-  /// By favorited date, the latest first.
+  /// By favorited date, latest first.
   case newestFirst
-  /// By favorited date, the earliest first.
+  /// By favorited date, earliest first.
   case oldestFirst
   /// By the bytes of the ids.
   case byID
 
-  /// Items in this order; those without a favorited date come last, by the bytes of their ids.
+  /// Returns items in this order. In an order by date, items without a favorited date come last, by the bytes of their ids.
   public func sorted(_ items: [ItemState]) -> [ItemState] {
     items.sorted { a, b in
       if self != .byID {
@@ -77,16 +83,16 @@ public enum ListOrder: Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What a library holds.
+/// The number of favorites, items and events in a library.
 public struct LibraryCounts: Hashable, Sendable {
-  /// What is a favorite now.
+  /// The number of current favorites.
   public let favorites: Int
-  /// What the list of everything holds: favorites, items that hold a value, and those that were favorites once.
+  /// The number of items in the list of all items: favorites, items that hold a value, and items that once were favorites.
   public let items: Int
-  /// Events that named the library, each counted once however often its commit arrived.
+  /// The number of events that named the library. An event counts once, however often its commit arrived.
   public let events: UInt64
 
-  /// Counts as given; without any, those of a library that was never written to.
+  /// Creates counts; by default those of a library that was never written.
   public init(favorites: Int = 0, items: Int = 0, events: UInt64 = 0) {
     self.favorites = favorites
     self.items = items

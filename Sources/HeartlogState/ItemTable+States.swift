@@ -1,8 +1,8 @@
 import HeartlogEvents
 
-// What is true of an item, made from its records.
+// Creates the state of an item from its records.
 extension ItemTable {
-  /// Where in `fields` those of an item's are that hold a value, by the bytes of their names.
+  /// Returns the indices of an item's fields that hold a value, sorted by the bytes of their names.
   func heldFieldIndices(of item: ItemSlot, names: FieldNames) -> [Int] {
     guard self.item(item).heldCount > 0 else { return [] }
     var held = fieldIndices(of: item)
@@ -17,12 +17,12 @@ extension ItemTable {
 
   func value(ofField place: Int) -> FieldValue { fields.read(place).pointee.value.value(in: texts) }
 
-  /// Whether one of an item's fields is one that `isWanted`.
+  /// Returns whether one of an item's fields satisfies `isWanted`.
   func holdsField(of record: ItemRecord, where isWanted: (FieldRecord) -> Bool) -> Bool {
     for index in record.baseFieldRange(of: fields.count) where isWanted(fields.read(index).pointee) {
       return true
     }
-    // What a snapshot claims is held against what it has.
+    // Bounded, because a malformed snapshot may claim more fields than it has.
     var steps = record.addedFieldCount
     var index = record.newestField
     while steps > 0, index >= 0, Int(index) < fields.count {
@@ -34,7 +34,7 @@ extension ItemTable {
     return false
   }
 
-  /// - Parameter id: the item's, where it is at hand.
+  /// - Parameter id: the item's id, if known.
   func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
     let record = self.item(item)
     let held =

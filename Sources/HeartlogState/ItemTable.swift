@@ -1,16 +1,16 @@
 import HeartlogEvents
 
-/// The registers of one library: a membership an item, and any number of fields, each last-writer-wins.
+/// The last-writer-wins registers of one library: a membership per item, and any number of fields.
 ///
-/// Its first items may be those of a snapshot: favorites in the order of their dates, then the others. What is written to them since
-/// lies over it, and new items follow behind.
+/// Its first items may come from a snapshot: favorites by date, then the others. Later writes to them are kept on top of the snapshot, and
+/// new items follow after it.
 struct ItemTable: Sendable {
-  /// What a snapshot says of the items that it brought.
+  /// The part of a table that describes the items of its snapshot.
   struct Base: Sendable {
     let itemCount: Int
-    /// The first items were favorites, the newest first; of equal dates by the bytes of their ids.
+    /// The number of favorites, which come first: newest first; equal dates by the bytes of their ids.
     let favoriteCount: Int
-    /// All of them, by the bytes of their ids.
+    /// The slots of all items, sorted by the bytes of their ids.
     let byID: PagedTable<Int32>
   }
 
@@ -19,8 +19,8 @@ struct ItemTable: Sendable {
     let name: FieldNameSlot
   }
 
-  /// An item to which more fields were added than this has them looked up in `wideFields`, so that one item with a
-  /// hundred thousand fields does not cost a walk over them at each write.
+  /// If more fields than this were added to an item, they are looked up in `wideFields`. Otherwise each write to an item with a hundred
+  /// thousand fields would walk all of them.
   private static let chainedFieldsMax: Int32 = 32
 
   private(set) var ids = InternTable<ItemRecord>()
@@ -28,16 +28,17 @@ struct ItemTable: Sendable {
   private(set) var texts = TextTable()
   private(set) var rivals = ConcurrentWrites()
   let base: Base?
-  /// 0 without a snapshot. At each write: `base` itself has tables, whose references would be counted.
+  /// 0 without a snapshot. Read at each write; reading it from `base` would retain the tables in it.
   private let baseItemCount: Int32
   private let baseFavoriteCount: Int32
-  /// How many of the first and of the last favorites of the snapshot are to be passed over: their membership was written since.
+  /// The numbers of first and of last favorites of the snapshot to skip, because their membership was written since.
   private(set) var movedFirst: Int32 = 0
   private(set) var movedLast: Int32 = 0
-  /// What became a favorite since the snapshot. Of its items, those whose membership was written since say so themselves.
+  /// The items that became favorites since the snapshot. The snapshot's items whose membership was written since are marked in their
+  /// records.
   private(set) var favorited = FavoritedItems()
   private var wideFields: [FieldKey: Int32] = [:]
-  /// The count of changed items that is under way; 0 where none is.
+  /// The number of the current count of changed items; 0 if there is none.
   private var counting: UInt32 = 0
   private var changedCount = 0
   private(set) var favoriteCount = 0
@@ -50,12 +51,12 @@ struct ItemTable: Sendable {
     baseFavoriteCount = 0
   }
 
-  /// By item slot.
+  /// The records, by item slot.
   var items: PagedTable<ItemRecord> {
     @inline(__always) _read { yield ids.records }
   }
 
-  /// The table of a snapshot.
+  /// Creates the table of a snapshot.
   init(
     base: Base, ids: InternTable<ItemRecord>, fields: PagedTable<FieldRecord>, texts: TextTable,
     rivals: ConcurrentWrites,
@@ -73,7 +74,7 @@ struct ItemTable: Sendable {
     self.eventCount = eventCount
   }
 
-  /// Checks all of it that lies in a snapshot.
+  /// Checks everything that is in the snapshot.
   func loadAll() {
     ids.loadAll()
     fields.loadAll()
@@ -90,17 +91,17 @@ struct ItemTable: Sendable {
 
   mutating func intern(_ id: UnsafeRawBufferPointer) -> ItemSlot { ItemSlot(index: ids.intern(id)) }
 
-  /// `intern` of an id that was sought.
+  /// Like `intern`, for an id that was already probed.
   mutating func intern(_ id: UnsafeRawBufferPointer, _ sought: InternTable<ItemRecord>.Probe) -> ItemSlot {
     ItemSlot(index: ids.intern(id, sought))
   }
 
-  /// Whether anything of the library is to be seen.
+  /// Whether the library has visible items.
   var hasVisibleItems: Bool { favoriteCount > 0 || (0..<items.count).contains { items[$0].isVisible } }
 
-  /// Counts from here on the items of which a register changes.
+  /// Starts counting the items whose registers change.
   ///
-  /// - Parameter number: of this count; each is one more than the last.
+  /// - Parameter number: the number of this count, one more than that of the last.
   mutating func beginCountingChanges(_ number: UInt32) {
     counting = number
     changedCount = 0
@@ -125,7 +126,7 @@ struct ItemTable: Sendable {
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
     order: inout ReplicaTable
   ) {
-    // Most writes win. What contesting writes is the same record.
+    // Most writes win. `contest` writes to the same record.
     let record = ids.records.write(Int(item.index))
     let old = record.pointee
     let isWinner = order.isLater(position, than: old.membership)
@@ -146,10 +147,10 @@ struct ItemTable: Sendable {
     if isFavorite { noteFavorited(item, favoritedDate) }
   }
 
-  /// Sees to it that `writeOwnMembership` may be called, until the table is copied again.
+  /// Makes the records uniquely owned, so that `writeOwnMembership` may be called until the table is copied.
   mutating func makeOwnIfShared() { ids.records.makeOwnIfShared() }
 
-  /// `writeMembership`, which most often follows a write of the same replica and has nothing else to see to.
+  /// `writeMembership` with a fast path for a write that follows one of the same replica.
   @inline(__always)
   mutating func writeOwnMembership(
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
@@ -187,7 +188,7 @@ struct ItemTable: Sendable {
     if favorited.hasManyRepeats(itemCount: items.count) { favorited.compact(items.reader) }
   }
 
-  /// Takes note of a write to a register that another replica wrote, or that has rivals.
+  /// Records a write to a membership that another replica wrote last, or that has rivals.
   @inline(never)
   private mutating func contest(
     _ item: ItemSlot, _ old: ItemRecord, isFavorite: Bool, favoritedDate: Milliseconds,
@@ -235,12 +236,12 @@ struct ItemTable: Sendable {
     if texts.hasManyGaps { compactTexts() }
   }
 
-  /// Writes the fields of one event, no two of which have one name.
+  /// Writes the fields of one event, which have distinct names.
   mutating func writeFields(
     _ item: ItemSlot, _ writes: [FieldWrite], at position: WritePosition, order: inout ReplicaTable
   ) {
     let found = items.read(Int(item.index))
-    // Most fields come with an item that has none yet: there is nothing to look for.
+    // Most fields belong to an item that has none yet, so there is nothing to look up.
     guard found.pointee.baseFieldCount == 0, found.pointee.addedFieldCount == 0,
       writes.count <= Int(Self.chainedFieldsMax)
     else {
@@ -281,9 +282,9 @@ struct ItemTable: Sendable {
     if chain != old.rivals { fields.write(place).pointee.rivals = chain }
   }
 
-  /// Takes note of a change to one of its fields.
+  /// Records a change to one of the item's fields.
   private mutating func changeHeld(of item: ItemSlot, by difference: Int32) {
-    // Most fields that are written have held a value, and nobody counts.
+    // Most written fields held a value before, and usually nothing is being counted.
     guard difference != 0 || counting != 0 else { return }
     changeHeld(of: ids.records.write(Int(item.index)), by: difference)
   }
@@ -295,7 +296,7 @@ struct ItemTable: Sendable {
     if record.pointee.isListed != wasListed { listedCount += wasListed ? -1 : 1 }
   }
 
-  /// Where in `fields` a field of an item is; -1 where it was never written.
+  /// Returns the index of an item's field in `fields`; -1 if it was never written.
   func fieldIndex(of item: ItemSlot, name: FieldNameSlot) -> Int {
     let record = items.read(Int(item.index))
     if record.pointee.baseFieldCount > 0 {
@@ -316,9 +317,9 @@ struct ItemTable: Sendable {
     return -1
   }
 
-  /// Where a field that came with the snapshot is.
+  /// Returns the index of a field from the snapshot; -1 if there is none.
   private func baseFieldIndex(_ record: ItemRecord, name: FieldNameSlot) -> Int {
-    // What a snapshot claims is held against what it has.
+    // Bounded, because a malformed snapshot may claim more fields than it has.
     var low = max(0, Int(record.baseFields))
     var high = min(low + Int(record.baseFieldCount), fields.count)
     while low < high {
@@ -352,11 +353,11 @@ struct ItemTable: Sendable {
     }
   }
 
-  /// Where in `fields` all of an item's are, in no order that means anything.
+  /// Returns the indices of all of an item's fields in `fields`, in no particular order.
   func fieldIndices(of item: ItemSlot) -> [Int] {
     let record = self.item(item)
     var found: [Int] = []
-    // What a snapshot claims is held against what it has.
+    // Bounded, because a malformed snapshot may claim more fields than it has.
     let addedCount = min(max(0, Int(record.addedFieldCount)), fields.count)
     found.reserveCapacity(min(max(0, Int(record.baseFieldCount)), fields.count) + addedCount)
     let first = Int(record.baseFields)
@@ -368,12 +369,12 @@ struct ItemTable: Sendable {
       found.append(Int(index))
       index = fields[Int(index)].next
     }
-    // Mostly they were added by name.
+    // Usually they were added in the order of their names.
     found[added...].reverse()
     return found
   }
 
-  /// Writes the texts that are still needed to a new table.
+  /// Copies the texts that are still needed to a new table.
   private mutating func compactTexts() {
     var new = texts.emptied
     let old = texts
@@ -381,7 +382,7 @@ struct ItemTable: Sendable {
       guard !TextTable.isMapped(value.word) else { return value }
       var value = value
       let text = old.bytes(value.word, count: Int(value.length))
-      // Only a snapshot that lies names a text that is not there.
+      // Only a malformed snapshot refers to a text that does not exist.
       guard !text.isEmpty else { return StoredValue() }
       value.word = new.append(text)
       return value

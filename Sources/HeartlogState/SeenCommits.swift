@@ -1,25 +1,25 @@
 import HeartlogEvents
 
-/// What the commits of one stream had seen of the others, as they say it: each new entry with the commit that brought it.
+/// The commits of other streams that the commits of one stream had seen. Each entry is stored with the commit that introduced it.
 struct SeenCommits: Sendable {
   struct Entry: BitwiseCopyable {
-    /// The commit of the stream itself.
+    /// A commit of the stream itself.
     let commit: UInt64
     /// The commit of the other stream that it had seen.
     let seen: UInt64
   }
 
-  /// By the other replica; both numbers of the entries rise.
+  /// By the other replica. Both numbers of the entries ascend.
   private(set) var entries: [ReplicaSlot: PagedTable<Entry>] = [:]
 
   init() {}
 
-  /// Those of a snapshot.
+  /// Creates the entries from a snapshot.
   init(_ entries: [ReplicaSlot: PagedTable<Entry>]) { self.entries = entries }
 
   var replicas: some Collection<ReplicaSlot> { entries.keys }
 
-  /// Takes note that `commit` had seen `seen` of `other`.
+  /// Records that `commit` had seen `seen` of `other`.
   mutating func note(_ commit: UInt64, saw seen: UInt64, of other: ReplicaSlot) {
     let new = Entry(commit: commit, seen: seen)
     let list = entries[other] ?? PagedTable()
@@ -28,7 +28,7 @@ struct SeenCommits: Sendable {
     entries[other, default: PagedTable()].insert(new, at: place)
   }
 
-  /// The commits around `commit` at which the stream had seen the same of all others, as far as it says so itself.
+  /// Returns the range of commits around `commit` that had seen the same commits of all others, according to the stream itself.
   func span(around commit: UInt64) -> Range<UInt64> {
     var lower: UInt64 = 0
     var upper = UInt64.max
@@ -37,11 +37,11 @@ struct SeenCommits: Sendable {
       if later > 0 { lower = max(lower, list[later - 1].commit) }
       if later < list.count { upper = min(upper, list[later].commit) }
     }
-    // Only a snapshot that lies has entries that do not rise.
+    // Only a malformed snapshot has entries that do not ascend.
     return lower..<max(lower, upper)
   }
 
-  /// The last commit of `other` that the stream had seen by `commit`, as far as it says so itself; 0 for none.
+  /// Returns the last commit of `other` that the stream had seen by `commit`, according to the stream itself; 0 for none.
   func seen(of other: ReplicaSlot, by commit: UInt64) -> UInt64 {
     guard let entries = entries[other], entries.count > 0 else { return 0 }
     let last = entries[entries.count - 1]
@@ -50,7 +50,7 @@ struct SeenCommits: Sendable {
     return later == 0 ? 0 : entries[later - 1].seen
   }
 
-  /// The place of the first entry that a later commit brought.
+  /// Returns the index of the first entry that a later commit introduced.
   private static func place(behind commit: UInt64, in entries: PagedTable<Entry>) -> Int {
     var low = 0
     var high = entries.count

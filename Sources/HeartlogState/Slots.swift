@@ -1,5 +1,5 @@
-// The small integers that stand for names inside one state. They mean nothing outside it and are never
-// written anywhere; each is a type of its own, so that they cannot be swapped.
+// Small integers that stand for names inside one state. They mean nothing outside it; a snapshot contains slots of its own. Each has a type
+// of its own, so that they cannot be mixed up.
 
 struct LibrarySlot: Hashable, Sendable { let index: Int32 }
 
@@ -11,6 +11,6 @@ struct FieldNameSlot: Hashable, Sendable { let index: Int32 }
 struct ReplicaSlot: Hashable, Sendable {
   let index: Int32
 
-  /// Nobody: the register was never written.
+  /// No replica: the register was never written.
   static let none = ReplicaSlot(index: -1)
 }

@@ -1,10 +1,9 @@
 import HeartlogEvents
 
 extension FavoritesState {
-  /// SHA-256 of what is visible in all libraries: equal states have equal digests on any machine. Stamps and
-  /// counts have no part in it.
+  /// SHA-256 of everything visible in all libraries. Equal states have equal digests on any machine. Stamps and counts are not part of it.
   ///
-  /// The bytes, over the libraries that have a visible item, by the bytes of their names: the name (u32 length, UTF-8), the
+  /// The input: for each library that has a visible item, in the order of the bytes of their names, the name (u32 length, UTF-8) and the
   /// library's digest (32 bytes). All integers are little-endian.
   public var digest: Digest {
     var hasher = SHA256Hasher()
@@ -19,9 +18,9 @@ extension FavoritesState {
     return hasher.finish()
   }
 
-  /// SHA-256 of what is visible in one library; of nothing where nothing is.
+  /// SHA-256 of everything visible in one library; of no bytes if nothing is.
   ///
-  /// The bytes, over the visible items by the bytes of their ids, all integers little-endian:
+  /// The input: each visible item, in the order of the bytes of their ids. All integers are little-endian.
   ///
   ///     id                u32 length, UTF-8
   ///     flag              u8, 1 for a favorite, else 0
@@ -48,7 +47,7 @@ extension FavoritesState {
         fieldNames.withBytes(of: field.name) { bytes.appendCounted($0) }
         field.value.withBorrowed(in: table.texts) { bytes.appendValue($0) }
       }
-      // The hasher takes large pieces; a library as a whole would double the memory.
+      // The hasher prefers large pieces, but buffering a whole library would double the memory.
       if bytes.count >= 1 << 16 {
         hasher.update(bytes)
         bytes.removeAll(keepingCapacity: true)
@@ -64,7 +63,7 @@ extension [UInt8] {
     Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
   }
 
-  /// A u32 length, then the bytes. The limits of the format keep every length far below 2^32.
+  /// Appends a u32 length, then the bytes. The limits of the format keep every length far below 2^32.
   fileprivate mutating func appendCounted(_ bytes: UnsafeRawBufferPointer) {
     appendInteger(UInt32(bytes.count))
     append(contentsOf: bytes)

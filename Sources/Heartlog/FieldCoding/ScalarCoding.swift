@@ -6,10 +6,10 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// The types that are one string: Date as RFC 3339 in UTC with milliseconds, URL as its absolute string, UUID
-/// in lower case, Data in base64.
+/// Types that encode as a single string: Date as RFC 3339 in UTC with milliseconds, URL as its absolute string, UUID in lowercase, Data in
+/// base64.
 enum ScalarCoding {
-  /// The string of such a type; nil for a value of any other.
+  /// Returns the string of such a value; nil for a value of another type.
   static func string<T>(of value: T) throws(MalformedError) -> String? {
     // Comparing types is much cheaper than a cast that fails.
     if T.self == Date.self, let date = value as? Date { return RFC3339.text(try milliseconds(of: date)) }
@@ -23,7 +23,7 @@ enum ScalarCoding {
     type == Date.self || type == URL.self || type == UUID.self || type == Data.self
   }
 
-  /// The value of such a type; nil for any other type.
+  /// Returns the value of such a type; nil for another type.
   static func value<T>(_ type: T.Type, from text: String) throws(MalformedError) -> T? {
     if type == Date.self { return date(try RFC3339.parse(text)) as? T }
     if type == URL.self {
@@ -43,9 +43,9 @@ enum ScalarCoding {
 
   static func date(_ time: Milliseconds) -> Date { Date(timeIntervalSince1970: Double(time) / 1_000) }
 
-  /// The last millisecond that is not after `date`.
+  /// Returns the last millisecond that is not after `date`.
   ///
-  /// A date of whole milliseconds is a double near them, on either side: the floor is taken among dates.
+  /// A date of whole milliseconds is stored as a nearby double, which may lie just below or above. Compare dates instead of doubles.
   static func milliseconds(of date: Date) throws(MalformedError) -> Milliseconds {
     let estimate = (date.timeIntervalSince1970 * 1_000).rounded(.down)
     guard var time = Milliseconds(exactly: estimate),

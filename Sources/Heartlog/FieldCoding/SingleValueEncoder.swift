@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// A value that is one value.
+/// The single-value container that encodes a value.
 struct SingleValueEncoder: SingleValueEncodingContainer {
   private let encoder: ValueEncoder
 
@@ -36,6 +36,6 @@ struct SingleValueEncoder: SingleValueEncodingContainer {
     encoder.set(try ValueEncoder.json(integer, at: codingPath, isNested: isNested))
   }
 
-  /// The value of a field is a field's own.
+  /// The value of a field itself is not nested.
   private var isNested: Bool { codingPath.count > 1 }
 }

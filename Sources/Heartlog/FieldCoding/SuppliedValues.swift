@@ -6,14 +6,14 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// What an item decodes from the store, and not from its fields.
+/// The values that an item decodes from the store instead of its fields.
 struct SuppliedValues {
   let id: String
   let isFavorite: Bool
   let favoritedDate: Milliseconds?
   let template: ItemTemplate?
 
-  /// The value for a key; nil where the key is a field's.
+  /// Returns the value for a key; nil if the key belongs to a field.
   func json(for name: String) -> JSONValue? {
     switch name {
     case FieldKey.id: .string(id)
@@ -23,7 +23,7 @@ struct SuppliedValues {
     }
   }
 
-  /// The value for a key, where its type has a shorter way than JSON; nil where there is none.
+  /// Returns the value for a key without going through JSON, if its type allows that; nil otherwise.
   func value<T>(_ type: T.Type, for name: String) throws(MalformedError) -> T? {
     if name == FieldKey.favoritedDate, type == Date.self, let favoritedDate {
       return ScalarCoding.date(favoritedDate) as? T

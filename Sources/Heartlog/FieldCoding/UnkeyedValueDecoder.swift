@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// The elements of an array, one after another.
+/// Decodes the elements of an array in order.
 struct UnkeyedValueDecoder: UnkeyedDecodingContainer {
   private let elements: [JSONValue]
   let codingPath: [any CodingKey]

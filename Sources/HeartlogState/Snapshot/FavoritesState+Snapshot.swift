@@ -4,8 +4,8 @@ extension FavoritesState {
   /// Writes the state as a snapshot.
   ///
   /// - Parameters:
-  ///   - log: says where in the log this state stands. It is kept beside the state, and given back with it.
-  ///   - write: is given the bytes, piece by piece.
+  ///   - log: the state's positions in the log. Stored with the state, and returned when it is read.
+  ///   - write: receives the bytes, piece by piece.
   package func writeSnapshot(log: [UInt8], _ write: @escaping (UnsafeRawBufferPointer) throws -> Void) throws
   {
     let id = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
@@ -38,12 +38,12 @@ extension FavoritesState {
     try writer.flush()
   }
 
-  /// Reads a snapshot: its directory, and nothing of what it leads to.
+  /// Reads the directory of a snapshot. The parts are read on access.
   ///
   /// - Parameters:
-  ///   - bytes: of the whole file.
-  ///   - owner: keeps them where they are.
-  /// - Returns: the state, and what was said of where in the log it stands.
+  ///   - bytes: the bytes of the whole file.
+  ///   - owner: keeps the bytes mapped.
+  /// - Returns: the state, and its positions in the log as they were passed to `writeSnapshot`.
   package static func snapshot(
     _ bytes: UnsafeRawBufferPointer, owner: any AnyObject & Sendable
   ) throws(MalformedError) -> (state: FavoritesState, log: [UInt8]) {
@@ -56,7 +56,7 @@ extension FavoritesState {
     return (state, log)
   }
 
-  /// False for a snapshot whose header is whole and says another version: it is not to be read, and not damaged.
+  /// Returns false if the header is intact and states another version. Such a snapshot is not damaged, but must not be read.
   package static func isSnapshotOfThisVersion(_ bytes: UnsafeRawBufferPointer) -> Bool {
     SnapshotLayout.isOfThisVersion(bytes)
   }
@@ -84,18 +84,18 @@ extension FavoritesState {
     }
   }
 
-  /// Whether something that was read of the snapshot is not as it was written: then nothing that was read is to be believed.
+  /// Whether a part of the snapshot that was read is damaged. If so, discard everything that was read from it.
   package var isDamaged: Bool { snapshot?.isDamaged ?? false }
 
-  /// Whether a look at the state can meet damage that was not met before.
+  /// Whether reading the state can still encounter new damage.
   package var mayMeetDamage: Bool { snapshot != nil && !isLoaded }
 
-  /// Whether there are copies of this state.
+  /// Whether this state has copies.
   package var isShared: Bool {
     mutating get { share != nil && !isKnownUniquelyReferenced(&share) }
   }
 
-  /// Checks all of the snapshot, so that this state and its copies can be read from several threads, and never meet damage.
+  /// Checks all of the snapshot. After that, several threads can read this state and its copies, and none encounters new damage.
   package mutating func loadSnapshot() {
     guard mayMeetDamage else { return }
     replicas.loadAll()
@@ -108,7 +108,7 @@ extension FavoritesState {
 struct SnapshotReader {
   var bytes: ByteReader
   let source: SnapshotSource
-  /// Where parts must end.
+  /// The offset at which parts must end.
   private let end: Int
 
   init(_ directory: UnsafeRawBufferPointer, source: SnapshotSource, end: Int) {
@@ -117,15 +117,15 @@ struct SnapshotReader {
     self.end = end
   }
 
-  /// How many entries follow, each of at least a byte.
+  /// Reads the number of entries that follow; each has at least one byte.
   mutating func count(_ what: StaticString) throws(MalformedError) -> Int {
     try bytes.count(atMost: bytes.remaining, what)
   }
 
-  /// A number of a commit or an event, or how many there are; 0 is none.
+  /// Reads the number of a commit or an event, or a count of them; 0 is none.
   mutating func number() throws(MalformedError) -> UInt64 {
     let number = try bytes.u64()
-    // One more than the last: what would come next.
+    // The last number plus one: the next number to assign.
     guard number <= Limits.numberMax + 1 else { throw MalformedError("a number past 2^53") }
     return number
   }
@@ -136,12 +136,12 @@ struct SnapshotReader {
     return stamp
   }
 
-  /// A number that is at most `most`.
+  /// Reads a number of at most `most`.
   mutating func number(atMost most: Int, _ what: StaticString) throws(MalformedError) -> Int {
     try bytes.count(atMost: most, what)
   }
 
-  /// A table that lies in the snapshot.
+  /// Reads the location of a table in the snapshot.
   mutating func table<Record: MappedRecord>() throws(MalformedError) -> PagedTable<Record> {
     assert(Record.isLaidOutAsInFormat, "docs/format.md says where each integer of a record lies")
     let offset = try bytes.count(atMost: end, "the place of a part")

@@ -1,20 +1,20 @@
 import HeartlogEvents
 
-/// Writes the table of a library into a snapshot: items in the order of their dates, and each one's fields by name.
+/// Writes the table of a library to a snapshot: favorites by date, then the other items by id, with the fields of each sorted by name.
 struct LibraryWriter {
   private let table: ItemTable
-  /// By field name slot: its slot in the snapshot.
+  /// By field name slot: the name's slot in the snapshot.
   private let names: [Int32]
-  /// The items in their new order, by their slots.
+  /// The item slots in their new order.
   private var order: [Int32] = []
   private var favoriteCount = 0
-  /// By item slot: its slot in the snapshot.
+  /// By item slot: the item's slot in the snapshot.
   private var places: [Int32]
-  /// All items by their ids, by their slots.
+  /// All item slots, sorted by id.
   private let byID: [Int32]
-  /// By place: the rival's place in the snapshot, -1 for a free one.
+  /// By rival index: the rival's index in the snapshot, or -1 if the slot is free.
   private var rivalPlaces: [Int32] = []
-  /// Where fields that have rivals, or had some, go.
+  /// The new indices of fields that have rivals, or had some.
   private var fieldPlaces: [Int32: Int32] = [:]
 
   init(_ table: ItemTable, names: [Int32]) {
@@ -40,7 +40,7 @@ struct LibraryWriter {
     directory.u64(table.eventCount)
     directory.varint(table.items.count)
     directory.varint(favoriteCount)
-    // Counted, since a snapshot that lies may have led to a number that is none.
+    // Counted again, because the count of a malformed snapshot may be wrong.
     directory.varint(order.count { table.items.read(Int($0)).pointee.isListed })
     directory.u64(table.ids.seed)
     directory.place(try appendEntries(&writer))
@@ -56,16 +56,16 @@ struct LibraryWriter {
     directory.place(texts.checksums)
   }
 
-  /// The hashes stay; the numbers beside them are the new ones.
+  /// The hashes stay; the slots are replaced with the new ones.
   private func appendEntries(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Place {
-    // Some room for new items, so that the first of them does not move all.
+    // Leaves some room, so that the first new items do not trigger a rehash.
     let capacity = InternTable<ItemRecord>.capacity(for: table.items.count + table.items.count / 8 + 1)
     var entries = [UInt64](repeating: 0, count: capacity)
     var left = table.items.count
     for index in 0..<table.ids.entries.count where left > 0 {
       let entry = table.ids.entries[index]
       let slot = Int(Int32(truncatingIfNeeded: entry)) - 1
-      // A snapshot that lies is found out when this one is compared with the log.
+      // A malformed snapshot is detected when this one is verified against the log.
       guard slot >= 0, slot < places.count else { continue }
       left -= 1
       let hash = UInt32(truncatingIfNeeded: entry >> 32)
@@ -80,7 +80,7 @@ struct LibraryWriter {
     _ writer: inout SnapshotWriter, _ textBytes: inout Int
   ) throws -> SnapshotWriter.Place {
     var fieldCount: Int32 = 0
-    // Those of fields come behind all ids that do not fit into their records.
+    // The texts of fields come after all ids that are not inline.
     var fieldTexts = order.reduce(0) { bytes, slot in
       let key = table.items.read(Int(slot)).pointee.key
       return bytes + (key.isInline ? 0 : Int(key.count))
@@ -119,7 +119,7 @@ struct LibraryWriter {
     var fieldPlaces: [Int32: Int32] = [:]
     let place = try writer.records(table.fields.count) { (place: Int) -> FieldRecord in
       while taken == ahead.count {
-        // Only a snapshot that lies has fields of no item.
+        // Only a malformed snapshot has fields that belong to no item.
         guard item < order.count else { throw MalformedError("fields that belong to no item") }
         ahead = fields(of: ItemSlot(index: order[item]))
         taken = 0
@@ -153,7 +153,7 @@ struct LibraryWriter {
     rivalPlaces.indices.contains(Int(place)) ? rivalPlaces[Int(place)] : -1
   }
 
-  /// An item's fields by the bytes of their names.
+  /// Returns an item's fields, sorted by the bytes of their names.
   private func fields(of item: ItemSlot) -> [Int] {
     var fields = table.fieldIndices(of: item)
     func name(_ place: Int) -> Int32 { newName(table.fields.read(place).pointee.name).index }
@@ -191,7 +191,7 @@ struct LibraryWriter {
     }
   }
 
-  /// The texts of keys, fields and rivals, in the order in which they were named.
+  /// Writes the texts of keys, fields and rivals, in the order in which names were assigned.
   private func appendTexts(
     _ writer: inout SnapshotWriter
   ) throws -> (texts: SnapshotWriter.Place, checksums: SnapshotWriter.Place) {

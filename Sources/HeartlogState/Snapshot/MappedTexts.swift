@@ -1,4 +1,4 @@
-/// The texts of a snapshot: one run of bytes, and the checksums of its pages.
+/// The texts of a snapshot: one run of bytes, with a checksum per page.
 final class MappedTexts: @unchecked Sendable {
   static let pageBytes = 4_096
 
@@ -6,7 +6,7 @@ final class MappedTexts: @unchecked Sendable {
   private let offset: Int
   let byteCount: Int
   private let checksums: PagedTable<UInt64>
-  /// Which pages were found to be as they were written: a bit each, since all of them are cleared on opening.
+  /// One bit per page: whether its checksum was verified. Bits rather than bytes, because all are cleared on opening.
   private let checked: UnsafeMutableBufferPointer<UInt64>
 
   init(_ source: SnapshotSource, offset: Int, byteCount: Int, checksums: PagedTable<UInt64>) {
@@ -25,7 +25,7 @@ final class MappedTexts: @unchecked Sendable {
     checked[page / UInt64.bitWidth] >> UInt64(page % UInt64.bitWidth) & 1 != 0
   }
 
-  /// A text whose pages are as they were written; none where they are not.
+  /// Returns a text whose pages match their checksums; empty if they do not.
   func bytes(_ start: Int, count: Int) -> UnsafeRawBufferPointer {
     guard start >= 0, count > 0, count <= byteCount, start <= byteCount - count else {
       if count != 0 { source.noteDamage() }
@@ -40,7 +40,7 @@ final class MappedTexts: @unchecked Sendable {
     return UnsafeRawBufferPointer(rebasing: source.bytes[offset + start..<offset + start + count])
   }
 
-  /// Has the texts at an offset brought into the cache; nothing comes of an offset that is none.
+  /// Prefetches the texts at an offset. Ignores an offset out of range.
   func seek(_ start: Int) {
     guard start >= 0, start < byteCount, let base = source.bytes.baseAddress else { return }
     Prefetch.lines(3, at: base + offset + start)

@@ -1,12 +1,12 @@
 import HeartlogEvents
 
-/// The frame of a snapshot: a header, parts that are mapped, a directory of them, and a trailer, as docs/format.md has it.
+/// The frame of a snapshot as in docs/format.md: a header, mapped parts, a directory of them, and a trailer.
 ///
-/// The header comes first and tells what the file is; the trailer comes last and tells that it is whole.
+/// The header identifies the file. The trailer is written last and shows that the file is complete.
 enum SnapshotLayout {
   static let magic: [UInt8] = [0x89, 0x48, 0x53, 0x4E, 0x41, 0x50, 0x0D, 0x0A]
   static let version: UInt16 = 4
-  /// Of parts, and the length of header and trailer.
+  /// The alignment of parts, and the length of the header and the trailer.
   static let alignment = 64
   private static let checkedBytes = 56
 
@@ -40,14 +40,14 @@ enum SnapshotLayout {
     return writer.bytes
   }
 
-  /// What a header and a trailer say.
+  /// The contents of a header and a trailer.
   struct Frame {
     let seed: UInt64
     let directory: UnsafeRawBufferPointer
     let directoryOffset: Int
   }
 
-  /// Whether a file is not a whole snapshot of another version.
+  /// Returns false only if the header is intact and states another version.
   static func isOfThisVersion(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count >= alignment, var header = try? unsealed(bytes, at: 0, seed: 0, "header"),
       let found = try? (header.take(8).elementsEqual(magic), header.u32())
@@ -55,7 +55,7 @@ enum SnapshotLayout {
     return !found.0 || found.1 == UInt32(version)
   }
 
-  /// Reads header, trailer and the directory's checksum.
+  /// Reads the header and the trailer, and checks the checksum of the directory.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) -> Frame {
     guard bytes.count >= 2 * alignment, bytes.count % alignment == 0 else {
       throw MalformedError("a snapshot that is cut short")

@@ -1,20 +1,20 @@
-/// Where the pages of a table stand in a snapshot: each is followed by the checksums of its parts.
+/// The location of a table's pages in a snapshot. Each page is followed by the checksums of its parts.
 struct SnapshotSection: Sendable {
-  /// A page is checked in as many parts, of as many records each: who wants one record waits for a part alone.
+  /// A page is checked in this many parts of equal size, so that reading one record checks only one part.
   static let parts = 1 << partsShift
   static let partsShift = 3
-  /// Behind a page: the checksums of its parts.
+  /// The size of the checksums after a page.
   static let checksumBytes = parts * 8
 
   let source: SnapshotSource
   let offset: Int
-  /// Of the records.
+  /// The number of records.
   let count: Int
 
-  /// Its pages, for as long as the section is there: to look at them counts no references.
+  /// Its pages, without reference counting. Valid while the section lives.
   var pages: Pages { Pages(source: .passUnretained(source), offset: offset) }
 
-  /// Unchecked: the source can be sent.
+  /// Unchecked, because the source is sendable.
   struct Pages: @unchecked Sendable {
     fileprivate let source: Unmanaged<SnapshotSource>
     fileprivate let offset: Int
@@ -23,7 +23,7 @@ struct SnapshotSection: Sendable {
       offset + page * (pageBytes + SnapshotSection.checksumBytes)
     }
 
-    /// Where a page lies.
+    /// Returns the address of a page.
     func page(_ number: Int, bytes count: Int) -> UnsafeRawPointer {
       let start = start(of: number, count)
       let page = source._withUnsafeGuaranteedRef {
@@ -33,7 +33,7 @@ struct SnapshotSection: Sendable {
       return base
     }
 
-    /// Has a part of a page and its checksum brought into the cache.
+    /// Prefetches a part of a page and its checksum.
     func seek(_ number: Int, part: Int, pageBytes: Int) {
       let page = page(number, bytes: pageBytes)
       let partBytes = pageBytes / SnapshotSection.parts
@@ -41,7 +41,7 @@ struct SnapshotSection: Sendable {
       Prefetch.lines(1, at: page + pageBytes)
     }
 
-    /// Whether the checksum of a part of a page holds; where it does not, that is noted.
+    /// Returns whether the checksum of a part of a page matches. Records the damage if not.
     func holds(_ number: Int, part: Int, pageBytes: Int) -> Bool {
       let start = start(of: number, pageBytes)
       let partBytes = pageBytes / SnapshotSection.parts
@@ -54,7 +54,7 @@ struct SnapshotSection: Sendable {
     }
   }
 
-  /// How many bytes a section takes.
+  /// Returns the size of a section in bytes.
   static func byteCount<Record: BitwiseCopyable>(_ count: Int, of type: Record.Type) -> Int {
     let table = PagedTable<Record>.self
     return (count + table.recordsPerPage - 1) / table.recordsPerPage * (table.pageBytes + checksumBytes)

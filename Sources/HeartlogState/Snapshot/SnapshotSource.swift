@@ -1,14 +1,14 @@
 import CXXHash
 import Synchronization
 
-/// The bytes of a mapped snapshot, handed out once their checksums were found to hold.
+/// The bytes of a mapped snapshot, read only after their checksums were verified.
 ///
-/// Who meets damage is given zeros, and finds `isDamaged` when he has finished: then all that was read must be thrown away.
+/// Damaged bytes read as zeros and set `isDamaged`. Check it after reading; if it is set, discard everything that was read.
 final class SnapshotSource: Sendable {
   nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
   /// Keeps `bytes` mapped.
   private let owner: any AnyObject & Sendable
-  /// What the checksums are made with, so that pages of another snapshot never pass.
+  /// Part of every checksum, so that a page of another snapshot never passes.
   let seed: UInt64
   private let damage = Atomic<Bool>(false)
 
@@ -18,25 +18,25 @@ final class SnapshotSource: Sendable {
     self.seed = seed
   }
 
-  /// Whether anything that was asked for is not as it was written.
+  /// Whether any bytes that were read were damaged.
   var isDamaged: Bool { damage.load(ordering: .relaxed) }
 
   func noteDamage() { damage.store(true, ordering: .relaxed) }
 
-  /// `count` bytes, and whether their checksum is `checksum`.
+  /// Returns whether the checksum of `count` bytes is `checksum`.
   func holds(_ offset: Int, _ count: Int, checksum: UInt64) -> Bool {
     checksum
       == Self.checksum(
         UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]), seed: seed, offset: offset)
   }
 
-  /// XXH3-64 of bytes that stand at an offset of a snapshot, xor seed and offset: a seed of XXH3 itself would cost as much as the bytes of
+  /// Returns XXH3-64 of bytes at an offset of a snapshot, xor the sum of seed and offset. Seeding XXH3 itself would cost as much as hashing
   /// a part of a page.
   static func checksum(_ bytes: UnsafeRawBufferPointer, seed: UInt64, offset: Int) -> UInt64 {
     XXH3_64bits(bytes.baseAddress, bytes.count) ^ (seed &+ UInt64(offset))
   }
 
-  /// What stands for a damaged page.
+  /// Read in place of a damaged page.
   nonisolated(unsafe) static let zeros = UnsafeRawPointer(
     UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 64).zeroed)
 }

@@ -1,8 +1,8 @@
 import HeartlogEvents
 
-/// Writes the parts of a snapshot one after the other, as docs/format.md has them.
+/// Writes the parts of a snapshot in order, as in docs/format.md.
 struct SnapshotWriter {
-  /// Where a part stands, and how many records it has.
+  /// The offset of a part, and its number of records or bytes.
   struct Place {
     let offset: Int
     let count: Int
@@ -15,8 +15,8 @@ struct SnapshotWriter {
   private static let bufferBytes = 1 << 18
 
   /// - Parameters:
-  ///   - id: of this snapshot: random.
-  ///   - write: is given the bytes, piece by piece.
+  ///   - id: the random id of this snapshot.
+  ///   - write: receives the bytes, piece by piece.
   init(id: (UInt64, UInt64), _ write: @escaping (UnsafeRawBufferPointer) throws -> Void) {
     self.id = id
     self.write = write
@@ -38,7 +38,7 @@ struct SnapshotWriter {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Zeros up to where a part may start.
+  /// Writes zeros up to the next offset at which a part may start.
   mutating func align() throws {
     try append([UInt8](repeating: 0, count: -offset & (SnapshotLayout.alignment - 1)))
   }
@@ -73,12 +73,12 @@ struct SnapshotWriter {
     return place
   }
 
-  /// Writes a table as it is.
+  /// Writes an existing table.
   mutating func records<Record: MappedRecord>(_ table: PagedTable<Record>) throws -> Place {
     try records(table.count) { table[$0] }
   }
 
-  /// Texts that are about to be written.
+  /// Texts that are being written.
   struct Texts {
     fileprivate var page: [UInt8] = []
     fileprivate var checksums: [UInt64] = []
@@ -108,7 +108,7 @@ struct SnapshotWriter {
     texts.page.removeAll(keepingCapacity: true)
   }
 
-  /// Where the texts stand, and behind them the checksums of their pages.
+  /// Ends the texts. Returns their location, and that of the checksums of their pages, which follow them.
   mutating func end(_ texts: inout Texts) throws -> (texts: Place, checksums: Place) {
     if !texts.page.isEmpty { try endPage(of: &texts) }
     try align()

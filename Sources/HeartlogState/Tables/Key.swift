@@ -1,15 +1,15 @@
-/// A record that begins with its key, so that whoever has found one has the other at hand.
+/// A record that begins with its key, so that finding one gives the other without another lookup.
 protocol KeyedRecord: BitwiseCopyable {
   var key: Key { get }
-  /// A record of which only the key is known.
+  /// Creates a record with a key and nothing else.
   init(key: Key)
 }
 
-/// A byte string of a `InternTable`: up to 24 bytes lie in place.
+/// A byte string of an `InternTable`. Up to 24 bytes are stored inline.
 struct Key: KeyedRecord, Equatable {
   static let inlineBytesMax = 24
 
-  /// The key's bytes in their order, zeros after them; of a longer key, its name in the table's texts and zeros.
+  /// The bytes of an inline key, padded with zeros. For a longer key: its name in the table's texts, then zeros.
   var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
   var count: UInt32 = 0
 
@@ -17,7 +17,7 @@ struct Key: KeyedRecord, Equatable {
 
   @inline(__always) var isInline: Bool { count <= Self.inlineBytesMax }
 
-  /// No key: that of a record that is not there.
+  /// An empty key, as in the record of an unused slot.
   init() {}
 
   init(key: Key) { self = key }
@@ -25,10 +25,10 @@ struct Key: KeyedRecord, Equatable {
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer) {
     count = UInt32(bytes.count)
-    // Within `words`: an inline key has at most their 24 bytes.
+    // Stays within `words`, because an inline key has at most 24 bytes.
     guard isInline, let start = bytes.baseAddress else { return }
     let length = bytes.count
-    // Loads of whole words, none of which leaves the buffer.
+    // Whole-word loads that stay inside the buffer.
     if length >= 16 {
       words.0 = start.loadUnaligned(as: UInt64.self)
       words.1 = start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
@@ -46,10 +46,10 @@ struct Key: KeyedRecord, Equatable {
     }
   }
 
-  /// Fewer than eight bytes as a word, zeros after them.
+  /// Loads fewer than eight bytes as a word, padded with zeros.
   ///
-  /// Not the word that ends with them, shifted: a string of up to 15 bytes comes out of two registers. What reaches from one into the other
-  /// cannot be read before both have gone to memory, which is when all before them is done: look-ups would wait for each other.
+  /// Does not load the last word and shift it. A string of up to 15 bytes is spilled from two registers. A load that spans both cannot be
+  /// forwarded before both stores have reached memory, so lookups would wait for each other.
   @inline(__always)
   private static func bytes(_ count: Int, at start: UnsafeRawPointer) -> UInt64 {
     var word: UInt64 = 0
@@ -68,14 +68,14 @@ struct Key: KeyedRecord, Equatable {
     return word
   }
 
-  /// The last word of a key of more than sixteen bytes, zeros after it.
+  /// Loads the last word of a key of more than sixteen bytes, padded with zeros.
   @inline(__always)
   private static func tail(_ start: UnsafeRawPointer, _ length: Int) -> UInt64 {
     start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self)
       >> UInt64(64 - 8 * ((length - 1) & 7 + 1))
   }
 
-  /// Of two inline keys: whether their bytes are the same.
+  /// Compares two inline keys by their bytes.
   @inline(__always)
   static func == (a: Key, b: Key) -> Bool {
     (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1) | (a.words.2 ^ b.words.2) | UInt64(a.count ^ b.count)

@@ -1,13 +1,13 @@
-/// A record that is read where it lies in a mapped snapshot: integers alone, so that any bytes there are a record.
+/// A record that is read in place from a mapped snapshot. It contains only integers, so that any bytes are a valid record.
 protocol MappedRecord: BitwiseCopyable {
-  /// All that is stored, with its offset in the format.
+  /// All stored integers with their offsets in the format.
   static var layout: [MappedInteger<Self>] { get }
-  /// From one record to the next, in the format.
+  /// The distance from one record to the next in the format.
   static var layoutBytes: Int { get }
 }
 
 extension MappedRecord {
-  /// Whether the compiler has laid out the record as the format has it.
+  /// Whether the compiler's layout of the record matches the format.
   static var isLaidOutAsInFormat: Bool {
     MemoryLayout<Self>.stride == layoutBytes && MemoryLayout<Self>.alignment <= SnapshotLayout.alignment
       && layout.allSatisfy { MemoryLayout<Self>.offset(of: $0.path) == $0.offset }
@@ -16,7 +16,7 @@ extension MappedRecord {
   }
 }
 
-/// An integer of a mapped record, and where the format has it.
+/// An integer of a mapped record and its offset in the format.
 struct MappedInteger<Record> {
   let path: PartialKeyPath<Record>
   let offset: Int

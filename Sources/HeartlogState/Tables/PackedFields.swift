@@ -1,25 +1,26 @@
 import HeartlogEvents
 
-/// A field as it is packed.
+/// A field in packed form.
 struct PackedField: BitwiseCopyable {
-  /// A text that does not lie in place is named by its offset behind the last field.
+  /// A text that is not inline is stored as its offset after the last field.
   var value: StoredValue
   let name: FieldNameSlot
 }
 
 struct PackedFieldsHeader {
   let count: Int
-  /// All names of fields that the state knows.
+  /// The names of all fields that the state knows.
   let names: FieldNames.Texts
 }
 
-/// The fields of one item in one piece of memory, the bytes of their texts behind them. It is written when it is made, and read from then on.
+/// The fields of one item in a single allocation, followed by the bytes of their texts. Immutable after creation.
 final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
-  /// Packs the registers at those places that hold a value; nil where none does.
+  /// Packs those of the given registers that hold a value; nil if none does.
   ///
   /// - Parameters:
-  ///   - textBytesMax: how many there can be: what a snapshot claims is not believed before it is found.
-  ///   - text: the bytes of a text by its name. Not the table of texts, to which references would be counted.
+  ///   - places: the indices of the registers in `fields`.
+  ///   - textBytesMax: the maximum total length of the texts. Lengths from a snapshot are not trusted beyond it.
+  ///   - text: returns the bytes of a text by its name. A closure rather than the text table, to avoid reference counting.
   @inline(__always)
   static func make(
     of places: some Collection<Int>, in fields: PagedReader<FieldRecord>, names: FieldNames.Texts,
@@ -36,7 +37,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
     }
     guard count > 0 else { return nil }
     guard textBytes <= textBytesMax else {
-      // Whoever is asked for a text that cannot be there notes the damage.
+      // Asking for a text that cannot exist records the damage.
       _ = text(.max, 1)
       return nil
     }
@@ -58,7 +59,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
           let text = text(value.word, Int(value.length))
           if let source = text.baseAddress { (behind + used).copyMemory(from: source, byteCount: text.count) }
           packed.value.word = UInt64(used)
-          // Fewer where the snapshot is damaged, and then nothing of this is shown.
+          // Shorter only if the snapshot is damaged; then the result is discarded.
           packed.value.length = UInt32(text.count)
           used += text.count
         }
@@ -71,7 +72,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
 
   var count: Int { withUnsafeMutablePointerToHeader { $0.pointee.count } }
 
-  /// An empty name for a number that stands for none, which only a snapshot can claim.
+  /// Returns the name of a field; empty for a number without a name, which only a malformed snapshot contains.
   func name(_ place: Int) -> String {
     withUnsafeMutablePointers { header, fields in
       let number = Int(fields[place].name.index)
@@ -80,7 +81,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
     }
   }
 
-  /// Where the field of a name is; nil where there is none.
+  /// Returns the index of the field with a name; nil if there is none.
   func index(of name: UnsafeRawBufferPointer) -> Int? {
     withUnsafeMutablePointers { header, fields in
       let names = header.pointee.names.strings
@@ -92,12 +93,12 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
     }
   }
 
-  /// Whether no name that the state knows is equivalent to another one.
+  /// Whether all names that the state knows are ASCII, so that no two of them can be canonically equivalent.
   var namesAreASCII: Bool { withUnsafeMutablePointerToHeader { $0.pointee.names.areASCII } }
 
   func value(_ index: Int) -> FieldValue { withBorrowedValue(at: index) { FieldValue(copying: $0) } }
 
-  /// The value of a field, borrowed for the length of the call.
+  /// Passes the value of a field to `body`, borrowed for the duration of the call.
   @inline(__always)
   func withBorrowedValue<R>(at index: Int, _ body: (BorrowedValue) throws -> R) rethrows -> R {
     try withUnsafeMutablePointers { header, fields in
@@ -107,7 +108,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   }
 }
 
-/// The texts of packed fields, for as long as these are there.
+/// The texts of packed fields. Valid while the packed fields live.
 private struct PackedTexts: TextSource {
   let start: UnsafeRawPointer
 

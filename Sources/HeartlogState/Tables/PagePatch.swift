@@ -1,9 +1,9 @@
-/// A record that takes the place of one of a page, which was written to here and there.
+/// A copy of one record that replaces the record on its page. Used for pages of which only a few records are written.
 ///
-/// In memory: the record, and behind it the word of the page or of its patch before this one, the place of the record on the page, and how
-/// many patches the page has with this one.
+/// Layout in memory: the record; the word that the page had before (its own, or that of its previous patch); the index of the record on the
+/// page; the number of patches of the page including this one.
 struct PagePatch {
-  /// A page that has this many is taken over whole.
+  /// A page with this many patches is copied as a whole.
   static let countMax = 8
   private static let recordsPerPageMax = 32
   private static let alignment = 64
@@ -13,8 +13,8 @@ struct PagePatch {
   init(memory: UnsafeMutableRawPointer) { self.memory = memory }
 
   /// - Parameters:
-  ///   - memory: `byteCount` of that.
-  ///   - source: the record as it is.
+  ///   - memory: `byteCount` bytes.
+  ///   - source: the current record.
   init(
     _ memory: UnsafeMutableRawPointer, of record: Int, _ recordBytes: Int, from source: UnsafeRawPointer,
     count: Int, next: UInt
@@ -26,15 +26,15 @@ struct PagePatch {
     memory.storeBytes(of: UInt32(count), toByteOffset: recordBytes + 12, as: UInt32.self)
   }
 
-  /// Whether pages of such records have patches: few records, of whole words.
+  /// Whether pages with records of this size use patches: they have few records, of whole words.
   static func isWorthwhile(_ recordBytes: Int, pageBytes: Int) -> Bool {
     pageBytes / recordBytes <= recordsPerPageMax && recordBytes % MemoryLayout<UInt>.stride == 0
   }
 
-  /// A multiple of 64.
+  /// The size of a patch, a multiple of 64.
   static func byteCount(_ recordBytes: Int) -> Int { (recordBytes + 16 + alignment - 1) & ~(alignment - 1) }
 
-  /// Where the word stands that leads on.
+  /// The word that links to the previous patch or the page.
   func nextPlace(_ recordBytes: Int) -> UnsafeMutablePointer<UInt> {
     (memory + recordBytes).assumingMemoryBound(to: UInt.self)
   }

@@ -4,22 +4,22 @@
   import Glibc
 #endif
 
-/// The pages of a table: those of its snapshot, and those in memory, which go when the last copy of the table does.
+/// The pages of a table: those of its snapshot, and those in memory, which are freed with the last copy of the table.
 ///
-/// A page of the snapshot is checked in parts, each when it is first looked at. Of one that few records are written of, these alone lie in
-/// memory (`PagePatch`): after a snapshot a few writes go here and there, and memory that is used for the first time costs more than all
-/// else about them.
+/// Snapshot pages are checked in parts, each on first access. If few records of a page are written, only these are copied to memory
+/// (`PagePatch`): the writes after a snapshot are scattered, and touching new memory costs more than everything else about them.
 final class PageStorage {
   /// Set in the word of a page that lies in memory, and may be written to by the only table that has it.
   static let ownedBit: UInt = 1
-  /// Set in the word of a page whose records lie side by side, the first of which may be read; those of its other parts are told by the
-  /// bits behind. All of them lie above an address, which has 48 bits wherever nobody asks the system for more.
+  /// Set in the word of a page without patches if its first part may be read. The next higher bits say the same of its other parts. They
+  /// lie above the address, which has 48 bits unless a process asks the system for more.
   static let readableBit: UInt = 1 << 48
   private static let allReadable = readableBit * (1 << UInt(SnapshotSection.parts) - 1)
   static let bits = ownedBit | allReadable
 
-  /// By page: where it lies, and bits; without bits where its newest patch lies, or 0 for one of the snapshot that was not looked at yet.
-  // One thread at a time changes it; whether two accesses meet is not looked up for each page.
+  /// One word per page: the address of the page with bits; or the address of its newest patch without bits; or 0 for a snapshot page that
+  /// was not read yet.
+  // Only one thread at a time changes it. Unchecked, because a dynamic exclusivity check for each page would be too slow.
   @exclusivity(unchecked) private(set) var pages: UnsafeMutablePointer<UInt>
   let section: SnapshotSection?
   let sectionPages: SnapshotSection.Pages?
@@ -46,7 +46,7 @@ final class PageStorage {
     Self.free(pages, capacity)
   }
 
-  // Zeros that the system gives cost nothing until they are looked at; for a few of them it is not worth asking.
+  // Zeroed memory from the system costs nothing until it is touched. For small sizes the system call is not worth it.
 
   private static let mappedWordsMin = 4_096
 
@@ -67,13 +67,13 @@ final class PageStorage {
     }
   }
 
-  /// Makes a page of zeros.
+  /// Allocates a page of zeros.
   func makePage(_ page: Int) {
     UnsafeMutableRawPointer(bitPattern: addPage(page))?
       .initializeMemory(as: UInt8.self, repeating: 0, count: pageBytes)
   }
 
-  /// Makes a page, all of which is to be written before it is read.
+  /// Allocates a page. The caller must write all of it before reading it.
   @discardableResult
   func addPage(_ page: Int) -> UInt {
     if page >= capacity { grow(to: page + 1) }
@@ -109,9 +109,10 @@ final class PageStorage {
     return place
   }
 
-  /// A page of the snapshot whose records of a part may be read.
+  /// Checks a part of a snapshot page. Returns the page's word with the part marked as readable, or that of a page of zeros if the part is
+  /// damaged.
   ///
-  /// - Parameter word: the page's as it is; 0 where it was not looked at yet.
+  /// - Parameter word: the current word of the page; 0 if it was not read yet.
   private func readable(_ word: UInt, _ page: Int, part: Int) -> UInt {
     guard let sectionPages else { preconditionFailure("a page that was never made") }
     let bit = Self.readableBit << UInt(part)
@@ -135,37 +136,37 @@ final class PageStorage {
     return address
   }
 
-  /// The patch that a word leads to; nil where that is a page.
+  /// Returns the patch that a word points to; nil if it points to a page.
   private static func patch(_ word: UInt) -> PagePatch? {
     word == 0 || word & bits != 0 ? nil : PagePatch(memory: address(word))
   }
 
-  /// The patch that has a record of a page; nil where none does.
+  /// Returns the patch for a record of a page; nil if there is none.
   private func patch(of record: Int, on page: Int) -> PagePatch? {
     var next = Self.patch(pages[page])
     while let patch = next, patch.record(recordBytes) != record { next = Self.patch(patch.next(recordBytes)) }
     return next
   }
 
-  /// Where the word of a page stands, which says what of it may be read: behind its patches.
+  /// Returns the location of the word with a page's address and bits, at the end of its chain of patches.
   private func wordPlace(of page: Int) -> UnsafeMutablePointer<UInt> {
     var place = pages + page
     while let patch = Self.patch(place.pointee) { place = patch.nextPlace(recordBytes) }
     return place
   }
 
-  /// Where a record lies, on a page whose part may not have been looked at, or that has patches.
+  /// Returns the address of a record on a page that has patches or parts not yet checked.
   @inline(never)
   func place(of record: Int, on page: Int) -> UnsafeRawPointer {
     if let patch = patch(of: record, on: page) { return UnsafeRawPointer(patch.memory) }
     let place = wordPlace(of: page)
     let word = readable(place.pointee, page, part: part(of: record))
-    // What was checked whole may be read by several threads, and is not written to by any.
+    // Write only on a change: fully checked pages may be read by several threads at once.
     if word != place.pointee { place.pointee = word }
     return UnsafeRawPointer(Self.address(word)) + record * recordBytes
   }
 
-  /// Takes a record of the snapshot over into memory, to be written to, unless it is there.
+  /// Makes a record writable: copies it from the snapshot to memory unless that was done before.
   @inline(never)
   func makeWritable(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
     if let patch = patch(of: record, on: page) { return patch.memory }
@@ -196,7 +197,7 @@ final class PageStorage {
     return own
   }
 
-  /// Checks all of a page.
+  /// Checks all parts of a page.
   func loadAll(_ page: Int) {
     let place = wordPlace(of: page)
     if place.pointee & Self.ownedBit == 0 { place.pointee = allReadable(place.pointee, page) }
@@ -211,12 +212,12 @@ final class PageStorage {
     return copy
   }
 
-  /// Whether a word leads to memory, and not to a page of the snapshot.
+  /// Whether a word points to memory rather than to a snapshot page.
   private static func isInMemory(_ word: UInt) -> Bool {
     word & ownedBit != 0 || word != 0 && word & bits == 0
   }
 
-  /// Copies what the word of a page leads to.
+  /// Copies the page and patches that a word points to.
   private func copyOwn(_ word: UnsafeMutablePointer<UInt>) {
     var place = word
     while let patch = Self.patch(place.pointee) {

@@ -1,12 +1,13 @@
 import CXXHash
 
-/// Records of a fixed size, numbered from 0, in pages: of a mapped snapshot until they are written to, in memory from then on.
+/// Fixed-size records, numbered from 0, in pages. A page is read from the mapped snapshot until it is written to, and from memory after
+/// that.
 ///
-/// It is a value: copies share their pages until one of them is written to, which then copies what lies in memory. Growing copies no
-/// record, so that no write waits for one. A record of zeros must mean nothing to whoever reads it: that is what a number out of range
-/// and a damaged page give.
+/// The table is a value. Copies share their pages until one copy is written to; that copy then copies the pages in memory. Growing the
+/// table copies no records, so no write stalls. A record of zeros must be harmless to readers: an index out of range or a damaged page
+/// reads as zeros.
 struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
-  /// Pages have a power of two of records, and about this size.
+  /// A page holds a power of two of records and is at most this large.
   private static var pageBytesMax: Int { 2_048 }
   @inline(__always) private static var stride: Int { MemoryLayout<Record>.stride }
   @inline(__always) fileprivate static var shift: Int {
@@ -14,18 +15,18 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   }
   @inline(__always) fileprivate static var mask: Int { 1 << shift - 1 }
   static var recordsPerPage: Int { 1 << shift }
-  /// The records of a page, in bytes.
+  /// The size of a page's records in bytes.
   static var pageBytes: Int { recordsPerPage * stride }
 
   private var pages: PageStorage
-  /// Where the records lie until the table is written to.
+  /// Reads the records. Valid until the table is written to.
   private(set) var reader: PagedReader<Record>
 
   @inline(__always) var count: Int { reader.count }
 
   init() { self.init(zeros: 0) }
 
-  /// A table of `count` records of zeros.
+  /// Creates a table of `count` records of zeros.
   init(zeros count: Int) {
     let pageCount = (count + Self.mask) >> Self.shift
     pages = PageStorage(
@@ -34,7 +35,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     for page in 0..<pageCount { pages.makePage(page) }
   }
 
-  /// The records of a snapshot, each page checked when it is first looked at.
+  /// Creates a table of the records of a snapshot. Each page is checked on first access.
   init(_ section: SnapshotSection) {
     pages = PageStorage(
       pageBytes: Self.pageBytes, recordBytes: Self.stride,
@@ -42,15 +43,15 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     reader = PagedReader(pages, count: section.count)
   }
 
-  /// A record; one of zeros where there is none.
+  /// Returns a record; one of zeros if the index is out of range.
   @inline(__always)
   subscript(index: Int) -> Record { reader.read(index).pointee }
 
-  /// Where a record lies until the table is written to.
+  /// Returns the address of a record. Valid until the table is written to.
   @inline(__always)
   func read(_ index: Int) -> UnsafePointer<Record> { reader.read(index) }
 
-  /// Where a record lies that is about to be written, until the table is written to again.
+  /// Returns the address of a record for writing. Valid until the next write to the table.
   @inline(__always)
   mutating func write(_ index: Int) -> UnsafeMutablePointer<Record> {
     precondition(UInt(bitPattern: index) < UInt(bitPattern: count), "a record that is not there")
@@ -58,13 +59,13 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     return writeOwn(index)
   }
 
-  /// Sees to it that this table alone has its pages: until it is copied again, `writeOwn` may be called.
+  /// Makes this table the only owner of its pages. `writeOwn` may then be called until the table is copied.
   @inline(__always)
   mutating func makeOwnIfShared() {
     if !isKnownUniquelyReferenced(&pages) { makeOwn() }
   }
 
-  /// `write`, without a look at who else has the table.
+  /// Like `write`, without checking whether the pages are shared.
   @inline(__always)
   mutating func writeOwn(_ index: Int) -> UnsafeMutablePointer<Record> {
     let page = index >> Self.shift
@@ -86,11 +87,11 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   @inline(never)
   private mutating func addPage(_ page: Int) {
     pages.addPage(page)
-    // They may lie elsewhere now.
+    // The page words may have moved.
     reader = PagedReader(pages, count: count)
   }
 
-  /// Puts a record in front of those from `index` on.
+  /// Inserts a record before those from `index` on.
   mutating func insert(_ record: Record, at index: Int) {
     append(record)
     var place = count - 1
@@ -101,7 +102,7 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     write(index).pointee = record
   }
 
-  /// Checks every page of the snapshot, so that no later look can meet a damaged one.
+  /// Checks every page of the snapshot, so that later reads cannot encounter damage.
   func loadAll() {
     guard pages.section != nil else { return }
     for page in 0..<(count + Self.mask) >> Self.shift { pages.loadAll(page) }
@@ -114,10 +115,9 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   }
 }
 
-/// Where the records of a table lie: a few words, which say so for as long as the table lives and is not written to. A look through it
-/// counts no references.
+/// Reads the records of a table without reference counting. Valid while the table lives and is not written to.
 struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
-  /// As in the storage.
+  /// The page words of the storage.
   fileprivate let pages: UnsafeMutablePointer<UInt>
   private let storage: Unmanaged<PageStorage>
   fileprivate(set) var count: Int
@@ -128,11 +128,11 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
     self.count = count
   }
 
-  /// Where a record lies; one of zeros where there is none.
+  /// Returns the address of a record; of one of zeros if the index is out of range.
   @inline(__always)
   func read(_ index: Int) -> UnsafePointer<Record> {
     let table = PagedTable<Record>.self
-    // Numbers that point nowhere can come from a snapshot alone.
+    // Only a malformed snapshot contains indices out of range.
     guard UInt(bitPattern: index) < UInt(bitPattern: count) else {
       return UnsafePointer(Self.records(miss()))
     }
@@ -142,7 +142,7 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
     return UnsafePointer(Self.records(word) + (index & table.mask))
   }
 
-  /// Has a record brought into the cache that will soon be read, and what is to be checked before.
+  /// Prefetches a record that will be read soon, and the checksum if it must be checked first.
   @inline(__always)
   func seek(_ index: Int) {
     let table = PagedTable<Record>.self
@@ -163,7 +163,7 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
     UnsafeMutablePointer(bitPattern: word & ~PageStorage.bits).unsafelyUnwrapped
   }
 
-  /// On a page of which that part was not looked at yet, or that has a patch.
+  /// Reads a record on a page that has patches or a part not yet checked.
   @inline(never)
   private func look(_ index: Int) -> UnsafePointer<Record> {
     let table = PagedTable<Record>.self

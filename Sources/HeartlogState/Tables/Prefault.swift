@@ -6,19 +6,18 @@
 
 extension UnsafeMutableRawBufferPointer {
   private static let systemPageBytes: UInt = 4_096
-  /// Less is not worth a system call.
+  /// Smaller buffers are not worth a system call.
   private static let prefaultBytesMin = 1 << 16
 
-  /// Has the system map all pages of newly allocated memory in one call, where it can. Faulted one by one, at their first write, they cost a
-  /// third more.
+  /// Maps all pages of newly allocated memory in one system call, if the system can. Page faults at each first write cost a third more.
   func prefault() {
     #if os(Linux)
       guard count >= Self.prefaultBytesMin, let baseAddress else { return }
-      // The first and the last page may be shared with other allocations, whose bytes do not change.
+      // The first and last pages may be shared with other allocations; their bytes do not change.
       let start = UInt(bitPattern: baseAddress) & ~(Self.systemPageBytes - 1)
       let end =
         (UInt(bitPattern: baseAddress) + UInt(count) + Self.systemPageBytes - 1) & ~(Self.systemPageBytes - 1)
-      // Linux before 5.14 does not know the advice, and nothing is lost.
+      // Linux before 5.14 rejects the advice, which does no harm.
       _ = madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), MADV_POPULATE_WRITE)
     #endif
   }

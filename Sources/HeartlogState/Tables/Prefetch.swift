@@ -1,10 +1,10 @@
 import CXXHash
 
-/// Asks for memory before it is read, so that the wait for one place passes while another is waited for.
+/// Prefetches memory, so that several cache misses are waited for together.
 enum Prefetch {
   static let lineBytes = 64
 
-  /// The lines from an address on. Past the end of what is mapped nothing happens.
+  /// Prefetches cache lines from an address on. Has no effect past the end of mapped memory.
   @inline(__always)
   static func lines(_ count: Int, at address: UnsafeRawPointer) {
     for line in 0..<count { heartlog_prefetch(address + line * lineBytes) }

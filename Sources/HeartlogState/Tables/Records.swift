@@ -1,15 +1,15 @@
 import CXXHash
 import HeartlogEvents
 
-// What the tables of a library hold, a record each. Zeros are an item that was never written, a field that was never written, and so
-// on: numbers that may be missing are kept one higher, and 0 is none. A snapshot that lies may have any number there: one that is out of
-// range wraps, and points nowhere. Flags are bytes, of which any but 0 is set: a Bool of any other bits than 0 and 1 would be undefined.
+// The records of a library's tables. A record of zeros is an item, field and so on that was never written. Optional indices are therefore
+// stored plus one, and 0 means none. A malformed snapshot may contain any index; one that is out of range wraps and points nowhere. Flags
+// are bytes, set if not 0, because a Bool with bits other than 0 and 1 is undefined behavior.
 
-/// A record of a write.
+/// A record that contains the position of a write.
 protocol WrittenRecord {
   var stamp: UInt64 { get set }
   var sequence: UInt64 { get set }
-  /// Its slot, one higher.
+  /// The replica slot plus one.
   var replica: Int32 { get set }
 }
 
@@ -24,7 +24,7 @@ extension WrittenRecord {
   }
 }
 
-/// A record of a field's value: see `StoredValue`.
+/// A record that contains a field's value: see `StoredValue`.
 protocol ValueRecord {
   var word: UInt64 { get set }
   var length: UInt32 { get set }
@@ -42,30 +42,30 @@ extension ValueRecord {
   }
 }
 
-/// An item: its id, its membership register, and where its fields are.
+/// An item: its id, its membership register, and the location of its fields.
 ///
-/// What a look-up asks for lies in one cache line: records are 96 bytes, and the first 32 of them the id and the flags.
+/// A lookup reads one cache line: records are 96 bytes, and the first 32 hold the id and the flags.
 struct ItemRecord: KeyedRecord, WrittenRecord {
   private(set) var key: Key
   private var favoriteFlag: UInt8 = 0
   private var movedFlag: UInt8 = 0
   var stamp: UInt64 = 0
   var sequence: UInt64 = 0
-  /// Means nothing while it is no favorite.
+  /// Meaningless unless the item is a favorite.
   var favoritedDate: Milliseconds = 0
   var replica: Int32 = 0
-  /// The first of the fields that came with a snapshot; the others follow it, by name.
+  /// The index of the first field from the snapshot. The others follow it, sorted by name.
   var baseFields: Int32 = 0
   var baseFieldCount: Int32 = 0
   private var lastField: Int32 = 0
-  /// How many fields were added since, the newest of which is `newestField`. The others follow by `next`.
+  /// The number of fields added since the snapshot. The newest is `newestField`; the others are linked by `next`.
   var addedFieldCount: Int32 = 0
-  /// How many of its fields hold a value other than null.
+  /// The number of fields with a value other than null.
   var heldCount: Int32 = 0
   private var firstRival: Int32 = 0
-  /// The last count of changed items that it was part of.
+  /// The last count of changed items that includes this one: see `ItemTable.beginCountingChanges`.
   var counted: UInt32 = 0
-  /// Where in its snapshot's texts those of its fields begin: a hint of what will be looked at next.
+  /// The offset of the item's first field text in the snapshot's texts: a hint for prefetching.
   var baseTexts: UInt64 = 0
 
   init(key: Key) { self.key = key }
@@ -75,30 +75,30 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
     set { favoriteFlag = newValue ? 1 : 0 }
   }
 
-  /// It has left its position in the order of its snapshot.
+  /// Whether the item has left its position in the snapshot's order.
   var isMoved: Bool {
     get { movedFlag != 0 }
     set { movedFlag = newValue ? 1 : 0 }
   }
 
-  /// The record with another key.
+  /// Returns the record with another key.
   func with(_ key: Key) -> ItemRecord {
     var record = self
     record.key = key
     return record
   }
 
-  /// Where in a table of `count` fields those lie that came with the snapshot.
+  /// Returns the range of the fields from the snapshot, in a table of `count` fields.
   @inline(__always)
   func baseFieldRange(of count: Int) -> Range<Int> {
     let first = max(0, Int(baseFields))
     return first..<max(first, min(first + Int(baseFieldCount), count))
   }
 
-  /// Has the registers of a record brought into the cache.
+  /// Prefetches the registers of a record.
   @inline(__always)
   static func prefetchRegisters(_ record: UnsafePointer<ItemRecord>) {
-    // The two lines that the flags and the registers lie in.
+    // The two cache lines with the flags and the registers.
     heartlog_prefetch(UnsafeRawPointer(record) + 28)
     heartlog_prefetch(UnsafeRawPointer(record) + 84)
   }
@@ -108,19 +108,19 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
     set { position = newValue }
   }
 
-  /// -1 for none.
+  /// The index of the newest field added since the snapshot; -1 for none.
   var newestField: Int32 {
     get { lastField &- 1 }
     set { lastField = newValue &+ 1 }
   }
 
-  /// Writes of its membership that lost to a concurrent one.
+  /// The first of the membership's writes that lost to a concurrent one; -1 for none.
   var rivals: Int32 {
     get { firstRival &- 1 }
     set { firstRival = newValue &+ 1 }
   }
 
-  /// Whether a write at that position is the first of the membership, or follows one of the same replica, and nothing disputes it.
+  /// Whether a write at that position is the membership's first, or simply follows one of the same replica, without rivals.
   @inline(__always)
   func isNext(_ position: WritePosition) -> Bool {
     if replica == 0 { return firstRival == 0 }
@@ -130,12 +130,12 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
 
   var isVisible: Bool { isFavorite || heldCount > 0 }
   var hasMembership: Bool { replica != 0 }
-  /// Visible, or a tombstone: what was a favorite once stays in the list of everything.
+  /// Visible, or a tombstone: an item that was ever a favorite stays in the list of all items.
   var isListed: Bool { isVisible || hasMembership }
   var wasWritten: Bool { hasMembership || baseFieldCount > 0 || addedFieldCount > 0 }
 }
 
-/// A field register. It stays where it is, since a register is never taken away: null is a value.
+/// A field register. Its index never changes, because registers are never removed: null is a value.
 struct FieldRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   var stamp: UInt64
   var sequence: UInt64
@@ -165,21 +165,21 @@ struct FieldRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
     set { quietFlag = newValue ? 1 : 0 }
   }
 
-  /// The field of the item that was added before this one; -1 for none.
+  /// The index of the item's field that was added before this one; -1 for none.
   var next: Int32 { nextField &- 1 }
 
-  /// Writes of the field that lost to a concurrent one.
+  /// The first of the field's writes that lost to a concurrent one; -1 for none.
   var rivals: Int32 {
     get { firstRival &- 1 }
     set { firstRival = newValue &+ 1 }
   }
 }
 
-/// A write that lost to a concurrent one, of a membership or of a field.
+/// A write of a membership or a field that lost to a concurrent one.
 struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   var stamp: UInt64 = 0
   var sequence: UInt64 = 0
-  /// The favorited date of a membership; of a field as in `StoredValue`.
+  /// For a membership its favorited date, for a field as in `StoredValue`.
   var word: UInt64 = 0
   var length: UInt32 = 0
   var replica: Int32 = 0
@@ -187,10 +187,10 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
   private var fieldNumber: Int32
   private var nextRival: Int32 = 0
   var tag: UInt8 = 0
-  /// Of a membership: set where it made a favorite. Of a field: set where it was quiet.
+  /// For a membership: whether it made the item a favorite. For a field: whether the write was quiet.
   private var flag: UInt8
 
-  /// A membership.
+  /// Creates a rival of a membership.
   init(item: ItemSlot, position: WritePosition, isFavorite: Bool, favoritedDate: Milliseconds) {
     self.item = item
     fieldNumber = 0
@@ -199,7 +199,7 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
     self.position = position
   }
 
-  /// A field, at `field` of its table.
+  /// Creates a rival of the field at index `field`.
   init(item: ItemSlot, field: Int32, position: WritePosition, value: StoredValue, isQuiet: Bool) {
     self.item = item
     fieldNumber = field &+ 1
@@ -210,7 +210,7 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
     self.position = position
   }
 
-  /// -1 for the membership.
+  /// The index of the field; -1 for the membership.
   var field: Int32 {
     get { fieldNumber &- 1 }
     set { fieldNumber = newValue &+ 1 }
@@ -225,11 +225,11 @@ struct RivalRecord: BitwiseCopyable, WrittenRecord, ValueRecord {
     set { nextRival = newValue &+ 1 }
   }
 
-  /// Whether it stands for no write, and its slot is free.
+  /// Whether the record is unused and its slot is free.
   var isFree: Bool { replica == 0 }
 }
 
-// Offsets as docs/format.md has them. They stand here, since flags and links are private to the records.
+// Offsets as in docs/format.md. They are declared here because flags and links are private to the records.
 
 extension ItemRecord: MappedRecord {
   static var layout: [MappedInteger<Self>] {

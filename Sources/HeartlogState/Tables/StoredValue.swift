@@ -1,29 +1,30 @@
 import HeartlogEvents
 
-/// Where the texts lie that values name.
+/// Holds the texts that values refer to by name.
 protocol TextSource {
-  /// The bytes of a text, as long as the source lives; none where there is no such text.
+  /// Returns the bytes of a text, valid while the source lives; empty if there is no such text.
   func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer
 }
 
-/// The value of a register as tables hold it: numbers and short texts in place, longer ones by their name in a `TextTable`.
+/// The value of a register as stored in a table. Numbers and short texts are inline; longer texts are stored by their name in a
+/// `TextTable`.
 ///
-/// Zeros are null.
+/// All zeros is null.
 struct StoredValue: BitwiseCopyable {
-  /// Texts up to here lie in `word`.
+  /// Texts up to this length are stored in `word`.
   static let inlineBytesMax: UInt32 = 8
 
   var word: UInt64 = 0
-  /// Of a text, its bytes.
+  /// The length of a text in bytes.
   var length: UInt32 = 0
-  /// As in docs/format.md.
+  /// The tag, as in docs/format.md.
   var tag: UInt8 = ValueTag.null
 
   var isNull: Bool { tag == ValueTag.null }
-  /// Whether `word` names a text.
+  /// Whether `word` is the name of a text.
   var isNamed: Bool { tag >= ValueTag.string && length > Self.inlineBytesMax }
 
-  /// A value that takes no text.
+  /// Creates a null.
   init() {}
 
   init(word: UInt64, length: UInt32, tag: UInt8) {
@@ -58,7 +59,7 @@ struct StoredValue: BitwiseCopyable {
     }
   }
 
-  /// The value, borrowed for the length of the call.
+  /// Passes the value to `body`, borrowed for the duration of the call.
   @inline(__always)
   func withBorrowed<R>(in texts: some TextSource, _ body: (BorrowedValue) throws -> R) rethrows -> R {
     switch tag {
@@ -78,17 +79,17 @@ struct StoredValue: BitwiseCopyable {
     }
   }
 
-  /// The bytes of a text, for the length of the call.
+  /// Passes the bytes of a text to `body`, for the duration of the call.
   @inline(__always)
   func withText<R>(in texts: some TextSource, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     if length > Self.inlineBytesMax { return try body(texts.bytes(word, count: Int(length))) }
     return try withUnsafeBytes(of: word) { try body(UnsafeRawBufferPointer(rebasing: $0[..<Int(length)])) }
   }
 
-  /// A value of its own.
+  /// Returns a copy of the value.
   func value(in texts: some TextSource) -> FieldValue { withBorrowed(in: texts) { FieldValue(copying: $0) } }
 
-  /// Whether it is that value.
+  /// Returns whether it equals a value, byte by byte.
   func equals(_ other: BorrowedValue, in texts: TextTable) -> Bool {
     withBorrowed(in: texts) { value in
       switch (value, other) {

@@ -1,7 +1,7 @@
-/// The bytes of texts, one after the other: those of a mapped snapshot, and in memory what was written since.
+/// The concatenated bytes of texts: those of a mapped snapshot, and in memory those written since.
 ///
-/// A text is named by one word, which tells where it lies. No text is ever overwritten; what is given back leaves a gap, and
-/// `hasManyGaps` says when it is time to write those that are still needed to a new table.
+/// A text is identified by a name, a word that gives its location. Texts are never overwritten. Removing one leaves a gap, and
+/// `hasManyGaps` says when to copy the remaining texts to a new table.
 struct TextTable: TextSource, @unchecked Sendable {
   private final class Chunk {
     let bytes: UnsafeMutableRawBufferPointer
@@ -14,16 +14,17 @@ struct TextTable: TextSource, @unchecked Sendable {
     deinit { bytes.deallocate() }
   }
 
-  /// Set in the name of a text of the snapshot. Other names are the chunk, from 1, in the high half, and the offset in it in the low.
+  /// Set in the name of a snapshot text. Other names contain the chunk number, from 1, in the high half and the offset in the chunk in the
+  /// low half.
   private static let mappedBit: UInt64 = 1 << 63
   private static let chunkBytes = (least: 1 << 10, most: 1 << 20)
   private static let gapBytesMin = 1 << 20
 
   private let mapped: MappedTexts?
-  /// The texts of the snapshot, for as long as the table lives.
+  /// Reads the texts of the snapshot. Valid while the table lives.
   let mappedReader: MappedReader
   private var full: [Chunk] = []
-  /// Texts are added here, by the only table that it belongs to.
+  /// The chunk that texts are appended to, by the only table that owns it.
   private var last: Chunk?
   private var used = 0
   private var byteCount = 0
@@ -34,12 +35,12 @@ struct TextTable: TextSource, @unchecked Sendable {
     mappedReader = MappedReader(texts: mapped.map { .passUnretained($0) }, byteCount: mapped?.byteCount ?? 0)
   }
 
-  /// A look through it counts no references.
+  /// Reads the texts of the snapshot without reference counting.
   struct MappedReader {
     fileprivate let texts: Unmanaged<MappedTexts>?
     fileprivate let byteCount: Int
 
-    /// The bytes of a text of the snapshot, none where there is no such text; nil for the name of another one.
+    /// Returns the bytes of a snapshot text, empty if there is no such text; nil for the name of a text in memory.
     @inline(__always)
     func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer? {
       guard TextTable.isMapped(name) else { return nil }
@@ -47,21 +48,21 @@ struct TextTable: TextSource, @unchecked Sendable {
         ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    /// Has the texts at an offset of the snapshot's brought into the cache.
+    /// Prefetches the texts at an offset of the snapshot's texts.
     @inline(__always)
     func seek(_ offset: Int) { texts?._withUnsafeGuaranteedRef { $0.seek(offset) } }
   }
 
-  /// The name of the text at an offset of a snapshot's texts.
+  /// Returns the name of the text at an offset of a snapshot's texts.
   static func mappedName(_ offset: Int) -> UInt64 { mappedBit | UInt64(offset) }
 
-  /// Whether that is the name of a text of the snapshot.
+  /// Returns whether a name is that of a snapshot text.
   static func isMapped(_ name: UInt64) -> Bool { name & mappedBit != 0 }
 
-  /// A table without any texts but those of the snapshot.
+  /// A table with only the texts of the snapshot.
   var emptied: TextTable { TextTable(mapped) }
 
-  /// Stores a text and names it.
+  /// Appends a text and returns its name.
   mutating func append(_ text: UnsafeRawBufferPointer) -> UInt64 {
     if !isKnownUniquelyReferenced(&last) || used + text.count > (last?.bytes.count ?? 0) {
       makeRoom(text.count)
@@ -83,21 +84,22 @@ struct TextTable: TextSource, @unchecked Sendable {
     used = 0
   }
 
-  /// Gives back a text of `count` bytes.
+  /// Releases a text of `count` bytes.
   mutating func remove(_ name: UInt64, count: Int) {
     if !Self.isMapped(name) { gapBytes += count }
   }
 
-  /// Whether most of its memory is gaps.
+  /// Whether most of its memory consists of gaps.
   var hasManyGaps: Bool { gapBytes > max(Self.gapBytesMin, byteCount / 2) }
 
-  /// The bytes of a text, as long as the table lives; none where there is no such text, which only a snapshot can claim.
+  /// Returns the bytes of a text, valid while the table lives. Empty if there is no such text; only a malformed snapshot contains such
+  /// names.
   @inline(__always)
   func bytes(_ name: UInt64, count: Int) -> UnsafeRawBufferPointer {
     if let mapped = mappedReader.bytes(name, count: count) { return mapped }
     let chunk = Int(name >> 32) - 1
     let offset = Int(name & 0xFFFF_FFFF)
-    // Of the last chunk what is used: what lies behind was never written.
+    // In the last chunk, only the used part was written.
     guard chunk >= 0, chunk <= full.count, let found = chunk < full.count ? full[chunk] : last,
       offset + count <= (chunk < full.count ? found.bytes.count : used)
     else {
@@ -107,16 +109,16 @@ struct TextTable: TextSource, @unchecked Sendable {
     return UnsafeRawBufferPointer(rebasing: found.bytes[offset..<offset + count])
   }
 
-  /// How many bytes its texts can be.
+  /// The maximum total length of its texts.
   @inline(__always)
   var byteCountMax: Int { byteCount + mappedReader.byteCount }
 
-  /// Whether the text of that name is this one.
+  /// Returns whether the text with that name equals `text`.
   @inline(__always)
   func holds(_ name: UInt64, _ text: UnsafeRawBufferPointer) -> Bool {
     bytes(name, count: text.count).hasSameBytes(as: text)
   }
 
-  /// Checks all texts of the snapshot, so that no later look can meet a damaged one.
+  /// Checks all texts of the snapshot, so that later reads cannot encounter damage.
   func loadAll() { mapped?.loadAll() }
 }
