@@ -1,14 +1,15 @@
-/// A JSON object or array in the canonical form of RFC 8785, at most `Limits.valueBytesMax` bytes and
-/// `Limits.jsonDepthMax` deep, without integers beyond ±2^53.
+/// A JSON object or array in the canonical form of RFC 8785: at most `Limits.valueBytesMax` bytes, nested at most `Limits.jsonDepthMax`
+/// deep, without integers beyond ±2^53.
 ///
-/// Only what is canonical can be held: equal values have equal texts.
+/// Always canonical, so equal values have equal texts.
 public struct CanonicalJSON: Hashable, Sendable {
   /// The canonical text.
   public let text: String
 
-  /// Writes an array or an object in canonical form.
+  /// Encodes an array or an object in canonical form.
   ///
-  /// - Throws: `MalformedError` for a scalar, and for what the form or its limits refuse.
+  /// - Parameter value: an array or an object.
+  /// - Throws: `MalformedError` for a scalar, and for a value that the form or its limits do not allow.
   public init(_ value: JSONValue) throws(MalformedError) {
     switch value {
     case .array, .object: break
@@ -23,10 +24,10 @@ public struct CanonicalJSON: Hashable, Sendable {
     text = String(decoding: form.bytes, as: UTF8.self)
   }
 
-  /// The largest integer in an array or an object, either way: 2^53, up to which doubles tell integers apart.
+  /// The largest magnitude of an integer in an array or an object: 2^53. Up to there, doubles distinguish all integers.
   package static let integerMax: UInt64 = 1 << 53
 
-  /// Refuses an integer that an array or an object cannot hold exactly.
+  /// Throws if an array or an object cannot hold the integer exactly.
   package static func check(_ integer: Int64) throws(MalformedError) {
     guard integer.magnitude <= integerMax else {
       throw MalformedError(
@@ -35,9 +36,10 @@ public struct CanonicalJSON: Hashable, Sendable {
     }
   }
 
-  /// Takes a text that is canonical already.
+  /// Creates a value from canonical text.
   ///
-  /// - Throws: `MalformedError` where it is not, byte for byte.
+  /// - Parameter bytes: the UTF-8 of the text.
+  /// - Throws: `MalformedError` if the text is not canonical, byte for byte.
   public init(canonical bytes: UnsafeRawBufferPointer) throws(MalformedError) {
     guard bytes.count <= Limits.valueBytesMax else {
       throw MalformedError("a nested value of \(bytes.count) bytes, the most is \(Limits.valueBytesMax)")
@@ -52,8 +54,8 @@ public struct CanonicalJSON: Hashable, Sendable {
     }
   }
 
-  /// Whether a text is a list of strings of printable ASCII without escapes, which is canonical. Most nested values of the apps are such
-  /// lists: to parse one and write it again takes several times as long.
+  /// Returns whether a text is a list of strings of printable ASCII without escapes, which is always canonical. Most nested values of apps
+  /// are such lists; parsing and encoding one takes several times as long.
   private static func isPlainList(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count >= 4, bytes[0] == UInt8(ascii: "["), bytes[bytes.count - 1] == UInt8(ascii: "]") else {
       return false
@@ -76,24 +78,26 @@ public struct CanonicalJSON: Hashable, Sendable {
     return false
   }
 
-  /// Takes a text that is canonical already.
+  /// Creates a value from canonical text.
   ///
-  /// - Throws: `MalformedError` where it is not, byte for byte.
+  /// - Parameter bytes: the UTF-8 of the text.
+  /// - Throws: `MalformedError` if the text is not canonical, byte for byte.
   public init(canonical bytes: [UInt8]) throws(MalformedError) {
     self = try bytes.withUnsafeBufferPointer { (bytes) throws(MalformedError) in
       try CanonicalJSON(canonical: UnsafeRawBufferPointer(bytes))
     }
   }
 
-  /// Takes a text that was checked when it came in.
+  /// Creates a value from text that was validated before.
   init(checked text: String) { self.text = text }
 
-  /// Takes a text that is canonical already.
+  /// Creates a value from canonical text.
   ///
-  /// - Throws: `MalformedError` where it is not, byte for byte.
+  /// - Parameter text: the text.
+  /// - Throws: `MalformedError` if the text is not canonical, byte for byte.
   public init(canonical text: String) throws(MalformedError) { try self.init(canonical: Array(text.utf8)) }
 
-  /// The array or the object that the text says.
+  /// The array or object that the text encodes.
   public var value: JSONValue {
     do {
       return try JSONValue.parse(text)

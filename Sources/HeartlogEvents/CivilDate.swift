@@ -1,15 +1,15 @@
-/// A day of the proleptic Gregorian calendar, in the years 0000 to 9999: the one place that knows months and leap years.
+/// A day of the proleptic Gregorian calendar, in the years 0000 to 9999. All code for months and leap years is here.
 package struct CivilDate: Equatable, Sendable {
   package let year: Int
-  /// From 1 on.
+  /// Starts at 1.
   package let month: Int
-  /// From 1 on.
+  /// Starts at 1.
   package let day: Int
 
-  /// The milliseconds of a day.
+  /// The number of milliseconds in a day.
   package static let dayMilliseconds: Milliseconds = 86_400_000
 
-  /// Nil for a day that the calendar does not have.
+  /// Creates a date; nil if the calendar does not have that day.
   package init?(year: Int, month: Int, day: Int) {
     guard (0...9_999).contains(year), (1...12).contains(month), day >= 1,
       day <= Self.dayCount(year: year, month: month)
@@ -17,12 +17,12 @@ package struct CivilDate: Equatable, Sendable {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// The date of a count of days since 1970, in few divisions of 32 bits. The counts of other years than 0000 to 9999 have no meaning.
+  /// Creates a date from a number of days since 1970, with few 32-bit divisions. Not meaningful outside the years 0000 to 9999.
   ///
   /// Source: Cassio Neri, Lorenz Schneider, "Euclidean affine functions and their application to calendar algorithms" (2022), section 6.
   @inline(__always)
   package init(daysSince1970 days: Int64) {
-    // From an era before that of year 0, so that no day is negative.
+    // Count from the era before that of year 0, so that no day is negative.
     let quarters = 4 &* UInt32(truncatingIfNeeded: days &+ 719_468 &+ 146_097) &+ 3
     let century = quarters / 146_097
     let quartersOfCentury = quarters % 146_097 | 3
@@ -37,13 +37,13 @@ package struct CivilDate: Equatable, Sendable {
     day = Int(truncatingIfNeeded: (monthAndDay & 0xFFFF) / 2_141 &+ 1)
   }
 
-  /// The day, in UTC, that a time lies in; the nearest day for a time outside the years 0000 to 9999.
+  /// The day in UTC that contains a time. Times outside the years 0000 to 9999 are clamped.
   package init(_ time: Milliseconds) {
     let time = min(max(time, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax)
     self.init(daysSince1970: Self.floorDivide(time, by: Self.dayMilliseconds))
   }
 
-  /// The count of days since 1970, by eras of 400 years that begin in March, so that the leap day is a year's last.
+  /// The number of days since 1970, computed with eras of 400 years that begin in March, so that the leap day is the last of a year.
   ///
   /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
   @inline(__always)
@@ -59,7 +59,7 @@ package struct CivilDate: Equatable, Sendable {
   /// The first millisecond of the day in UTC.
   package var start: Milliseconds { daysSince1970 * Self.dayMilliseconds }
 
-  /// How many days a month has.
+  /// Returns the number of days in a month.
   package static func dayCount(year: Int, month: Int) -> Int {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -68,7 +68,7 @@ package struct CivilDate: Equatable, Sendable {
     }
   }
 
-  /// The quotient, rounded down, of negative dividends too.
+  /// Returns the quotient, rounded down even for negative dividends.
   static func floorDivide(_ value: Int64, by divisor: Int64) -> Int64 {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient - 1 : quotient

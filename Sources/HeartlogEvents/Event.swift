@@ -1,15 +1,15 @@
-/// What an event did.
+/// The kind of an event.
 public enum Action: Hashable, Sendable {
-  /// An item was made a favorite.
+  /// The item became a favorite.
   case added
-  /// An item was made no favorite; its fields stayed.
+  /// The item was removed from the favorites; its fields stayed.
   case removed
-  /// A toggle, resolved when it was written: it records what it switched to.
+  /// A toggle, recorded with the membership that it switched to.
   case toggled(on: Bool)
-  /// Fields were written; membership stayed.
+  /// Fields were written; the membership stayed.
   case changed
 
-  /// The membership that the action writes; nil where it writes none.
+  /// The membership that the action writes; nil if it writes none.
   public var isFavorite: Bool? {
     switch self {
     case .added: true
@@ -20,14 +20,18 @@ public enum Action: Hashable, Sendable {
   }
 }
 
-/// A member of an event or of a commit that this version does not know: kept, hashed and shipped as it came.
+/// A member of an event or a commit that this version does not know. It is stored, hashed and shipped unchanged.
 public struct UnknownMember: Hashable, Sendable {
-  /// The number that the format gives the member.
+  /// The member's tag in the format.
   public let tag: UInt64
-  /// Its content, as it came.
+  /// Its content, unchanged.
   public let bytes: [UInt8]
 
-  /// A member as it was read.
+  /// Creates a member.
+  ///
+  /// - Parameters:
+  ///   - tag: the member's tag in the format.
+  ///   - bytes: its content.
   public init(tag: UInt64, bytes: [UInt8]) {
     self.tag = tag
     self.bytes = bytes
@@ -40,16 +44,16 @@ public struct Event: Hashable, Sendable {
   public let library: String
   /// The id of the item: 1 to 4,096 bytes of UTF-8 without control characters.
   public let item: String
-  /// What happened to the item's membership.
+  /// What the event did with the item's membership.
   public let action: Action
-  /// Given only where it differs from the commit's wall time and the action makes a favorite.
+  /// Set only if the action makes the item a favorite and the date differs from the commit's wall time.
   public let favoritedDate: Milliseconds?
-  /// Sorted by the bytes of their names, without duplicates.
+  /// The fields that the event writes, sorted by the bytes of their names, without duplicates.
   public let fields: [Field]
-  /// Sorted by tag, without duplicates.
+  /// Members that this version does not know, sorted by tag, without duplicates.
   public let unknownMembers: [UnknownMember]
 
-  /// An event of these parts, which are not checked here: `validate` does that.
+  /// Creates an event without checking its parts; `validate` checks them.
   public init(
     library: String, item: String, action: Action, favoritedDate: Milliseconds? = nil,
     fields: [Field] = [], unknownMembers: [UnknownMember] = []
@@ -63,23 +67,23 @@ public struct Event: Hashable, Sendable {
   }
 }
 
-/// A place in a commit: an event, or what stands where one was.
+/// An entry of a commit: an event, or a placeholder for one.
 public enum EventRecord: Hashable, Sendable {
-  /// An event with all that it says.
+  /// An event with its content.
   case event(Event)
-  /// The event's content is held back or erased; its hash keeps the stream verifiable.
+  /// An event whose content is withheld or erased. Its hash keeps the stream verifiable.
   case withheld(Digest)
-  /// An event of a later format version. `kind` is at least 8; `bytes` is its content as it came.
+  /// An event of a later format version. `kind` is at least 8; `bytes` is its unchanged content.
   case unknown(kind: UInt64, bytes: [UInt8])
 
-  /// The event; nil where its content is not here or not known.
+  /// The event; nil if its content is missing or unknown.
   public var event: Event? {
     if case .event(let event) = self { event } else { nil }
   }
 }
 
 extension Event {
-  /// Libraries and items are equal where their bytes are.
+  /// Libraries and items compare by bytes.
   public static func == (a: Event, b: Event) -> Bool {
     a.action == b.action && a.favoritedDate == b.favoritedDate && a.library.hasSameBytes(as: b.library)
       && a.item.hasSameBytes(as: b.item) && a.fields == b.fields && a.unknownMembers == b.unknownMembers

@@ -1,21 +1,21 @@
 /// The value of a field.
 public enum FieldValue: Hashable, Sendable {
-  /// The value that clears a field.
+  /// Clears the field.
   case null
   /// True or false.
   case bool(Bool)
   /// A whole number.
   case int64(Int64)
-  /// Finite, never -0, and never a number that `Int64(exactly:)` takes: those are `int64`.
+  /// A finite number that `Int64(exactly:)` does not accept; all others are `int64`. Never -0.
   case double(Double)
   /// At most `Limits.valueBytesMax` bytes of UTF-8.
   case string(String)
-  /// An object or an array as its RFC 8785 text, at most `Limits.valueBytesMax` bytes.
+  /// An object or an array as RFC 8785 text of at most `Limits.valueBytesMax` bytes.
   case json(CanonicalJSON)
-  /// A value of a later format version: kept, shown and shipped as it came. `tag` is 7...63.
+  /// A value of a later format version, stored, shown and shipped unchanged. `tag` is 7...63.
   case unknown(tag: UInt8, bytes: [UInt8])
 
-  /// The value of a number: an `int64` where it is one exactly, else a `double`; nil for NaN and infinity.
+  /// Returns the value of a number: an `int64` if that is exact, otherwise a `double`; nil for NaN and infinity.
   public static func number(_ value: Double) -> FieldValue? {
     guard value.isFinite else { return nil }
     if let integer = Int64(exactly: value) { return .int64(integer) }
@@ -25,15 +25,19 @@ public enum FieldValue: Hashable, Sendable {
 
 /// A named value of an item.
 public struct Field: Hashable, Sendable {
-  /// 1 to `Limits.fieldNameBytesMax` bytes of UTF-8 without control characters. A name that starts with `@`
-  /// is the store's own.
+  /// 1 to `Limits.fieldNameBytesMax` bytes of UTF-8 without control characters. Names that start with `@` are reserved for the store.
   public let name: String
-  /// What the field holds; null clears it.
+  /// The value; null clears the field.
   public let value: FieldValue
-  /// A quiet write merges like any other and never opens a conflict.
+  /// Whether the write is quiet. A quiet write merges like any other but never opens a conflict.
   public let isQuiet: Bool
 
-  /// A field of that name. What breaks a rule is refused where the field is written.
+  /// Creates a field without checking it. Writing an invalid field throws.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the field.
+  ///   - value: the value; null clears the field.
+  ///   - isQuiet: whether the write never opens a conflict.
   public init(name: String, value: FieldValue, isQuiet: Bool = false) {
     self.name = name
     self.value = value
@@ -41,9 +45,8 @@ public struct Field: Hashable, Sendable {
   }
 }
 
-// Names, ids and values are equal where their bytes are. `==` on strings would take canonically equivalent texts
-// for equal, and a write that only changes the normal form would be lost. Equal bytes hash alike, so that the
-// synthesized hashes will do.
+// Names, ids and values compare by bytes. `==` on strings treats canonically equivalent texts as equal, which would lose a write that only
+// changes the normal form. Equal bytes have equal hashes, so the synthesized hashes are consistent.
 
 extension FieldValue {
   public static func == (a: FieldValue, b: FieldValue) -> Bool {
@@ -59,7 +62,7 @@ extension FieldValue {
     }
   }
 
-  /// Whether it is the value that clears a field.
+  /// Whether the value clears a field.
   public var isNull: Bool { if case .null = self { true } else { false } }
 }
 

@@ -1,36 +1,36 @@
-/// The identity of one replica: one device's copy of a store, and the one writer of its stream.
+/// The identity of a replica: one device's copy of a store, which is the only writer of its stream.
 ///
-/// 128 random bits, written as 32 lower-case hexadecimal digits. Replicas compare as their bytes do.
+/// 128 random bits, written as 32 lowercase hexadecimal digits. Replicas compare by their bytes.
 public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The first eight bytes, as a big-endian integer.
   public let high: UInt64
   /// The last eight bytes, as a big-endian integer.
   public let low: UInt64
 
-  /// The identity of two big-endian halves.
+  /// Creates an identity from two big-endian halves.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  /// A new identity from the system's random number generator.
+  /// Returns a new identity from the system's random number generator.
   public static func random() -> ReplicaID {
     var generator = SystemRandomNumberGenerator()
     return random(using: &generator)
   }
 
-  /// A new identity from `generator`.
+  /// Returns a new identity from `generator`.
   public static func random(using generator: inout some RandomNumberGenerator) -> ReplicaID {
     ReplicaID(high: generator.next(), low: generator.next())
   }
 
-  /// Reads 32 hexadecimal digits; nil for anything else.
+  /// Creates an identity from 32 hexadecimal digits; nil for any other text.
   public init?(_ text: some StringProtocol) {
     guard let bytes = Hexadecimal.bytes(text), let id = ReplicaID(bytes: bytes) else { return nil }
     self = id
   }
 
-  /// Reads exactly 16 bytes; nil for any other count.
+  /// Creates an identity from exactly 16 bytes; nil for any other count.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     var high: UInt64 = 0
@@ -41,7 +41,7 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
     self.init(high: high, low: low)
   }
 
-  /// The 16 bytes, in the order in which replicas compare.
+  /// The 16 bytes, most significant first.
   public var bytes: [UInt8] {
     (0..<16).map { index in
       let word = index < 8 ? high : low
@@ -56,20 +56,20 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
   public var description: String { Hexadecimal.text(bytes) }
 }
 
-/// The place of a commit in its replica's stream, counted from 1 without gaps.
+/// The number of a commit in its replica's stream, from 1 without gaps.
 public struct CommitNumber: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// The number after this one.
+  /// The next number.
   public var next: CommitNumber { CommitNumber(rawValue: rawValue &+ 1) }
 
   public static func < (a: CommitNumber, b: CommitNumber) -> Bool { a.rawValue < b.rawValue }
   public var description: String { String(rawValue) }
 }
 
-/// The place of an event in its replica's stream, counted from 1 without gaps.
+/// The number of an event in its replica's stream, from 1 without gaps.
 public struct SequenceNumber: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
   public let rawValue: UInt64
 
@@ -79,14 +79,18 @@ public struct SequenceNumber: RawRepresentable, Hashable, Sendable, Comparable, 
   public var description: String { String(rawValue) }
 }
 
-/// The identity of one event, written `REPLICA:SEQUENCE`.
+/// The identity of an event, written `REPLICA:SEQUENCE`.
 public struct EventID: Hashable, Sendable, CustomStringConvertible {
-  /// Who wrote the event.
+  /// The replica that wrote the event.
   public let replica: ReplicaID
   /// Its number in that replica's stream.
   public let sequence: SequenceNumber
 
-  /// The identity of a replica's event.
+  /// Creates the identity of an event.
+  ///
+  /// - Parameters:
+  ///   - replica: the replica that wrote the event.
+  ///   - sequence: its number in that replica's stream.
   public init(replica: ReplicaID, sequence: SequenceNumber) {
     self.replica = replica
     self.sequence = sequence

@@ -1,4 +1,4 @@
-/// The constants of the format: what one store accepts, every store accepts.
+/// The limits of the format. They are the same for every store, so every store accepts what another one accepts.
 package enum Limits {
   /// Bytes of a library's name.
   package static let libraryBytesMax = 64
@@ -22,15 +22,16 @@ package enum Limits {
   package static let blockRowBytesMax = 16 << 20
   /// Bytes of a block's columns, before compression.
   package static let blockColumnsBytesMax = 64 << 20
-  /// Entries of a vector of heads, in a commit or at the start of a block.
+  /// Entries of a list of heads, in a commit or at the start of a block.
   package static let headsMax = 4_096
   /// The highest commit number and the highest sequence number: 2^53 - 1.
   package static let numberMax: UInt64 = 9_007_199_254_740_991
-  /// The last millisecond of the year 2999: later wall times and stamps are malformed.
+  /// The last millisecond of the year 2999. Later wall times and stamps are malformed.
   package static let timeMillisecondsMax: Milliseconds = 32_503_679_999_999
-  /// The last millisecond of the year 2199: no clock is believed that says more, and nothing with a later wall time is written or received.
+  /// The last millisecond of the year 2199. A clock that shows a later time is not trusted, and nothing with a later wall time is written
+  /// or received.
   package static let clockMillisecondsMax: Milliseconds = 7_258_118_399_999
-  /// The largest favorited date either way, in milliseconds: years 0000 to 9999 of RFC 3339.
+  /// The earliest favorited date, in milliseconds since 1970: the start of the year 0000, the first of RFC 3339.
   package static let dateMillisecondsMin: Milliseconds = -62_167_219_200_000
   /// The latest favorited date, in milliseconds since 1970: the end of the year 9999.
   package static let dateMillisecondsMax: Milliseconds = 253_402_300_799_999

@@ -1,9 +1,11 @@
-/// Bytes or values that break a rule of the format.
+/// An error for bytes or values that break a rule of the format.
 public struct MalformedError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong, as a sentence without a full stop: "an item id of 5000 bytes, the most is 4096".
   public let reason: String
 
-  /// An error with its reason.
+  /// Creates an error.
+  ///
+  /// - Parameter reason: a sentence without a full stop.
   public init(_ reason: String) { self.reason = reason }
 
   public var description: String { reason }

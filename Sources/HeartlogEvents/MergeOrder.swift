@@ -1,13 +1,13 @@
-/// The total order of writes, by which every merge is decided: the later stamp wins; of equal stamps that of the greater replica; of one
-/// replica that with the greater number. See docs/merge.md.
+/// The total order of writes, which decides every merge: the later stamp wins; for equal stamps the greater replica; within one replica the
+/// greater number. See docs/merge.md.
 package enum MergeOrder {
-  /// Whether one write comes after another.
+  /// Returns whether one write comes after another.
   ///
   /// - Parameters:
-  ///   - stamps: of the two, as raw values.
-  ///   - numbers: of the two, where both are of one replica: sequence numbers of events, or numbers of commits.
+  ///   - stamps: the stamps of both, as raw values.
+  ///   - numbers: the sequence numbers of both events, or the numbers of both commits. Used only if both are of one replica.
   ///   - isSameReplica: whether both are of one replica.
-  ///   - replicas: of the two. Asked only where everything else leaves it open.
+  ///   - replicas: returns the replicas of both. Called only if nothing else decides.
   @inlinable @inline(__always)
   package static func isLater(
     stamps: (UInt64, than: UInt64), numbers: (UInt64, than: UInt64), isSameReplica: Bool,

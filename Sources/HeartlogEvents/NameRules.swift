@@ -1,26 +1,26 @@
-/// What libraries, items, fields and origins may be called.
+/// The rules for the names of libraries, items, fields and origins.
 package enum NameRules {
-  /// Throws where a library cannot be called so: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.` can.
+  /// Throws unless a library name is valid: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
   package static func checkLibrary(_ name: String) throws(MalformedError) {
     try check(name) { libraryProblem($0) }
   }
 
-  /// Throws where an item cannot have that id: 1 to 4,096 bytes of UTF-8 without control characters can.
+  /// Throws unless an item id is valid: 1 to 4,096 bytes of UTF-8 without control characters.
   package static func checkItem(_ id: String) throws(MalformedError) {
     try check(id) { problem($0, "an item id", most: Limits.itemBytesMax) }
   }
 
-  /// Throws where a field cannot be called so: 1 to 256 bytes of UTF-8 without control characters can.
+  /// Throws unless a field name is valid: 1 to 256 bytes of UTF-8 without control characters.
   package static func checkFieldName(_ name: String) throws(MalformedError) {
     try check(name) { problem($0, "a field name", most: Limits.fieldNameBytesMax) }
   }
 
-  /// Throws where an origin cannot be called so: 1 to 256 bytes of UTF-8 without control characters can.
+  /// Throws unless an origin is valid: 1 to 256 bytes of UTF-8 without control characters.
   package static func checkOrigin(_ origin: String) throws(MalformedError) {
     try check(origin) { problem($0, "an origin", most: Limits.originBytesMax) }
   }
 
-  // The same of names as bytes, which are known to be well-formed UTF-8.
+  // The same checks for bytes that are known to be well-formed UTF-8.
 
   static func checkLibrary(_ name: UnsafeRawBufferPointer) throws(MalformedError) {
     if let problem = libraryProblem(name) { throw MalformedError(problem) }

@@ -1,8 +1,8 @@
-/// Times as RFC 3339 writes them, whole milliseconds, in the proleptic Gregorian calendar.
+/// Times in the format of RFC 3339, in whole milliseconds and the proleptic Gregorian calendar.
 package enum RFC3339 {
-  /// The time in UTC with milliseconds: `2024-03-01T12:00:00.000Z`.
+  /// Returns the time in UTC with milliseconds: `2024-03-01T12:00:00.000Z`.
   ///
-  /// Only the years 0000 to 9999 have such a form; what lies outside is written as the nearest time inside.
+  /// The format covers only the years 0000 to 9999. Times outside are clamped.
   package static func text(_ time: Milliseconds) -> String {
     var output: [UInt8] = []
     output.reserveCapacity(24)
@@ -10,7 +10,7 @@ package enum RFC3339 {
     return String(decoding: output, as: UTF8.self)
   }
 
-  /// Appends what `text` returns, UTF-8.
+  /// Appends the result of `text` as UTF-8.
   package static func append(_ time: Milliseconds, to output: inout [UInt8]) {
     let time = min(max(time, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax)
     withUnsafeTemporaryAllocation(byteCount: CivilTime.millisecondsLength, alignment: 1) { text in
@@ -20,13 +20,13 @@ package enum RFC3339 {
     }
   }
 
-  /// Reads a time with its offset: `2024-03-01T13:00:00.25+01:00`. Fractions of a second are rounded down to
-  /// the millisecond; a leap second is the second after it.
+  /// Parses a time with its offset: `2024-03-01T13:00:00.25+01:00`. Fractions of a second are rounded down to the millisecond. A leap
+  /// second counts as the second after it.
   ///
-  /// - Throws: `MalformedError` for another form, a day or time that does not exist, and for times that in UTC
-  ///   lie outside the years 0000 to 9999.
+  /// - Throws: `MalformedError` for any other format, for a day or time that does not exist, and for a time outside the years 0000 to 9999
+  ///   in UTC.
   package static func parse(_ text: String) throws(MalformedError) -> Milliseconds {
-    // Made only where it is thrown.
+    // Computed, so that it is created only when thrown.
     var malformed: MalformedError {
       MalformedError("\"\(text.prefix(64))\" is no RFC 3339 time like 2024-03-01T12:00:00Z")
     }
@@ -37,7 +37,7 @@ package enum RFC3339 {
       let fraction = scanner.fraction(), let offsetMinutes = scanner.offsetMinutes(), scanner.isAtEnd
     else { throw malformed }
     let minutes = day * 1_440 + hour * 60 + minute - offsetMinutes
-    // Leap seconds end a day of UTC.
+    // Leap seconds are the last second of a UTC day.
     if second == 60, (minutes + 1) % 1_440 != 0 { throw malformed }
     let time = minutes * 60_000 + second * 1_000 + fraction
     guard (Limits.dateMillisecondsMin...Limits.dateMillisecondsMax).contains(time) else {
@@ -46,12 +46,12 @@ package enum RFC3339 {
     return time
   }
 
-  /// Reads a time in UTC with all its digits, as `text` writes it, with milliseconds or without; nil for anything else.
+  /// Parses a time in UTC with all its digits, as `text` writes it, with or without milliseconds; nil for anything else.
   package static func milliseconds(_ text: UnsafeRawBufferPointer) -> Milliseconds? {
     CivilTime.milliseconds(text)
   }
 
-  /// Reads a day, `2024-03-01`, as its first millisecond in UTC. It ends 86,400,000 milliseconds later.
+  /// Parses a day, `2024-03-01`, as its first millisecond in UTC. It ends 86,400,000 milliseconds later.
   package static func parseDay(_ text: String) throws(MalformedError) -> Milliseconds {
     var scanner = Scanner(text)
     guard let day = scanner.date(), scanner.isAtEnd else {
@@ -60,7 +60,7 @@ package enum RFC3339 {
     return day * CivilDate.dayMilliseconds
   }
 
-  /// Reads the pieces of a time off the front of a text.
+  /// Reads the parts of a time from the front of a text.
   private struct Scanner {
     private var rest: Substring.UTF8View
 
@@ -94,7 +94,7 @@ package enum RFC3339 {
       return number
     }
 
-    /// The count of days since 1970 of `2024-03-01`.
+    /// The number of days since 1970 of a date like `2024-03-01`.
     mutating func date() -> Int64? {
       guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2) else {
         return nil
@@ -102,7 +102,7 @@ package enum RFC3339 {
       return CivilDate(year: Int(year), month: Int(month), day: Int(day))?.daysSince1970
     }
 
-    /// The whole milliseconds of a fraction of a second, 0 where there is none; nil for a point alone.
+    /// The whole milliseconds of a fraction of a second, 0 if there is none; nil for a point without digits.
     mutating func fraction() -> Int64? {
       guard take(".") else { return 0 }
       guard let first = digit() else { return nil }

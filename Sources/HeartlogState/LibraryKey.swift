@@ -1,4 +1,4 @@
-/// A library by its name, made once for many look-ups.
+/// The name of a library, prepared for repeated lookups.
 package struct LibraryKey: Sendable {
   package let name: String
   let key: Key

@@ -1,25 +1,25 @@
 import HeartlogEvents
 
-/// What a caller asks of one item. What it writes depends on what is true of the item: see `WritePlan`.
+/// An operation on one item. What it writes depends on the state of the item: see `WritePlan`.
 ///
-/// Fields may come in any order; of two with one name the last counts.
+/// Fields may come in any order; if a name occurs more than once, the last value counts.
 package enum Operation: Hashable, Sendable {
-  /// Makes a favorite of it. `favoritedDate` nil: the commit's wall time.
+  /// Makes the item a favorite. If `favoritedDate` is nil, the commit's wall time is used.
   case add(fields: [Field] = [], favoritedDate: Milliseconds? = nil)
-  /// Takes it from the favorites; its fields stay as they are.
+  /// Removes the item from the favorites. Its fields stay.
   case remove
-  /// Flips membership as the state holds it. Fields and date count only where it switches on.
+  /// Switches the stored membership. The fields and the date are used only when the item becomes a favorite.
   case toggle(fields: [Field] = [], favoritedDate: Milliseconds? = nil)
-  /// Writes fields, of a favorite or not; null clears one.
+  /// Writes fields of an item, favorite or not. Null clears a field.
   case set(fields: [Field])
-  /// Writes a membership, also where it is held just so already: an event that has seen all others, and so closes a conflict.
+  /// Writes a membership even if it is unchanged. The event has seen all other writes, and so closes a conflict.
   case resolveMembership(isFavorite: Bool, favoritedDate: Milliseconds)
-  /// The same of a field.
+  /// The same for a field.
   case resolveField(Field)
 }
 
 extension Operation {
-  /// The fields that were given, whether they are written or not.
+  /// The fields of the operation, whether they are written or not.
   package var fields: [Field] {
     switch self {
     case .add(let fields, _): fields

@@ -1,15 +1,15 @@
 import HeartlogEvents
 
-/// The replicas that a state has seen, and how far it has applied each one's stream.
+/// The replicas that a state has seen, and how much of each stream it has applied.
 struct ReplicaTable: Sendable {
-  /// One replica's stream, as far as it was applied.
+  /// The progress in one replica's stream.
   struct Progress: Sendable {
     let id: ReplicaID
-    /// Every commit up to this number is applied.
+    /// Every commit up to this number was applied.
     var head: UInt64 = 0
-    /// Commits applied beyond a gap, with their events: the sequence number of the first, and how many.
+    /// Commits applied beyond a gap, by number: the sequence number of the first event, and the number of events.
     var beyond: [UInt64: (firstSequence: UInt64, eventCount: Int)] = [:]
-    /// Of the commits up to `head`.
+    /// Covers the commits up to `head`.
     var commitNumbers = CommitNumbers()
     var seen = SeenCommits()
     var eventCount: UInt64 = 0
@@ -18,13 +18,13 @@ struct ReplicaTable: Sendable {
 
   private(set) var replicas: [Progress] = []
   private var slots: [ReplicaID: ReplicaSlot] = [:]
-  /// By replica slot: what a span of its commits had seen, as it was last asked for; nil where it must be looked up anew.
+  /// By replica slot: what a span of its commits had seen, from the last lookup; nil if it must be recomputed.
   private var horizons: [CausalityCache?] = []
 
-  /// What all commits of a span had seen of others: as their stream says itself, or as those say that it had seen.
+  /// What all commits of a span had seen of other streams, directly or through the commits they had seen.
   fileprivate struct CausalityCache: Sendable {
     let commits: Range<UInt64>
-    /// By replica slot; there may be later slots, of which nothing was seen.
+    /// By replica slot. Nothing was seen of slots beyond the end.
     let seen: [UInt64]
   }
 
@@ -33,7 +33,7 @@ struct ReplicaTable: Sendable {
   func progress(of id: ReplicaID) -> Progress? { slots[id].map { replicas[Int($0.index)] } }
 
   mutating func intern(_ id: ReplicaID) -> ReplicaSlot {
-    // Commits mostly come in runs of one replica.
+    // Commits usually come in runs of one replica.
     if let last = replicas.last, last.id == id { return ReplicaSlot(index: Int32(replicas.count - 1)) }
     if let slot = slots[id] { return slot }
     let slot = ReplicaSlot(index: Int32(replicas.count))
@@ -43,7 +43,7 @@ struct ReplicaTable: Sendable {
     return slot
   }
 
-  /// Adds a replica that is not there yet.
+  /// Adds a new replica; false if it is already there.
   mutating func append(_ progress: Progress) -> Bool {
     guard slots[progress.id] == nil else { return false }
     slots[progress.id] = ReplicaSlot(index: Int32(replicas.count))
@@ -57,7 +57,7 @@ struct ReplicaTable: Sendable {
     return number.rawValue <= progress.head || progress.beyond[number.rawValue] != nil
   }
 
-  /// Takes note of a commit; false where it was noted before.
+  /// Records a commit; false if it was recorded before.
   mutating func note(
     _ number: CommitNumber, of slot: ReplicaSlot, stamp: HybridTimestamp, firstSequence: SequenceNumber,
     eventCount: Int
@@ -85,10 +85,10 @@ struct ReplicaTable: Sendable {
     return true
   }
 
-  /// Takes note of commits that follow the last one of their stream, of which none has seen anything new.
+  /// Records commits that follow the last one of their stream and have seen nothing new of other streams.
   ///
-  /// - Parameter eventStarts: where the events of each begin, and where those of the last one end.
-  /// - Returns: false where they do not follow it, or others came before their turn: then nothing is noted.
+  /// - Parameter eventStarts: the index of the first event of each commit, followed by the end of the last commit.
+  /// - Returns: false if they do not follow directly, or if later commits were applied already. Then nothing is recorded.
   mutating func note(
     from first: CommitNumber, of slot: ReplicaSlot, lastStamp: HybridTimestamp, firstSequence: SequenceNumber,
     eventStarts: Span<Int32>
@@ -103,7 +103,7 @@ struct ReplicaTable: Sendable {
     return true
   }
 
-  /// Takes note of what a commit had seen of others.
+  /// Records what a commit had seen of other streams.
   mutating func note(_ heads: [Head], seenBy number: CommitNumber, of slot: ReplicaSlot) {
     for head in heads {
       let other = intern(head.replica)
@@ -112,7 +112,7 @@ struct ReplicaTable: Sendable {
     for index in horizons.indices { horizons[index] = nil }
   }
 
-  /// Whether the write at `a` comes after the one at `b` in the total order. Any write comes after none.
+  /// Returns whether the write at `a` comes after the one at `b` in the total order. Any write comes after `.none`.
   @inline(__always)
   func isLater(_ a: WritePosition, than b: WritePosition) -> Bool {
     if b.replica == .none { return true }
@@ -122,16 +122,16 @@ struct ReplicaTable: Sendable {
     ) { (id(of: a.replica), than: id(of: b.replica)) }
   }
 
-  /// Whether the write at `a` takes the place of the one at `b`: it is later, and its writer had seen the other.
+  /// Returns whether the write at `a` supersedes the one at `b`: it is later, and its writer had seen the other.
   ///
-  /// Both must have been noted. Only a later write can: a stamp that a clock or a writer got wrong never makes the winner of a register
-  /// one that was overwritten.
+  /// Both must have been recorded. An earlier write never supersedes a later one, so the winner of a register is never superseded, even if
+  /// a clock or a writer got a stamp wrong.
   mutating func supersedes(_ a: WritePosition, _ b: WritePosition) -> Bool {
     guard isLater(a, than: b) else { return false }
     return a.replica == b.replica || sees(commit(of: b), of: b.replica, by: commit(of: a), of: a.replica)
   }
 
-  /// The id of a replica; the lowest for a slot that a snapshot made up.
+  /// Returns the id of a replica; the lowest possible id for an invalid slot of a malformed snapshot.
   private func id(of slot: ReplicaSlot) -> ReplicaID {
     has(slot) ? replicas[Int(slot.index)].id : ReplicaID(high: 0, low: 0)
   }
@@ -151,8 +151,7 @@ struct ReplicaTable: Sendable {
     return replicas[Int(write.replica.index)].commitNumbers.commit(of: write.sequence)
   }
 
-  /// Whether commit `b` of a stream had been seen when commit `a` of another was written: as that stream says itself, or as those say
-  /// that it had seen.
+  /// Returns whether commit `a` of one stream had seen commit `b` of another, directly or through the commits it had seen.
   private mutating func sees(
     _ b: UInt64, of streamOfB: ReplicaSlot, by a: UInt64, of streamOfA: ReplicaSlot
   ) -> Bool {
@@ -180,7 +179,7 @@ struct ReplicaTable: Sendable {
     return CausalityCache(commits: replicas[Int(stream.index)].seen.span(around: commit), seen: reached)
   }
 
-  /// The place of a write for readers outside this state; nil where there was none.
+  /// Returns the position of a write for use outside this state; nil if there was none.
   func eventPosition(of write: WritePosition) -> EventPosition? {
     guard has(write.replica) else { return nil }
     return EventPosition(
@@ -190,7 +189,7 @@ struct ReplicaTable: Sendable {
 }
 
 extension ReplicaTable.CausalityCache {
-  /// The last commit of a stream that `commit` had seen; nil where `commit` is not of the span.
+  /// Returns the last commit of a stream that `commit` had seen; nil if `commit` is outside the span.
   @inline(__always)
   fileprivate func seen(of stream: ReplicaSlot, by commit: UInt64) -> UInt64? {
     guard commits.contains(commit) else { return nil }
@@ -198,12 +197,12 @@ extension ReplicaTable.CausalityCache {
   }
 }
 
-/// An `EventPosition` with the replica as its slot: what a register keeps.
+/// An `EventPosition` with the replica as a slot, as registers store it.
 struct WritePosition: Sendable {
   var stamp: UInt64
   var sequence: UInt64
   var replica: ReplicaSlot
 
-  /// Before every write.
+  /// Comes before every write.
   static let none = WritePosition(stamp: 0, sequence: 0, replica: .none)
 }

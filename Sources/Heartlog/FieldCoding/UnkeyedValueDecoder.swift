@@ -14,7 +14,7 @@ struct UnkeyedValueDecoder: UnkeyedDecodingContainer {
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex == elements.count }
 
-  /// Moves on only past a null.
+  /// Advances only past a null.
   mutating func decodeNil() -> Bool {
     guard !isAtEnd, elements[currentIndex].isNull else { return false }
     currentIndex += 1

@@ -1,20 +1,20 @@
-/// Reads the format's integers, bytes and texts from memory that somebody else keeps alive.
+/// Reads the format's integers, bytes and texts from memory that it does not own.
 ///
-/// Every read is checked against the bytes that are left; what does not fit, or is not in its one shortest
-/// form, throws. A reader must not outlive the buffer that it was made over.
+/// Every read is bounds-checked. A value that does not fit, or is not in its unique shortest form, throws. A reader must not outlive its
+/// buffer.
 package struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
-  /// Bytes read so far.
+  /// The number of bytes read so far.
   package private(set) var offset = 0
 
   package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   package var remaining: Int { bytes.count - offset }
-  /// The bytes that are left, which stay where they are.
+  /// The remaining bytes, not copied.
   package var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
   package var isAtEnd: Bool { offset == bytes.count }
 
-  /// The next `count` bytes, which stay where they are.
+  /// Returns the next `count` bytes, without copying them.
   package mutating func take(_ count: Int) throws(MalformedError) -> UnsafeRawBufferPointer {
     guard count >= 0, count <= remaining else { throw .endOfBytes }
     defer { offset += count }
@@ -48,7 +48,7 @@ package struct ByteReader {
     var shift: UInt64 = 0
     while true {
       let byte = try u8()
-      // The tenth byte holds bit 63 alone, and nothing may follow it.
+      // The tenth byte holds only bit 63, and no byte may follow it.
       guard shift < 63 || byte <= 1 else { throw MalformedError("a varint past 64 bits") }
       value |= UInt64(byte & 0x7F) &<< shift
       if byte < 0x80 {
@@ -66,7 +66,7 @@ package struct ByteReader {
     return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
   }
 
-  /// A varint of at most `most`: a count or a length, before anything is allocated for it.
+  /// Reads a varint of at most `most`: a count or a length, checked before anything is allocated for it.
   package mutating func count(atMost most: Int, _ what: StaticString) throws(MalformedError) -> Int {
     let value = try varint()
     guard value <= UInt64(max(0, most)) else {
@@ -75,14 +75,14 @@ package struct ByteReader {
     return Int(value)
   }
 
-  /// A length and that many bytes, which stay where they are.
+  /// Reads a length and that many bytes, without copying them.
   package mutating func lengthAndBytes() throws(MalformedError) -> UnsafeRawBufferPointer {
     let length = try varint()
     guard length <= UInt64(remaining) else { throw .endOfBytes }
     return try take(Int(length))
   }
 
-  /// A length and that many bytes of well-formed UTF-8.
+  /// Reads a length and that many bytes of well-formed UTF-8.
   package mutating func text() throws(MalformedError) -> String {
     try String(wellFormed: try lengthAndBytes())
   }
@@ -96,7 +96,7 @@ package struct ByteReader {
 
   package mutating func digest() throws(MalformedError) -> Digest { Digest(try take(32)) }
 
-  /// Throws where bytes are left.
+  /// Throws if bytes remain.
   package func end() throws(MalformedError) {
     guard isAtEnd else { throw MalformedError("\(remaining) bytes after the end") }
   }

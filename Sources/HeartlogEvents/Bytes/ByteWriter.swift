@@ -9,7 +9,7 @@ package struct ByteWriter {
     bytes.reserveCapacity(capacity)
   }
 
-  /// Goes on where `bytes` ends.
+  /// Appends to existing bytes.
   package init(_ bytes: consuming [UInt8]) { self.bytes = bytes }
 
   package var count: Int { bytes.count }
@@ -37,7 +37,7 @@ package struct ByteWriter {
 
   package mutating func zigzag(_ value: Int64) { varint(Self.zigzag(value)) }
 
-  /// Bytes as they are, without a length.
+  /// Appends bytes without a length.
   package mutating func raw(_ value: UnsafeRawBufferPointer) { bytes.append(contentsOf: value) }
   package mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
   package mutating func raw(_ value: Digest) { value.withUnsafeBytes { raw($0) } }
@@ -58,12 +58,12 @@ package struct ByteWriter {
     withUnsafeBytes(of: (value.high.bigEndian, value.low.bigEndian)) { bytes.append(contentsOf: $0) }
   }
 
-  /// 0, -1, 1, -2 … as 0, 1, 2, 3 …
+  /// Maps 0, -1, 1, -2 … to 0, 1, 2, 3 …
   static func zigzag(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value << 1) ^ (value >> 63)) }
 
-  /// How many bytes `value` takes: seven bits each, at least one.
+  /// Returns the encoded size of `value`: seven bits per byte, at least one byte.
   static func varintByteCount(_ value: UInt64) -> Int { (70 - (value | 1).leadingZeroBitCount) / 7 }
 
-  /// How many bytes a length and that many bytes take.
+  /// Returns the encoded size of a length and that many bytes.
   static func lengthAndBytesByteCount(_ count: Int) -> Int { varintByteCount(UInt64(count)) + count }
 }

@@ -1,8 +1,8 @@
-/// Bytes as lower-case hexadecimal digits, and back.
+/// Converts bytes to lowercase hexadecimal digits and back.
 package enum Hexadecimal {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// Two digits a byte, lower case.
+  /// Returns two lowercase digits per byte.
   package static func text(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     for byte in bytes {
@@ -12,7 +12,7 @@ package enum Hexadecimal {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// Reads digits of either case; nil for an odd count or for anything that is no digit.
+  /// Parses digits of either case; nil for an odd count or any other character.
   package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

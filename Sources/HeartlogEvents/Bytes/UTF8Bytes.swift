@@ -1,5 +1,5 @@
 extension String {
-  /// Takes bytes that must be well-formed UTF-8.
+  /// Creates a string from bytes; throws unless they are well-formed UTF-8.
   init(wellFormed bytes: UnsafeRawBufferPointer) throws(MalformedError) {
     guard let text = String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else {
       throw MalformedError("text that is not well-formed UTF-8")
@@ -7,7 +7,8 @@ extension String {
     self = text
   }
 
-  /// The UTF-8 bytes, for the length of the call: where they lie, without a reference counted, but for a string of another system.
+  /// Passes the UTF-8 bytes to `body`, for the duration of the call. Does not copy or retain the string, unless it is bridged from another
+  /// system.
   @inline(__always)
   func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) {
@@ -17,13 +18,13 @@ extension String {
     return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Names, ids and values are equal where their bytes are; `==` would also take é for e and U+0301.
+  /// Returns whether both have the same bytes. Names, ids and values compare in this way; `==` also treats é as equal to e and U+0301.
   package func hasSameBytes(as other: String) -> Bool {
     utf8.count == other.utf8.count
       && withUTF8Bytes { mine in other.withUTF8Bytes { mine.hasSameBytes(as: $0) } }
   }
 
-  /// The order of names in the format.
+  /// Returns whether this comes before another name in the format's order of names.
   package func bytesPrecede(_ other: String) -> Bool {
     withUTF8Bytes { mine in
       other.withUTF8Bytes { mine.bytesPrecede($0) }
@@ -32,18 +33,18 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether two texts have the same bytes.
+  /// Returns whether two texts have the same bytes.
   func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
     count == other.count && firstDifference(from: other) == nil
   }
 
-  /// The order of names in the format.
+  /// Returns whether this comes before another name in the format's order of names.
   func bytesPrecede(_ other: UnsafeRawBufferPointer) -> Bool {
     guard let place = firstDifference(from: other) else { return count < other.count }
     return self[place] < other[place]
   }
 
-  /// Whether all bytes lie within 20…7E: well-formed text without control characters, as most is.
+  /// Whether all bytes are within 20…7E. Most texts are: well-formed, without control characters.
   var isPrintableASCII: Bool {
     guard count >= 8 else { return allSatisfy { (0x20...0x7E).contains($0) } }
     var place = 0
@@ -51,19 +52,19 @@ extension UnsafeRawBufferPointer {
       guard isPrintableWord(at: place) else { return false }
       place += 8
     }
-    // The last word may overlap the one before.
+    // The last word may overlap the previous one.
     return isPrintableWord(at: count - 8)
   }
 
   private func isPrintableWord(at place: Int) -> Bool {
     let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
-    // The first term finds bytes from 80 on and 7F, the second those below 20.
+    // The first term detects bytes from 80 on and 7F, the second bytes below 20.
     let found =
       (word | (word &+ 0x0101_0101_0101_0101)) | (word &- 0x2020_2020_2020_2020) & ~word
     return found & 0x8080_8080_8080_8080 == 0
   }
 
-  /// The first place where two texts differ, as far as both go.
+  /// Returns the index of the first byte at which two texts differ; nil if one is a prefix of the other.
   fileprivate func firstDifference(from other: UnsafeRawBufferPointer) -> Int? {
     let common = Swift.min(count, other.count)
     var place = 0
@@ -81,7 +82,7 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// A text as a key that equals another where the bytes do.
+/// A text as a key that compares by bytes.
 package struct UTF8Key: Hashable {
   let text: String
 

@@ -1,11 +1,11 @@
-/// What bytes are as UTF-8.
+/// The result of checking bytes as UTF-8.
 enum UTF8Check {
   case ascii
-  /// Well-formed, and not all of it ASCII.
+  /// Well-formed, but not all ASCII.
   case wellFormed
   case malformed
 
-  /// Looks at 32 bytes at a time where they are ASCII, as nearly all are.
+  /// Checks bytes. Skips ASCII, which most texts are, 32 bytes at a time.
   ///
   /// Source of the ranges: The Unicode Standard, table 3-7.
   init(_ bytes: UnsafeRawBufferPointer) {
@@ -27,7 +27,7 @@ enum UTF8Check {
     }
   }
 
-  /// Moves `place` to the first byte that is not ASCII, or to the end.
+  /// Advances `place` to the first byte that is not ASCII, or to the end.
   @inline(__always)
   private static func skipASCII(_ bytes: UnsafeRawBufferPointer, _ place: inout Int) {
     let high: UInt64 = 0x8080_8080_8080_8080
@@ -39,7 +39,7 @@ enum UTF8Check {
     while place < bytes.count, bytes[place] < 0x80 { place += 1 }
   }
 
-  /// The bytes of the sequence that begins here, which is not ASCII; 0 where it is not well-formed.
+  /// Returns the length of the non-ASCII sequence at the start; 0 if it is not well-formed.
   private static func sequenceLength(_ bytes: UnsafeRawBufferPointer) -> Int {
     let length: Int
     var second: ClosedRange<UInt8> = 0x80...0xBF
@@ -58,6 +58,6 @@ enum UTF8Check {
     return length
   }
 
-  /// Whether no sequence begins with this byte of well-formed text.
+  /// Returns whether a byte of well-formed text continues a sequence.
   static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 }

@@ -1,5 +1,5 @@
-// Whole columns of bits. Each returns the largest offset over the smallest value, and has two loops: one over a window in a
-// register, as long as words of eight bytes are left, and one for what the window cannot hold and for the end.
+// Decoders for whole columns of bits. Each returns the largest offset from the smallest value. Each has two loops: a fast one over a window
+// in a register, while words of eight bytes remain, and a slow one for values that the window cannot hold and for the end.
 extension BitReader {
   mutating func readPacked(
     width: Int, over smallest: Int64, into output: UnsafeMutableBufferPointer<Int64>
@@ -33,14 +33,14 @@ extension BitReader {
   ) -> UInt64 {
     if shift == 0 { return readUnary(over: smallest, into: output) }
     let mask: UInt64 = ~(~0 << UInt64(shift))
-    // With fewer ones than that, a value fits into a window.
+    // A value with fewer 1 bits than this fits into a window.
     let onesMax = min(IntsColumn.riceEscape, 56 - shift)
     var largest: UInt64 = 0
     var place = 0
     while place < output.count {
       if var window = BitWindow(self) {
         while place < output.count, window.refill() {
-          // With a highest bit that is no 1: the count of zeros of nothing would take longer.
+          // Setting the highest bit keeps the operand from being 0, whose zero count takes longer.
           let ones = (~window.bits | 1 << 63).trailingZeroBitCount
           guard ones < onesMax else { break }
           let offset = UInt64(ones) &<< UInt64(shift) | (window.bits &>> UInt64(ones + 1)) & mask
@@ -61,7 +61,7 @@ extension BitReader {
     return largest
   }
 
-  /// Rice numbers of nothing but their 1 bits: each 0 bit ends one, and a word has many of these.
+  /// Reads Rice numbers that consist only of their 1 bits. Each 0 bit ends a number, so a word contains many.
   private mutating func readUnary(
     over smallest: Int64, into output: UnsafeMutableBufferPointer<Int64>
   ) -> UInt64 {
@@ -69,7 +69,7 @@ extension BitReader {
     var place = 0
     while place < output.count {
       if position >> 3 <= bytes.count - 8 {
-        // Of these bits, those above the lowest 57 may not be the stream's.
+        // Only the lowest 57 bits are certain to belong to the stream.
         var ends = ~(word(at: position >> 3) &>> UInt64(position & 7)) & (1 << 57 - 1)
         var start = 0
         while ends != 0, place < output.count {
@@ -105,7 +105,7 @@ extension BitReader {
         while place < output.count, window.refill() {
           let length = Int(truncatingIfNeeded: window.bits & lengthMask)
           guard length <= 48 else { break }
-          // Of 0 there is no highest bit: what is shifted out twice leaves 0, the bits read and the highest alike.
+          // A length of 0 is the number 0: the two shifts leave no highest bit, and no bits are read.
           let highest = (UInt64(1) &<< UInt64(length)) >> 1
           let width = max(0, length - 1)
           let low = (window.bits &>> UInt64(lengthWidth)) & ~(~0 &<< UInt64(width))

@@ -1,15 +1,15 @@
-/// Reads bits from bytes, each byte from its lowest bit up.
+/// Reads bits from bytes, starting at the lowest bit of each byte.
 ///
-/// Past the end it reads zeros, so that loops need no check for each value; `finish` then refuses.
+/// Reads zeros past the end, so that loops need no bounds check per value; `finish` throws in that case.
 struct BitReader {
   let bytes: UnsafeRawBufferPointer
-  /// In bits.
+  /// The position in bits.
   var position = 0
 
-  /// Reads what is left in `reader`, which `finish` then moves on.
+  /// Reads the rest of `reader`. `finish` advances `reader`.
   init(_ reader: ByteReader) { bytes = reader.rest }
 
-  /// 64 bits from a byte on, zeros past the end.
+  /// Returns 64 bits from a byte on, with zeros past the end.
   private func window(at byte: Int) -> UInt64 {
     if byte <= bytes.count - 8 { return word(at: byte) }
     var value: UInt64 = 0
@@ -21,7 +21,7 @@ struct BitReader {
     return value
   }
 
-  /// The next `width` bits, 0 to 64 of them.
+  /// Reads the next `width` bits, 0 to 64.
   mutating func read(_ width: Int) -> UInt64 {
     guard width > 56 else { return readNarrow(width) }
     let low = readNarrow(32)
@@ -34,7 +34,7 @@ struct BitReader {
     return window(at: position >> 3) >> UInt64(position & 7) & ~(~0 << UInt64(width))
   }
 
-  /// Counts 1 bits up to the next 0 bit, which is read too; but stops after `most` of them. `most` is below 57.
+  /// Counts 1 bits up to the next 0 bit and skips that too. Stops after `most` 1 bits; `most` must be below 57.
   mutating func readOnes(atMost most: Int) -> Int {
     let count = (~(window(at: position >> 3) >> UInt64(position & 7))).trailingZeroBitCount
     guard count < most else {
@@ -45,7 +45,8 @@ struct BitReader {
     return count
   }
 
-  /// Moves `reader` past the bytes that were read; the bits that fill up the last one must be zeros.
+  /// Advances `reader` past the bytes that were read. Throws if reading went past the end, or if the unused bits of the last byte are not
+  /// zero.
   consuming func finish(_ reader: inout ByteReader) throws(MalformedError) {
     guard position <= 8 * bytes.count else { throw .endOfBytes }
     let used = try reader.take((position + 7) / 8)
@@ -54,7 +55,7 @@ struct BitReader {
     }
   }
 
-  /// Eight bytes from `byte` on, which must be there.
+  /// Returns eight bytes from `byte` on, which must exist.
   @inline(__always)
   func word(at byte: Int) -> UInt64 {
     UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: byte, as: UInt64.self))

@@ -1,18 +1,18 @@
-/// The next bits of a `BitReader` in a register, for loops over values that are at most 56 bits long.
+/// The next bits of a `BitReader` in a register, for loops over values of at most 56 bits.
 ///
-/// A refill does not wait for the length of the value before it: the bytes that it loads were chosen by the refill
-/// before. Source: Fabian Giesen, "Reading bits in far too many ways (part 2)" (2018), variant 4.
+/// A refill does not depend on the length of the previous value, because the previous refill chose the bytes that it loads. Source: Fabian
+/// Giesen, "Reading bits in far too many ways (part 2)" (2018), variant 4.
 struct BitWindow {
-  /// The next bits, from the lowest up; those above `count` may be true bits of the stream too, or zeros.
+  /// The next bits, lowest first. Bits above `count` may be bits of the stream, or zeros.
   private(set) var bits: UInt64
   /// At least 56 after a refill.
   private var count: Int
-  /// The byte that the next refill loads from.
+  /// The offset of the byte that the next refill loads.
   private var next: Int
   private let reader: BitReader
   private let lastWord: Int
 
-  /// The bits at the reader's position; nil where fewer than eight bytes are left there.
+  /// Starts at the reader's position; nil if fewer than eight bytes remain.
   @inline(__always)
   init?(_ reader: BitReader) {
     let byte = reader.position >> 3
@@ -25,7 +25,7 @@ struct BitWindow {
     lastWord = reader.bytes.count - 8
   }
 
-  /// Makes sure that 56 bits are there; false where the reader's bytes do not have so many.
+  /// Ensures that at least 56 bits are available; false if the reader does not have enough bytes.
   @inline(__always)
   mutating func refill() -> Bool {
     guard next <= lastWord else { return false }
@@ -35,14 +35,14 @@ struct BitWindow {
     return true
   }
 
-  /// Passes over bits: at most as many as there are since the last refill.
+  /// Skips bits, at most as many as the last refill provided.
   @inline(__always)
   mutating func skip(_ width: Int) {
     bits &>>= UInt64(width)
     count &-= width
   }
 
-  /// Where the bits begin, as a reader's position.
+  /// The position of the next bit, as a position of the reader.
   @inline(__always)
   var position: Int { 8 * next - count }
 }

@@ -1,10 +1,10 @@
-/// Times as the text columns write them: `YYYY-MM-DDTHH:MM:SSZ`, with or without milliseconds, and nothing else.
+/// Times as text columns encode them: `YYYY-MM-DDTHH:MM:SSZ`, with or without milliseconds, and nothing else.
 enum CivilTime {
-  /// Bytes of a text without and with milliseconds.
+  /// The lengths of a text in bytes, without and with milliseconds.
   static let secondsLength = 20
   static let millisecondsLength = 24
 
-  /// Reads a real date and time of the years 0000–9999. Milliseconds since 1970; nil for anything else.
+  /// Parses a valid date and time of the years 0000–9999 as milliseconds since 1970; nil for anything else.
   static func milliseconds(_ text: UnsafeRawBufferPointer) -> Int64? {
     guard text.count == secondsLength || text.count == millisecondsLength,
       text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
@@ -23,7 +23,7 @@ enum CivilTime {
     return seconds * 1_000 + fraction
   }
 
-  /// The text of a time; nil outside the years 0000–9999.
+  /// Returns the text of a time; nil outside the years 0000–9999.
   static func text(milliseconds: Int64, withFraction: Bool) -> String? {
     let length = withFraction ? millisecondsLength : secondsLength
     var isWritten = false
@@ -35,9 +35,9 @@ enum CivilTime {
     return isWritten ? text : nil
   }
 
-  /// Writes the text of a time; false, and nothing is written, outside the years 0000–9999.
+  /// Writes the text of a time. Outside the years 0000–9999 it returns false and writes nothing.
   ///
-  /// - Parameter text: room for the text.
+  /// - Parameter text: a buffer large enough for the text.
   static func write(
     milliseconds: Int64, withFraction: Bool, to text: UnsafeMutableRawBufferPointer
   ) -> Bool {
@@ -51,7 +51,7 @@ enum CivilTime {
     let date = CivilDate(daysSince1970: days)
     let year = UInt32(truncatingIfNeeded: date.year)
     func put(_ value: UInt32, at offset: Int, _ separator: Unicode.Scalar) {
-      // Two digits and what follows them.
+      // Two digits and the separator after them.
       text[offset] = UInt8(truncatingIfNeeded: value / 10) + UInt8(ascii: "0")
       text[offset + 1] = UInt8(truncatingIfNeeded: value % 10) + UInt8(ascii: "0")
       text[offset + 2] = UInt8(ascii: separator)

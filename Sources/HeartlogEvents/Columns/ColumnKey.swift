@@ -1,4 +1,4 @@
-/// Names a column of a block: see "Columns" in docs/format.md.
+/// The key of a column of a block: see "Columns" in docs/format.md.
 struct ColumnKey: Hashable, Comparable {
   let id: UInt64
   let index: UInt64
@@ -31,7 +31,7 @@ struct ColumnKey: Hashable, Comparable {
   static let withheldHashes = ColumnKey(27)
   static let unknownEvents = ColumnKey(28)
 
-  /// Whether the column's entries become texts of the block.
+  /// Whether the column's entries are texts of the block.
   var holdsTexts: Bool {
     id == Self.items(library: 0).id
       || id == Self.values(name: 0, tag: 0).id && index % 64 >= UInt64(ValueTag.string)

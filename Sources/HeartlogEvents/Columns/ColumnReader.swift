@@ -1,15 +1,15 @@
-/// The columns of a block that is being read. Each is decompressed when it is asked for.
+/// Reads the columns of a block. Each column is decompressed on access.
 ///
-/// It must not outlive the bytes that it was read from, and what it hands out is good until the next call.
+/// Must not outlive the bytes that it reads. Results are valid until the next call.
 struct ColumnReader: ~Copyable {
   private struct Stored {
     let key: ColumnKey
     let bytes: UnsafeRawBufferPointer
-    /// Before compression.
+    /// The size before compression.
     let byteCount: Int
     let isCompressed: Bool
 
-    /// The first byte, which of most columns is the encoding.
+    /// The first byte, which in most columns is the encoding.
     func encoding() throws(MalformedError) -> UInt8 {
       isCompressed ? try LZ4.firstByte(of: bytes) : bytes[0]
     }
@@ -17,17 +17,17 @@ struct ColumnReader: ~Copyable {
 
   private let columns: [Stored]
   private var taken: [Bool]
-  /// Room for any of the compressed columns.
+  /// A buffer large enough for any of the compressed columns.
   private let scratch: UnsafeMutableRawBufferPointer
-  /// Room for the numbers of a column.
+  /// A buffer for the numbers of a column.
   private var numbers: UnsafeMutableBufferPointer<Int64>
 
-  /// LZ4 makes at most 255 bytes of one.
+  /// LZ4 expands one byte to at most 255.
   private static let expansionMax = 255
 
-  /// Reads the directory of columns up to its end, which must be the end of the bytes.
+  /// Reads the directory of columns and the columns, which must extend to the end of the bytes.
   init(_ reader: inout ByteReader) throws(MalformedError) {
-    // A column has at least an id, an index, a flag, a length and a byte.
+    // A column takes at least an id, an index, a flag, a length and a byte.
     let count = try reader.count(atMost: reader.remaining / 5, "columns of a block")
     var columns: [Stored] = []
     columns.reserveCapacity(count)
@@ -68,9 +68,9 @@ struct ColumnReader: ~Copyable {
     numbers.deallocate()
   }
 
-  /// The most bytes that the texts of the columns take, or less: a short block may claim more than it has.
+  /// Returns the number of bytes to reserve for the texts of all columns. Bounded, because a short block may claim more texts than it has.
   ///
-  /// - Parameter count: the most texts that a column has.
+  /// - Parameter count: the maximum number of texts in a column.
   func textByteCountBound(count: Int) throws(MalformedError) -> Int {
     var needed = 0
     var byteCount = 0
@@ -82,7 +82,7 @@ struct ColumnReader: ~Copyable {
     return min(needed, 4 * byteCount + CivilTime.millisecondsLength * count)
   }
 
-  /// Throws where a column was never asked for: nothing in the block refers to it.
+  /// Throws if a column was never read, because nothing in the block refers to it.
   func end() throws(MalformedError) {
     guard let place = taken.firstIndex(of: false) else { return }
     throw MalformedError("a column \(columns[place].key.id) that nothing refers to")
@@ -90,7 +90,7 @@ struct ColumnReader: ~Copyable {
 
   // MARK: - Columns of numbers
 
-  /// The numbers of a column, until the next call.
+  /// Returns the numbers of a column, valid until the next call.
   mutating func ints(
     _ key: ColumnKey, count: Int
   ) throws(MalformedError) -> UnsafeMutableBufferPointer<Int64> {
@@ -99,7 +99,7 @@ struct ColumnReader: ~Copyable {
     return numbers
   }
 
-  /// Reads as many numbers as `output` has room for; of no column where it has none.
+  /// Fills `output` with numbers of a column. Reads no column if `output` is empty.
   mutating func ints(
     _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>
   ) throws(MalformedError) {
@@ -109,7 +109,8 @@ struct ColumnReader: ~Copyable {
     try reader.end()
   }
 
-  /// The number that all of a column's are; nil, and the column is still there, where it does not say so in short. 0 for no column.
+  /// Returns the single value of a column in constant encoding, and 0 if `count` is 0. Returns nil for any other column, which can still be
+  /// read.
   mutating func constant(_ key: ColumnKey, count: Int) throws(MalformedError) -> Int64? {
     guard count > 0 else { return 0 }
     guard let place = place(of: key), !columns[place].isCompressed else { return nil }
@@ -148,7 +149,7 @@ struct ColumnReader: ~Copyable {
 
   // MARK: - Columns of texts
 
-  /// Reads as many texts as `output` has room for, as slices of `texts`.
+  /// Fills `output` with texts of a column, as slices of `texts`.
   mutating func texts(
     _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
   ) throws(MalformedError) -> TextTraits {
@@ -157,14 +158,14 @@ struct ColumnReader: ~Copyable {
     let encoding = try column.encoding()
     try texts.reserve(
       StringsColumn.roomNeeded(encoding: encoding, byteCount: column.byteCount, count: output.count))
-    // Texts that stand as they are stay where they are decompressed to.
+    // Plain texts are decompressed directly to their final location.
     var reader = try encoding == StringsColumn.plain ? read(column, into: &texts) : read(column)
     let traits = try StringsColumn.decode(from: &reader, into: output, texts: &texts)
     try reader.end()
     return traits
   }
 
-  /// Reads as many values of a length and bytes as `output` has room for, as slices of `texts`.
+  /// Fills `output` with values that are a length and bytes, as slices of `texts`.
   mutating func opaque(
     _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
   ) throws(MalformedError) -> TextTraits {
@@ -182,7 +183,7 @@ struct ColumnReader: ~Copyable {
     return traits
   }
 
-  /// A table of `count` texts, which repeats its count.
+  /// Returns a table of `count` texts. The column repeats the count.
   mutating func table(_ key: ColumnKey, count: Int) throws(MalformedError) -> [String] {
     guard count > 0 else { return [] }
     var reader = try need(key)
@@ -201,7 +202,7 @@ struct ColumnReader: ~Copyable {
 
   // MARK: - Other columns
 
-  /// `count` values, each read by `read`, which must take at least one byte.
+  /// Returns `count` values, each read by `read`, which must consume at least one byte.
   mutating func opaque<Value>(
     _ key: ColumnKey, count: Int, _ read: (inout ByteReader) throws(MalformedError) -> Value
   ) throws(MalformedError) -> [Value] {
@@ -232,7 +233,7 @@ struct ColumnReader: ~Copyable {
     try read(try needStored(key))
   }
 
-  /// The bytes of a column, until the next call.
+  /// Returns the bytes of a column, valid until the next call.
   private func read(_ column: Stored) throws(MalformedError) -> ByteReader {
     guard column.isCompressed else { return ByteReader(column.bytes) }
     let output = UnsafeMutableRawBufferPointer(rebasing: scratch[..<column.byteCount])
@@ -240,7 +241,7 @@ struct ColumnReader: ~Copyable {
     return ByteReader(UnsafeRawBufferPointer(output))
   }
 
-  /// The bytes of a column: of a compressed one, at the end of `texts`, which has room for them.
+  /// Returns the bytes of a column. A compressed column is decompressed to the end of `texts`, where room must be reserved.
   private func read(_ column: Stored, into texts: inout TextBuilder) throws(MalformedError) -> ByteReader {
     guard column.isCompressed else { return ByteReader(column.bytes) }
     try LZ4.decompress(

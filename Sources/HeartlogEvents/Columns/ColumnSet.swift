@@ -1,4 +1,4 @@
-/// The columns of a block that is being made. A column without a value is left out.
+/// The columns of a block that is being written. Columns without values are left out.
 struct ColumnSet {
   private(set) var columns: [(key: ColumnKey, bytes: [UInt8])] = []
 
@@ -14,7 +14,7 @@ struct ColumnSet {
     add(key, isEmpty: texts.isEmpty) { StringsColumn.encode(texts, to: &$0) }
   }
 
-  /// A table, whose count no other column tells.
+  /// Adds a table. It includes its count, which no other column provides.
   mutating func add(_ key: ColumnKey, table: [String]) {
     var texts = Texts()
     for text in table { texts.append(text) }
@@ -39,10 +39,10 @@ struct ColumnSet {
     columns.append((key, writer.bytes))
   }
 
-  /// The bytes of all columns before compression.
+  /// The size of all columns before compression.
   var byteCount: Int { columns.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes the columns by key; `compressed` takes LZ4-HC where that makes a column smaller.
+  /// Writes the columns, sorted by key. If `compressed`, applies LZ4-HC to each column that it makes smaller.
   func write(to writer: inout ByteWriter, compressed: Bool) {
     writer.varint(columns.count)
     for (key, bytes) in columns.sorted(by: { $0.key < $1.key }) {

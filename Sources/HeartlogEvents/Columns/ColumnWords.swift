@@ -1,6 +1,6 @@
-/// The values of all fields of a block, a word of 64 bits each: numbers as they are, doubles as their bits, texts as slices.
+/// The values of all fields of a block, one 64-bit word each: integers as they are, doubles as their bits, texts as slices.
 ///
-/// Written while a block is read, and never after.
+/// Written only while a block is read; immutable after that.
 package final class ColumnWords: @unchecked Sendable {
   private let memory: UnsafeMutableBufferPointer<Int64>
 
@@ -8,7 +8,7 @@ package final class ColumnWords: @unchecked Sendable {
 
   deinit { memory.deallocate() }
 
-  /// For those who write.
+  /// Returns a range of words for writing.
   func cells(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Int64> {
     UnsafeMutableBufferPointer(rebasing: memory[range])
   }

@@ -1,16 +1,16 @@
-/// Doubles, as decimal fractions where they all are: see "doubles" in docs/format.md.
+/// Doubles, stored as decimal fractions if all of them can be: see "doubles" in docs/format.md.
 enum DoublesColumn {
   static let plain: UInt8 = 0
   static let decimal: UInt8 = 1
 
-  /// The powers of ten that are tried; each is exact as a double.
+  /// The powers of ten to try; each is exact as a double.
   private static let powers: [Double] = [
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
   ]
-  /// Above it, not every whole number is a double.
+  /// 2^53. Above it, not every integer is a double.
   private static let mantissaMax: Double = 9_007_199_254_740_992
 
-  /// - Parameter values: at least one; finite, none of them a whole number within int64.
+  /// - Parameter values: at least one; finite, and no integer within Int64.
   static func encode(_ values: [Double], to writer: inout ByteWriter) {
     for exponent in 1..<powers.count {
       guard let mantissas = mantissas(values, power: powers[exponent]) else { continue }
@@ -23,7 +23,7 @@ enum DoublesColumn {
     for value in values { writer.u64(value.bitPattern) }
   }
 
-  /// Reads as many doubles as `output` has room for, as their bits.
+  /// Fills `output` with doubles, as their bits.
   static func decode(
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>
   ) throws(MalformedError) {
@@ -53,13 +53,13 @@ enum DoublesColumn {
     }
     for bits in output {
       let value = Double(bitPattern: UInt64(bitPattern: bits))
-      // Most are fractions far below 2^63: nothing else has to be looked at.
+      // Most values are fractions far below 2^63 and need no further checks.
       if value.magnitude < 0x1p62, Double(Int64(value)) != value { continue }
       try FieldValue.double(value).validate()
     }
   }
 
-  /// The whole numbers that give the values again when divided by `power`; nil where one does not.
+  /// Returns the integers that yield the values again when divided by `power`; nil if one does not.
   private static func mantissas(_ values: [Double], power: Double) -> [Int64]? {
     var mantissas: [Int64] = []
     for value in values {

@@ -1,5 +1,5 @@
 extension Array where Element: BitwiseCopyable {
-  /// An array of `count` elements, all of which `fill` must write: nothing is written to them before.
+  /// Creates an array of `count` uninitialized elements, all of which `fill` must write.
   init(
     count: Int, filledBy fill: (UnsafeMutableBufferPointer<Element>) throws(MalformedError) -> Void
   ) throws(MalformedError) {

@@ -1,5 +1,5 @@
 extension IntsColumn {
-  /// Reads as many numbers as `output` has room for; the caller has bounded them, for a constant claims any number.
+  /// Fills `output` with numbers. The caller must limit the count, because a constant column can claim any.
   static func decode(
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>
   ) throws(MalformedError) {
@@ -10,7 +10,7 @@ extension IntsColumn {
     }
   }
 
-  /// The number that all values of a column are, where it says so; else nothing is read.
+  /// Reads the value of a column in constant encoding; nil, without reading anything, for any other encoding.
   static func decodeConstant(from reader: inout ByteReader) throws(MalformedError) -> Int64? {
     guard reader.rest.first == constant else { return nil }
     _ = try reader.u8()
@@ -27,7 +27,7 @@ extension IntsColumn {
     while place < output.count {
       let used = decodeShortVarints(reader.rest, into: output, from: &place)
       _ = try reader.take(used)
-      // One that is longer than a word, malformed, or too near to the end.
+      // A varint longer than a word, malformed, or too close to the end.
       if place < output.count {
         output.initializeElement(at: place, to: try reader.zigzag())
         place += 1
@@ -35,9 +35,9 @@ extension IntsColumn {
     }
   }
 
-  /// Reads varints of up to eight bytes without a branch for each byte, up to the first that is not one of these.
+  /// Reads varints of up to eight bytes, without a branch per byte, until one is longer or malformed.
   ///
-  /// - Returns: how many bytes were used.
+  /// - Returns: the number of bytes used.
   private static func decodeShortVarints(
     _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<Int64>, from place: inout Int
   ) -> Int {
@@ -50,9 +50,9 @@ extension IntsColumn {
       let ends = ~word & highBits
       guard ends != 0 else { break }
       let lastBit = ends.trailingZeroBitCount
-      // The bytes up to the first end, of which seven bits each are pushed together.
+      // Keep the bytes up to the first end, and join their groups of seven bits.
       var value = word & (ends ^ (ends &- 1)) & ~highBits
-      // A last byte of 0 after others.
+      // A final byte of 0 after others is not the shortest form.
       if lastBit > 7, value >> UInt64(lastBit - 7) == 0 { break }
       value = (value & 0x007F_007F_007F_007F) | (value & 0x7F00_7F00_7F00_7F00) >> 1
       value = (value & 0x0000_3FFF_0000_3FFF) | (value & 0x3FFF_0000_3FFF_0000) >> 2
@@ -90,7 +90,7 @@ extension IntsColumn {
     default: throw MalformedError("numbers in encoding \(encoding)")
     }
     try bits.finish(&reader)
-    // The distance from `smallest` to the largest Int64 is right as an unsigned number, whatever the sign.
+    // As an unsigned number, the distance from `smallest` to Int64.max is correct for either sign.
     guard largestOffset <= UInt64(bitPattern: Int64.max &- smallest) else {
       throw MalformedError("a number past 64 bits")
     }

@@ -1,4 +1,4 @@
-/// Signed 64-bit numbers in the smallest of a few encodings: see "ints" in docs/format.md.
+/// Signed 64-bit numbers in the smallest of several encodings: see "ints" in docs/format.md.
 enum IntsColumn {
   static let constant: UInt8 = 0
   static let varint: UInt8 = 1
@@ -6,7 +6,7 @@ enum IntsColumn {
   static let rice: UInt8 = 3
   static let sized: UInt8 = 4
 
-  /// From so many 1 bits on, a Rice value stands as it is.
+  /// After this many 1 bits, a Rice value is stored as plain 64 bits.
   static let riceEscape = 24
   static let riceShiftMax = 56
 
@@ -28,7 +28,7 @@ enum IntsColumn {
     let width = bitCount(UInt64(bitPattern: largest &- smallest))
     let shift = riceShift(offsets)
     let lengthWidth = bitCount(UInt64(width))
-    // The bytes of each, less what packed, Rice and sized have in common: the smallest value and a byte.
+    // The size of each encoding, not counting its first byte. Packed, Rice and sized share the smallest value and one byte.
     let common = ByteWriter.varintByteCount(ByteWriter.zigzag(smallest)) + 1
     let sizes = [
       (varint, values.reduce(0) { $0 + ByteWriter.varintByteCount(ByteWriter.zigzag($1)) }),
@@ -36,7 +36,7 @@ enum IntsColumn {
       (rice, common + (shift.bits + 7) / 8),
       (sized, common + (offsets.reduce(0) { $0 + sizedBitCount($1, lengthWidth: lengthWidth) } + 7) / 8),
     ]
-    // Among equals the lowest number: only what is smaller displaces what came before.
+    // On a tie, the encoding with the lowest number wins.
     let best = sizes.reduce(sizes[0]) { $1.1 < $0.1 ? $1 : $0 }
     writer.u8(best.0)
     guard best.0 != varint else {
@@ -65,14 +65,14 @@ enum IntsColumn {
 
   // MARK: - Sizes
 
-  /// The number of significant bits, 0 for 0.
+  /// Returns the number of significant bits, 0 for 0.
   static func bitCount(_ value: UInt64) -> Int { 64 - value.leadingZeroBitCount }
 
   private static func sizedBitCount(_ offset: UInt64, lengthWidth: Int) -> Int {
     lengthWidth + max(0, bitCount(offset) - 1)
   }
 
-  /// The best shift of three around the mean, and how many bits it takes.
+  /// Returns the best of three shifts around the mean, and the number of bits it takes.
   private static func riceShift(_ offsets: [UInt64]) -> (shift: Int, bits: Int) {
     let sum = offsets.reduce(UInt128(0)) { $0 + UInt128($1) }
     let meanBits = bitCount(UInt64(truncatingIfNeeded: sum / UInt128(offsets.count)))
@@ -93,7 +93,7 @@ enum IntsColumn {
   private static func write(_ offset: UInt64, riceShift shift: Int, to bits: inout BitWriter) {
     let ones = offset >> UInt64(shift)
     if ones < UInt64(riceEscape) {
-      // As many 1 bits, and the 0 bit above them.
+      // That many 1 bits, followed by a 0 bit.
       bits.write(~(~0 << ones), width: Int(ones) + 1)
       bits.write(offset, width: shift)
     } else {

@@ -15,7 +15,7 @@ enum KindsColumn {
     IntsColumn.encode(heads.map { places[Int($0)] }, to: &writer)
   }
 
-  /// - Parameter places: room for a number an event, of which nothing is left afterwards.
+  /// - Parameter places: scratch space for one number per event.
   static func decode(
     from reader: inout ByteReader, places: UnsafeMutableBufferPointer<Int64>
   ) throws(MalformedError) -> [EventHeader] {

@@ -1,8 +1,8 @@
-/// Texts of digits and a few signs, four bits a character, as ids and plain dates are.
+/// Texts of digits and a few punctuation marks, four bits per character; used for ids and plain dates.
 enum NibbleText {
   private static let alphabet = Array("0123456789.v-/:".utf8)
   private static let end: UInt8 = 15
-  /// The place of each byte in the alphabet; 255 where it is not in it.
+  /// The index of each byte in the alphabet; 255 if it is not in it.
   private static let places: [UInt8] = {
     var places = [UInt8](repeating: 255, count: 256)
     for (place, byte) in alphabet.enumerated() { places[Int(byte)] = UInt8(place) }
@@ -32,20 +32,20 @@ enum NibbleText {
     if let low { writer.u8(low) }
   }
 
-  /// Room behind the texts of which nothing is left: characters are written sixteen at a time.
+  /// The extra room needed after the texts, because characters are written sixteen at a time.
   static let slack = 16
 
-  /// By byte: the two characters of its halves, the low one first. What stands for an end in them means nothing.
+  /// By byte: the two characters of its halves, the low one first. Characters for an end are meaningless.
   private static let pairs: [UInt16] = (0..<256).map { byte in
     let characters = alphabet + [0]
     return UInt16(characters[byte & 15]) | UInt16(characters[byte >> 4]) << 8
   }
 
-  /// Reads as many texts as `output` has room for; `texts` has room for two characters a byte, and the slack.
+  /// Fills `output` with texts. `texts` must have room for two characters per byte, plus the slack.
   static func decode(
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
   ) throws(MalformedError) -> TextTraits {
-    // Each text has at least its end.
+    // Each text takes at least its end.
     guard output.count <= 2 * reader.remaining else { throw .endOfBytes }
     let bytes = reader.rest
     let room = texts.room
@@ -57,11 +57,11 @@ enum NibbleText {
     pairs.withUnsafeBufferPointer { pairs in
       for place in output.indices {
         let start = count
-        // Up to fifteen characters at a time; a half past the end of the bytes reads as an end.
+        // Reads up to fifteen characters at a time. A half past the end of the bytes reads as an end.
         while true {
           let word = window(bytes, at: nibble)
           let ends = (word & word >> 1 & word >> 2 & word >> 3) & 0x1111_1111_1111_1111
-          // No more characters come out than halves go in, and what is written beyond them is the slack.
+          // The output never has more characters than the input has halves; the surplus goes to the slack.
           write(word, pairs, to: room, at: count)
           let length = ends.trailingZeroBitCount / 4
           count += min(length, 15)
@@ -82,7 +82,7 @@ enum NibbleText {
     return traits
   }
 
-  /// Fifteen halves from `nibble` on in the low bits, ends past the last byte; the sixteenth means nothing.
+  /// Returns fifteen halves from `nibble` on in the low bits, with ends past the last byte. The sixteenth half is meaningless.
   @inline(__always)
   private static func window(_ bytes: UnsafeRawBufferPointer, at nibble: Int) -> UInt64 {
     let byte = nibble / 2

@@ -1,26 +1,26 @@
 extension StringsColumn {
-  /// The most bytes of texts that a column makes of its own bytes: what must be reserved before it is decoded.
+  /// Returns the maximum number of text bytes that a column decodes to. Reserve that many before decoding.
   ///
   /// - Parameters:
-  ///   - byteCount: of the column.
-  ///   - count: of its texts.
+  ///   - byteCount: the size of the column.
+  ///   - count: the number of its texts.
   static func roomNeeded(encoding: UInt8, byteCount: Int, count: Int) -> Int {
     switch encoding {
     case plain: byteCount
     case nibbles: 2 * byteCount + NibbleText.slack
     case lowerUUIDs, upperUUIDs: UUIDText.length * min(count, byteCount / 16)
     case seconds, milliseconds: CivilTime.millisecondsLength * count
-    // The distinct texts, in any of the other encodings.
+    // The distinct texts may be in any of the other encodings.
     case repeated: 3 * byteCount + NibbleText.slack + CivilTime.millisecondsLength * (count / repeatedShare)
     default: 0
     }
   }
 
-  /// Reads as many texts as `output` has room for, as slices; the caller has bounded them.
+  /// Fills `output` with texts, as slices. The caller must limit the count.
   ///
   /// - Parameters:
-  ///   - reader: over bytes of `texts`, or over others; those of `texts` stay where they are.
-  ///   - texts: has `roomNeeded`.
+  ///   - reader: reads bytes of `texts`, which are then used in place, or other bytes.
+  ///   - texts: must have room for `roomNeeded`.
   static func decode(
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>,
     texts: inout TextBuilder, mayRepeat: Bool = true
@@ -46,7 +46,7 @@ extension StringsColumn {
     defer { distinct.deallocate() }
     let all = try decode(from: &reader, into: distinct, texts: &texts, mayRepeat: false)
     try IntsColumn.decode(from: &reader, into: output)
-    // What holds of the texts is said of those that are used: the others are no texts of the column.
+    // Lengths are noted for texts that are used; unused ones are not part of the column.
     var traits = TextTraits(isPrintable: all.isPrintable, isRepeated: true)
     for place in output.indices {
       let index = output[place]
@@ -78,7 +78,7 @@ extension StringsColumn {
     var start = 0
     for place in output.indices {
       let length = Int(output[place])
-      // Texts one after the other are well-formed where all of it is, and none begins within a character.
+      // The concatenation is well-formed. Each text is too, unless one begins inside a character.
       if check == .wellFormed, length > 0, UTF8Check.isContinuation(bytes[start]) {
         throw MalformedError("text that is not well-formed UTF-8")
       }

@@ -1,4 +1,4 @@
-/// Texts in the first encoding that suits them all: see "strings" in docs/format.md.
+/// Texts in the first encoding that suits all of them: see "strings" in docs/format.md.
 enum StringsColumn {
   static let plain: UInt8 = 0
   static let nibbles: UInt8 = 1
@@ -8,11 +8,11 @@ enum StringsColumn {
   static let milliseconds: UInt8 = 5
   static let repeated: UInt8 = 6
 
-  /// So few values are not worth a table of the distinct ones.
+  /// With fewer values, a table of the distinct ones is not worth it.
   static let repeatedCountMin = 8
   static let repeatedShare = 4
 
-  /// - Parameter texts: at least one.
+  /// - Parameter texts: at least one text.
   static func encode(_ texts: Texts, mayRepeat: Bool = true, to writer: inout ByteWriter) {
     if let isUpper = uuidCase(texts) {
       writer.u8(isUpper ? upperUUIDs : lowerUUIDs)
@@ -47,7 +47,7 @@ enum StringsColumn {
 
   // MARK: - What suits
 
-  /// True for upper case, false for lower, nil where the texts are not all UUIDs of one case.
+  /// Returns true for upper case, false for lower case, nil unless all texts are UUIDs of one case.
   private static func uuidCase(_ texts: Texts) -> Bool? {
     for isUpper in [false, true] where texts.allSatisfy({ UUIDText.suits($0, isUpper: isUpper) }) {
       return isUpper

@@ -1,20 +1,20 @@
-/// Puts the texts of a block together, column by column.
+/// Collects the texts of a block, column by column.
 ///
-/// The memory may move in `reserve` alone: pointers into it are good from one call to the next.
+/// Only `reserve` may move the memory; pointers into it stay valid between calls of it.
 struct TextBuilder: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
   private(set) var count = 0
 
-  /// With room for `capacity` bytes.
+  /// Creates a builder with room for `capacity` bytes.
   init(capacity: Int) { memory = .allocate(byteCount: max(64, capacity), alignment: 16) }
 
   deinit { memory.deallocate() }
 
-  /// Makes room for `more` bytes behind those that are there.
+  /// Reserves room for `more` bytes after the existing ones.
   mutating func reserve(_ more: Int) throws(MalformedError) {
     let needed = count + more
     guard needed > memory.count else { return }
-    // All columns together take 64 MiB, and rows of 16 MiB have no more than 8 million values: this is never met.
+    // Never reached: all columns together take at most 64 MiB, and rows of 16 MiB have at most 8 million values.
     guard needed <= Int(UInt32.max) else { throw MalformedError("a block of \(needed) bytes of texts") }
     let larger = UnsafeMutableRawBufferPointer.allocate(
       byteCount: max(needed, 2 * memory.count), alignment: 16)
@@ -23,7 +23,7 @@ struct TextBuilder: ~Copyable {
     memory = larger
   }
 
-  /// The room behind the texts, which was reserved.
+  /// The reserved room after the texts.
   var room: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: memory[count...]) }
 
   /// Takes the first `more` bytes of the room, which were written. Returns the offset of the first.
@@ -34,14 +34,14 @@ struct TextBuilder: ~Copyable {
     return count
   }
 
-  /// Where `bytes` stand, if they are texts of this builder.
+  /// Returns the offset of `bytes`, if they are inside this builder.
   func offset(of bytes: UnsafeRawBufferPointer) -> Int? {
     guard let start = bytes.baseAddress, let first = memory.baseAddress, start >= first, start < first + count
     else { return nil }
     return start - UnsafeRawPointer(first)
   }
 
-  /// Where `bytes` stand, or go where they are not here yet: room for them was reserved.
+  /// Returns the offset of `bytes`. Copies them first if they are not in this builder; room must have been reserved.
   mutating func place(_ bytes: UnsafeRawBufferPointer) -> Int {
     if bytes.isEmpty { return 0 }
     if let offset = offset(of: bytes) { return offset }
@@ -53,7 +53,7 @@ struct TextBuilder: ~Copyable {
     UnsafeRawBufferPointer(rebasing: memory[slice.offset..<slice.offset + slice.count])
   }
 
-  /// No text more: they stay as they are.
+  /// Ends building and returns the texts.
   consuming func finish() -> BlockTexts {
     let texts = BlockTexts(memory)
     discard self

@@ -1,18 +1,20 @@
-/// Where a text stands in a block's `BlockTexts`.
+/// The location of a text in a block's `BlockTexts`.
 package struct TextSlice: Sendable, BitwiseCopyable {
-  /// The number of bytes above the offset, 32 bits each, so that a slice takes the place of a number.
+  /// The count of bytes in the high 32 bits, the offset in the low 32 bits. One word, so that slices can be stored in place of numbers.
   let word: Int64
 
   init(word: Int64) { self.word = word }
 
-  /// - Parameter offset: below 2^32, as `TextBuilder` sees to. `count` is smaller: a column has 64 MiB at most.
+  /// - Parameters:
+  ///   - offset: below 2^32, as `TextBuilder` ensures.
+  ///   - count: smaller than 2^32 too, because a column has at most 64 MiB.
   @inline(__always)
   init(offset: Int, count: Int) { word = Int64(truncatingIfNeeded: count &<< 32 | offset) }
 
   @inline(__always)
   package var offset: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
 
-  /// In bytes.
+  /// The length in bytes.
   @inline(__always)
   package var count: Int { Int(truncatingIfNeeded: word &>> 32) }
 }

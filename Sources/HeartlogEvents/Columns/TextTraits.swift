@@ -1,13 +1,13 @@
-/// What holds of all texts of a column.
+/// Properties that hold for all texts of a column.
 struct TextTraits {
-  /// All bytes lie within 20…7E, as far as the encoding says so.
+  /// Whether all bytes are known from the encoding to be within 20…7E.
   var isPrintable: Bool
-  /// In bytes.
+  /// The length of the shortest text in bytes.
   var shortest = Int.max
   var longest = 0
-  /// The bytes of all texts together.
+  /// The total length of all texts in bytes.
   var byteCount = 0
-  /// The same text may stand at many places, in the same memory.
+  /// Whether several entries may share the same text in memory.
   var isRepeated = false
 
   @inline(__always)

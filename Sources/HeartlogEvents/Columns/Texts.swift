@@ -1,4 +1,4 @@
-/// Texts one after the other: what a column of strings is made from.
+/// Concatenated texts, from which a column of strings is encoded.
 struct Texts {
   private(set) var bytes: [UInt8] = []
   private(set) var lengths: [Int] = []
@@ -15,12 +15,12 @@ struct Texts {
     lengths.append(text.count)
   }
 
-  /// Calls `body` with each text's bytes, until it answers false. True where it never did.
+  /// Calls `body` with the bytes of each text until it returns false. Returns whether it never did.
   func allSatisfy(_ body: (UnsafeRawBufferPointer) -> Bool) -> Bool {
     bytes.withUnsafeBytes { bytes in
       var start = 0
       for length in lengths {
-        // The lengths add up to the bytes: both grow in `append` alone.
+        // In bounds: the lengths add up to the number of bytes, because only `append` changes both.
         guard body(UnsafeRawBufferPointer(rebasing: bytes[start..<start + length])) else { return false }
         start += length
       }
@@ -28,8 +28,7 @@ struct Texts {
     }
   }
 
-  /// The distinct texts by first use and the place of each text among them; nil as soon as there are more than
-  /// `most`.
+  /// Returns the distinct texts in order of first use, and the index of each text among them; nil if there are more than `most`.
   func distinct(atMost most: Int) -> (texts: Texts, places: [Int64])? {
     var known: [UTF8Key: Int64] = [:]
     var distinct = Texts()

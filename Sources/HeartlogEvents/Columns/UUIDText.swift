@@ -1,4 +1,4 @@
-/// UUIDs as the text columns write them: 8-4-4-4-12 hexadecimal digits, all in one case.
+/// UUIDs as text columns encode them: 8-4-4-4-12 hexadecimal digits, all in one case.
 enum UUIDText {
   static let length = 36
   private static let dashes = [8, 13, 18, 23]
@@ -15,7 +15,7 @@ enum UUIDText {
     return true
   }
 
-  /// Appends the 16 bytes of a text that suits.
+  /// Appends the 16 bytes of a text for which `suits` is true.
   static func append(_ text: UnsafeRawBufferPointer, to writer: inout ByteWriter) {
     var high: UInt8?
     for byte in text {
@@ -29,7 +29,7 @@ enum UUIDText {
     }
   }
 
-  /// - Parameter bytes: 16 of them.
+  /// - Parameter bytes: 16 bytes.
   static func text(_ bytes: UnsafeRawBufferPointer, isUpper: Bool) -> String {
     String(unsafeUninitializedCapacity: length) { buffer in
       write(bytes, isUpper: isUpper, to: UnsafeMutableRawBufferPointer(buffer))
@@ -47,8 +47,8 @@ enum UUIDText {
   }
 
   /// - Parameters:
-  ///   - bytes: 16 of them.
-  ///   - text: room for `length` bytes.
+  ///   - bytes: 16 bytes.
+  ///   - text: a buffer of at least `length` bytes.
   static func write(_ bytes: UnsafeRawBufferPointer, isUpper: Bool, to text: UnsafeMutableRawBufferPointer) {
     precondition(bytes.count == 16 && text.count >= length, "16 bytes and their text")
     (isUpper ? upperDigits : lowerDigits).withUnsafeBufferPointer { digits in

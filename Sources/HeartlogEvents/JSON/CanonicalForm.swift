@@ -1,9 +1,9 @@
-/// The form of RFC 8785: one text for one value.
+/// Encodes JSON in the form of RFC 8785, which has one text per value.
 struct CanonicalForm {
   private(set) var bytes: [UInt8] = []
 
-  /// Appends `value`. Refused are what the form cannot hold (integers beyond ±2^53, NaN and infinity, two
-  /// members of a name) and what a field must not (deep nesting, long strings).
+  /// Appends `value`. Throws for values that the form cannot represent (integers beyond ±2^53, NaN and infinity, duplicate member names),
+  /// and for values beyond the limits of a field (deep nesting, long strings).
   mutating func append(_ value: JSONValue, depth: Int = 0) throws(MalformedError) {
     switch value {
     case .null, .bool: value.appendJSON(to: &bytes)
@@ -60,8 +60,8 @@ struct CanonicalForm {
     }
   }
 
-  /// The order of UTF-16 code units, told from UTF-8: that of the bytes, but for U+E000 to U+FFFF, which come
-  /// after what needs surrogates. Their first bytes are 0xEE and 0xEF, those of surrogates' 0xF0 to 0xF4.
+  /// Orders by UTF-16 code units, computed from UTF-8. This is byte order, except that U+E000 to U+FFFF come after scalars that need
+  /// surrogates. In UTF-8 the former begin with 0xEE and 0xEF, the latter with 0xF0 to 0xF4.
   static func isBefore(_ a: String, _ b: String) -> Bool {
     var left = a.utf8.makeIterator()
     var right = b.utf8.makeIterator()

@@ -1,8 +1,7 @@
 extension FieldValue {
-  /// The value of a field given as JSON: scalars as themselves, arrays and objects in canonical form.
+  /// Creates the value of a field from JSON. Scalars stay as they are; arrays and objects get their canonical form.
   ///
-  /// - Throws: `MalformedError` for a string or a nested value beyond its limits, and for what the canonical
-  ///   form refuses.
+  /// - Throws: `MalformedError` for a string or a nested value beyond its limits, and for values that the canonical form does not allow.
   package init(_ json: JSONValue) throws(MalformedError) {
     switch json {
     case .null: self = .null
@@ -20,13 +19,13 @@ extension FieldValue {
     }
   }
 
-  /// What an integer beyond int64 is refused with where no double is exactly that.
+  /// The error for an integer beyond Int64 that no double represents exactly.
   package static func refusal(ofInteger text: String) -> MalformedError {
     MalformedError("the integer \(text), which neither 64 bits nor a double hold exactly; as text it is kept")
   }
 
-  /// The value as JSON shows it. One of a later format version, which JSON has no word for, is an object of
-  /// `unknownTag`, its tag, and `unknownBytes`, its bytes in hexadecimal digits.
+  /// The value as JSON. A value of a later format version becomes an object with its tag as `unknownTag` and its bytes in hexadecimal as
+  /// `unknownBytes`.
   package var jsonValue: JSONValue {
     switch self {
     case .null: .null
@@ -45,9 +44,9 @@ extension FieldValue {
 }
 
 extension Field {
-  /// The field that a member of a JSON object is.
+  /// Creates a field from a member of a JSON object.
   ///
-  /// - Throws: `MalformedError`, which names the field, for what `FieldValue` refuses.
+  /// - Throws: `MalformedError` that names the field, if `FieldValue` rejects the value.
   package init(_ member: JSONMember) throws(MalformedError) {
     do throws(MalformedError) {
       self.init(name: member.name, value: try FieldValue(member.value))

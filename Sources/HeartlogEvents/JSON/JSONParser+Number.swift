@@ -1,16 +1,16 @@
 extension JSONParser {
-  /// Bytes of one number: twice what any double needs to be told from its neighbours, and more.
+  /// The maximum length of a number: more than twice what distinguishes any double from its neighbours.
   private static let numberBytesMax = 4_096
 
-  /// 10^0 to 10^22, the powers of ten that a double holds exactly.
+  /// 10^0 to 10^22, the powers of ten that a double represents exactly.
   private static let powersOfTen: [Double] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
   ]
 
-  /// Reads a number. An integer never becomes another one: within int64 it passes through no double, and beyond it is taken only as
-  /// RFC 8785 writes a double. What has a fraction or an exponent becomes the nearest double, and an int64 where `Int64(exactly:)` takes
-  /// that.
+  /// Reads a number. An integer keeps its exact value: within Int64 no double is involved; beyond it, only the form in which RFC 8785
+  /// writes a double is accepted. A number with a fraction or an exponent becomes the nearest double, or an int64 if `Int64(exactly:)`
+  /// accepts that.
   mutating func number() throws(MalformedError) -> JSONValue {
     let start = offset
     let isNegative = current == UInt8(ascii: "-")
@@ -66,7 +66,7 @@ extension JSONParser {
       hasOverflowed = hasOverflowed || overflowed || carried
     }
 
-    /// The double, where one multiplication or division of exact operands gives it correctly rounded.
+    /// The double, if one multiplication or division of exact operands rounds it correctly.
     /// Source: Clinger, "How to Read Floating Point Numbers Accurately" (1990).
     var exactDouble: Double? {
       guard !hasOverflowed, magnitude <= 1 << 53, abs(exponent) <= 22 else { return nil }
@@ -84,7 +84,7 @@ extension JSONParser {
     if isAtDigit { throw malformed("a number with a leading zero", at: offset - 1) }
   }
 
-  /// Reads one digit or more.
+  /// Reads one or more digits.
   private mutating func run(of digits: inout Digits) throws(MalformedError) {
     guard isAtDigit else { throw unexpected("a digit") }
     while isAtDigit {
@@ -93,7 +93,7 @@ extension JSONParser {
     }
   }
 
-  /// Reads the exponent from its letter on. What lies far outside a double's range is as good as 100,000.
+  /// Reads the exponent, starting at its letter. Clamped to ±100,000, which is far outside a double's range.
   private mutating func exponent() throws(MalformedError) -> Int {
     offset += 1
     let isNegative = current == UInt8(ascii: "-")
@@ -107,7 +107,7 @@ extension JSONParser {
     return isNegative ? -exponent : exponent
   }
 
-  /// The double nearest to the digits from `start` to `offset`, infinity where they exceed every double.
+  /// Returns the double nearest to the digits from `start` to `offset`; infinity if they exceed every double.
   private func nearestDouble(from start: Int) -> Double {
     Double(String(decoding: bytes[start..<offset], as: UTF8.self)) ?? .infinity
   }

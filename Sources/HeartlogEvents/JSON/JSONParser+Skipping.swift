@@ -1,8 +1,8 @@
-/// Passing over values without parsing them: only quotation marks and brackets are looked at, and nothing recurses.
+/// Skips values without parsing them: only looks at quotation marks and brackets, and does not recurse.
 ///
-/// This finds where the records of a text are, so that each is parsed on its own, and one that is malformed takes no other with it.
+/// Finds the records of a text, so that each can be parsed separately and a malformed one does not affect the others.
 extension JSONParser {
-  /// Passes over white space, and then over one byte; stays before another.
+  /// Skips white space and then one byte. Stays in front of any other byte.
   package mutating func take(_ byte: UInt8) -> Bool {
     skipWhitespace()
     guard current == byte else { return false }
@@ -10,9 +10,9 @@ extension JSONParser {
     return true
   }
 
-  /// Passes over a string from its opening quotation mark on.
+  /// Skips a string, starting at its opening quotation mark.
   ///
-  /// - Returns: whether the string has an end.
+  /// - Returns: whether the string is terminated.
   package mutating func skipString() -> Bool {
     offset += 1
     while offset < bytes.count {
@@ -27,9 +27,9 @@ extension JSONParser {
     return false
   }
 
-  /// Passes over what stands up to the next comma or closing bracket of its level, or up to the end: a value, where the text is sound.
+  /// Skips to the next comma or closing bracket of the same level, or to the end. In well-formed text this skips a value.
   ///
-  /// - Returns: where it stands, without the white space before it. O(its length).
+  /// - Returns: the range of the skipped text, without leading white space. O(its length).
   package mutating func skipValue() -> Range<Int> {
     skipWhitespace()
     let start = offset

@@ -1,7 +1,7 @@
 extension JSONParser {
   /// Reads a string, from its opening quotation mark at `offset` to after its closing one.
   ///
-  /// A string without an escape, which nearly all are, is copied once, and one of ASCII alone not validated.
+  /// A string without escapes, as nearly all are, is copied once. Pure ASCII is not validated.
   package mutating func string() throws(MalformedError) -> String {
     let start = offset + 1
     var end = start
@@ -60,7 +60,7 @@ extension JSONParser {
     throw malformed("a string without an end", at: start - 1)
   }
 
-  /// Reads one escape, or the two of a surrogate pair, from the backslash at `offset`.
+  /// Reads one escape, or both escapes of a surrogate pair, from the backslash at `offset`.
   private mutating func escape(into decoded: inout [UInt8]) throws(MalformedError) {
     let start = offset
     offset += 1

@@ -1,13 +1,13 @@
-/// A strict parser of RFC 8259 over bytes, in one pass.
+/// A strict, single-pass parser of RFC 8259 over bytes.
 ///
-/// It refuses what the RFC leaves open: duplicate names, lone surrogates, a byte order mark, numbers that
-/// overflow. Nothing is read outside `bytes`: each access stands behind a comparison with its count.
+/// It rejects what the RFC leaves open: duplicate names, lone surrogates, a byte order mark, numbers that overflow. It never reads outside
+/// `bytes`: every access is preceded by a comparison with its count.
 package struct JSONParser {
   let bytes: UnsafeRawBufferPointer
   let depthMax: Int
   /// The next byte to read.
   package var offset = 0
-  /// The names of the members in which a value was refused that is JSON like any other; nil where none was.
+  /// The member names that lead to a value that is valid JSON but was rejected; nil if none was.
   var refusedPath: [Substring]?
 
   package init(_ bytes: UnsafeRawBufferPointer, depthMax: Int) {
@@ -15,7 +15,7 @@ package struct JSONParser {
     self.depthMax = depthMax
   }
 
-  /// The one value of the text.
+  /// Parses the single value of the text.
   mutating func document() throws(MalformedError) -> JSONValue {
     let value: JSONValue
     do throws(MalformedError) { value = try self.value(depth: 0) } catch {
@@ -27,7 +27,7 @@ package struct JSONParser {
     return value
   }
 
-  /// The byte at `offset`; 0, which stands nowhere in JSON, at the end.
+  /// The byte at `offset`; at the end 0, which never occurs in JSON.
   @inline(__always)
   package var current: UInt8 { offset < bytes.count ? bytes[offset] : 0 }
 
@@ -45,7 +45,7 @@ package struct JSONParser {
     MalformedError("\(what), at byte offset \(position ?? offset)")
   }
 
-  /// What stands at `offset` cannot stand there.
+  /// The error for an unexpected byte, or the end, at `offset`.
   func unexpected(_ wanted: String) -> MalformedError {
     guard offset < bytes.count else { return malformed("the JSON text ends where \(wanted) should be") }
     let byte = bytes[offset]
@@ -140,7 +140,7 @@ package struct JSONParser {
     }
   }
 
-  /// Compares the few names of most objects one by one; a set keeps the cost of many linear.
+  /// Compares the names one by one in small objects. A set keeps large objects linear.
   private func isNew(_ name: String, among members: [JSONMember], _ names: inout Set<UTF8Key>) -> Bool {
     let comparedMax = 16
     let key = UTF8Key(name)
@@ -153,9 +153,9 @@ package struct JSONParser {
 extension JSONValue {
   /// Parses one JSON text.
   ///
-  /// - Parameter depthMax: levels of nesting, the outermost array or object included. A line that carries a
-  ///   value of the full depth needs more than the default.
-  /// - Throws: `MalformedError` with the byte offset, also for strings of more than `Limits.valueBytesMax`.
+  /// - Parameter depthMax: the maximum depth of nesting, including the outermost array or object. A line that contains a value of the full
+  ///   depth needs more than the default.
+  /// - Throws: `MalformedError` with the byte offset; also for strings of more than `Limits.valueBytesMax`.
   package static func parse(
     _ bytes: UnsafeRawBufferPointer, depthMax: Int = Limits.jsonDepthMax
   ) throws(MalformedError) -> JSONValue {

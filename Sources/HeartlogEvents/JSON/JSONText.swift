@@ -1,4 +1,4 @@
-/// The pieces of JSON text, as RFC 8785 writes them; all output uses the same ones.
+/// The parts of JSON text as RFC 8785 writes them, shared by all output.
 enum JSONText {
   private static let digits = Array("0123456789abcdef".utf8)
 
@@ -40,11 +40,10 @@ enum JSONText {
     output.append(contentsOf: String(value).utf8)
   }
 
-  /// Appends a finite number as ECMAScript's Number::toString does; JSON has no word for others, and they are
-  /// null as in `JSON.stringify`.
+  /// Appends a finite number as ECMAScript's Number::toString does. JSON cannot represent other numbers; they become null, as in
+  /// `JSON.stringify`.
   ///
-  /// Swift gives the shortest digits that read back as the same double, as ECMAScript wants them, and only
-  /// lays them out in another way.
+  /// Swift, like ECMAScript, produces the shortest digits that read back as the same double. Only the layout differs.
   static func append(_ value: Double, to output: inout [UInt8]) {
     guard value.isFinite else { return output.append(contentsOf: "null".utf8) }
     if let integer = Int64(exactly: value), integer.magnitude <= 1 << 53 {
@@ -81,11 +80,11 @@ enum JSONText {
     append(digits, point: point, to: &output)
   }
 
-  /// The layouts of ECMAScript's Number::toString, for 0.DIGITS × 10^point.
+  /// Lays out 0.DIGITS × 10^point as ECMAScript's Number::toString does.
   private static func append(_ digits: [UInt8], point: Int, to output: inout [UInt8]) {
     let zero = UInt8(ascii: "0")
     switch point {
-    // No double needs more than 17 digits.
+    // A double needs at most 17 digits.
     case digits.count...21:
       output.append(contentsOf: digits)
       output.append(contentsOf: repeatElement(zero, count: point - digits.count))
@@ -109,7 +108,7 @@ enum JSONText {
 }
 
 extension JSONValue {
-  /// Appends the value as JSON text without spaces, members in the order in which they are held.
+  /// Appends the value as JSON text without spaces, with members in their stored order.
   package func appendJSON(to output: inout [UInt8]) {
     switch self {
     case .null: output.append(contentsOf: "null".utf8)

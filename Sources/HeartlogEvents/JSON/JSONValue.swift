@@ -1,23 +1,23 @@
-/// A JSON value: what RFC 8259 can say, with integers kept apart from other numbers.
+/// A JSON value as in RFC 8259, with integers separate from other numbers.
 ///
-/// Two values are equal where their bytes would be: strings are not normalised, and members are in order.
+/// Two values are equal if their bytes would be: strings are not normalised, and the order of members matters.
 public enum JSONValue: Hashable, Sendable {
   /// The literal `null`.
   case null
   /// The literals `true` and `false`.
   case bool(Bool)
-  /// A number that `Int64(exactly:)` takes, however it was written: 1, 1.0 and 1e0 are one.
+  /// A number that `Int64(exactly:)` accepts, however it was written: 1, 1.0 and 1e0 are the same.
   case int64(Int64)
-  /// Finite, and no number that `Int64(exactly:)` takes: `JSONValue.number` makes it so.
+  /// A finite number that `Int64(exactly:)` does not accept, as `JSONValue.number` ensures.
   case double(Double)
-  /// A text, as it stands: nothing is normalised.
+  /// A text, not normalised.
   case string(String)
-  /// Values in order.
+  /// The elements in order.
   case array([JSONValue])
-  /// Members in the order in which they came, names without duplicates.
+  /// The members in their original order, without duplicate names.
   case object([JSONMember])
 
-  /// The value of a number: an `int64` where it is one exactly, else a `double`; nil for NaN and infinity.
+  /// Returns the value of a number: an `int64` if that is exact, otherwise a `double`; nil for NaN and infinity.
   public static func number(_ value: Double) -> JSONValue? {
     guard value.isFinite else { return nil }
     if let integer = Int64(exactly: value) { return .int64(integer) }
@@ -52,12 +52,16 @@ public enum JSONValue: Hashable, Sendable {
 
 /// A name and its value in a JSON object.
 public struct JSONMember: Hashable, Sendable {
-  /// The name, without its quotation marks and escapes.
+  /// The name, without quotation marks and escapes.
   public let name: String
-  /// What stands behind the colon.
+  /// The value.
   public let value: JSONValue
 
-  /// A name with its value.
+  /// Creates a member.
+  ///
+  /// - Parameters:
+  ///   - name: the name, without quotation marks and escapes.
+  ///   - value: the value.
   public init(_ name: String, _ value: JSONValue) {
     self.name = name
     self.value = value
@@ -74,7 +78,7 @@ public struct JSONMember: Hashable, Sendable {
 }
 
 extension JSONValue {
-  /// The value of an object's member; nil where there is none, or no object.
+  /// The value of an object's member; nil if there is none, or if this is not an object.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { UTF8Key($0.name) == UTF8Key(name) }?.value
@@ -83,13 +87,13 @@ extension JSONValue {
   /// The text of a string; nil for anything else.
   public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-  /// The truth of a bool; nil for anything else.
+  /// The value of a bool; nil for anything else.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-  /// An integer; nil for anything else.
+  /// The value of an integer; nil for anything else.
   public var int64: Int64? { if case .int64(let value) = self { value } else { nil } }
 
-  /// A number, integers as the nearest double; nil for anything else.
+  /// The value of a number, with integers as the nearest double; nil for anything else.
   public var number: Double? {
     switch self {
     case .int64(let value): Double(value)
@@ -107,7 +111,7 @@ extension JSONValue {
   /// Whether it is `null`.
   public var isNull: Bool { self == .null }
 
-  /// What kind of value it is, in words: "a string".
+  /// The kind of the value in words, such as "a string".
   public var kind: String {
     switch self {
     case .null: "null"

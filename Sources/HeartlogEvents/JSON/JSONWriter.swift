@@ -1,4 +1,4 @@
-/// Builds JSON text piece by piece, members in the order in which they are written: a line of output at a time.
+/// Builds JSON text incrementally, with members in the order of writing, one line of output at a time.
 ///
 ///     var line = JSONWriter()
 ///     line.beginObject()
@@ -8,16 +8,16 @@
 ///     line.endObject()
 ///     line.endLine()
 ///
-/// The caller pairs begins with ends and names with values; nothing here checks that.
+/// The caller must balance begins and ends, and write a value after each name; this is not checked.
 package struct JSONWriter: Sendable {
-  /// The text so far, UTF-8.
+  /// The UTF-8 text so far.
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
-  /// A writer without a text.
+  /// Creates an empty writer.
   package init() {}
 
-  /// Forgets the text and keeps the memory.
+  /// Clears the text and keeps its memory.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     needsComma = false
@@ -58,7 +58,7 @@ package struct JSONWriter: Sendable {
     JSONText.append(value, to: &bytes)
   }
 
-  /// NaN and infinity, for which JSON has no word, are null.
+  /// Writes a number; null for NaN and infinity, which JSON cannot represent.
   package mutating func value(_ value: Double) {
     separate()
     JSONText.append(value, to: &bytes)
@@ -70,13 +70,13 @@ package struct JSONWriter: Sendable {
     JSONText.append(value, to: &bytes)
   }
 
-  /// Writes a whole value, in the order of its members.
+  /// Writes a whole value, with members in their stored order.
   package mutating func value(_ value: JSONValue) {
     separate()
     value.appendJSON(to: &bytes)
   }
 
-  /// Writes what `FieldValue.jsonValue` says, without taking nested text apart.
+  /// Writes `FieldValue.jsonValue`, without parsing nested text.
   package mutating func value(_ value: FieldValue) {
     guard case .json(let nested) = value else { return self.value(value.jsonValue) }
     separate()

@@ -9,7 +9,7 @@
 /// Snapshot pages are checked in parts, each on first access. If few records of a page are written, only these are copied to memory
 /// (`PagePatch`): the writes after a snapshot are scattered, and touching new memory costs more than everything else about them.
 final class PageStorage {
-  /// Set in the word of a page that lies in memory, and may be written to by the only table that has it.
+  /// Set in the word of a page in memory that only one table has. That table may write to it.
   static let ownedBit: UInt = 1
   /// Set in the word of a page without patches if its first part may be read. The next higher bits say the same of its other parts. They
   /// lie above the address, which has 48 bits unless a process asks the system for more.
