@@ -27,7 +27,7 @@ enum KindsColumn {
     for place in places { highest = max(highest, UInt64(bitPattern: place)) }
     guard highest < UInt64(distinctCount) else { throw MalformedError("an event of kind \(highest)") }
     return [EventHeader](unsafeUninitializedCapacity: places.count) { heads, count in
-      // Each place is one of `distinct`, as was just seen.
+      // Each index is within `distinct`, as checked above.
       distinct.withUnsafeBufferPointer { distinct in
         for place in places.indices { heads.initializeElement(at: place, to: distinct[Int(places[place])]) }
       }

@@ -26,7 +26,7 @@ struct TextBuilder: ~Copyable {
   /// The reserved room after the texts.
   var room: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: memory[count...]) }
 
-  /// Takes the first `more` bytes of the room, which were written. Returns the offset of the first.
+  /// Adds the first `more` bytes of the room, which must have been written. Returns their offset.
   @discardableResult
   mutating func take(_ more: Int) -> Int {
     precondition(more >= 0 && more <= memory.count - count, "more than was reserved")
