@@ -37,7 +37,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     library.store.read { $0.favoriteIDs(in: library.name) }.compactMap(Item.ID.init(favoriteID:))
   }
 
-  /// Returns the stored item with this id, favorite or not; nil if the store has no fields of it.
+  /// Returns the stored item with this id, favorite or not; nil if it is not a favorite and has no stored fields.
   ///
   /// - Throws: `invalidItem` if the stored fields do not decode to an `Item`.
   public func item(_ id: Item.ID) throws(HeartlogError) -> Item? {
@@ -52,8 +52,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// Returns the favorites, newest first by default. Favorites of the same millisecond are ordered by the bytes of their ids.
   ///
-  /// Leaves out items that do not decode to an `Item`; `load` and `failures` report them, and debug builds print the first one to standard
-  /// error. O(n log n) for all favorites. With a limit, only the returned items are decoded.
+  /// Leaves out items that do not decode to an `Item`; `load` and `failures` report them, and debug builds print a warning to standard
+  /// error, once per field. O(n log n) for all favorites. With a limit, items after the last one returned are not decoded.
   ///
   /// - Parameters:
   ///   - order: by date, ascending or descending, or by id.
@@ -68,8 +68,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Parameters:
   ///   - order: by date, ascending or descending, or by id.
   ///   - limit: the maximum number of items; all if nil. Items that cannot be decoded do not count.
-  /// - Returns: the items, and the id and error of each favorite on the way to the last one that could not be decoded. The error has the
-  ///   code `invalidItem`.
+  /// - Returns: the items, and the id and error of each favorite that failed to decode while collecting them. The errors have the code
+  ///   `invalidItem`.
   public func load(
     order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
@@ -149,8 +149,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     ).isChange
   }
 
-  /// Makes an item a favorite, or no longer one. The stored state decides, not the item's own properties. When switching on, stores the
-  /// item's fields too.
+  /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties. If the item becomes a favorite, its
+  /// fields are stored too.
   ///
   /// - Parameter item: the item to toggle.
   /// - Returns: whether it is a favorite now.

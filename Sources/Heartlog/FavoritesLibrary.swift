@@ -82,7 +82,7 @@ public struct FavoritesLibrary: Sendable {
     try store.perform(.remove, on: id, in: name)
   }
 
-  /// Makes an item a favorite, or no longer one. The fields and the date are written only when the item becomes a favorite; otherwise the
+  /// Toggles whether an item is a favorite. The fields and the date are written only when the item becomes a favorite; otherwise the
   /// result says that they were ignored.
   ///
   /// - Parameters:

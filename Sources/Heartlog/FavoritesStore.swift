@@ -117,7 +117,7 @@ public final class FavoritesStore: Sendable {
     do {
       try CommitLog.create(at: path, on: fileSystem, name: options.name, options: storage)
     } catch {
-      // Another process created the store at the same time, or something else is in its place; opening it tells.
+      // Another process created the store at the same time, or something else is at the path; the open below tells which.
       guard error.code == .exists else { throw error }
     }
     return try open(from: nil)

@@ -3,7 +3,7 @@ import HeartlogStorage
 
 /// A place in a store where the bytes differ from what was written.
 public struct Finding: Sendable {
-  /// The kind of damage.
+  /// What happened to the bytes.
   public enum Verdict: String, Sendable {
     /// An unfinished batch at the tail that was never acknowledged. The next writer cuts it off and keeps a copy.
     case torn
@@ -13,7 +13,7 @@ public struct Finding: Sendable {
     case corrupt
   }
 
-  /// The kind of damage.
+  /// What happened to the bytes.
   public let verdict: Verdict
   /// The replica whose stream is affected.
   public let replica: ReplicaID

@@ -72,7 +72,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     self.commits = commits
   }
 
-  /// The message, and the place if it is known.
+  /// The message, followed by the file, offset and commits if they are known.
   public var description: String {
     StorageError(.malformed, message, file: file, offset: offset, commits: commits).description
   }

@@ -69,13 +69,13 @@ public final class LogReader {
   }
 
   /// The time of the commit that `next` returned last, for comparison with a moment: the latest wall time of its device up to that commit,
-  /// in milliseconds since 1970. If a device's clock was set back, its commits keep the earlier, later time. 0 before the first commit.
+  /// in milliseconds since 1970. If a device's clock was set back, later commits keep the time from before. 0 before the first commit.
   public var lastTime: Milliseconds { log.lastTime }
 
-  /// The replicas of the commits read so far.
+  /// The replicas whose streams were found so far.
   public var replicas: [ReplicaID] { log.replicas }
 
-  /// Returns the display name of a replica; nil if none of its commits was read yet.
+  /// Returns the display name of a replica; nil if its stream was not found yet.
   public func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
 
   /// The damage found so far.

@@ -5,7 +5,7 @@ extension FavoritesStore {
   /// Returns whether other users of this machine can read the store in a folder, or hold its lock. Stores are created for their owner only.
   /// The next write to a store that an older Heartlog created removes the access of others.
   ///
-  /// - Returns: false also if there is no store, or if it belongs to another user.
+  /// - Returns: whether they can; false also if there is no store, or if it belongs to another user.
   /// - Throws: `inputOutput` if the permissions cannot be read.
   public static func isOpenToOthers(at path: String) throws(HeartlogError) -> Bool {
     try heartlogErrors { try CommitLog.isOpenToOthers(at: path, on: POSIXFileSystem()) }

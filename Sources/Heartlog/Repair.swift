@@ -6,7 +6,7 @@ extension FavoritesStore {
   /// Rebuilds damaged files beside the log's segments: the file `store`, which holds the store's identity, and the ends of forked streams.
   /// If an error's ``HeartlogError/isRepairable`` is true, this repairs it.
   ///
-  /// Everything the streams contain is taken from them. Unless the streams prove that the folder is not a copy, the store continues under a
+  /// Everything the streams contain is taken from them. Unless there is proof that the folder is not a copy, the store continues under a
   /// new identity, so that no number is used twice; nothing is lost. Every original is kept beside its replacement. Segments are never
   /// changed; damaged ones are only reported. An undamaged store is left as it is.
   ///
@@ -32,7 +32,7 @@ extension FavoritesStore {
 public struct RepairReport: Sendable {
   /// A file that is or was damaged.
   public struct Entry: Sendable {
-    /// Its path.
+    /// The path of the file.
     public let file: String
     /// What is wrong with it, as a phrase.
     public let damage: String
@@ -44,7 +44,7 @@ public struct RepairReport: Sendable {
     public let keptAt: String?
   }
 
-  /// Whether nothing was changed.
+  /// Whether this was a dry run, which changes nothing.
   public let isDryRun: Bool
   /// In the order of repair; empty for an undamaged store.
   public let entries: [Entry]

@@ -177,6 +177,7 @@ package struct PeriodCalendar: Sendable {
   /// The first time whose local time is at least the given one.
   package let time: @Sendable (Milliseconds) -> Milliseconds
 
+  /// The calendar of UTC.
   package static let utc = PeriodCalendar(local: { $0 }, time: { $0 })
 
   package init(

@@ -186,7 +186,7 @@ struct StatisticsCounter {
     ) { (replicas[Int(write.replica)], than: replicas[Int(item.replica)]) }
   }
 
-  // MARK: - What is counted
+  // MARK: - Indices and cursors
 
   private func isOfLibrary(_ location: ItemLocation) -> Bool {
     library == nil || libraryNumber == location.library
@@ -196,7 +196,7 @@ struct StatisticsCounter {
     if libraryNumber == nil, let library { libraryNumber = state.number(ofLibrary: library) }
   }
 
-  /// Returns the cursor of a block whose next commit is at `place`. Applies a block when it is first met.
+  /// Returns the cursor of a block whose next commit is at `place`. Applies a block to the state on first use.
   private mutating func cursor(of block: MergedBlock, at place: Int) -> Cursor {
     let content = block.content
     if let known = cursors[content.replica], known.block === block { return known }
@@ -245,7 +245,7 @@ struct StatisticsCounter {
     return index
   }
 
-  // MARK: - The outcome
+  // MARK: - Results
 
   var statistics: Statistics {
     Statistics(intervals: intervals, mostTapped: mostTapped, sources: sourceTallies)

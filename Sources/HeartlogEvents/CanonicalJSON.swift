@@ -55,7 +55,7 @@ public struct CanonicalJSON: Hashable, Sendable {
   }
 
   /// Returns whether a text is a list of strings of printable ASCII without escapes, which is always canonical. Most nested values of apps
-  /// are such lists; parsing and encoding one takes several times as long.
+  /// are such lists; parsing and re-encoding them takes several times as long.
   private static func isPlainList(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count >= 4, bytes[0] == UInt8(ascii: "["), bytes[bytes.count - 1] == UInt8(ascii: "]") else {
       return false

@@ -8,6 +8,7 @@ public typealias Milliseconds = Int64
 public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable, BitwiseCopyable,
   CustomStringConvertible
 {
+  /// The milliseconds in the high 48 bits, the counter in the low 16 bits.
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }

@@ -31,7 +31,7 @@ struct ConcurrentWrites: Sendable {
 
   /// Adds a write to a register that was written before. Removes the writes that it supersedes, and keeps the loser if it is concurrent.
   ///
-  /// Need not be called if both writes come from one replica and there are no rivals: the later write has then seen the earlier one.
+  /// Not needed if both writes come from one replica and there are no rivals: the later write has then seen the earlier one.
   ///
   /// - Parameters:
   ///   - winner: the write that the register shows so far.

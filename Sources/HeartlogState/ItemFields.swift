@@ -29,6 +29,7 @@ public struct ItemFields: RandomAccessCollection, Sendable {
     }
   }
 
+  /// Returns the field at an index. Creates the `Field` and the string in it.
   public subscript(place: Int) -> Field {
     switch storage {
     case .made(let fields): return fields[place]

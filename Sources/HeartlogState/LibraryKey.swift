@@ -1,5 +1,6 @@
 /// The name of a library, prepared for repeated lookups.
 package struct LibraryKey: Sendable {
+  /// The name of the library.
   package let name: String
   let key: Key
 

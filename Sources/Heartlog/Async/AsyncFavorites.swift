@@ -19,7 +19,7 @@ public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable 
     try await write { favorites throws(HeartlogError) in try favorites.add(item, since: date) }
   }
 
-  /// Makes an item a favorite, or no longer one. The stored state decides, not the item's own properties.
+  /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties.
   ///
   /// - Returns: whether it is a favorite now.
   @discardableResult

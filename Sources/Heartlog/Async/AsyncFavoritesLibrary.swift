@@ -23,7 +23,7 @@ public struct AsyncFavoritesLibrary: Sendable {
     try await write { library throws(HeartlogError) in try library.remove(id) }
   }
 
-  /// Makes an item a favorite, or no longer one. The fields and the date are written only when the item becomes a favorite.
+  /// Toggles whether an item is a favorite. The fields and the date are written only when the item becomes a favorite.
   @discardableResult
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil

@@ -60,7 +60,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     return favorites.contains(id)
   }
 
-  /// Makes an item a favorite, or no longer one. The stored state decides. An error appears in `lastError`.
+  /// Toggles whether an item is a favorite. The stored state decides. An error appears in `lastError`.
   public func toggle(_ item: Item) {
     attempt { () throws(HeartlogError) in try favorites.toggle(item) }
   }

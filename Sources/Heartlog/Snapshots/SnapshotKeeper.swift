@@ -36,7 +36,7 @@ final class SnapshotKeeper: Sendable {
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-    /// Runs the job if nobody did yet. Returns when it is done.
+    /// Runs the job unless it already ran. Returns when it is done.
     func run() {
       isDone.withLock { isDone in
         if !isDone { body() }

@@ -13,6 +13,7 @@ package final class ColumnWords: @unchecked Sendable {
     UnsafeMutableBufferPointer(rebasing: memory[range])
   }
 
+  /// Returns the word at an index.
   @inline(__always)
   package subscript(place: Int) -> Int64 {
     precondition(UInt(bitPattern: place) < UInt(bitPattern: memory.count), "no value is there")

@@ -45,7 +45,7 @@ enum StringsColumn {
     }
   }
 
-  // MARK: - What suits
+  // MARK: - Choosing an encoding
 
   /// Returns true for upper case, false for lower case, nil unless all texts are UUIDs of one case.
   private static func uuidCase(_ texts: Texts) -> Bool? {

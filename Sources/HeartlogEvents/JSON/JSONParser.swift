@@ -10,6 +10,7 @@ package struct JSONParser {
   /// The member names that lead to a value that is valid JSON but was rejected; nil if none was.
   var refusedPath: [Substring]?
 
+  /// Creates a parser of `bytes`, which must outlive it.
   package init(_ bytes: UnsafeRawBufferPointer, depthMax: Int) {
     self.bytes = bytes
     self.depthMax = depthMax
