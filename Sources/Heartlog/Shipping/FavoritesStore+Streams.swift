@@ -9,7 +9,7 @@ package typealias ReceivedRun = HeartlogStorage.ReceivedRun
 
 /// A store as a transport for commits sees it: streams, runs of commits, and the roots that prove them.
 ///
-/// `HeartlogShipping` syncs stores with these calls, and so can an app's own transport. They are thread-safe.
+/// `HeartlogShipping` syncs stores with these calls. They are thread-safe.
 extension FavoritesStore {
   /// Returns the heads of all streams, sorted by replica. Counts durable commits only.
   ///
