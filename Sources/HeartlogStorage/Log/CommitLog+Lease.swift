@@ -117,7 +117,8 @@ extension CommitLog {
   func keepLease() {
     guard lease.isKept, !lease.isExpiring else { return }
     lease.isExpiring = true
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.keptMilliseconds)) { [weak self] in
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.keptMilliseconds)) {
+      [weak self] in
       self?.expireLease()
     }
   }
