@@ -62,58 +62,58 @@ struct HelpPageTests {
       Usage: heartlog [--store DIR] [--json] COMMAND …
 
       Store
-        init         make a new, empty store
-        status       show what the store holds: libraries, replicas, size, digest
+        init         create a new, empty store
+        status       show what the store contains: libraries, replicas, size, digest
 
       Write
         add          make an item a favorite
         toggle       flip whether an item is a favorite
-        remove       make an item a favorite no longer
+        remove       remove an item from the favorites
         set          write fields of an item, favorite or not
-        apply        carry out operations from a file or a pipe, one a line
-        import       take over the items of a file
+        apply        execute operations from a file or a pipe, one per line
+        import       import the items of a file
 
       Read
         list         list the favorites of a library
         show         show an item: whether it is a favorite, since when, its fields
-        log          show what happened, oldest first
-        stats        count what happened: by time, by item, by device
-        export       write the favorites of a library as a file
+        log          show events, oldest first
+        stats        count events by time, by item and by device
+        export       write the favorites of a library to a file
 
       Devices
-        sync         bring this store and another to know the same
-        merge        take in what another store knows
-        serve        be the other end of one sync
-        replicas     list the devices whose commits are here
-        retire       mark a device as one that will not come back
-        conflicts    list what devices wrote apart and did not agree on
+        sync         exchange commits with another store
+        merge        receive the commits of another store
+        serve        serve one sync over standard input and output
+        replicas     list the devices whose commits are in the store
+        retire       mark a device that will not come back
+        conflicts    list or resolve open conflicts between devices
 
-      Check and care
-        replay       rebuild every projection from the log alone
+      Maintenance
+        replay       rebuild the state from the log alone
         verify       check every byte of the log
-        repair       make anew what is damaged beside the log's segments
+        repair       rebuild damaged files other than the log's segments
         seal         compress the log's open end into sealed segments
-        snapshot     write a snapshot, from which the store opens at once
+        snapshot     write a snapshot, so that the store opens faster
 
       Help
-        help         tell about heartlog, or about a command
-        completions  print a script that completes commands in your shell
-        man          print the man page, for man or for a file in your MANPATH
+        help         print help for heartlog or for a command
+        completions  print a completion script for your shell
+        man          print the man page as roff
 
-      Options, before or after a command
-        --store DIR  The store to work with. Without it $HEARTLOG_STORE, and then your
-                     data directory.
-        --json       Print JSON, one object a line, for programs to read.
+      Options, before or after the command
+        --store DIR  The store. Default: $HEARTLOG_STORE, or else a store in your data
+                     directory.
+        --json       Print JSON Lines: one object per line, for programs.
         --version    Print the version.
-        -h, --help   Print help for heartlog, or for a command.
+        -h, --help   Print help for heartlog or for a command.
 
-      To begin
+      Getting started
         heartlog init
         heartlog toggle cities 2950159 name=Berlin country=DE
         heartlog list cities
         heartlog log
 
-      "heartlog help COMMAND" tells more, with examples.
+      "heartlog help COMMAND" describes a command, with examples.
 
       """
     #expect(page.text(nil) == golden)
@@ -128,31 +128,32 @@ struct HelpPageTests {
 
       Usage: heartlog set LIBRARY ID [FIELD=text | FIELD:=json …] [--fields JSON]
 
-      Writes the fields whose values differ from those held, and leaves alone whether
-      the item is a favorite. null clears a field.
+      Writes the fields whose values differ from the stored ones, and does not change
+      whether the item is a favorite. null clears a field.
 
       Arguments
         LIBRARY  One of archives, tracks, papers, cities, breeds, books and settings,
                  or a name of your own.
         ID       The item's id, as its library writes it.
-        FIELD    A field to write: = takes the rest as text, := takes it as JSON (a
-                 number, true, null, a list …).
+        FIELD    A field to write: the value after = is text, the value after := is
+                 JSON (a number, true, null, a list …).
 
       Options
-        --fields JSON  Fields as one JSON object, alone or along with FIELD arguments.
+        --fields JSON  Fields as one JSON object, alone or together with FIELD
+                       arguments.
 
       Examples
-        # Where the listener is.
+        # Save the position in a book.
         heartlog set books 7f0e4e6a currentPosition:=1834.5
-        # A setting.
+        # Change a setting.
         heartlog set settings playback playbackSpeed:=1.25
         # Clear a note.
         heartlog set papers 2006.08594v1 @note:=null
 
       Exit codes
-        1  The store holds these values already; nothing was written.
+        1  The item already has these values; nothing was written.
 
-      Options of every command: --store, --json, --version, --help (see "heartlog
+      Options of all commands: --store, --json, --version, --help (see "heartlog
       help").
 
       """

@@ -6,21 +6,21 @@ struct AddCommand: Command {
     name: "add", group: .write, summary: "make an item a favorite",
     arguments: [.library, .item, .fields], options: [.fields, .date],
     paragraphs: [
-      "Writes one event, and the fields whose values differ from those held. What is a favorite already stays as it is, "
-        + "its date and its fields included, and nothing is written.",
-      "A field is written FIELD=text, or FIELD:=json for a number, true, false, null, a list or an object; whichever of = "
-        + "and := comes first decides. Quote what your shell would take apart.",
+      "Writes one event with the fields whose values differ from the stored ones. If the item is already a favorite, nothing "
+        + "is written: its date and its fields stay as they are.",
+      "Write a field as FIELD=text, or as FIELD:=json for a number, true, false, null, a list or an object; whichever of = "
+        + "and := comes first decides. Quote anything that your shell would interpret.",
     ],
     examples: [
-      .init("heartlog add papers 2006.08594v1 title=\"Roaring bitmaps\"", "A paper with its title."),
+      .init("heartlog add papers 2006.08594v1 title=\"Roaring bitmaps\"", "Add a paper with its title."),
       .init(
-        "heartlog add cities 2950159 name=Berlin lat:=52.52 lon:=13.41", "Numbers are JSON, so they take :=."),
+        "heartlog add cities 2950159 name=Berlin lat:=52.52 lon:=13.41", "Numbers are JSON, so use := for them."),
       .init(
         "heartlog add books 7f0e4e6a --fields '{\"title\":\"Solaris\",\"duration\":27000}'",
-        "All fields at once."),
-      .init("heartlog add breeds hound/1.jpg --date 2024-12-24", "A favorite since that day."),
+        "Give all fields at once."),
+      .init("heartlog add breeds hound/1.jpg --date 2024-12-24", "Set the favorited date."),
     ],
-    endings: [.init(.no, "It is a favorite already; nothing was written.")])
+    endings: [.init(.no, "The item is already a favorite; nothing was written.")])
 
   let favorite: FavoriteArguments
 

@@ -1,31 +1,32 @@
 import Heartlog
 
-/// `heartlog apply`: many operations, one a line.
+/// `heartlog apply`: executes operations, one per line.
 struct ApplyCommand: Command {
   private static let file = Argument(
     "FILE", form: "FILE|-", .optional, .file,
-    "The operations, one JSON object a line. Without it or with -, standard input.")
+    "A file of operations, one JSON object per line. Default, and -: standard input.")
   private static let acknowledges = Option.flag(
-    "ack", "Print {\"ack\":LINE} for each line once it is safe on disk, and nothing before.")
+    "ack", "Print {\"ack\":LINE} for each line as soon as it is safe on disk, and not before.")
 
   static let description = CommandDescription(
-    name: "apply", group: .write, summary: "carry out operations from a file or a pipe, one a line",
+    name: "apply", group: .write, summary: "execute operations from a file or a pipe, one per line",
     arguments: [file], options: [acknowledges],
     paragraphs: [
-      "An operation is {\"op\":\"add|remove|toggle|set\",\"library\":…,\"id\":…} and, where it is wanted, \"fields\", "
-        + "\"favoritedDate\", \"time\" (stands in for the clock) and \"commit\": neighbouring lines with the same commit are "
+      "An operation is {\"op\":\"add|remove|toggle|set\",\"library\":…,\"id\":…}, optionally with \"fields\", "
+        + "\"favoritedDate\", \"time\" (replaces the clock) and \"commit\": neighboring lines with the same commit are "
         + "written together or not at all.",
-      "All is safe on disk when it exits 0. A bad line stops it and is named by its number; what came before it stays.",
+      "If the exit code is 0, everything is safe on disk. A bad line ends the command with the line's number; the commits "
+        + "before it are kept.",
     ],
     examples: [
-      .init("heartlog apply fortnight.jsonl", "Play a file into the store."),
+      .init("heartlog apply fortnight.jsonl", "Execute the operations in a file."),
       .init(
         "echo '{\"op\":\"add\",\"library\":\"cities\",\"id\":\"2950159\"}' | heartlog apply --ack",
-        "From a pipe, acknowledged line by line."),
+        "Execute operations from a pipe, and acknowledge each line."),
     ],
     endings: [
-      .init(.badInput, "A line is no operation; its number is told."),
-      .init(.noStore, "There is no such store or file."),
+      .init(.badInput, "A line is not a valid operation; the message has its number."),
+      .init(.noStore, "The store or the file does not exist."),
     ])
 
   /// nil for standard input.

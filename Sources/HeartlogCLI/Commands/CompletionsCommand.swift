@@ -1,20 +1,20 @@
-/// `heartlog completions`: the script that completes the command line in a shell.
+/// `heartlog completions`: prints a shell completion script.
 struct CompletionsCommand: Command {
   private static let shell = Argument(
     "SHELL", .required, .choice(ValueKind.shells), "One of \(ValueKind.shells.joined(separator: ", ")).")
 
   static let description = CommandDescription(
-    name: "completions", group: .help, summary: "print a script that completes commands in your shell",
+    name: "completions", group: .help, summary: "print a completion script for your shell",
     arguments: [shell],
     paragraphs: [
-      "Load the script from your shell's start-up file. It completes commands, options, libraries and files."
+      "Load the script in your shell's startup file. It completes commands, options, libraries and files."
     ],
     examples: [
-      .init("source <(heartlog completions bash)", "In ~/.bashrc."),
-      .init("source <(heartlog completions zsh)", "In ~/.zshrc."),
+      .init("source <(heartlog completions bash)", "Add this line to ~/.bashrc."),
+      .init("source <(heartlog completions zsh)", "Add this line to ~/.zshrc."),
       .init(
         "heartlog completions fish > ~/.config/fish/completions/heartlog.fish",
-        "Once, for every fish to come."),
+        "Run this once; fish loads the file by itself."),
     ])
 
   private let shell: String

@@ -1,26 +1,26 @@
 import Heartlog
 
-/// `heartlog conflicts`: what devices wrote apart and did not agree on.
+/// `heartlog conflicts`: lists and resolves open conflicts between devices.
 struct ConflictsCommand: Command {
   private static let library = Argument(
-    "LIBRARY", .optional, .library, "Only conflicts of this library.")
+    "LIBRARY", .optional, .library, "List only conflicts of this library.")
   private static let choice = Option.value(
-    "choose", "EVENT", .event, "Close every conflict of which EVENT is a side, in its favor.")
+    "choose", "EVENT", .event, "Resolve every conflict that EVENT is a side of, in its favor.")
 
   static let description = CommandDescription(
-    name: "conflicts", group: .devices, summary: "list what devices wrote apart and did not agree on",
+    name: "conflicts", group: .devices, summary: "list or resolve open conflicts between devices",
     arguments: [library], options: [choice],
     paragraphs: [
-      "A conflict is open where two devices gave a favorite, or a field, different values without having seen each other's. The later "
-        + "tap is shown everywhere; the other one is kept until somebody has seen both and writes again.",
-      "--choose EVENT writes the value of EVENT again, whether it is the one that is shown or another: that closes the conflict on every "
-        + "device that hears of it.",
+      "A conflict is open if two devices wrote different values of a favorite or of a field without having seen each other's write. "
+        + "All devices show the later write; the other one is kept until a device that has seen both writes again.",
+      "--choose EVENT writes the value of EVENT again, whether it is the one that is shown or another. This resolves the conflict on "
+        + "every device that receives the write.",
     ],
     examples: [
-      .init("heartlog conflicts", "All of them, each with the line that would choose the other side."),
-      .init("heartlog conflicts --choose 3f9a12c0:42", "What the event 42 of 3f9a12c0 wrote is to be right."),
+      .init("heartlog conflicts", "List all conflicts, each with the command that chooses the other side."),
+      .init("heartlog conflicts --choose 3f9a12c0:42", "Choose what event 42 of 3f9a12c0 wrote."),
     ],
-    endings: [.init(.no, "EVENT is no side of an open conflict.")])
+    endings: [.init(.no, "EVENT is not a side of any open conflict.")])
 
   let library: String?
   let choice: Moment?

@@ -2,26 +2,26 @@ import Heartlog
 import HeartlogInterchange
 import HeartlogLibraries
 
-/// `heartlog export`: the favorites of a library as a file.
+/// `heartlog export`: writes the favorites of a library to a file.
 struct ExportCommand: Command {
   private static let file = Argument(
     "FILE", .optional, .file,
-    "Where to write, replacing what is there. Without it or with -, standard output.")
+    "The file to write; an existing file is replaced. Default, and -: standard output.")
 
   static let description = CommandDescription(
-    name: "export", group: .read, summary: "write the favorites of a library as a file",
+    name: "export", group: .read, summary: "write the favorites of a library to a file",
     arguments: [.library, file], options: [.format],
     paragraphs: [
-      "Favorites come newest first. The format goes by the name of the file, and is jsonl where that tells nothing; jsonl holds "
-        + "what is no favorite and still known, too.",
-      "\"heartlog help import\" tells about the formats.",
+      "Writes the newest favorite first. The name of the file determines the format; if it does not, the format is jsonl, which "
+        + "also contains known items that are not favorites.",
+      "\"heartlog help import\" describes the formats.",
     ],
     examples: [
-      .init("heartlog export papers favorites.jsonl", "All papers, with all that is known of them."),
-      .init("heartlog export papers --format jsonl", "The same, to standard output."),
+      .init("heartlog export papers favorites.jsonl", "Write all papers with all their fields."),
+      .init("heartlog export papers --format jsonl", "Write the same to standard output."),
     ],
     endings: [
-      .init(.badInput, "A part of the store is damaged; what is sound is exported."),
+      .init(.badInput, "Part of the store is damaged; the sound part was exported."),
       .init(.cannotCreate, "The file cannot be written."),
     ])
 

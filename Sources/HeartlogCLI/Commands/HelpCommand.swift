@@ -1,12 +1,12 @@
-/// `heartlog help`: the overview, or the page of one command.
+/// `heartlog help`: prints the overview, or the page of one command.
 struct HelpCommand: Command {
-  private static let topic = Argument("COMMAND", .optional, .command, "The command to tell about.")
+  private static let topic = Argument("COMMAND", .optional, .command, "The command to describe.")
 
   static let description = CommandDescription(
-    name: "help", group: .help, summary: "tell about heartlog, or about a command",
+    name: "help", group: .help, summary: "print help for heartlog or for a command",
     arguments: [topic],
-    paragraphs: ["Without COMMAND it lists all commands. \"heartlog COMMAND --help\" says the same."],
-    examples: [.init("heartlog help add", "How favorites are added.")])
+    paragraphs: ["Without COMMAND, lists all commands. \"heartlog COMMAND --help\" prints the same page."],
+    examples: [.init("heartlog help add", "Print the help of add.")])
 
   private let topic: String?
 

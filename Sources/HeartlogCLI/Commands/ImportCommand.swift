@@ -2,34 +2,34 @@ import Heartlog
 import HeartlogInterchange
 import HeartlogLibraries
 
-/// `heartlog import`: takes over the items of a file.
+/// `heartlog import`: imports the items of a file.
 struct ImportCommand: Command {
   private static let file = Argument(
-    "FILE", form: "FILE|-", .required, .file, "The file to import; with -, standard input.")
+    "FILE", form: "FILE|-", .required, .file, "The file to import, or - for standard input.")
   private static let metadata = Option.flag(
-    "metadata", "Take over what the file tells of its items, and make none of them a favorite.")
-  private static let dryRun = Option.flag("dry-run", "Write nothing; tell what would be written.")
+    "metadata", "Import the fields of the items, but make none of them a favorite.")
+  private static let dryRun = Option.flag("dry-run", "Write nothing; report what would be written.")
 
   static let description = CommandDescription(
-    name: "import", group: .write, summary: "take over the items of a file",
+    name: "import", group: .write, summary: "import the items of a file",
     arguments: [.library, file], options: [.format, metadata, dryRun],
     paragraphs: [
-      "Items become favorites since the date that the file tells, else since now. What is a favorite already keeps its date, and "
-        + "what is new about it is written. Importing a file again writes nothing.",
-      "The format is found out by the file's content and name. "
+      "An item becomes a favorite as of the date in the file, or as of now. An item that is already a favorite keeps its date; "
+        + "those of its fields that differ are written. Importing the same file again writes nothing.",
+      "The format is recognized by the content and the name of the file. "
         + FileFormats.standard.all.map { "\($0.name): \($0.summary)." }.joined(separator: " "),
-      "A record that cannot be taken is told with its line, and the others are taken all the same; then the exit code is 65.",
+      "A record that cannot be imported is reported with its line. The others are imported, and the exit code is 65.",
     ],
     examples: [
-      .init("heartlog import papers library.bib", "A bibliography, each entry with its date."),
-      .init("heartlog import papers library.bib --dry-run", "What that would do."),
+      .init("heartlog import papers library.bib", "Import a bibliography, each entry with its date."),
+      .init("heartlog import papers library.bib --dry-run", "Report what that would do."),
       .init(
         "heartlog export books --format jsonl | heartlog --store copy import books -",
-        "From one store into another."),
+        "Copy the books of one store into another."),
     ],
     endings: [
-      .init(.badInput, "Something in the file was refused, or all of it."),
-      .init(.noStore, "There is no such store or file."),
+      .init(.badInput, "The file, or some of its records, was refused."),
+      .init(.noStore, "The store or the file does not exist."),
     ])
 
   let library: String

@@ -1,23 +1,23 @@
 import Heartlog
 
-/// `heartlog init`: a new, empty store.
+/// `heartlog init`: creates a new, empty store.
 struct InitCommand: Command {
   private static let name = Option.value(
-    "name", "NAME", .text, "What people call this device. Without it, the host's name.")
+    "name", "NAME", .text, "The name of this device. Default: the name of the host.")
 
   static let description = CommandDescription(
-    name: "init", group: .store, summary: "make a new, empty store",
+    name: "init", group: .store, summary: "create a new, empty store",
     options: [name],
     paragraphs: [
-      "Makes the folder that --store names, or $HEARTLOG_STORE, or one in your data directory, and gives this device an "
-        + "identity of its own in it. No other command ever makes a store."
+      "Creates the folder that --store or $HEARTLOG_STORE names, or else one in your data directory, and gives this device "
+        + "its own identity in it. No other command creates a store."
     ],
     examples: [
-      .init("heartlog init", "A store in your data directory."),
+      .init("heartlog init", "Create a store in your data directory."),
       .init(
-        "heartlog --store ~/favorites.heartlog init --name \"Kitchen tablet\"", "One elsewhere, with a name."),
+        "heartlog --store ~/favorites.heartlog init --name \"Kitchen tablet\"", "Create one elsewhere, and name the device."),
     ],
-    endings: [.init(.cannotCreate, "There is something at that place already, or the folder cannot be made.")]
+    endings: [.init(.cannotCreate, "The path is already taken, or the folder cannot be created.")]
   )
 
   let name: String?

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogLibraries
 
-/// `heartlog list`: the favorites of a library.
+/// `heartlog list`: lists the favorites of a library.
 struct ListCommand: Command {
   enum Order: String, CaseIterable, Sendable {
     case newest
@@ -10,28 +10,28 @@ struct ListCommand: Command {
   }
 
   private static let all = Option.flag(
-    "all", "List what is no favorite any more, too; without a date they come last.")
+    "all", "Also list items that are not favorites; they have no date and come last.")
   private static let order = Option.value(
     "order", "ORDER", .choice(Order.allCases.map(\.rawValue)),
-    "newest (favorited last comes first, the default), oldest, or id.")
-  private static let limit = Option.value("limit", "N", .count, "At most N items.")
+    "newest (the default), oldest, or id.")
+  private static let limit = Option.value("limit", "N", .count, "List at most N items.")
   private static let match = Option.value(
-    "match", "TEXT", .text, "Only items whose id or fields hold TEXT, in capitals or not.")
+    "match", "TEXT", .text, "List only items whose id or fields contain TEXT, ignoring case.")
 
   private static let collection = Option.value(
-    "collection", "NAME", .text, "The items of a collection, favorites or not, in its order.")
+    "collection", "NAME", .text, "List the items of a collection, favorites or not, in its order.")
 
   static let description = CommandDescription(
     name: "list", group: .read, summary: "list the favorites of a library",
     arguments: [.library], options: [all, order, limit, match, collection],
-    paragraphs: ["Newest first, by the date when each became a favorite; equal dates go by id."],
+    paragraphs: ["The default order is newest first, by the date when each item became a favorite; equal dates are ordered by id."],
     examples: [
-      .init("heartlog list papers --limit 10", "The ten newest papers."),
-      .init("heartlog list cities --match berlin --order id", "Cities by what they hold."),
-      .init("heartlog list books --all --json", "All books, for a program."),
-      .init("heartlog list papers --collection 'to read'", "A reading list."),
+      .init("heartlog list papers --limit 10", "List the ten newest papers."),
+      .init("heartlog list cities --match berlin --order id", "List the cities that match a text."),
+      .init("heartlog list books --all --json", "Print all books as JSON."),
+      .init("heartlog list papers --collection 'to read'", "List a collection."),
     ],
-    endings: [.init(.badInput, "A part of the store is damaged; what is sound is listed.")])
+    endings: [.init(.badInput, "Part of the store is damaged; the sound part was listed.")])
 
   let library: String
   let isAll: Bool

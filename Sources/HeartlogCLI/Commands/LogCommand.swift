@@ -1,35 +1,35 @@
 import Heartlog
 
-/// `heartlog log`: what happened.
+/// `heartlog log`: shows the events of the log.
 struct LogCommand: Command {
-  private static let library = Argument("LIBRARY", .optional, .library, "Only events of this library.")
-  private static let item = Argument("ID", .optional, .item, "Only events of this item of it.")
+  private static let library = Argument("LIBRARY", .optional, .library, "Show only events of this library.")
+  private static let item = Argument("ID", .optional, .item, "Show only events of this item of the library.")
   private static let replica = Option.value(
     "replica", "R", .text, isRepeatable: true,
-    "Only events of this device, by its name or the first digits of its id.")
+    "Show only events of this device: its name or the first digits of its id.")
   private static let since = Option.value(
-    "since", "WHEN", .moment, "Only events from then on; a date means its start.")
+    "since", "WHEN", .moment, "Show only events from then on; a date means its start.")
   private static let until = Option.value(
-    "until", "WHEN", .moment, "Only events up to then; a date means its end.")
-  private static let last = Option.value(short: "n", "N", .count, "Only the last N of them.")
+    "until", "WHEN", .moment, "Show only events up to then; a date means its end.")
+  private static let last = Option.value(short: "n", "N", .count, "Show only the last N of these events.")
   private static let follow = Option.flag(
-    "follow", short: "f", "Wait, and print events as they come, until interrupted.")
+    "follow", short: "f", "Keep running and print new events until interrupted.")
 
   static let description = CommandDescription(
-    name: "log", group: .read, summary: "show what happened, oldest first",
+    name: "log", group: .read, summary: "show events, oldest first",
     arguments: [library, item], options: [replica, since, until, last, follow],
     paragraphs: [
-      "Each line has the time on the device that wrote it, the event (as other commands take it for WHEN), what happened, "
-        + "and to which item."
+      "Each line shows the time on the device that wrote the event, the event's id (which is valid as WHEN), its action, the "
+        + "item and the fields."
     ],
     examples: [
-      .init("heartlog log -n 20", "The last twenty events."),
-      .init("heartlog log cities 2950159", "The history of one city."),
-      .init("heartlog log --since 2026-03-01 --until 2026-03-14", "A fortnight."),
-      .init("heartlog log --since \"2 hours ago\"", "What happened of late."),
-      .init("heartlog log --follow --json", "A stream for a program."),
+      .init("heartlog log -n 20", "Show the last 20 events."),
+      .init("heartlog log cities 2950159", "Show the history of one city."),
+      .init("heartlog log --since 2026-03-01 --until 2026-03-14", "Show the events of two weeks."),
+      .init("heartlog log --since \"2 hours ago\"", "Show recent events."),
+      .init("heartlog log --follow --json", "Print events as JSON as they come."),
     ],
-    endings: [.init(.badInput, "A part of the store is damaged; the log is shown as far as it is sound.")])
+    endings: [.init(.badInput, "Part of the store is damaged; the sound part of the log was shown.")])
 
   let library: String?
   let item: String?

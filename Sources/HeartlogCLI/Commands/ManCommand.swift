@@ -1,11 +1,11 @@
-/// `heartlog man`: the man page, as roff.
+/// `heartlog man`: prints the man page as roff.
 struct ManCommand: Command {
   static let description = CommandDescription(
-    name: "man", group: .help, summary: "print the man page, for man or for a file in your MANPATH",
-    paragraphs: ["It is made from the same table as the help, and holds every command."],
+    name: "man", group: .help, summary: "print the man page as roff",
+    paragraphs: ["The page describes every command, as \"heartlog help\" does."],
     examples: [
-      .init("heartlog man | man -l -", "Read it."),
-      .init("heartlog man > /usr/local/share/man/man1/heartlog.1", "Install it."),
+      .init("heartlog man | man -l -", "Read the page."),
+      .init("heartlog man > /usr/local/share/man/man1/heartlog.1", "Install the page."),
     ])
 
   init(_ arguments: Arguments) throws(CommandError) {}

@@ -1,21 +1,21 @@
 import Heartlog
 import HeartlogShipping
 
-/// `heartlog merge`: takes in what another store knows.
+/// `heartlog merge`: receives the commits of another store.
 struct MergeCommand: Command {
-  private static let store = Argument("STORE", .required, .directory, "The other store's directory.")
-  private static let dryRun = Option.flag("dry-run", "Write nothing; tell what would come.")
+  private static let store = Argument("STORE", .required, .directory, "The directory of the other store.")
+  private static let dryRun = Option.flag("dry-run", "Write nothing; report what would be received.")
 
   static let description = CommandDescription(
-    name: "merge", group: .devices, summary: "take in what another store knows",
+    name: "merge", group: .devices, summary: "receive the commits of another store",
     arguments: [store], options: [dryRun],
     paragraphs: [
-      "The same as \"heartlog sync STORE --pull\": the other store may be a backup, or on a disk that cannot be written."
+      "The same as \"heartlog sync STORE --pull\". The other store may be a backup, or on a read-only disk."
     ],
-    examples: [.init("heartlog merge /media/stick/favorites.heartlog", "What the other device knows.")],
+    examples: [.init("heartlog merge /media/stick/favorites.heartlog", "Receive from a store on a USB stick.")],
     endings: [
-      .init(.badInput, "One of the stores is damaged: what is sound of the other arrived."),
-      .init(.noStore, "There is no such store."),
+      .init(.badInput, "One of the stores is damaged; the sound part of the other one was received."),
+      .init(.noStore, "The store does not exist."),
     ])
 
   let path: String

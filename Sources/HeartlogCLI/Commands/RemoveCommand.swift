@@ -1,16 +1,16 @@
 import Heartlog
 
-/// `heartlog remove`: an item is a favorite no longer.
+/// `heartlog remove`: removes an item from the favorites.
 struct RemoveCommand: Command {
   static let description = CommandDescription(
-    name: "remove", group: .write, summary: "make an item a favorite no longer",
+    name: "remove", group: .write, summary: "remove an item from the favorites",
     arguments: [.library, .item],
     paragraphs: [
-      "The item's fields stay, and so does its history: \"heartlog log LIBRARY ID\" shows it, and \"heartlog list LIBRARY "
-        + "--all\" lists what was a favorite once."
+      "The item keeps its fields and its history: \"heartlog log LIBRARY ID\" shows the history, and \"heartlog list LIBRARY "
+        + "--all\" also lists removed items."
     ],
-    examples: [.init("heartlog remove papers 2006.08594v1", "Take a paper off the list.")],
-    endings: [.init(.no, "It is no favorite; nothing was written.")])
+    examples: [.init("heartlog remove papers 2006.08594v1", "Remove a paper.")],
+    endings: [.init(.no, "The item is not a favorite; nothing was written.")])
 
   let library: String
   let item: String

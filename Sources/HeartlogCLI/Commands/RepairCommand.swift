@@ -1,28 +1,28 @@
 import Heartlog
 
-/// `heartlog repair`: what is damaged beside the log's segments, made anew.
+/// `heartlog repair`: rebuilds damaged files other than the log's segments.
 struct RepairCommand: Command {
-  private static let isDryRun = Option.flag("dry-run", "Say what would be done, and change nothing.")
+  private static let isDryRun = Option.flag("dry-run", "Change nothing; report what would be done.")
   private static let name = Option.value(
     "name", "NAME", .text,
-    "What people call this device, should it have to be said anew. Without it, what the streams say.")
+    "The name of this device, in case it is lost. Default: the name in the streams.")
 
   static let description = CommandDescription(
-    name: "repair", group: .check, summary: "make anew what is damaged beside the log's segments",
+    name: "repair", group: .check, summary: "rebuild damaged files other than the log's segments",
     options: [isDryRun, name],
     paragraphs: [
-      "Mends the file that says who writes to the store, and the ends of forked streams, from what the streams tell. Where "
-        + "nothing proves that the folder is not a copy, the store goes on as a new device, which loses nothing. What is left of "
-        + "the damaged files is kept beside the new ones.",
-      "Segments are left alone; those that are damaged are named. A sound store is left as it is.",
+      "Rebuilds the file \"store\", which identifies the writer, and the ends of forked streams from the contents of the streams. "
+        + "If nothing proves that the folder is not a copy, the device continues under a new identity, which loses nothing. The "
+        + "remains of the damaged files are kept beside the new ones.",
+      "Segments are not repaired; damaged ones are reported. A sound store is not changed.",
     ],
     examples: [
-      .init("heartlog repair --dry-run", "What is damaged, and what would be done about it?"),
-      .init("heartlog repair", "Mend it."),
+      .init("heartlog repair --dry-run", "Report what is damaged and what would be done."),
+      .init("heartlog repair", "Repair the store."),
     ],
     endings: [
-      .init(.badInput, "Something was left alone that is damaged: it is named."),
-      .init(.tryAgain, "Another process is writing: try again."),
+      .init(.badInput, "Some damage was not repaired; the output names it."),
+      .init(.tryAgain, "Another process is writing to the store: try again."),
     ])
 
   let isDryRun: Bool

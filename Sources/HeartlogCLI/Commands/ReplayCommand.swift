@@ -1,24 +1,24 @@
 import Heartlog
 
-/// `heartlog replay`: the state, rebuilt from the log alone.
+/// `heartlog replay`: rebuilds the state from the log alone.
 struct ReplayCommand: Command {
   private static let moment = Option.value(
-    "at", "WHEN", .moment, "As of then: a date means its end, an event itself and all before it.")
+    "at", "WHEN", .moment, "Show the state at that moment. A date means its end, an event means itself and all events before it.")
 
   static let description = CommandDescription(
-    name: "replay", group: .check, summary: "rebuild every projection from the log alone",
+    name: "replay", group: .check, summary: "rebuild the state from the log alone",
     options: [moment],
     paragraphs: [
-      "Reads the log from its first event and compares what follows from it with what the store shows. With --at it shows "
-        + "what the store held then, and compares nothing."
+      "Replays the log from its first event and compares the resulting state with what the store shows. With --at, shows "
+        + "the state at that moment and compares nothing."
     ],
     examples: [
-      .init("heartlog replay", "Does the log still say what the store shows?"),
-      .init("heartlog replay --at 2026-03-02", "The store as that day ended."),
+      .init("heartlog replay", "Check that the log produces what the store shows."),
+      .init("heartlog replay --at 2026-03-02", "Show the state at the end of that day."),
     ],
     endings: [
-      .init(.no, "The log says something else than the store shows."),
-      .init(.badInput, "A part of the log is damaged."),
+      .init(.no, "The state from the log differs from what the store shows."),
+      .init(.badInput, "Part of the log is damaged."),
     ])
 
   let moment: Moment?

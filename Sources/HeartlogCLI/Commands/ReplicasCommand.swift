@@ -1,16 +1,17 @@
 import Heartlog
 
-/// `heartlog replicas`: the devices whose commits are here.
+/// `heartlog replicas`: lists the devices whose commits are in the store.
 struct ReplicasCommand: Command {
   static let description = CommandDescription(
-    name: "replicas", group: .devices, summary: "list the devices whose commits are here",
+    name: "replicas", group: .devices, summary: "list the devices whose commits are in the store",
     paragraphs: [
-      "Each with its name, the number of its last commit, its events, and when it wrote last by its own clock. A clock that runs ahead is "
-        + "told, by what it said itself; its taps win over yours until you sync with it, so it should be set right."
+      "Shows each device's name, the number of its last commit, its number of events, and the time of its last write by its own "
+        + "clock. A clock that is ahead is reported, by the device's own times. Its taps win over yours until you sync with it, so "
+        + "set that clock right."
     ],
     examples: [
-      .init("heartlog replicas", "The devices."),
-      .init("heartlog replicas --json", "The same for a program, with whole ids."),
+      .init("heartlog replicas", "List the devices."),
+      .init("heartlog replicas --json", "Print them as JSON, with full ids."),
     ])
 
   init(_ arguments: Arguments) throws(CommandError) {}

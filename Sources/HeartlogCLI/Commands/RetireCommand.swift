@@ -1,18 +1,18 @@
 import Heartlog
 
-/// `heartlog retire`: a device that will not come back.
+/// `heartlog retire`: marks a device that will not come back.
 struct RetireCommand: Command {
   private static let replica = Argument(
-    "REPLICA", .required, .text, "The first digits of its id, as \"heartlog replicas\" shows it.")
+    "REPLICA", .required, .text, "The first digits of the device's id, as \"heartlog replicas\" shows it.")
 
   static let description = CommandDescription(
-    name: "retire", group: .devices, summary: "mark a device as one that will not come back",
+    name: "retire", group: .devices, summary: "mark a device that will not come back",
     arguments: [replica],
     paragraphs: [
-      "All devices that hear of it show the mark. What the device wrote stays, and should it come back after all, nothing of it is lost."
+      "All devices that receive the mark show it. What the device wrote is kept. If it comes back after all, nothing is lost."
     ],
-    examples: [.init("heartlog retire 9b04d1aa", "The phone that was lost.")],
-    endings: [.init(.no, "There is no such replica, or it is retired already.")])
+    examples: [.init("heartlog retire 9b04d1aa", "Retire a phone that was lost.")],
+    endings: [.init(.no, "The replica does not exist, or is already retired.")])
 
   let prefix: String
 

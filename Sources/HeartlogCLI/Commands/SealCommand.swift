@@ -1,15 +1,15 @@
 import Heartlog
 
-/// `heartlog seal`: the log, compressed.
+/// `heartlog seal`: compresses the log.
 struct SealCommand: Command {
   static let description = CommandDescription(
     name: "seal", group: .check, summary: "compress the log's open end into sealed segments",
     paragraphs: [
-      "The store does this by itself as the log grows; before a backup it may be wanted at once. Bytes change, events do "
-        + "not: numbers, hashes and digest stay."
+      "The store does this by itself as the log grows; run it to shrink the store at once, for example before a backup. Bytes "
+        + "change, events do not: numbers, hashes and digest stay the same."
     ],
-    examples: [.init("heartlog seal", "Make the store small.")],
-    endings: [.init(.tryAgain, "Another process is writing: try again.")])
+    examples: [.init("heartlog seal", "Compress the log now.")],
+    endings: [.init(.tryAgain, "Another process is writing to the store: try again.")])
 
   init(_ arguments: Arguments) throws(CommandError) {}
 

@@ -1,24 +1,24 @@
 import Heartlog
 import HeartlogShipping
 
-/// `heartlog serve --stdio`: the other end of a sync.
+/// `heartlog serve --stdio`: serves the other end of a sync.
 struct ServeCommand: Command {
-  private static let stdio = Option.flag("stdio", "Speak on standard input and output.")
+  private static let stdio = Option.flag("stdio", "Use standard input and output.")
 
   static let description = CommandDescription(
-    name: "serve", group: .devices, summary: "be the other end of one sync",
+    name: "serve", group: .devices, summary: "serve one sync over standard input and output",
     options: [stdio],
     paragraphs: [
-      "\"heartlog sync ssh://…\" runs this on the other machine, and \"heartlog sync exec:COMMAND\" wherever the command leads. It "
-        + "ends when the sync is done. Standard output carries the dialogue alone."
+      "\"heartlog sync ssh://…\" runs this command on the other machine, and so does the COMMAND of \"heartlog sync exec:COMMAND\". "
+        + "It ends when the sync is done. Standard output carries only the protocol."
     ],
     examples: [
       .init("heartlog serve --stdio", "What sync runs on the other machine.")
     ],
     endings: [
-      .init(.badInput, "What comes is no part of a sync, or this store is damaged."),
-      .init(.noStore, "There is no such store."),
-      .init(.tryAgain, "The other end was silent for 30 seconds."),
+      .init(.badInput, "The peer violated the protocol, or this store is damaged."),
+      .init(.noStore, "The store does not exist."),
+      .init(.tryAgain, "The peer was silent for 30 seconds."),
     ])
 
   init(_ arguments: Arguments) throws(CommandError) {

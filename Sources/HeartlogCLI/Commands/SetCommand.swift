@@ -6,15 +6,15 @@ struct SetCommand: Command {
     name: "set", group: .write, summary: "write fields of an item, favorite or not",
     arguments: [.library, .item, .fields], options: [.fields],
     paragraphs: [
-      "Writes the fields whose values differ from those held, and leaves alone whether the item is a favorite. null clears "
-        + "a field."
+      "Writes the fields whose values differ from the stored ones, and does not change whether the item is a favorite. null "
+        + "clears a field."
     ],
     examples: [
-      .init("heartlog set books 7f0e4e6a currentPosition:=1834.5", "Where the listener is."),
-      .init("heartlog set settings playback playbackSpeed:=1.25", "A setting."),
+      .init("heartlog set books 7f0e4e6a currentPosition:=1834.5", "Save the position in a book."),
+      .init("heartlog set settings playback playbackSpeed:=1.25", "Change a setting."),
       .init("heartlog set papers 2006.08594v1 @note:=null", "Clear a note."),
     ],
-    endings: [.init(.no, "The store holds these values already; nothing was written.")])
+    endings: [.init(.no, "The item already has these values; nothing was written.")])
 
   let library: String
   let item: String

@@ -1,16 +1,16 @@
 import Heartlog
 
-/// `heartlog show`: one item.
+/// `heartlog show`: shows one item.
 struct ShowCommand: Command {
   static let description = CommandDescription(
     name: "show", group: .read, summary: "show an item: whether it is a favorite, since when, its fields",
     arguments: [.library, .item],
-    paragraphs: ["An item is shown as long as the store knows anything about it, favorite or not."],
+    paragraphs: ["Shows every item that is in the store, whether it is a favorite or not."],
     examples: [
-      .init("heartlog show papers 2006.08594v1", "All that is known of a paper."),
+      .init("heartlog show papers 2006.08594v1", "Show a paper and its fields."),
       .init("heartlog show cities -- -7", "An id that begins with - may need -- before it."),
     ],
-    endings: [.init(.no, "The store knows nothing of this item.")])
+    endings: [.init(.no, "The item is not in the store.")])
 
   let library: String
   let item: String

@@ -1,17 +1,17 @@
 import Heartlog
 
-/// `heartlog snapshot`: the state, as a file from which the store opens at once.
+/// `heartlog snapshot`: writes the state to a file from which the store opens at once.
 struct SnapshotCommand: Command {
   static let description = CommandDescription(
-    name: "snapshot", group: .check, summary: "write a snapshot, from which the store opens at once",
+    name: "snapshot", group: .check, summary: "write a snapshot, so that the store opens faster",
     paragraphs: [
-      "The store does this by itself as the log grows, and when it is closed. Snapshots lie in the folder snapshots of the "
-        + "store; all of them may be removed at any time, for the log has everything."
+      "The store does this by itself as the log grows and when it is closed. Snapshots are in the store's folder \"snapshots\". "
+        + "All of them may be removed at any time, because the log has everything."
     ],
-    examples: [.init("heartlog snapshot", "Make the next start instant.")],
+    examples: [.init("heartlog snapshot", "Make the store open faster.")],
     endings: [
-      .init(.badInput, "The store is damaged, and none is made of it."),
-      .init(.cannotCreate, "The store is on a network: it has no snapshots."),
+      .init(.badInput, "The store is damaged; no snapshot was written."),
+      .init(.cannotCreate, "The store is on a network file system, where it has no snapshots."),
     ])
 
   init(_ arguments: Arguments) throws(CommandError) {}

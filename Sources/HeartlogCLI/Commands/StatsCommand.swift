@@ -1,31 +1,31 @@
 import Heartlog
 
-/// `heartlog stats`: counts and trends from the log.
+/// `heartlog stats`: counts the events of the log.
 struct StatsCommand: Command {
   private static let library = Argument(
-    "LIBRARY", .optional, .library, "Only this library; all where it is left out.")
+    "LIBRARY", .optional, .library, "Count only events of this library. Default: all libraries.")
   private static let period = Option.value(
     "by", "PERIOD", .choice(["day", "week", "month"]),
-    "day, week (from Monday on, the default) or month.")
+    "day, week (from Monday, the default) or month.")
   private static let since = Option.value(
     "since", "WHEN", .moment, "Count only events from then on; a date means its start.")
   private static let until = Option.value(
     "until", "WHEN", .moment, "Count only events up to then; a date means its end.")
 
   static let description = CommandDescription(
-    name: "stats", group: .read, summary: "count what happened: by time, by item, by device",
+    name: "stats", group: .read, summary: "count events by time, by item and by device",
     arguments: [library], options: [period, since, until],
     paragraphs: [
-      "Each period, empty ones between others too, has how often something was made a favorite, was made one no longer, or had fields "
-        + "written, and how many favorites there were at its end. Below are the items that were switched most often, and the events of each "
-        + "device and origin."
+      "Shows for each period with events how many of them made a favorite, removed one, or only wrote fields, and how many favorites "
+        + "there were at its end. A line says how many periods without events were left out. Below are the items that were switched most "
+        + "often, and the number of events of each device and origin."
     ],
     examples: [
-      .init("heartlog stats", "All libraries, week by week."),
-      .init("heartlog stats papers --by month --since 2026-01-01", "A year of papers."),
-      .init("heartlog stats --by day --json", "A trend for a program."),
+      .init("heartlog stats", "Count the events of all libraries by week."),
+      .init("heartlog stats papers --by month --since 2026-01-01", "Count the events of papers by month."),
+      .init("heartlog stats --by day --json", "Print counts by day as JSON."),
     ],
-    endings: [.init(.badInput, "A part of the store is damaged; what is sound is counted.")])
+    endings: [.init(.badInput, "Part of the store is damaged; the sound part was counted.")])
 
   let library: String?
   let period: Statistics.Period

@@ -1,17 +1,17 @@
 import Heartlog
 
-/// `heartlog status`: what the store holds.
+/// `heartlog status`: shows what the store contains.
 struct StatusCommand: Command {
   static let description = CommandDescription(
-    name: "status", group: .store, summary: "show what the store holds: libraries, replicas, size, digest",
+    name: "status", group: .store, summary: "show what the store contains: libraries, replicas, size, digest",
     paragraphs: [
-      "The digest stands for all that is visible: two stores that show the same have the same digest, on any machine."
+      "The digest covers everything that is visible: two stores that show the same have the same digest, on any machine."
     ],
     examples: [
-      .init("heartlog status", "A page to read."),
-      .init("heartlog status --json", "One object for a program."),
+      .init("heartlog status", "Show the status."),
+      .init("heartlog status --json", "Print it as one JSON object."),
     ],
-    endings: [.init(.badInput, "A part of the store is damaged; what is sound is shown.")])
+    endings: [.init(.badInput, "Part of the store is damaged; the sound part was shown.")])
 
   init(_ arguments: Arguments) throws(CommandError) {}
 

@@ -1,37 +1,37 @@
 import Heartlog
 import HeartlogShipping
 
-/// `heartlog sync`: this store and another know the same.
+/// `heartlog sync`: exchanges commits with another store.
 struct SyncCommand: Command {
   private static let peer = Argument(
     "PEER", .required, .peer,
     "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path.")
-  private static let pull = Option.flag("pull", "Only receive; nothing is written at the peer's.")
-  private static let dryRun = Option.flag("dry-run", "Write nothing; tell what would go each way.")
+  private static let pull = Option.flag("pull", "Only receive; write nothing at the peer.")
+  private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
   private static let watch = Option.flag(
-    "watch", "Go on until interrupted: whenever this store has changed, and now and then.")
+    "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
 
   static let description = CommandDescription(
-    name: "sync", group: .devices, summary: "bring this store and another to know the same",
+    name: "sync", group: .devices, summary: "exchange commits with another store",
     arguments: [peer], options: [pull, dryRun, watch],
     paragraphs: [
-      "Each device's log is shipped as it is, those of third devices included, and replayed: both stores hold the same favorites "
-        + "afterwards, with the last tap winning. A sync that breaks off goes on where it ended.",
-      "folder:DIR is a folder that some program carries between devices, or a USB stick: each device leaves files there for the "
-        + "others. exec:COMMAND runs a command that serves a store on its input and output; ssh:// runs \"heartlog serve "
-        + "--stdio\" on another machine.",
+      "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
+        + "favorites; the last tap wins. An interrupted sync continues where it ended.",
+      "folder:DIR is a folder that some program carries between devices, or that is on a USB stick: each device writes files there "
+        + "for the others. exec:COMMAND runs a command that serves a store on its standard input and output. ssh:// runs \"heartlog "
+        + "serve --stdio\" on another machine.",
     ],
     examples: [
-      .init("heartlog sync ssh://anna@desk.local/~/favorites.heartlog", "With another machine."),
-      .init("heartlog sync folder:Dropbox/heartlog --watch", "Through a folder in the cloud, all day."),
-      .init("heartlog sync backup/favorites.heartlog --dry-run", "What would go each way."),
+      .init("heartlog sync ssh://anna@desk.local/~/favorites.heartlog", "Sync with another machine."),
+      .init("heartlog sync folder:Dropbox/heartlog --watch", "Sync through a cloud folder until interrupted."),
+      .init("heartlog sync backup/favorites.heartlog --dry-run", "Report how much would go each way."),
     ],
     endings: [
       .init(
         .badInput,
-        "The peer sends what is no part of a sync, or one of the stores is damaged: what is sound arrived."),
-      .init(.noStore, "There is no such store, folder or peer."),
-      .init(.inputOutput, "The way to the peer broke."),
+        "The peer violated the protocol, or one of the stores is damaged; sound streams were received."),
+      .init(.noStore, "The store, the folder or the peer does not exist."),
+      .init(.inputOutput, "The connection to the peer failed."),
       .init(.tryAgain, "The peer was silent for 30 seconds, or a store is locked."),
     ])
 

@@ -6,13 +6,12 @@ struct ToggleCommand: Command {
     name: "toggle", group: .write, summary: "flip whether an item is a favorite",
     arguments: [.library, .item, .fields], options: [.fields, .date],
     paragraphs: [
-      "Goes by what the store holds, and says what the item is now. The event records what it switched to, so that replay "
-        + "and merge never flip twice.",
-      "Fields and a date are taken where it switches on; where it switches off they are ignored, and it says so.",
+      "Prints whether the item is a favorite now. The event records the new state, so replay and merge never flip it again.",
+      "Fields and a date are used if the item becomes a favorite; otherwise they are ignored, with a message.",
     ],
     examples: [
-      .init("heartlog toggle cities 2950159 name=Berlin country=DE", "On, with its fields."),
-      .init("heartlog toggle cities 2950159", "And off again."),
+      .init("heartlog toggle cities 2950159 name=Berlin country=DE", "Make a city a favorite, with its fields."),
+      .init("heartlog toggle cities 2950159", "Toggle it again."),
     ])
 
   let favorite: FavoriteArguments

@@ -1,15 +1,15 @@
 import Heartlog
 
-/// `heartlog verify`: every byte of the log against its checksums and hashes.
+/// `heartlog verify`: checks every byte of the log against its checksums and hashes.
 struct VerifyCommand: Command {
   static let description = CommandDescription(
     name: "verify", group: .check, summary: "check every byte of the log",
     paragraphs: [
-      "Prints the commits and the root hash of each device's stream. Two stores that print the same root for a stream hold "
-        + "the same history of it. Snapshots are checked, too, and held against the log."
+      "Prints the number of commits and the root hash of each device's stream. Two stores that print the same root for a stream "
+        + "have the same history of it. Snapshots are also checked, and compared with the log."
     ],
-    examples: [.init("heartlog verify", "Is all as it was written?")],
-    endings: [.init(.badInput, "Something is damaged: file, byte offset and commits are named.")])
+    examples: [.init("heartlog verify", "Check that nothing is damaged.")],
+    endings: [.init(.badInput, "Something is damaged; the message names the file, byte offset and commits.")])
 
   init(_ arguments: Arguments) throws(CommandError) {}
 

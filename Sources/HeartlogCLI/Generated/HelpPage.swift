@@ -35,11 +35,11 @@ struct HelpPage: Sendable {
           command.name, style(.name, command.name), command.summary, column: column, width: width)
       }
     }
-    lines += ["", style(.heading, "Options, before or after a command")]
+    lines += ["", style(.heading, "Options, before or after the command")]
     lines += definitions(table.globalOptions.map { ($0.synopsis, $0.summary) })
-    lines += ["", style(.heading, "To begin")]
+    lines += ["", style(.heading, "Getting started")]
     lines += Self.invitation.map { "  \(style(.name, $0))" }
-    lines += ["", "\"heartlog help COMMAND\" tells more, with examples."]
+    lines += ["", "\"heartlog help COMMAND\" describes a command, with examples."]
     return lines
   }
 
@@ -68,7 +68,7 @@ struct HelpPage: Sendable {
     }
     let globals = table.globalOptions.map(\.spelling).joined(separator: ", ")
     lines +=
-      [""] + Paragraph.lines("Options of every command: \(globals) (see \"heartlog help\").", width: width)
+      [""] + Paragraph.lines("Options of all commands: \(globals) (see \"heartlog help\").", width: width)
     return lines
   }
 

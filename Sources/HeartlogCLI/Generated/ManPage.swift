@@ -11,7 +11,7 @@ struct ManPage: Sendable {
     lines.append("[\\fB\\-\\-store\\fR \\fIDIR\\fR] [\\fB\\-\\-json\\fR] \\fICOMMAND\\fR ...")
     lines.append(".SH DESCRIPTION")
     for paragraph in Self.introduction { lines += [".PP", escaped(paragraph)] }
-    lines += [".SH OPTIONS", "These stand before or after any command."]
+    lines += [".SH OPTIONS", "These options may stand before or after the command."]
     for option in table.globalOptions { lines += definition(synopsis(option), option.summary) }
     lines.append(".SH COMMANDS")
     for group in CommandDescription.Group.allCases { lines += section(group) }
@@ -24,29 +24,29 @@ struct ManPage: Sendable {
   }
 
   private static let introduction = [
-    "Heartlog keeps favorites as a log: each add, toggle and removal is an event that stays, and what is a favorite now "
-      + "follows from the events. So it can show what was, prove that nothing was lost, and merge what two devices "
-      + "wrote apart.",
-    "Items live in libraries: \(ValueKind.libraries.joined(separator: ", ")), and any name of your own. An item has an "
+    "Heartlog stores favorites as a log. Each add, toggle and removal is an event that is kept, and the current favorites "
+      + "are computed from the events. So Heartlog can show every earlier state, prove that nothing was lost, and merge what "
+      + "two devices wrote independently.",
+    "Items belong to libraries: \(ValueKind.libraries.joined(separator: ", ")), or any name of your own. An item has an "
       + "id and fields.",
   ]
 
   private static let when =
-    "Where an option takes a WHEN, it is a time as RFC 3339 writes it (2026-03-02T07:15:00Z), a date or a time in your time zone "
-    + "(2026-03-02, 2026-03-02 07:15, 07:15 for today), today, yesterday, now, what was some time ago (2 hours ago, 3 months ago), or an "
-    + "event as the log shows it: the first digits of its replica, a colon and its number (3f9a12c0:42). A date means its start where "
-    + "something begins, else its end. Your time zone is that of TZ, or of the machine, and UTC where there is none; times are shown in it "
-    + "on a terminal, and in UTC everywhere else."
+    "The value of an option that takes a WHEN is a time as in RFC 3339 (2026-03-02T07:15:00Z), a date or a time in your time zone "
+    + "(2026-03-02, 2026-03-02 07:15, 07:15 for today), today, yesterday, now, a time in the past (2 hours ago, 3 months ago), or an "
+    + "event as the log shows it: the first digits of its replica, a colon and its number (3f9a12c0:42). A date means its start for "
+    + "--since and --date, and its end for --until and --at. Your time zone is the one in TZ, or else the machine's, or else "
+    + "UTC. Times are shown in it on a terminal, and in UTC everywhere else."
 
   private static let environment: [(name: String, text: String)] = [
-    ("HEARTLOG_STORE", "The store to work with where --store names none."),
+    ("HEARTLOG_STORE", "The store, if --store names none."),
     (
       "XDG_DATA_HOME",
-      "Where the store lies else, at heartlog/favorites.heartlog; without it in ~/.local/share."
+      "The directory that contains the default store, heartlog/favorites.heartlog. Default: ~/.local/share."
     ),
-    ("NO_COLOR", "Set to anything, it turns colour off."),
-    ("COLUMNS", "The width of the terminal where the terminal does not tell."),
-    ("TZ", "Your time zone, where it is not that of the machine."),
+    ("NO_COLOR", "Turns colors off, if it is not empty."),
+    ("COLUMNS", "The width of a terminal that does not report its own."),
+    ("TZ", "Your time zone. Default: the machine's."),
   ]
 
   private func section(_ group: CommandDescription.Group) -> [String] {

@@ -6,7 +6,7 @@ struct CommandDescription: Sendable {
     case write = "Write"
     case read = "Read"
     case devices = "Devices"
-    case check = "Check and care"
+    case check = "Maintenance"
     case help = "Help"
   }
 

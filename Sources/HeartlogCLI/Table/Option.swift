@@ -45,13 +45,13 @@ struct Option: Hashable, Sendable {
 extension Option {
   static let store = Option.value(
     "store", "DIR", .directory,
-    "The store to work with. Without it $HEARTLOG_STORE, and then your data directory.")
-  static let json = Option.flag("json", "Print JSON, one object a line, for programs to read.")
+    "The store. Default: $HEARTLOG_STORE, or else a store in your data directory.")
+  static let json = Option.flag("json", "Print JSON Lines: one object per line, for programs.")
   static let version = Option.flag("version", "Print the version.")
-  static let help = Option.flag("help", short: "h", "Print help for heartlog, or for a command.")
+  static let help = Option.flag("help", short: "h", "Print help for heartlog or for a command.")
 
   static let fields = Option.value(
-    "fields", "JSON", .json, "Fields as one JSON object, alone or along with FIELD arguments.")
+    "fields", "JSON", .json, "Fields as one JSON object, alone or together with FIELD arguments.")
   static let date = Option.value(
-    "date", "WHEN", .date, "The favorited date: a date, a time, or \"2 days ago\". Without it, now.")
+    "date", "WHEN", .date, "The favorited date: a date, a time, or \"2 days ago\". Default: now.")
 }
