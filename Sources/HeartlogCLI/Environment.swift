@@ -28,7 +28,7 @@ enum Environment {
     for index in 1..<max(1, Int(CommandLine.argc)) {
       guard let bytes = CommandLine.unsafeArgv[index] else { break }
       guard let word = String(validatingCString: bytes) else {
-        throw .usage("argument \(index) is not valid UTF-8", hint: "Names, ids and paths are UTF-8 text.")
+        throw .usage("argument \(index) is not valid UTF-8", hint: "Names, ids and paths must be UTF-8.")
       }
       words.append(word)
     }

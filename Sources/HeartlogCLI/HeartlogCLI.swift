@@ -56,7 +56,7 @@ public enum HeartlogCLI {
       exitCode = .success
     } catch let OutputError.failed(number) {
       let reason = String(cString: strerror(number))
-      exitCode = report(CommandError(.inputOutput, "the output cannot be written", at: reason))
+      exitCode = report(CommandError(.inputOutput, "cannot write standard output", at: reason))
     } catch let error as CommandError {
       exitCode = report(error)
     } catch let error as HeartlogError {
@@ -78,7 +78,7 @@ public enum HeartlogCLI {
       return .success
     case .command(let arguments):
       guard let type = CommandTable.types.first(where: { $0.description.name == arguments.command.name })
-      else { throw CommandError.usage("there is no command \(Quoted(arguments.command.name))") }
+      else { throw CommandError.usage("unknown command \(Quoted(arguments.command.name))") }
       defer {
         context.tellDroppedSnapshots()
         context.tellClosedStores()

@@ -12,41 +12,41 @@ extension CommandError {
       hint =
         error.isRepairable
         ? Self.repairHint
-        : "Run \"heartlog verify\" for the whole picture; what is sound can still be read."
+        : "Run \"heartlog verify\" to find all damage. The sound part can still be read."
     case .newerFormat:
       exitCode = .badInput
-      hint = "Install a newer Heartlog."
+      hint = "Install a newer version of Heartlog."
     case .notAStore:
       exitCode = .noStore
-      hint = "Make one with \"heartlog init\", or name another with --store DIR."
+      hint = "Create one with \"heartlog init\", or name another one with --store DIR."
     case .notFound: exitCode = .no
     case .exists:
       exitCode = .cannotCreate
-      hint = "Choose another place with --store DIR."
+      hint = "Choose another folder with --store DIR."
     case .readOnly: exitCode = .cannotCreate
     case .diskFull:
       exitCode = .inputOutput
       hint =
-        "Nothing that was acknowledged is lost; make room, or raise the limit that was met (disk quota, ulimit -f), and try again."
+        "No acknowledged commit is lost. Make room, or raise the limit that was reached (disk quota, ulimit -f), and try again."
     case .inputOutput: exitCode = .inputOutput
     case .outcomeUnknown:
       exitCode = .inputOutput
-      hint = "Look with \"heartlog log -n 5\" before you try again."
+      hint = "Check with \"heartlog log -n 5\" before you try again."
     case .cancelled, .wrongClock: exitCode = .tryAgain
     case .timedOut:
       exitCode = .tryAgain
-      hint = "What came is kept; a sync goes on where this one ended."
+      hint = "Received commits are kept; the next sync continues where this one ended."
     case .peer:
       exitCode = .badInput
-      hint = "What came before is kept, and is sound."
+      hint = "Commits that were received before this error are sound and are kept."
     case .locked:
       exitCode = .tryAgain
-      hint = "Try again when it is done."
+      hint = "Try again when it has finished."
     }
     self.init(exitCode, error.message, at: Self.place(error), hint: hint)
   }
 
-  static let repairHint = "\"heartlog repair\" makes that file anew, and keeps what is left of it aside."
+  static let repairHint = "\"heartlog repair\" rebuilds that file and keeps the damaged one beside it."
 
   private static func place(_ error: HeartlogError) -> String? {
     var parts: [String] = []

@@ -16,7 +16,7 @@ enum StoreFolder {
       parent += (parent.isEmpty || parent.hasSuffix("/") ? "" : "/") + part
       guard mkdir(parent, 0o755) != 0, errno != EEXIST else { continue }
       let reason = String(cString: strerror(errno))
-      throw CommandError(.cannotCreate, "cannot make the folder \(Quoted(parent))", at: reason)
+      throw CommandError(.cannotCreate, "cannot create the folder \(Quoted(parent))", at: reason)
     }
   }
 }

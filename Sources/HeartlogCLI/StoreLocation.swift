@@ -19,7 +19,7 @@ enum StoreLocation {
     #endif
     guard let home = environment["HOME"], !home.isEmpty else {
       throw .usage(
-        "there is no home directory to find the store in", hint: "Name the store with --store DIR.")
+        "no store is named, and HOME is not set", hint: "Name the store with --store DIR.")
     }
     return join(home, parts.0, parts.1, folderName)
   }

@@ -430,7 +430,7 @@ class DiskTests(TestCase):
             answer = subprocess.run([BINARY, "--store", store.path, "list", "papers", "--json"], stdout=file, stderr=subprocess.PIPE,
                                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)))
         self.assertEqual(answer.returncode, INPUT_OUTPUT)
-        self.assertIn(b"the output cannot be written: File too large", answer.stderr)
+        self.assertIn(b"cannot write standard output: File too large", answer.stderr)
         self.expect(0, store("set", "papers", "x", "title=" + "u" * 60_000))
 
     def test_a_read_only_disk_is_read(self):
@@ -601,10 +601,10 @@ class OutputTests(TestCase):
         items.write_text(lines([{"id": str(number)} for number in range(5)]))
         for words, said in (
                 (["add", "cities", "1"], "cities 1 is a favorite now ({}:1)"),
-                (["toggle", "cities", "1"], "cities 1 is no favorite now ({}:2)"),
+                (["toggle", "cities", "1"], "cities 1 is not a favorite now ({}:2)"),
                 (["toggle", "cities", "1", "--json"], "cities 1 is a favorite now ({}:3)"),
-                (["remove", "cities", "1"], "cities 1 is no favorite now ({}:4)"),
-                (["set", "cities", "1", "f=1"], "cities 1 has its new fields ({}:5)"),
+                (["remove", "cities", "1"], "cities 1 is not a favorite now ({}:4)"),
+                (["set", "cities", "1", "f=1"], "cities 1 has new fields ({}:5)"),
                 (["apply", str(operations)], "the operations up to line 6, 6 events in 3 commits up to {}:11"),
                 # It ends with the acknowledgement that nobody took, before the end of the last commit.
                 (["apply", str(operations), "--ack"], "the operations up to line 4, 4 events in 2 commits up to {}:15"),
@@ -629,9 +629,9 @@ class OutputTests(TestCase):
         side = conflict["writes"][1]
         said = self.into_nothing(here, "conflicts", "--choose", f"{side['replica'][:8]}:{side['sequence']}")
         own, other = (store("status", "--json").object["replica"] for store in (here, there))
-        self.assertIn(f"Written: cities 1 has its new fields ({own[:8]}:3).", said)
+        self.assertIn(f"Written: cities 1 has new fields ({own[:8]}:3).", said)
         self.assertEqual(here("conflicts", "--json").lines, [])
-        self.assertIn(f"Written: settings replica-{other} has its new fields ({own[:8]}:4).", self.into_nothing(here, "retire", other))
+        self.assertIn(f"Written: settings replica-{other} has new fields ({own[:8]}:4).", self.into_nothing(here, "retire", other))
         new = Store(self.folder / "new")
         self.assertIn(f"Written: the new store {new.path}.", self.into_nothing(new, "init"))
         self.expect(0, new("status"))

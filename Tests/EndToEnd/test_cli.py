@@ -210,7 +210,7 @@ class WritingTests(TestCase):
 
     def test_show_of_what_is_not_there(self):
         store = self.store()
-        self.assertEqual(self.expect(1, store("show", "papers", "x"), "knows nothing").out, "")
+        self.assertEqual(self.expect(1, store("show", "papers", "x"), "there is no item").out, "")
         self.assertEqual(self.expect(1, store("show", "papers", "x", "--json")).out, "")
         self.assertEqual(self.expect(0, store("list", "papers", "--json")).out, "")
         self.assertEqual(self.expect(0, store("log", "--json")).out, "")

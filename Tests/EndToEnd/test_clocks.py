@@ -50,7 +50,7 @@ class FastClockTests(ClockTestCase):
     def test_each_device_is_found_by_its_own_clock_and_only_the_wrong_one_is_named(self):
         self.expect(0, self.right("add", "papers", "before"))
         self.expect(0, self.ahead(self.fast, "add", "papers", "ahead"))
-        answer = self.expect(0, self.right("sync", self.fast.path, "--json"), "the clock of fast (", "ahead of this one")
+        answer = self.expect(0, self.right("sync", self.fast.path, "--json"), "the clock of fast (", "ahead of this device")
         (named,) = answer.object["clocksAhead"]
         self.assertEqual(named["name"], "fast")
         self.assertAlmostEqual(named["aheadSeconds"], 10 * DAY, delta=600)

@@ -12,8 +12,8 @@ from heartlog import Store, TestCase
 
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
-MENTION = "other users of this machine may read the store; its next write ends that"
-TOLD = "the store could be read by other users of this machine; now it cannot"
+MENTION = "other users of this machine can read the store; the next command that writes ends this"
+TOLD = "other users of this machine could read the store; now they cannot"
 
 
 def mode(path):

@@ -6,7 +6,7 @@ import unittest
 from format_segments import xxh3
 from heartlog import TestCase, run
 
-HINT = '"heartlog repair" makes that file anew'
+HINT = '"heartlog repair" rebuilds that file'
 
 
 class RepairTests(TestCase):

@@ -165,7 +165,7 @@ struct HelpPageTests {
   @Test("help on what is no command says so")
   func unknownTopic() {
     let run = CapturedOutput.run("help", "serch")
-    #expect(run.exitCode == 64 && run.error.contains("there is no command \"serch\""))
+    #expect(run.exitCode == 64 && run.error.contains("unknown command \"serch\""))
   }
 
   @Test("the version is printed")

@@ -18,7 +18,7 @@ struct OutputTests {
     let captured = CapturedOutput(failing: noSpace)
     #expect(
       HeartlogCLI.run(arguments: ["help"], environment: [:], output: captured.output, clock: .test) == 74)
-    #expect(captured.error.hasPrefix("heartlog: the output cannot be written: "))
+    #expect(captured.error.hasPrefix("heartlog: cannot write standard output: "))
   }
 
   @Test("output is buffered until it is asked for or large, and fails for good")
@@ -48,9 +48,9 @@ struct OutputTests {
   @Test("an error says what, where, and what to do next")
   func sentence() {
     let error = CommandError(
-      .noStore, "there is no store", at: "/x", hint: "Make one with \"heartlog init\".")
-    #expect(error.sentence == "there is no store: /x. Make one with \"heartlog init\".")
-    #expect(CapturedOutput.run("nonsense").error.hasPrefix("heartlog: there is no command \"nonsense\"."))
+      .noStore, "there is no store", at: "/x", hint: "Create one with \"heartlog init\".")
+    #expect(error.sentence == "there is no store: /x. Create one with \"heartlog init\".")
+    #expect(CapturedOutput.run("nonsense").error.hasPrefix("heartlog: unknown command \"nonsense\"."))
   }
 
   @Test("errors and help are coloured on a terminal, and not with NO_COLOR")

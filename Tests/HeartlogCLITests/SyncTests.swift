@@ -76,9 +76,9 @@ struct SyncTests {
     let lines = SyncPage(report: report, peer: "exec:x", isPull: true, conflicts: 2).lines
     #expect(
       lines[2]
-        == "forked: two stores wrote the stream of phone (3f9a12c0) after commit 20, one of them a copy or restored; "
-        + "it ends there, and both go on as streams of their own")
-    #expect(lines[3].hasSuffix("a sync both ways keeps both"))
+        == "forked: two stores wrote the stream of phone (3f9a12c0) after commit 20, because one of them was copied or restored; "
+        + "the stream ends there, and both continue as separate streams")
+    #expect(lines[3].hasSuffix("a sync in both directions keeps both"))
     #expect(lines[4] == "2 open conflicts: \"heartlog conflicts\" lists them")
   }
 
@@ -105,8 +105,8 @@ struct SyncTests {
     #expect(page.lines[2] == "waiting: the stream of 3f9a12c0 from commit 1 on: a stamp")
     #expect(!report.isComplete)
     #expect(page.warnings.count == 2)
-    #expect(page.warnings[0].hasPrefix("the clock of phone (3f9a12c0) is 10 d 00 h ahead of this one's:"))
-    #expect(page.warnings[1].hasPrefix("the clock of exec:x is 2 h 00 min ahead of this one's:"))
+    #expect(page.warnings[0].hasPrefix("the clock of phone (3f9a12c0) is 10 d 00 h ahead of this device's:"))
+    #expect(page.warnings[1].hasPrefix("the clock of exec:x is 2 h 00 min ahead of this device's:"))
     report.skipped.removeFirst()
     #expect(report.isComplete)
   }
@@ -130,17 +130,17 @@ struct SyncTests {
     ]
     report.peerDamage = "its store is damaged: x"
     var page = SyncPage(report: report, peer: "exec:x", isPull: false, conflicts: 0, withoutContent: 3)
-    #expect(!report.isComplete && page.lines.last == "3 events here without their content")
+    #expect(!report.isComplete && page.lines.last == "3 events here without content")
     #expect(page.lines.contains("waiting: the stream of 00000000 from commit 1 on: when"))
     #expect(
       page.failures == [
         "refused: the stream of phone (3f9a12c0) from commit 3 on: why.",
-        "passed over: the stream of 00000000 from commit 1 on: how. 1 other stream with it.",
-        "the peer gave what it can read: its store is damaged: x.",
+        "skipped: the stream of 00000000 from commit 1 on: how. The same holds for 1 other stream.",
+        "the peer sent only what it can read: its store is damaged: x.",
       ])
     page = SyncPage(report: self.report(), peer: "exec:x", isPull: false, conflicts: 0, withoutContent: 1)
     #expect(
-      page.lines.last == "same history, less content: 1 event here without theirs" && page.failures.isEmpty)
+      page.lines.last == "same history, less content: 1 event here without content" && page.failures.isEmpty)
   }
 
   @Test("a clock that is far off is told; the files of a folder are counted")
@@ -153,6 +153,6 @@ struct SyncTests {
     report.folder = folder
     let lines = SyncPage(report: report, peer: "folder:x", isPull: false, conflicts: 0).lines
     #expect(lines[2] == "in the folder: 3 run files, 1 not downloaded yet")
-    #expect(lines[3] == "its clock is 1 h 00 min behind this one's")
+    #expect(lines[3] == "the peer's clock is 1 h 00 min behind this device's")
   }
 }

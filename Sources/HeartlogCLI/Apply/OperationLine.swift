@@ -18,7 +18,7 @@ enum OperationLine {
   init(_ line: UnsafeRawBufferPointer) throws(MalformedError) {
     // The line wraps fields, and these wrap a value as deep as a value may be.
     let json = try JSONValue.parse(line, depthMax: Limits.jsonDepthMax + 2)
-    guard case .object = json else { throw MalformedError("a line that is no JSON object") }
+    guard case .object = json else { throw MalformedError("the line is not a JSON object") }
     let name = try Self.text("op", in: json)
     if name == "commit" {
       self = .endOfGroup
@@ -34,17 +34,17 @@ enum OperationLine {
     case "set": operation = .set(fields: fields ?? [])
     default:
       throw MalformedError(
-        "no operation is called \"\(name)\"; there are add, remove, toggle, set and commit")
+        "unknown operation \"\(name)\"; the operations are add, remove, toggle, set and commit")
     }
     if date != nil, name == "remove" || name == "set" {
       throw MalformedError(
-        "a favoritedDate with \(name); it goes with add, and with a toggle that switches on")
+        "\(name) takes no \"favoritedDate\"; add does, and a toggle that makes a favorite")
     }
-    if fields != nil, name == "remove" { throw MalformedError("fields with remove, which takes none") }
-    if fields == nil, name == "set" { throw MalformedError("set without fields") }
+    if fields != nil, name == "remove" { throw MalformedError("remove takes no fields") }
+    if fields == nil, name == "set" { throw MalformedError("set needs fields") }
     let time = try Self.time("time", in: json)
     if let time, !(0...Limits.clockMillisecondsMax).contains(time) {
-      throw MalformedError("a time before 1970 or after 2199")
+      throw MalformedError("the time is before 1970 or after 2199")
     }
     let item = try Self.text("id", in: json)
     let library = try Self.text("library", in: json)
@@ -59,7 +59,7 @@ enum OperationLine {
   private static func text(_ key: String, in json: JSONValue) throws(MalformedError) -> String {
     switch json[key] {
     case .string(let text): return text
-    case nil: throw MalformedError("an operation without \"\(key)\"")
+    case nil: throw MalformedError("the operation has no \"\(key)\"")
     default: throw MalformedError("\"\(key)\" is not a string")
     }
   }
@@ -69,7 +69,7 @@ enum OperationLine {
     case nil, .null: return nil
     case .string(let text):
       do { return try RFC3339.parse(text) } catch {
-        throw MalformedError("\"\(key)\" is no RFC 3339 time: \(error.reason)")
+        throw MalformedError("\"\(key)\" is not an RFC 3339 time: \(error.reason)")
       }
     default: throw MalformedError("\"\(key)\" is not a string")
     }

@@ -30,10 +30,10 @@ struct OperationRun {
     // Whoever held the group beside it would have it copied at each line.
     if let name, group?.name.isSameValue(as: name) == true {
       guard group?.operations.first?.time == operation.time else {
-        throw MalformedError("another \"time\" than the lines before it in the same commit")
+        throw MalformedError("\"time\" differs from that of the lines before it in the same commit")
       }
       guard let count = group?.operations.count, count < Limits.commitEventsMax else {
-        throw MalformedError("more than \(Limits.commitEventsMax) operations in one commit")
+        throw MalformedError("the commit has more than \(Limits.commitEventsMax) operations")
       }
       group?.operations.append(operation)
       group?.lines.append(number)

@@ -99,7 +99,7 @@ struct ApplyCommand: Command {
 
   /// What is wrong with a line, with its number.
   private static func located(_ error: any Error, line: Int) -> any Error {
-    let hint = "Neither this line nor the commit it was to join is written; what came before is in the store."
+    let hint = "Neither this line nor its unfinished commit was written; everything before them was."
     switch error {
     case let error as MalformedError:
       return CommandError(.badInput, error.reason, at: "line \(line)", hint: hint)

@@ -35,7 +35,7 @@ extension CommandContext {
     guard try FavoritesStore.isOpenToOthers(at: try storeDirectory()) else { return }
     try output.flush()
     output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) other users of this machine may read the store; its next write ends that."
+      "\(errorStyle(.failure, "heartlog:")) other users of this machine can read the store; the next command that writes ends this."
     )
   }
 
@@ -43,7 +43,7 @@ extension CommandContext {
   func tellClosedStores() {
     guard opened.takeClosed() else { return }
     output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) the store could be read by other users of this machine; now it cannot."
+      "\(errorStyle(.failure, "heartlog:")) other users of this machine could read the store; now they cannot."
     )
   }
 
@@ -94,14 +94,14 @@ extension CommandContext {
     switch finding.verdict {
     case .torn:
       return
-        "the last batch was not finished: \(place). It was never acknowledged; writing cuts it off and keeps it aside."
+        "the last batch was not finished: \(place). It was never acknowledged; the next write cuts it off and keeps a copy."
     case .lost:
-      return "lost: \(place). What is left can be read; other devices may still have the rest."
+      return "lost: \(place). The rest can be read; other devices may still have what is lost."
     case .corrupt where finding.error.isRepairable:
       return
-        "damaged: \(place). Nothing of this stream is shown; the store is read-only. \(CommandError.repairHint)"
+        "damaged: \(place). This stream is not shown, and the store is read-only. \(CommandError.repairHint)"
     case .corrupt:
-      return "damaged: \(place). What comes before it is sound and was shown; the store is read-only."
+      return "damaged: \(place). Everything before it is sound and was shown. The store is read-only."
     }
   }
 
@@ -111,7 +111,7 @@ extension CommandContext {
     guard !known.contains(library) else { return }
     try output.flush()
     let error = CommandError(
-      .success, "nothing was ever written to a library called \(library)",
+      .success, "nothing was ever written to the library \(library)",
       hint: NearestMatch.hint(for: library, among: known))
     output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.sentence)")
   }

@@ -41,7 +41,7 @@ extension CommandContext {
     if result.ignoredFields || result.ignoredFavoritedDate {
       try output.flush()
       output.errorLine(
-        "\(errorStyle(.failure, "heartlog:")) fields and dates are taken only where an item becomes a favorite; these were ignored."
+        "\(errorStyle(.failure, "heartlog:")) fields and dates are used only if the item becomes a favorite; they were ignored."
       )
     }
     return code
@@ -58,8 +58,8 @@ extension CommandContext {
       let what =
         switch event.action.isFavorite {
         case true?: "is a favorite now"
-        case false?: "is no favorite now"
-        case nil: "has its new fields"
+        case false?: "is not a favorite now"
+        case nil: "has new fields"
         }
       return "\(event.library) \(event.item) \(what) (\(line.shortID))"
     }

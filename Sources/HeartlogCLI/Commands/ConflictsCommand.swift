@@ -59,14 +59,14 @@ struct ConflictsCommand: Command {
     let code = try context.report(recoveries, includesTorn: true)
     guard !resolved.isEmpty else {
       throw CommandError(
-        .no, "\(choice.shown(context.times)) is no side of an open conflict",
+        .no, "\(choice.shown(context.times)) is not a side of any open conflict",
         hint: "\"heartlog conflicts\" lists them.")
     }
     if context.isJSON {
       for conflict in resolved { try context.jsonLine { ConflictPage.write(conflict, to: &$0) } }
     } else {
       for conflict in resolved {
-        try context.output.line("closed: \(ConflictPage.title(conflict))")
+        try context.output.line("resolved: \(ConflictPage.title(conflict))")
       }
     }
     return code

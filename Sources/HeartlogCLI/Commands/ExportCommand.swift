@@ -41,8 +41,8 @@ struct ExportCommand: Command {
       ?? JSONLinesFormat()
     guard format.isWritten else {
       throw .usage(
-        "\(format.name) is only read",
-        hint: "For writing there are \(FileFormats.standard.names(for: library, writtenOnly: true)).")
+        "\(format.name) can only be imported",
+        hint: "Formats for export: \(FileFormats.standard.names(for: library, writtenOnly: true)).")
     }
   }
 
@@ -53,8 +53,8 @@ struct ExportCommand: Command {
       bytes = try store.library(library).exportFile(format: format)
     } catch let error as LibraryError {
       throw CommandError(
-        .badInput, "this library cannot be written as \(format.name)", at: error.description,
-        hint: "jsonl holds everything.")
+        .badInput, "this library cannot be exported as \(format.name)", at: error.description,
+        hint: "jsonl can hold everything.")
     }
     if let path {
       try OutputFile.write(bytes, to: path)

@@ -53,8 +53,8 @@ struct ImportCommand: Command {
     let bytes = try LineReader(path).rest()
     guard let format = format ?? FileFormats.standard.guess(bytes, name: path, for: library) else {
       throw CommandError(
-        .badInput, "the format of \(shownPath) cannot be told from its name and content",
-        hint: "Name it with --format: \(FileFormats.standard.names(for: library)).")
+        .badInput, "cannot recognize the format of \(shownPath) by its content or name",
+        hint: "Choose one with --format: \(FileFormats.standard.names(for: library)).")
     }
     let store = try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
     let bar = context.progress("importing")
@@ -75,7 +75,7 @@ struct ImportCommand: Command {
     } catch let error as LibraryError {
       throw CommandError(
         .badInput, "\(shownPath) cannot be imported as \(format.name)", at: error.description,
-        hint: "Another format is named with --format: \(FileFormats.standard.names(for: library)).")
+        hint: "Choose another format with --format: \(FileFormats.standard.names(for: library)).")
     }
     bar.finish()
     try tell(report, context)
@@ -115,7 +115,7 @@ struct ImportCommand: Command {
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
     let what = counts.isEmpty ? "no items" : counts.joined(separator: ", ")
     try context.output.line(
-      "\(library) from \(report.format): \(what)\(options.isDryRun ? "; a dry run, nothing was written" : "")"
+      "\(library) from \(report.format): \(what)\(options.isDryRun ? "; dry run, nothing was written" : "")"
     )
     try context.output.flush()
     for refusal in report.refusals {

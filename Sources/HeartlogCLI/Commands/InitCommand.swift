@@ -42,7 +42,7 @@ struct InitCommand: Command {
       let id = store.replica.description.prefix(EventLine.prefixDigits)
       try context.output.line(
         DisplayText.visible(
-          "made \(directory) for \(options.name.isEmpty ? "this device" : options.name) (\(id))"))
+          "created \(directory) for \(options.name.isEmpty ? "this device" : options.name) (\(id))"))
     }
     return .success
   }

@@ -49,8 +49,8 @@ struct ListCommand: Command {
     collection = arguments.text(Self.collection)
     if collection != nil, isAll || arguments.text(Self.order) != nil {
       throw .usage(
-        "--collection has an order of its own, and lists all that is in it",
-        hint: "Leave out --all and --order.")
+        "a collection is listed as a whole, in its own order",
+        hint: "Use --collection without --all and --order.")
     }
   }
 

@@ -72,7 +72,7 @@ struct RepairCommand: Command {
       let verb = report.isDryRun && entry.isMended ? "would be " : ""
       let outcome = style(entry.isMended ? .good : .failure, verb + entry.outcome)
       lines += [DisplayText.visible("\(entry.file): \(entry.damage)"), "  \(outcome)"]
-      if let kept = entry.keptAt { lines.append(DisplayText.visible("  what is left of it: \(kept)")) }
+      if let kept = entry.keptAt { lines.append(DisplayText.visible("  damaged file kept as: \(kept)")) }
     }
     if report.entries.contains(where: { $0.isMended && $0.file.hasSuffix("/store") }) {
       lines.append(writer(report))

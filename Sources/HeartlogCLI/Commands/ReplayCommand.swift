@@ -47,11 +47,11 @@ struct ReplayCommand: Command {
     guard damage == .success else { return damage }
     if !context.isJSON, moment == nil, !differs {
       try context.output.line(
-        "\n\(context.style(.good, "the same")): the log alone makes the state that the store shows")
+        "\n\(context.style(.good, "the same")): the log alone produces the state that the store shows")
     }
     if differs {
       throw CommandError(
-        .no, "the log makes another state than the store shows", hint: "The log is what counts: report this.")
+        .no, "the state from the log differs from what the store shows", hint: "The log is right; report this bug.")
     }
     return .success
   }

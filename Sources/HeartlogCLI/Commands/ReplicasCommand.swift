@@ -28,7 +28,7 @@ struct ReplicasCommand: Command {
     var table = Table([
       .init(title: "replica"), .init(title: "name", isFlexible: true),
       .init(title: "head", alignment: .right),
-      .init(title: "events", alignment: .right), .init(title: "wrote last"), .init(isFlexible: true),
+      .init(title: "events", alignment: .right), .init(title: "last write"), .init(isFlexible: true),
     ])
     for device in devices {
       table.add([
@@ -46,7 +46,7 @@ struct ReplicasCommand: Command {
   private static func remarks(_ device: Device, now: Milliseconds, _ context: CommandContext) -> [String] {
     var remarks: [String] = []
     if device.isOwn { remarks.append("this device") }
-    if device.isEnded { remarks.append("forked: its two histories go on as replicas of their own") }
+    if device.isEnded { remarks.append("forked: its two histories continue as separate replicas") }
     if device.isRetired { remarks.append("retired") }
     if device.wallClockAheadSeconds >= 1 {
       remarks.append("its clock is \(Quantity.duration(seconds: device.wallClockAheadSeconds)) ahead")

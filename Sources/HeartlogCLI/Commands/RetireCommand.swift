@@ -20,8 +20,8 @@ struct RetireCommand: Command {
     prefix = arguments.text(Self.replica).lowercased()
     guard !prefix.isEmpty, prefix.utf8.count <= 32, prefix.allSatisfy(\.isHexDigit) else {
       throw .usage(
-        "\(Quoted(prefix)) is no replica",
-        hint: "\"heartlog replicas\" lists them; some first digits will do.")
+        "\(Quoted(prefix)) is not the id of a replica",
+        hint: "\"heartlog replicas\" lists them; the first digits are enough.")
     }
   }
 
@@ -30,7 +30,7 @@ struct RetireCommand: Command {
     let devices = store.devices
     let replica = try Moment.replica(prefix, among: devices.map { ($0.replica, $0.name) })
     guard replica != store.replica else {
-      throw CommandError(.usage, "this is the store's own replica", hint: "Retire it from another device.")
+      throw CommandError(.usage, "a store cannot retire its own replica", hint: "Retire it from another device.")
     }
     let commit = try store.retireReturningCommit(replica)
     context.note(commit)
@@ -40,7 +40,7 @@ struct RetireCommand: Command {
     let name = devices.first { $0.replica == replica }?.name ?? ""
     let shown = DisplayText.visible("\(replica.description.prefix(EventLine.prefixDigits)) \(name)")
     guard commit != nil else {
-      throw CommandError(.no, "\(shown) is retired already", hint: "Nothing was written.")
+      throw CommandError(.no, "\(shown) is already retired", hint: "Nothing was written.")
     }
     if context.isJSON {
       try context.jsonLine { json in

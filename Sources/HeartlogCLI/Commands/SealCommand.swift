@@ -26,7 +26,7 @@ struct SealCommand: Command {
         json.member("bytesAfter", report.bytesAfter)
       }
     } else if report.sealedFiles == 0 {
-      try context.output.line("everything is sealed already")
+      try context.output.line("everything is already sealed")
     } else {
       try context.output.line(
         "\(Quantity.count(report.replacedFiles, "segment")) sealed into \(report.sealedFiles): "

@@ -23,7 +23,7 @@ struct ServeCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {
     guard arguments.has(Self.stdio) else {
-      throw .usage("serve needs --stdio", hint: "There is no other way yet.")
+      throw .usage("serve needs --stdio", hint: "It is the only transport so far.")
     }
   }
 

@@ -32,7 +32,7 @@ struct SetCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let fields = try fields.fields()
-    return try context.writeOne(library, item, otherwise: "has these values already") { library in
+    return try context.writeOne(library, item, otherwise: "already has these values") { library in
       try library.set(fields, of: item)
     }
   }

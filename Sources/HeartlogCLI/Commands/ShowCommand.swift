@@ -25,7 +25,7 @@ struct ShowCommand: Command {
     guard let state = try store.library(library).item(item) else {
       let partial = try context.report(store.findings)
       guard partial == .success else { return partial }
-      throw CommandError(.no, "the store knows nothing of \(Quoted(item)) in \(library)")
+      throw CommandError(.no, "there is no item \(Quoted(item)) in \(library)")
     }
     if context.isJSON {
       try context.jsonLine { json in

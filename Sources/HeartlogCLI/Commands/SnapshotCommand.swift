@@ -22,7 +22,7 @@ struct SnapshotCommand: Command {
     guard let report else {
       let code = try context.report(store.findings)
       guard code == .success else { return code }
-      throw CommandError(.cannotCreate, "no snapshot can be written here")
+      throw CommandError(.cannotCreate, "cannot write a snapshot of this store")
     }
     try store.close()
     if context.isJSON {
@@ -34,7 +34,7 @@ struct SnapshotCommand: Command {
     } else {
       let size = "\(Quantity.count(report.events, "event")), \(Quantity.size(bytes: report.bytes))"
       try context.output.line(
-        report.isNew ? "snapshot written: \(size)" : "the last snapshot has everything: \(size)")
+        report.isNew ? "snapshot written: \(size)" : "the last snapshot is up to date: \(size)")
     }
     return try context.report(store.findings, includesTorn: true)
   }

@@ -48,7 +48,7 @@ struct SyncCommand: Command {
     options.isDryRun = arguments.has(Self.dryRun)
     self.options = options
     watches = arguments.has(Self.watch)
-    if watches, options.isDryRun { throw .usage("--watch with --dry-run would do nothing for ever") }
+    if watches, options.isDryRun { throw .usage("--watch cannot be used with --dry-run") }
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {

@@ -33,15 +33,15 @@ struct VerifyCommand: Command {
       }
     }
     if found.streams.isEmpty, !context.isJSON {
-      try context.output.line("an empty store: nothing to verify")
+      try context.output.line("the store is empty: nothing to verify")
     }
     try context.tellIfOpenToOthers()
     let code = try context.report(found.streams.compactMap(\.finding), includesTorn: true)
     let damaged = found.snapshots.filter { $0.problem != nil }
     if !damaged.isEmpty {
       context.output.errorLine(
-        "\(context.errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need it. "
-          + "Where it says otherwise than the log, one of both was changed: compare with another device before you remove it from the folder \"snapshots\"."
+        "\(context.errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need snapshots. "
+          + "If a snapshot differs from the log, one of the two was changed: compare with another device before you remove it from the folder \"snapshots\"."
       )
     }
     return damaged.isEmpty ? code : .badInput

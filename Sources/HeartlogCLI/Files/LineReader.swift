@@ -65,7 +65,7 @@ final class LineReader {
       }
       guard buffer.count - start <= Self.lineBytesMax else {
         throw CommandError(
-          .badInput, "a line of more than \(Quantity.size(bytes: UInt64(Self.lineBytesMax)))")
+          .badInput, "a line is longer than \(Quantity.size(bytes: UInt64(Self.lineBytesMax)))")
       }
       searched -= start
       buffer.removeFirst(start)
@@ -79,7 +79,7 @@ final class LineReader {
     while !isAtEnd {
       guard buffer.count - start <= Self.fileBytesMax else {
         throw CommandError(
-          .badInput, "a file of more than \(Quantity.size(bytes: UInt64(Self.fileBytesMax)))")
+          .badInput, "the file is larger than \(Quantity.size(bytes: UInt64(Self.fileBytesMax)))")
       }
       try fill()
     }
@@ -101,7 +101,7 @@ final class LineReader {
     } while received < 0 && errno == EINTR
     buffer.removeLast(Self.chunkBytes - max(0, received))
     guard received >= 0 else {
-      throw CommandError(.inputOutput, "the input cannot be read", at: String(cString: strerror(errno)))
+      throw CommandError(.inputOutput, "cannot read the input", at: String(cString: strerror(errno)))
     }
     bytesRead += received
     isAtEnd = received == 0

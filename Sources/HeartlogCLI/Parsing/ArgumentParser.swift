@@ -119,8 +119,8 @@ struct ArgumentParser: Sendable {
       // `--store --json` is a forgotten directory, not one of that name.
       if options.contains(where: { $0.spellings.contains(next) }) {
         throw .usage(
-          "\(option.spelling) needs \(value), and \(next) is an option",
-          hint: option.long.map { "To mean the text itself, write --\($0)=\(next)." })
+          "\(option.spelling) needs \(value), but \(next) is an option",
+          hint: option.long.map { "To use it as the value, write --\($0)=\(next)." })
       }
       rest.removeFirst()
       return next
@@ -138,7 +138,7 @@ struct ArgumentParser: Sendable {
       if let owner = table.commands.first(where: { $0.options.contains { $0.spellings.contains(spelling) } }),
         command == nil
       {
-        hint = "Options of \(owner.name) stand after it: heartlog \(owner.name) … \(spelling)"
+        hint = "Write it after the command: heartlog \(owner.name) … \(spelling)"
       } else {
         let known = options.flatMap(\.spellings)
         hint =
@@ -169,7 +169,7 @@ struct ArgumentParser: Sendable {
         assigned[argument] = texts
       }
       if let surplus = rest.first {
-        let most = command.arguments.isEmpty ? "takes no argument" : "takes no more arguments"
+        let most = command.arguments.isEmpty ? "takes no arguments" : "takes no more arguments"
         throw .usage("\(command.name) \(most): \(Quoted(surplus))", hint: usage)
       }
       return Arguments(command: command, positionals: assigned, values: values, clock: clock)

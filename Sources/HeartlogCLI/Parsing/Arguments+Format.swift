@@ -13,8 +13,8 @@ extension Arguments {
     guard let name = text(Option.format) else { return nil }
     guard let format = FileFormats.standard.formats(for: library).first(where: { $0.name == name }) else {
       throw .usage(
-        "\(name) cannot hold \(library)",
-        hint: "There are \(FileFormats.standard.names(for: library)).")
+        "\(name) cannot be used for \(library)",
+        hint: "Formats for \(library): \(FileFormats.standard.names(for: library)).")
     }
     return format
   }

@@ -23,13 +23,13 @@ struct FieldArguments: Equatable, Sendable {
         }
       } catch {
         throw .usage(
-          "--fields is no JSON object with values that fields can have: \(error.reason)",
+          "--fields is not a JSON object of field values: \(error.reason)",
           hint: "Write it in single quotes: --fields '{\"title\": \"Solaris\", \"year\": 1972}'")
       }
     }
     var names: Set<[UInt8]> = []
     for assignment in all {
-      guard !assignment.name.isEmpty else { throw .usage("a field's name is empty", hint: Self.hint) }
+      guard !assignment.name.isEmpty else { throw .usage("the name of a field is empty", hint: Self.hint) }
       // As bytes: names are not normalised, and String would hold é and e + accent for one.
       guard names.insert(Array(assignment.name.utf8)).inserted else {
         throw .usage("the field \(Quoted(assignment.name)) is given twice")
@@ -46,7 +46,7 @@ struct FieldArguments: Equatable, Sendable {
   /// character.
   private static func assignment(_ text: String) throws(CommandError) -> Assignment {
     guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-      throw .usage("\(Quoted(text)) is no field", hint: hint)
+      throw .usage("\(Quoted(text)) is not a field", hint: hint)
     }
     var name = text.utf8[..<equals]
     let value = text.utf8[text.utf8.index(after: equals)...]
@@ -59,8 +59,8 @@ struct FieldArguments: Equatable, Sendable {
       return Assignment(name: String(Substring(name)), value: try FieldValue(json))
     } catch {
       throw .usage(
-        "\(Quoted(text)) holds no JSON value: \(error.reason)",
-        hint: "For text, write = in place of :=")
+        "\(Quoted(text)) has no valid JSON value: \(error.reason)",
+        hint: "For text, write = instead of :=")
     }
   }
 
@@ -69,7 +69,7 @@ struct FieldArguments: Equatable, Sendable {
     var fields: [Field] = []
     for assignment in assignments {
       do throws(MalformedError) { try NameRules.checkFieldName(assignment.name) } catch {
-        throw .usage("\(Quoted(assignment.name)) cannot name a field: \(error.reason)")
+        throw .usage("\(Quoted(assignment.name)) is not a valid field name: \(error.reason)")
       }
       fields.append(Field(name: assignment.name, value: assignment.value))
     }

@@ -23,7 +23,7 @@ enum Moment: Equatable, Sendable {
   /// An event as messages suggest it.
   static let eventForm = "3f9a12c0:42"
 
-  static let timeHint = "Write it like one of: \(timeForms.joined(separator: ", "))."
+  static let timeHint = "Examples: \(timeForms.joined(separator: ", "))."
 
   /// Reads a time, a date or an event; times and dates without an offset go by the clock's zone. `label` names the argument in the message.
   init(_ text: String, label: String, clock: LocalClock) throws(CommandError) {
@@ -34,7 +34,7 @@ enum Moment: Equatable, Sendable {
     } else {
       throw .usage(
         "\(label) needs a time, a date or an event, not \(Quoted(text))",
-        hint: "\(Self.timeHint) An event is written as \"heartlog log\" shows it, like \(Self.eventForm).")
+        hint: "\(Self.timeHint) Write an event as \"heartlog log\" shows it, like \(Self.eventForm).")
     }
   }
 

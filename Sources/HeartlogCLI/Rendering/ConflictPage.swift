@@ -63,7 +63,7 @@ enum ConflictPage {
   private static func text(_ value: Conflict.Value) -> String {
     switch value {
     case .membership(isFavorite: true, _): "♥ a favorite"
-    case .membership: "♡ no favorite"
+    case .membership: "♡ not a favorite"
     case .field(let value): DisplayText.visible(ItemLine.text(value))
     }
   }

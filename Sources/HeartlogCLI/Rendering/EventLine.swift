@@ -92,7 +92,7 @@ struct EventLine {
     case .unknown(let kind, _):
       return [
         time, name, .init("· unknown"), .init(""),
-        .init("an event of kind \(kind), made by a newer Heartlog", .faint),
+        .init("an event of kind \(kind), written by a newer Heartlog", .faint),
       ]
     }
   }

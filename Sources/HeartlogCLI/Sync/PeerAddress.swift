@@ -21,12 +21,12 @@ enum PeerAddress: Hashable, Sendable {
 
   init(_ text: String) throws(CommandError) {
     if text.hasPrefix("folder:") {
-      self = .folder(try Self.rest(text, "folder:", "a folder: folder:DIR"))
+      self = .folder(try Self.rest(text, "folder:", "folder:DIR"))
     } else if text.hasPrefix("exec:") {
-      self = .command(try Self.rest(text, "exec:", "a command: exec:COMMAND"))
+      self = .command(try Self.rest(text, "exec:", "exec:COMMAND"))
     } else if text.hasPrefix("ssh:") {
       do { self = .ssh(try SSHAddress(text)) } catch {
-        throw .usage(error.message, hint: "An address reads ssh://[user@]host[:port]/path.")
+        throw .usage(error.message, hint: "Write it as ssh://[user@]host[:port]/path.")
       }
     } else if text.isEmpty {
       throw .usage("PEER is empty")
@@ -37,7 +37,7 @@ enum PeerAddress: Hashable, Sendable {
 
   private static func rest(_ text: String, _ prefix: String, _ form: String) throws(CommandError) -> String {
     let rest = String(text.dropFirst(prefix.utf8.count))
-    guard !rest.isEmpty else { throw .usage("\(prefix) lacks what it names", hint: "It takes \(form).") }
+    guard !rest.isEmpty else { throw .usage("\(Quoted(text)) is incomplete", hint: "Write \(form).") }
     return rest
   }
 
@@ -59,7 +59,7 @@ enum PeerAddress: Hashable, Sendable {
     case .ssh(let address): return CommandCarrier.ssh(address, program: context.environment["HEARTLOG_SSH"])
     case .store(let path):
       guard try !Self.isSame(path, context.storeDirectory()) else {
-        throw CommandError.usage("a store has nothing to take from itself")
+        throw CommandError.usage("a store cannot be synced with itself")
       }
       let (peer, isReadOnly) = try Self.open(path, endsSoon: endsSoon)
       context.opened.add(peer)

@@ -25,11 +25,11 @@ struct SyncPage {
     var reasons: Set<String> = []
     for stream in report.skipped where stream.cause != .waiting && reasons.insert(stream.reason).inserted {
       let others = report.skipped.filter { $0.reason == stream.reason }.count - 1
-      let more = others > 0 ? " \(Quantity.count(others, "other stream")) with it." : ""
+      let more = others > 0 ? " The same holds for \(Quantity.count(others, "other stream"))." : ""
       failures.append("\(Self.sentence(stream)).\(more)")
     }
     if let damage = report.peerDamage {
-      failures.append("the peer gave what it can read: \(damage).")
+      failures.append("the peer sent only what it can read: \(damage).")
     }
     return failures.map(DisplayText.visible)
   }
@@ -48,7 +48,7 @@ struct SyncPage {
     lines += report.skipped.filter { $0.cause == .waiting }.map(Self.sentence)
     if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000, !isNamed(report.peer) {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
-      lines.append("its clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this one's")
+      lines.append("the peer's clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this device's")
     }
     if conflicts > 0, !report.isDryRun {
       lines.append("\(Quantity.count(conflicts, "open conflict")): \"heartlog conflicts\" lists them")
@@ -57,8 +57,8 @@ struct SyncPage {
       let events = Quantity.count(withoutContent, "event")
       lines.append(
         report.isComplete && report.skipped.isEmpty
-          ? "same history, less content: \(events) here without theirs"
-          : "\(events) here without their content")
+          ? "same history, less content: \(events) here without content"
+          : "\(events) here without content")
     }
     return lines.map(DisplayText.visible)
   }
@@ -74,8 +74,8 @@ struct SyncPage {
     let device = clock.replica.map { Self.shown($0, clock.name ?? "") } ?? peer
     let span = Quantity.duration(seconds: Double(clock.milliseconds) / 1_000)
     return
-      "the clock of \(device) is \(span) ahead of this one's: its taps win over later ones of devices that have not heard of them. "
-      + "Set it right."
+      "the clock of \(device) is \(span) ahead of this device's: its taps win over later taps of devices that have not received them. "
+      + "Set that clock right."
   }
 
   /// `25 events in 20 commits received, nothing sent`.
@@ -85,7 +85,7 @@ struct SyncPage {
 
   private var verb: String {
     if report.isDryRun { return "would sync with" }
-    return isPull ? "took from" : "synced with"
+    return isPull ? "pulled from" : "synced with"
   }
 
   private var shownPeer: String {
@@ -106,8 +106,8 @@ struct SyncPage {
     guard let folder = report.folder else { return [] }
     let counts = [
       (folder.runs, folder.runs == 1 ? "run file" : "run files"), (folder.placeholders, "not downloaded yet"),
-      (folder.damaged, "not whole"), (folder.waiting, "waiting for one before them"),
-      (folder.copies, "kept under another name"), (folder.foreign, "foreign"), (folder.written, "written"),
+      (folder.damaged, "damaged"), (folder.waiting, "waiting for an earlier file"),
+      (folder.copies, "copied under another name"), (folder.foreign, "foreign"), (folder.written, "written"),
       (folder.removed, "removed"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
     return counts.isEmpty ? [] : ["in the folder: \(counts.joined(separator: ", "))"]
@@ -116,10 +116,10 @@ struct SyncPage {
   private static func sentence(_ fork: SyncReport.Fork) -> String {
     let place = fork.lastCommon.map { $0.rawValue == 0 ? " from its start" : " after commit \($0)" } ?? ""
     let what =
-      "forked: two stores wrote the stream of \(shown(fork.replica, fork.name))\(place), one of them a copy or restored"
+      "forked: two stores wrote the stream of \(shown(fork.replica, fork.name))\(place), because one of them was copied or restored"
     return fork.isEnded
-      ? "\(what); it ends there, and both go on as streams of their own"
-      : "\(what); a sync both ways keeps both"
+      ? "\(what); the stream ends there, and both continue as separate streams"
+      : "\(what); a sync in both directions keeps both"
   }
 
   private static func sentence(_ stream: SyncReport.SkippedStream) -> String {
@@ -127,7 +127,7 @@ struct SyncPage {
       switch stream.cause {
       case .waiting: "waiting"
       case .refused, .clock: "refused"
-      case .damaged, .peerDamaged: "passed over"
+      case .damaged, .peerDamaged: "skipped"
       }
     return
       "\(verb): the stream of \(shown(stream.replica, stream.name)) from commit \(stream.firstCommit) on: \(stream.reason)"

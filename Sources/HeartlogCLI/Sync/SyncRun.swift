@@ -27,8 +27,8 @@ struct SyncRun {
       || findings.contains(where: { $0.verdict == .corrupt })
     {
       context.output.errorLine(
-        "\(context.errorStyle(.failure, "heartlog:")) this store is damaged: others were given what can be read of it. "
-          + "Run \"heartlog verify\" for the whole picture, and then \"heartlog repair\".")
+        "\(context.errorStyle(.failure, "heartlog:")) this store is damaged; it sent only what it can read. "
+          + "Run \"heartlog verify\" to find all damage, then \"heartlog repair\".")
     }
     return exitCode == .success && !page.report.isComplete ? .badInput : exitCode
   }
@@ -61,7 +61,7 @@ struct SyncRun {
         if !isTold {
           try context.output.flush()
           context.output.errorLine(
-            "\(context.errorStyle(.failure, "heartlog:")) \(Self.shown(error).sentence) Trying again until it works."
+            "\(context.errorStyle(.failure, "heartlog:")) \(Self.shown(error).sentence) Retrying until it works."
           )
           isTold = true
         }
@@ -154,6 +154,6 @@ struct SyncRun {
     let shown = CommandError(error)
     guard error.code == .notAStore else { return shown }
     return CommandError(
-      shown.exitCode, shown.what, at: shown.place, hint: "Is the peer there, and its name right?")
+      shown.exitCode, shown.what, at: shown.place, hint: "Check that the peer exists and that its name is right.")
   }
 }

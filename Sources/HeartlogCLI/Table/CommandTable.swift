@@ -26,7 +26,7 @@ struct CommandTable: Sendable {
   func command(named name: String) throws(CommandError) -> CommandDescription {
     if let command = self[name] { return command }
     throw .usage(
-      "there is no command \(Quoted(name))",
+      "unknown command \(Quoted(name))",
       hint: NearestMatch.hint(for: name, among: commands.map(\.name))
         ?? "\"heartlog help\" lists the commands.")
   }

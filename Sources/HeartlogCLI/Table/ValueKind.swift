@@ -56,7 +56,7 @@ enum ValueKind: Hashable, Sendable {
       guard words.contains(text) else {
         let list = words.joined(separator: ", ")
         throw .usage(
-          "\(label) is one of \(list), not \(Quoted(text))",
+          "\(label) must be one of \(list), not \(Quoted(text))",
           hint: NearestMatch.hint(for: text, among: words))
       }
     }
@@ -73,8 +73,8 @@ enum ValueKind: Hashable, Sendable {
     }
     guard isSound, (1...Limits.libraryBytesMax).contains(text.utf8.count) else {
       throw .usage(
-        "\(Quoted(text)) cannot name a library",
-        hint: "A library's name has 1 to \(Limits.libraryBytesMax) of a-z, 0-9, -, _ and the full stop.")
+        "\(Quoted(text)) is not a valid library name",
+        hint: "A library name has 1 to \(Limits.libraryBytesMax) characters of a-z, 0-9, -, _ and the full stop.")
     }
   }
 
@@ -82,7 +82,7 @@ enum ValueKind: Hashable, Sendable {
     guard (1...Limits.itemBytesMax).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl)
     else {
       throw .usage(
-        text.isEmpty ? "the ID is empty" : "\(Quoted(text)) cannot be an ID",
+        text.isEmpty ? "the ID is empty" : "\(Quoted(text)) is not a valid ID",
         hint: "An ID has 1 to \(Quantity.count(Limits.itemBytesMax)) bytes and no control characters.")
     }
   }
