@@ -5,9 +5,9 @@ struct CommandError: Error, Equatable, Sendable {
   let exitCode: ExitCode
   /// A phrase without its final full stop.
   let what: String
-  /// A file, a line, a commit; nil where `what` says it all.
+  /// A file, a line or a commit; nil if `what` already says where.
   let place: String?
-  /// Whole sentences; nil where there is nothing to advise.
+  /// Complete sentences that say what to do next; nil if there is nothing to advise.
   let hint: String?
 
   init(_ exitCode: ExitCode, _ what: String, at place: String? = nil, hint: String? = nil) {
@@ -21,7 +21,7 @@ struct CommandError: Error, Equatable, Sendable {
     CommandError(.usage, what, hint: hint)
   }
 
-  /// `what: where. what to do next`, free of control characters and of passwords, since it may quote what was given.
+  /// `what: where. what to do next`, without control characters and passwords: the parts may quote the input.
   var sentence: String {
     var text = what
     if let place { text += ": \(place)" }
@@ -32,7 +32,7 @@ struct CommandError: Error, Equatable, Sendable {
 }
 
 extension CommandError {
-  /// The same, with another exit code.
+  /// A copy of `error` with another exit code.
   init(_ error: CommandError, exitCode: ExitCode) {
     self.init(exitCode, error.what, at: error.place, hint: error.hint)
   }

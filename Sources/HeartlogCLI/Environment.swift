@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-/// The variables of the process's environment that this program reads.
+/// The environment variables that this program reads.
 enum Environment {
   static let names = [
     "HEARTLOG_STORE", "HOME", "XDG_DATA_HOME", "NO_COLOR", "TERM", "COLUMNS", "HEARTLOG_SSH",
@@ -22,7 +22,7 @@ enum Environment {
 
   /// The words after the program's name.
   ///
-  /// Read from the bytes, since `CommandLine.arguments` would silently mend what is not UTF-8 into another id.
+  /// Reads the raw bytes: `CommandLine.arguments` silently repairs invalid UTF-8, which would turn it into another id.
   static func arguments() throws(CommandError) -> [String] {
     var words: [String] = []
     for index in 1..<max(1, Int(CommandLine.argc)) {

@@ -1,7 +1,7 @@
 /// The exit codes of the process. The numbers from 64 on are those of sysexits.h.
 enum ExitCode: Int32, CaseIterable, Sendable {
   case success = 0
-  /// The question was understood and the answer is no: nothing to show, nothing to change, a difference found.
+  /// The command succeeded and the answer is no: nothing to show, nothing to change, or a difference was found.
   case no = 1
   case usage = 64
   case badInput = 65

@@ -14,9 +14,9 @@ public enum HeartlogCLI {
   ///
   /// - Returns: the exit code.
   public static func runProcess() -> Int32 {
-    // A pipe that nobody reads any more shows as EPIPE where it is written to, and ends the command quietly.
+    // Writing to a closed pipe then fails with EPIPE, which ends the command quietly.
     signal(SIGPIPE, SIG_IGN)
-    // A limit on the size of files shows as EFBIG where one is written, and is told like a full disk.
+    // Writing beyond a file size limit then fails with EFBIG, which is reported like a full disk.
     signal(SIGXFSZ, SIG_IGN)
     Terminal.occupyStandardDescriptors()
     let environment = Environment.ofProcess()
@@ -87,11 +87,11 @@ public enum HeartlogCLI {
     }
   }
 
-  /// Tells standard error, along with what was written and not told; what was printed before comes first.
+  /// Prints an error on standard error, with what was written but not reported yet. Flushes standard output first.
   private static func report(
     _ error: CommandError, _ untold: UntoldWrites, on output: Output, style: Style
   ) -> ExitCode {
-    // Output that fails now has nobody left to tell; the error at hand is what ends the command.
+    // A failure to flush is not reported: `error` is what ends the command.
     _ = try? output.flush()
     let sentences = [error.sentence, untold.sentence].compactMap { $0 }
     output.errorLine("\(style(.failure, "heartlog:")) \(sentences.joined(separator: " "))")

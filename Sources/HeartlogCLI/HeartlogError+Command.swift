@@ -1,7 +1,7 @@
 import Heartlog
 
 extension CommandError {
-  /// What a store's error means on the command line, and what to do next.
+  /// Maps a store's error to an exit code and a hint.
   init(_ error: HeartlogError) {
     let exitCode: ExitCode
     var hint: String?

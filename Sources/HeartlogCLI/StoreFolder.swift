@@ -6,9 +6,9 @@
   import Glibc
 #endif
 
-/// The folders above a store.
+/// The parent folders of a store.
 enum StoreFolder {
-  /// Makes the folders above `path` that are missing, as `mkdir -p` does.
+  /// Creates the missing parent folders of `path`, as `mkdir -p` does.
   static func makeParents(of path: String) throws(CommandError) {
     let parts = path.split(separator: "/").dropLast()
     var parent = path.hasPrefix("/") ? "/" : ""

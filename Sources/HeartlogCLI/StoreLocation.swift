@@ -1,8 +1,8 @@
-/// Where the store is when nobody says otherwise.
+/// The location of the store.
 enum StoreLocation {
   static let folderName = "favorites.heartlog"
 
-  /// `--store`, else `$HEARTLOG_STORE`, else the platform's data directory. An empty variable counts as unset.
+  /// `--store`, else `$HEARTLOG_STORE`, else a folder in the platform's data directory. An empty variable counts as unset.
   static func directory(
     option: String?, environment: [String: String]
   ) throws(CommandError) -> String {
@@ -12,7 +12,7 @@ enum StoreLocation {
       let parts = ("Library/Application Support", "Heartlog")
     #else
       let parts = (".local/share", "heartlog")
-      // The base directory specification: a path that is not absolute is to be ignored.
+      // The XDG Base Directory Specification says to ignore a path that is not absolute.
       if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
         return join(data, parts.1, folderName)
       }

@@ -1,12 +1,12 @@
 import Heartlog
 
-/// One line of `apply`'s input.
+/// One line of the input of `apply`.
 enum OperationLine {
   case operation(StoreOperation, group: JSONValue?)
-  /// `{"op":"commit"}`: the group so far ends here.
+  /// `{"op":"commit"}`: ends the current group.
   case endOfGroup
 
-  /// An operation on one item, with the time that stands in for the clock.
+  /// An operation on one item, with the time that replaces the clock.
   struct StoreOperation {
     let library: String
     let item: String
@@ -14,9 +14,9 @@ enum OperationLine {
     let time: Milliseconds?
   }
 
-  /// Reads one line. Keys that are not known are passed over.
+  /// Parses one line. Unknown keys are ignored.
   init(_ line: UnsafeRawBufferPointer) throws(MalformedError) {
-    // The line wraps fields, and these wrap a value as deep as a value may be.
+    // The line and its fields add two levels to the deepest value.
     let json = try JSONValue.parse(line, depthMax: Limits.jsonDepthMax + 2)
     guard case .object = json else { throw MalformedError("the line is not a JSON object") }
     let name = try Self.text("op", in: json)

@@ -1,22 +1,22 @@
 import Heartlog
 
-/// Carries out operations line by line, and knows which of them are safe on disk.
+/// Executes operations line by line, and keeps track of which of them are safe on disk.
 ///
-/// Commits are written buffered and flushed together: one fsync serves all lines that were at hand.
+/// Commits are written buffered and flushed together: one fsync covers all lines that were available.
 struct OperationRun {
   private let store: FavoritesStore
   private var group: (name: JSONValue, operations: [OperationLine.StoreOperation], lines: [Int])?
   private var libraries: [String: FavoritesLibrary] = [:]
 
   private let acknowledges: Bool
-  /// Lines that were carried out and are not yet known to be safe, where that is to be told.
+  /// Lines that were executed but are not yet known to be safe; always empty without `acknowledges`.
   private var unacknowledged: [Int] = []
   private(set) var applied = 0
   private(set) var events = 0
   private(set) var commits = 0
-  /// The last event that was written.
+  /// The last event written.
   private(set) var lastEvent: EventID?
-  /// The last line that was carried out.
+  /// The last line executed.
   private(set) var lastLine = 0
 
   init(_ store: FavoritesStore, acknowledges: Bool) {
@@ -24,10 +24,10 @@ struct OperationRun {
     self.acknowledges = acknowledges
   }
 
-  /// Takes the operation of a line.
+  /// Executes the operation of a line, or adds it to the current group.
   mutating func take(_ line: OperationLine, number: Int) throws {
     guard case .operation(let operation, let name) = line else { return try endGroup() }
-    // Whoever held the group beside it would have it copied at each line.
+    // A second reference to the group would copy its arrays at each line.
     if let name, group?.name.isSameValue(as: name) == true {
       guard group?.operations.first?.time == operation.time else {
         throw MalformedError("\"time\" differs from that of the lines before it in the same commit")
@@ -47,16 +47,16 @@ struct OperationRun {
     }
   }
 
-  /// Writes the group so far as one commit.
+  /// Writes the current group as one commit.
   mutating func endGroup() throws {
     guard let ended = group else { return }
     group = nil
     try commit(ended.operations, lines: ended.lines)
   }
 
-  /// Makes all that was carried out safe on disk.
+  /// Makes everything executed so far safe on disk.
   ///
-  /// - Returns: the lines that are safe now, in order; none where they are not to be told.
+  /// - Returns: the lines that became safe, in order; none without `acknowledges`.
   mutating func flush() throws -> [Int] {
     try store.flush()
     defer { unacknowledged.removeAll(keepingCapacity: true) }
@@ -85,7 +85,7 @@ struct OperationRun {
 }
 
 extension JSONValue {
-  /// Whether two values are the same, in whatever order the members of their objects come. Names are compared as bytes, not as Swift
+  /// Whether two values are the same, regardless of the order of object members. Names are compared as bytes, not as Swift
   /// compares strings.
   fileprivate func isSameValue(as other: JSONValue) -> Bool { sortedByName == other.sortedByName }
 

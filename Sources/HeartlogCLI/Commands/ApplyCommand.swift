@@ -41,7 +41,7 @@ struct ApplyCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let input = try LineReader(path)
-    // A pipe may never end.
+    // A pipe may have no end.
     let store = try context.openForWriting(endsSoon: input.byteCount != nil)
     var run = OperationRun(store, acknowledges: acknowledges)
     let bar = context.progress("applying", total: input.byteCount)
@@ -60,7 +60,7 @@ struct ApplyCommand: Command {
       }
       try run.endGroup()
     } catch {
-      // What was carried out before the bad line stays, and is said to.
+      // What was executed before the bad line is kept, and acknowledged.
       try acknowledge(&run, context)
       throw Self.located(error, line: number)
     }
@@ -97,7 +97,7 @@ struct ApplyCommand: Command {
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
-  /// What is wrong with a line, with its number.
+  /// An error about a line, with the line's number.
   private static func located(_ error: any Error, line: Int) -> any Error {
     let hint = "Neither this line nor its unfinished commit was written; everything before them was."
     switch error {

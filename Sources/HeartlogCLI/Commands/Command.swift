@@ -1,8 +1,8 @@
-/// A command of the program: what is said about it, how its arguments are read, what it does.
+/// A command of the program: its description, its arguments, and what it does.
 protocol Command: Sendable {
   static var description: CommandDescription { get }
 
-  /// Takes what was typed into typed properties; refuses what cannot be meant.
+  /// Converts the arguments into typed properties. Throws if their combination is invalid.
   init(_ arguments: Arguments) throws(CommandError)
 
   func run(_ context: CommandContext) throws -> ExitCode

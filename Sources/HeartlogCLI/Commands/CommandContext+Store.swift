@@ -1,16 +1,16 @@
 import Heartlog
 
 extension CommandContext {
-  /// The origin that commits of the command line have.
+  /// The origin of commits that the command line writes.
   static let origin = "cli"
 
-  /// Opens the store for reading: nothing is locked, and nothing is ever made.
+  /// Opens the store for reading. Takes no lock and creates nothing.
   func openForReading() throws -> FavoritesStore { try reading { try open(.readOnly) } }
 
-  /// Opens the store for writing, where there is one.
+  /// Opens an existing store for writing.
   ///
-  /// - Parameter endsSoon: whether what is to be done has an end. Then a snapshot is written when the store is closed and none before:
-  ///   one that is made beside writers has a state of its own, and takes as much memory as theirs.
+  /// - Parameter endsSoon: whether the command has a foreseeable end. If so, a snapshot is written only when the store is closed: a
+  ///   snapshot that is made beside writers has its own copy of the state, which takes as much memory as theirs.
   func openForWriting(endsSoon: Bool = false) throws -> FavoritesStore {
     try open(.readWrite) { if endsSoon { $0.snapshots.eventsMin = .max } }
   }
@@ -30,7 +30,7 @@ extension CommandContext {
     return store
   }
 
-  /// Says that other users may read the store. Reading changes nothing of it.
+  /// Warns if other users can read the store. Reading does not change that.
   func tellIfOpenToOthers() throws {
     guard try FavoritesStore.isOpenToOthers(at: try storeDirectory()) else { return }
     try output.flush()
@@ -39,7 +39,7 @@ extension CommandContext {
     )
   }
 
-  /// Says which stores other users could read until a write ended that.
+  /// Warns if other users could read a store until this command wrote to it.
   func tellClosedStores() {
     guard opened.takeClosed() else { return }
     output.errorLine(
@@ -47,21 +47,21 @@ extension CommandContext {
     )
   }
 
-  /// Says which snapshots turned out to be of no use since it was last asked: some damage is met only when it is looked at.
+  /// Warns about snapshots that were dropped since the last call: some damage is found only when a page is read.
   func tellDroppedSnapshots() {
     for dropped in opened.takeDroppedSnapshots() {
       output.errorLine("\(errorStyle(.failure, "heartlog:")) \(dropped).")
     }
   }
 
-  /// Runs work that only reads: what it is not permitted to do is to read, not to write.
+  /// Runs work that only reads. A missing permission is then an input/output error, not a read-only store.
   func reading<R>(_ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as HeartlogError where error.code == .readOnly {
       throw CommandError(CommandError(error), exitCode: .inputOutput)
     }
   }
 
-  /// Runs long work that tells its progress in bytes.
+  /// Runs long work that reports its progress in bytes.
   func withByteProgress<R>(_ label: String, _ body: (LogProgress?) throws -> R) throws -> R {
     guard output.error.isTerminal else { return try body(nil) }
     var bar: Progress?
@@ -73,11 +73,11 @@ extension CommandContext {
     }
   }
 
-  /// Says what is damaged, after what is sound was printed; and what was written all the same.
+  /// Reports damage, after the sound part was printed, and what was written in spite of it.
   ///
-  /// - Parameter includesTorn: whether an unfinished batch at the tail is told, too. Who only reads may have come while
+  /// - Parameter includesTorn: whether an unfinished batch at the tail is reported too. A command that only reads may have seen it while
   ///   another process was writing it.
-  /// - Returns: the exit code: 65 where anything is damaged.
+  /// - Returns: the exit code: 65 if anything is damaged.
   func report(_ findings: [Finding], includesTorn: Bool = false) throws -> ExitCode {
     let damage = findings.filter { $0.verdict != .torn }
     try output.flush()
@@ -105,7 +105,7 @@ extension CommandContext {
     }
   }
 
-  /// Says of a library that nobody ever wrote to: an empty answer may be that of a name that was mistyped.
+  /// Warns if nothing was ever written to a library: its name may be mistyped.
   func tellUnknown(_ library: String, in store: FavoritesStore) throws {
     let known = store.read { $0.libraries }
     guard !known.contains(library) else { return }
@@ -116,7 +116,7 @@ extension CommandContext {
     output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.sentence)")
   }
 
-  /// One JSON object a line.
+  /// Prints one JSON object as a line.
   func jsonLine(_ build: (inout JSONWriter) -> Void) throws {
     var writer = JSONWriter()
     writer.beginObject()
@@ -125,7 +125,7 @@ extension CommandContext {
     try output.line(String(decoding: writer.bytes, as: UTF8.self))
   }
 
-  /// After JSON Lines of a damaged store: a last line that says so.
+  /// Prints the last line after the JSON Lines of a damaged store.
   func jsonPartial(_ findings: [Finding]) throws {
     let damage = findings.filter { $0.verdict != .torn }
     guard !damage.isEmpty else { return }
@@ -134,7 +134,7 @@ extension CommandContext {
 }
 
 extension JSONWriter {
-  /// `"partial":true` and the findings, where anything is damaged.
+  /// `"partial":true` and the findings, if anything is damaged.
   mutating func partial(_ findings: [Finding]) {
     let damage = findings.filter { $0.verdict != .torn }
     guard !damage.isEmpty else { return }

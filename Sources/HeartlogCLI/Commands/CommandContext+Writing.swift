@@ -8,14 +8,14 @@ extension CommandContext {
     return written
   }
 
-  /// Notes a commit that was written: nothing was told of it yet.
+  /// Notes a commit that was written but not reported yet.
   func note(_ commit: Commit?) {
     if let commit { untold.add(Self.phrase(commit)) }
   }
 
-  /// Carries out one operation as one commit, and says what it did.
+  /// Executes one operation as one commit, and prints what it did.
   ///
-  /// - Parameter otherwise: what is said of the item where there was nothing to write; then the exit code is 1.
+  /// - Parameter otherwise: the message about the item if there was nothing to write; the exit code is then 1.
   func writeOne(
     _ library: String, _ item: String, otherwise: String,
     _ operation: (FavoritesLibrary) throws -> WriteResult
@@ -47,7 +47,7 @@ extension CommandContext {
     return code
   }
 
-  /// Events that a note names one by one; of more it tells how many.
+  /// The number of events that a note names; it only counts the others.
   private static let noteEventsMax = 3
 
   /// `cities 2950159 is a favorite now (3f9a12c0:351)`.

@@ -1,29 +1,29 @@
-/// What a command finds around it.
+/// What a command runs with.
 struct CommandContext: Sendable {
   let output: Output
   /// The values of `Environment.names` that are set.
   let environment: [String: String]
-  /// What `--store` gave.
+  /// The value of `--store`.
   let storeOption: String?
-  /// True where `--json` asks for JSON Lines.
+  /// Whether `--json` was given.
   let isJSON: Bool
   let clock: LocalClock
   let untold: UntoldWrites
   let opened = OpenedStores()
 
-  /// How standard output is coloured.
+  /// The style of standard output.
   var style: Style { Style(isEnabled: output.standard.isTerminal && Style.isWanted(environment)) }
 
-  /// How standard error is coloured.
+  /// The style of standard error.
   var errorStyle: Style { Style(isEnabled: output.error.isTerminal && Style.isWanted(environment)) }
 
-  /// The columns to which standard output is fitted; nil where it is no terminal, and nothing is cut.
+  /// The columns of standard output; nil if it is not a terminal, and nothing is cut.
   var width: Int? { output.standard.isTerminal ? output.standard.width() : nil }
 
-  /// How standard output shows times.
+  /// The style of times on standard output.
   var times: TimeStyle { output.standard.isTerminal ? TimeStyle(zone: clock.zone) : .utc }
 
-  /// Prints lines that have times in them, headed by their zone where that is not UTC.
+  /// Prints lines that contain times, after a heading with their zone if it is not UTC.
   func linesWithTimes(_ lines: [String]) throws {
     if !lines.isEmpty, let heading = times.heading { try output.line(style(.faint, heading)) }
     for line in lines { try output.line(line) }
@@ -33,7 +33,7 @@ struct CommandContext: Sendable {
     try StoreLocation.directory(option: storeOption, environment: environment)
   }
 
-  /// A bar on standard error, or nothing where that is no terminal.
+  /// A progress bar on standard error; shows nothing if that is not a terminal.
   func progress(_ label: String, total: Int? = nil) -> Progress {
     Progress(label, total: total, output: output, isShown: output.error.isTerminal)
   }

@@ -77,7 +77,7 @@ struct ListCommand: Command {
       case .oldest: .oldestFirst
       case .id: .byID
       }
-    // Only where nothing is filtered out afterwards may the store stop early.
+    // The store may stop early only if nothing is filtered out afterwards.
     let early = match == nil ? limit : nil
     var items =
       if let collection {

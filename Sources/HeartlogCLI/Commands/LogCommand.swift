@@ -33,7 +33,7 @@ struct LogCommand: Command {
 
   let library: String?
   let item: String?
-  /// Names or prefixes of ids; none where all are wanted.
+  /// Names or prefixes of ids; empty for all replicas.
   let replicas: [String]
   let since: Moment?
   let until: Moment?
@@ -56,7 +56,7 @@ struct LogCommand: Command {
 
   private func show(_ context: CommandContext) throws -> ExitCode {
     let directory = try context.storeDirectory()
-    // The end of the log may be far: with -n nothing is printed on the way there.
+    // With -n nothing is printed before the end of the log, which may be far.
     let filter = try EventFilter(
       library: library, item: item, replicas: replicas, since: since, until: until, store: directory)
     let log = try LogReader(at: directory)
@@ -72,7 +72,7 @@ struct LogCommand: Command {
     return try context.report(log.findings)
   }
 
-  /// Waits for events until the process is interrupted, or nobody reads the output any more.
+  /// Prints new events until the process is interrupted or the output is closed.
   private func follow(
     _ log: LogReader, _ filter: EventFilter, _ printer: inout EventPrinter, _ context: CommandContext
   ) throws {
@@ -87,7 +87,7 @@ struct LogCommand: Command {
   private static let pauseMilliseconds: UInt32 = 100
 }
 
-/// The last lines of many.
+/// Keeps the last lines of a sequence.
 private struct LastLines {
   let count: Int?
   private var ring: [EventLine] = []

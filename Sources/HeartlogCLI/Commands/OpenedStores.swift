@@ -1,11 +1,11 @@
 import Heartlog
 import Synchronization
 
-/// The stores that a command opened, and what was told of them.
+/// The stores that a command opened, and what was reported about them.
 final class OpenedStores: Sendable {
   private struct State {
     var stores: [(store: FavoritesStore, told: Int)] = []
-    /// What is to be told of stores that were closed.
+    /// What is still to be reported about stores that were closed.
     var dropped: [DroppedSnapshot] = []
     var wasOpenToOthers = false
 
@@ -25,7 +25,7 @@ final class OpenedStores: Sendable {
 
   func add(_ store: FavoritesStore) { state.withLock { $0.stores.append((store, 0)) } }
 
-  /// Whether one of them was open to other users, and is not any more.
+  /// Whether one of the stores was open to other users and was closed to them.
   func takeClosed() -> Bool {
     state.withLock { state in state.wasOpenToOthers || state.stores.contains { $0.store.wasOpenToOthers } }
   }
@@ -33,10 +33,10 @@ final class OpenedStores: Sendable {
   /// The snapshots that were dropped since the last call.
   func takeDroppedSnapshots() -> [DroppedSnapshot] { state.withLock { $0.takeDroppedSnapshots() } }
 
-  /// Closes all stores but one, and lets go of them.
+  /// Closes and releases all stores but one.
   func closePeers(of store: FavoritesStore) throws(HeartlogError) {
     let peers = state.withLock { state in state.stores.map(\.store).filter { $0 !== store } }
-    // Closing may make a snapshot, and so drop another.
+    // Closing may write a snapshot, and so drop another.
     defer {
       state.withLock { state in
         state.dropped = state.takeDroppedSnapshots()

@@ -80,7 +80,7 @@ struct RepairCommand: Command {
     return lines
   }
 
-  /// Who writes from now on.
+  /// The line that names the device that writes from now on.
   private static func writer(_ report: RepairReport) -> String {
     func shown(_ replica: ReplicaID) -> String { String(replica.description.prefix(EventLine.prefixDigits)) }
     var words = [report.isDryRun ? "this device would be" : "this device is"]

@@ -30,9 +30,9 @@ struct ServeCommand: Command {
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting(endsSoon: true)
     let channel = DescriptorChannel(input: 0, output: 1, closes: false)
-    // What is sound of a damaged store is given all the same.
+    // A damaged store still sends its sound part.
     let report = try SyncSession(store, over: channel, role: .serving).run()
-    // The other end tells what is wrong with this store: what stands on standard error here is shown among its own lines.
+    // The other end reports this store's damage. Standard error would be mixed with its output.
     let isDamaged = store.findings.contains { $0.verdict != .torn }
     try store.close()
     return isDamaged || !report.isComplete ? .badInput : .success

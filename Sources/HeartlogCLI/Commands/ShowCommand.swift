@@ -50,7 +50,7 @@ struct ShowCommand: Command {
     for line in table.lines(style: style, width: context.width) { try context.output.line(line) }
   }
 
-  /// A field's value; of one that puts the item into a collection, its place there.
+  /// The value of a field, or the place of the item for a field that puts it into a collection.
   private func text(_ field: Field, of id: String, in store: FavoritesStore) throws -> String {
     guard let name = ItemCollection.name(ofField: field.name) else { return ItemLine.text(field.value) }
     let ids = try store.library(library).collection(name).ids

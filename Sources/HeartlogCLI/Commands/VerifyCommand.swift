@@ -89,6 +89,6 @@ struct VerifyCommand: Command {
 }
 
 extension StreamVerification {
-  /// An unfinished batch at the tail was never acknowledged: it is no damage.
+  /// An unfinished batch at the tail was never acknowledged: it is not damage.
   fileprivate var isSound: Bool { finding.map { $0.verdict == .torn } ?? true }
 }

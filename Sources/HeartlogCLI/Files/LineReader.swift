@@ -14,9 +14,9 @@ final class LineReader {
   private var start = 0
   private var isAtEnd = false
 
-  /// Longer lines are refused: no operation within the format's limits needs more, escapes included.
+  /// Longer lines are refused: no operation within the limits of the format needs more, including escapes.
   private static let lineBytesMax = 128 << 20
-  /// Larger files are refused where all of one is needed at once.
+  /// Larger files are refused if the whole file is needed at once.
   private static let fileBytesMax = 1 << 30
   private static let chunkBytes = 256 << 10
 
@@ -36,20 +36,20 @@ final class LineReader {
 
   deinit { if path != nil { close(descriptor) } }
 
-  /// The size of the file in bytes; nil for what has none.
+  /// The size of the file in bytes; nil if it is not a regular file.
   var byteCount: Int? {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int(status.st_size)
   }
 
-  /// Bytes read so far, whole lines or not.
+  /// The number of bytes read so far, including incomplete lines.
   private(set) var bytesRead = 0
 
-  /// Whether a whole line is at hand without waiting for input.
+  /// Whether a complete line is buffered.
   var hasLineAtHand: Bool { buffer[start...].contains(UInt8(ascii: "\n")) }
 
-  /// The next line without its line feed, for the length of the call; nil at the end of the input.
+  /// Calls `body` with the next line, without its line feed. Returns nil at the end of the input.
   func next<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
     var searched = start
     while true {
@@ -74,7 +74,7 @@ final class LineReader {
     }
   }
 
-  /// All that is left of the input.
+  /// The rest of the input.
   func rest() throws(CommandError) -> [UInt8] {
     while !isAtEnd {
       guard buffer.count - start <= Self.fileBytesMax else {

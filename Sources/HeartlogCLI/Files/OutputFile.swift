@@ -8,12 +8,12 @@ import CHeartlogPlatform
   import Glibc
 #endif
 
-/// Writes what a command makes to the place that a path names.
+/// Writes the output of a command to a path.
 ///
-/// A regular file is there whole or not at all, and stays what it was but for its content: owner, mode, access list, attributes. Symbolic
-/// links are followed. What is no regular file (a pipe, a device, a descriptor that a shell hands over) is written to as it is.
+/// A regular file is replaced atomically and keeps its owner, mode, access list and attributes. Symbolic links are followed. Anything
+/// else (a pipe, a device, a descriptor passed by a shell) is written directly.
 enum OutputFile {
-  /// Writes `bytes` to what `path` names, and makes a file where there is none.
+  /// Writes `bytes` to `path`, and creates the file if it does not exist.
   static func write(_ bytes: [UInt8], to path: String) throws {
     do {
       switch try place(of: path) {
@@ -23,21 +23,21 @@ enum OutputFile {
       case .none(let file): try make(file, with: bytes)
       }
     } catch let error as SystemError {
-      // As on standard output: whoever has read enough of a pipe ends the command quietly.
+      // As on standard output: a closed pipe ends the command quietly.
       if error.number == Terminal.brokenPipe { throw OutputError.closed }
       throw failure(path, error.number)
     }
   }
 
-  /// What a path leads to.
+  /// What a path refers to.
   private enum Place {
     /// A descriptor of this process, by its name in `/dev`.
     case descriptor(Int32)
-    /// Something that is written to as it is.
+    /// Something that is written directly.
     case stream
-    /// A regular file, by a path that is no link.
+    /// A regular file, by a path that is not a link.
     case file(String)
-    /// Nothing yet, by a path that is no link.
+    /// A file that does not exist yet, by a path that is not a link.
     case none(String)
   }
 
@@ -56,13 +56,13 @@ enum OutputFile {
       return .none(end)
     }
     if info.isFolder { throw SystemError(number: EISDIR) }
-    // Some links of /proc lead to what their text does not name: such a file is not replaced by its name.
+    // The text of some links in /proc does not name their target: such a file cannot be replaced by name.
     guard info.isRegular, let named = try Info(end), named.isSameFile(as: info) else { return .stream }
     return .file(end)
   }
 
-  /// The descriptor that a path names. Opening such a path would fail for a socket, and begin a regular file anew that
-  /// the shell has opened for all that it runs.
+  /// The descriptor that a path names. Opening such a path would fail for a socket, and would restart at the beginning of a
+  /// regular file that the shell has opened for several commands.
   private static func descriptor(named path: String) -> Int32? {
     switch path {
     case "/dev/stdin": return STDIN_FILENO
@@ -76,7 +76,7 @@ enum OutputFile {
     }
   }
 
-  /// What a symbolic link says; nil where the path is none.
+  /// The target of a symbolic link; nil if the path is not a link.
   private static func target(ofLink path: String) -> String? {
     var target = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink(path, &target, target.count)
@@ -91,11 +91,11 @@ enum OutputFile {
 
   // MARK: - Writing
 
-  /// Writes to what takes the bytes one after another. A regular file among such is one whose place the shell has chosen.
+  /// Writes to a stream. If it is a regular file, the shell has opened it and set its position.
   private static func writeThrough(_ bytes: [UInt8], to handle: borrowing Handle) throws {
     try handle.write(bytes)
     do { try handle.synchronize() } catch let error as SystemError {
-      // Pipes, sockets and most devices hold nothing to be made safe.
+      // Pipes, sockets and most devices cannot be synchronized.
       guard error.number == EINVAL || error.number == ENOTSUP || error.number == EROFS else { throw error }
     }
   }
@@ -109,7 +109,7 @@ enum OutputFile {
   }
 
   private static func replace(_ file: String, with bytes: [UInt8]) throws {
-    // Refused where the file must not be written to, though its folder would let it be replaced.
+    // Fails if the file is not writable, even if its folder would allow replacing it.
     let old = try Handle(opening: file, O_WRONLY | O_NONBLOCK | O_NOCTTY)
     do {
       var draft = try Draft(in: folder(of: file), mode: 0o600)
@@ -118,30 +118,30 @@ enum OutputFile {
       try draft.handle.synchronize()
       try draft.publish(as: file, replacing: true)
     } catch let error as SystemError {
-      // Its folder takes no other file, or it could not stay its owner's, or something is mounted there.
+      // The folder is not writable, or the owner cannot be kept, or something is mounted on the file.
       guard [EACCES, EPERM, EROFS, EBUSY].contains(error.number) else { throw error }
       return try overwrite(old, with: bytes)
     }
     try synchronize(folder(of: file))
   }
 
-  /// Writes a file that cannot be replaced where it is.
+  /// Overwrites in place a file that cannot be replaced.
   private static func overwrite(_ old: borrowing Handle, with bytes: [UInt8]) throws {
     try old.write(bytes)
     try old.truncate(to: bytes.count)
     try old.synchronize()
   }
 
-  /// Makes the names in a folder durable.
+  /// Makes the directory entries of a folder durable.
   private static func synchronize(_ folder: String) throws {
     let handle: Handle
     do { handle = try Handle(opening: folder, O_RDONLY | O_DIRECTORY) } catch let error as SystemError {
-      // One that may be written to and not be read.
+      // The folder is writable but not readable.
       if error.number == EACCES { return }
       throw error
     }
     do { try handle.synchronize() } catch let error as SystemError {
-      // File systems that keep no order of their own say so.
+      // Some file systems do not support fsync on a folder.
       guard error.number == EINVAL || error.number == ENOTSUP else { throw error }
     }
   }
@@ -169,11 +169,11 @@ private struct SystemError: Error {
   }
 }
 
-/// What a path leads to, links followed.
+/// The status of a file, with links followed.
 private struct Info {
   private let info: stat
 
-  /// Nil where there is nothing.
+  /// Returns nil if the file does not exist.
   init?(_ path: String) throws {
     var info = stat()
     if stat(path, &info) != 0 {
@@ -200,7 +200,7 @@ private struct Info {
   }
 }
 
-/// An open file, closed when it is let go of.
+/// An open file, closed at the end of its lifetime.
 private struct Handle: ~Copyable {
   let descriptor: Int32
 
@@ -208,7 +208,7 @@ private struct Handle: ~Copyable {
 
   init(opening path: String, _ flags: Int32) throws {
     var descriptor: Int32
-    // A pipe that nobody reads yet is waited for.
+    // Opening a pipe waits for a reader.
     repeat { descriptor = open(path, flags | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
     self.descriptor = try SystemError.check(descriptor)
   }
@@ -229,24 +229,24 @@ private struct Handle: ~Copyable {
 
   func synchronize() throws { try SystemError.check(heartlog_synchronize(descriptor)) }
 
-  /// Takes over all of a file but its content.
+  /// Copies the owner, mode and attributes of another file.
   func takeAfter(_ old: borrowing Handle) throws {
     let wanted = try Info(of: old.descriptor)
     let own = try Info(of: descriptor)
     if own.owner != wanted.owner || own.group != wanted.group {
       try SystemError.check(fchown(descriptor, wanted.owner, wanted.group))
     }
-    // After the owner, of which a change takes away set-id bits; before the access list, of which the mode shows a part.
+    // After the owner, because changing it clears the set-id bits; before the access list, because the mode is part of it.
     try SystemError.check(fchmod(descriptor, wanted.mode))
     try SystemError.check(heartlog_copy_attributes(old.descriptor, descriptor))
   }
 }
 
-/// A file that takes the place of another when it is whole, and is gone when it is let go of before that.
+/// A temporary file that replaces another one when it is complete, and is removed otherwise.
 private struct Draft: ~Copyable {
   let handle: Handle
   private let folder: String
-  /// Nil for a file that has no name yet, of which nothing is left whenever the process is killed.
+  /// Nil for a file without a name, which vanishes if the process is killed.
   private var name: String?
 
   init(in folder: String, mode: mode_t) throws {
@@ -265,11 +265,11 @@ private struct Draft: ~Copyable {
 
   deinit { if let name { unlink(name) } }
 
-  /// Puts the file in its place.
+  /// Moves the file to its final path.
   mutating func publish(as file: String, replacing: Bool) throws {
     if name == nil {
       if !replacing, heartlog_link_unnamed(handle.descriptor, file) == 0 { return }
-      // Only a file that has a name can take the place of another.
+      // Only a file with a name can replace another one.
       let name = Self.name(in: folder)
       try SystemError.check(heartlog_link_unnamed(handle.descriptor, name))
       self.name = name
@@ -279,7 +279,7 @@ private struct Draft: ~Copyable {
     self.name = nil
   }
 
-  /// As short as names go, whatever the file is called.
+  /// A short name that does not depend on the name of the file, which may be as long as names can be.
   private static func name(in folder: String) -> String {
     "\(folder)/.heartlog-\(String(UInt64.random(in: .min ... .max), radix: 16)).tmp"
   }

@@ -1,4 +1,4 @@
-/// Completion for bash, from 3.2 on (which macOS has), without the bash-completion package.
+/// Completion for bash 3.2 (the version of macOS) and later, without the bash-completion package.
 struct BashCompletion: Sendable {
   let table: CommandTable
 

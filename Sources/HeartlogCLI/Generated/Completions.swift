@@ -1,4 +1,4 @@
-/// The scripts that let shells complete the command line.
+/// The completion scripts for shells.
 enum Completions {
   /// The script for one of `ValueKind.shells`; nil for another.
   static func script(shell: String, table: CommandTable) -> String? {
@@ -12,8 +12,8 @@ enum Completions {
 }
 
 extension CommandTable {
-  /// `COMMAND:SPELLING` of each option that takes a value, `*` for any command: what a script has to skip to count
-  /// the arguments.
+  /// The options that take a value, each with its command or `*` for all commands. Scripts skip these values when they
+  /// count the arguments.
   var valuedOptions: [(scope: String, option: Option)] {
     let global = globalOptions.map { (scope: "*", option: $0) }
     let own = commands.flatMap { command in command.options.map { (scope: command.name, option: $0) } }

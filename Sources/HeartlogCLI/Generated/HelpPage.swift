@@ -1,4 +1,4 @@
-/// Help as a terminal shows it.
+/// The help pages.
 struct HelpPage: Sendable {
   static let tagline = "favorites that remember"
   static let invitation = [
@@ -10,7 +10,7 @@ struct HelpPage: Sendable {
   let style: Style
   private let width: Int
 
-  /// `width` is nil where no terminal limits it. Lines longer than 100 columns are hard to read anywhere.
+  /// `width` is nil if the output is not a terminal. Lines of more than 100 columns are hard to read.
   init(table: CommandTable, style: Style, width: Int?) {
     self.table = table
     self.style = style
@@ -72,7 +72,7 @@ struct HelpPage: Sendable {
     return lines
   }
 
-  /// `Usage:`, and what follows aligned beneath the first argument.
+  /// `Usage:`, with all lines aligned at the first argument.
   private func usage(_ command: CommandDescription) -> [String] {
     let start = "Usage: heartlog \(command.name)"
     let rest = Paragraph.lines(

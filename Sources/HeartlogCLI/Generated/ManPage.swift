@@ -90,7 +90,7 @@ struct ManPage: Sendable {
     phrase.prefix(1).uppercased() + phrase.dropFirst() + "."
   }
 
-  /// Text that is not taken for a request, and in ASCII, which every roff reads alike.
+  /// Escapes text so that it contains no requests and only ASCII, which every roff reads the same way.
   private func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -44,7 +44,7 @@ struct ZshCompletion: Sendable {
       + own.map { " \\\n        \($0)" }.joined() + " ;;"
   }
 
-  /// One a spelling, each excluding the others where the option is not to be repeated.
+  /// One specification per spelling; they exclude each other unless the option is repeatable.
   private func specifications(_ option: Option) -> [String] {
     option.spellings.map { spelling in
       let isOnce = option.value == nil || !option.isRepeatable

@@ -1,4 +1,4 @@
-/// Reads a command line against a table.
+/// Parses a command line by a table of commands.
 struct ArgumentParser: Sendable {
   enum Request {
     case help(CommandDescription?)
@@ -13,11 +13,11 @@ struct ArgumentParser: Sendable {
   }
 
   let table: CommandTable
-  /// What words like "yesterday" go by.
+  /// The clock for words like "yesterday".
   let clock: LocalClock
 
-  /// Reads the words after the program's name. Asking for help or for the version wins over all that follows it,
-  /// and over what is missing.
+  /// Parses the words after the program's name. A request for help or for the version takes precedence over everything after it
+  /// and over missing arguments.
   func parse(_ words: [String]) throws(CommandError) -> Result {
     var state = State(table: table, clock: clock, rest: words[...])
     try state.readAll()
@@ -42,7 +42,7 @@ struct ArgumentParser: Sendable {
     var positionals: [String] = []
     var values: [Option: [String]] = [:]
 
-    /// The options that may stand where reading has come to.
+    /// The options that are valid at the current word.
     var options: [Option] { (command?.options ?? []) + table.globalOptions }
 
     func has(_ option: Option) -> Bool { values[option] != nil }
@@ -71,7 +71,7 @@ struct ArgumentParser: Sendable {
       }
     }
 
-    /// `-` is standard input, and `-7` or `-.5` a number.
+    /// `-` is standard input, and `-7` and `-.5` are numbers.
     static func isArgument(_ word: String) -> Bool {
       var bytes = word.utf8.makeIterator()
       guard bytes.next() == UInt8(ascii: "-"), var next = bytes.next() else { return true }
@@ -99,7 +99,7 @@ struct ArgumentParser: Sendable {
       }
     }
 
-    /// `-f`, `-n 5`, `-n5`, and flags written together.
+    /// `-f`, `-n 5`, `-n5`, and combined flags.
     mutating func readShort(_ word: String) throws(CommandError) {
       var letters = word.dropFirst()
       while let letter = letters.popFirst() {
@@ -175,7 +175,7 @@ struct ArgumentParser: Sendable {
       return Arguments(command: command, positionals: assigned, values: values, clock: clock)
     }
 
-    /// `LIBRARY and ID`: what is required from `first` on.
+    /// `LIBRARY and ID`: the required arguments from `first` on.
     private func missing(from first: Argument, in command: CommandDescription) -> String {
       command.arguments.drop { $0 != first }.filter { $0.presence == .required }.map(\.name)
         .joined(separator: " and ")

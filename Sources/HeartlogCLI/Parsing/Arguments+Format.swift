@@ -8,7 +8,7 @@ extension Option {
 }
 
 extension Arguments {
-  /// The format that was named, if it is one for the items of that library.
+  /// The format that was named; nil if none was. Throws if it is not a format for the library.
   func format(for library: String) throws(CommandError) -> (any FileFormat)? {
     guard let name = text(Option.format) else { return nil }
     guard let format = FileFormats.standard.formats(for: library).first(where: { $0.name == name }) else {

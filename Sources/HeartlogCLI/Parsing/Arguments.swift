@@ -1,11 +1,11 @@
-/// What was typed for one command, looked up by the descriptions that its table entry is made of.
+/// The arguments and options of one command, looked up by their descriptions.
 struct Arguments: Sendable {
   let command: CommandDescription
   private let positionals: [Argument: [String]]
   private let values: [Option: [String]]
   private let clock: LocalClock
 
-  /// `positionals` and `values` have been checked against the description by the parser.
+  /// The parser has checked `positionals` and `values` against the description.
   init(
     command: CommandDescription, positionals: [Argument: [String]], values: [Option: [String]],
     clock: LocalClock
@@ -18,11 +18,11 @@ struct Arguments: Sendable {
 
   /// The text of a required argument.
   func text(_ argument: Argument) -> String {
-    precondition(argument.presence == .required, "only a required argument is always there")
+    precondition(argument.presence == .required, "only a required argument always has a text")
     return texts(argument).first ?? ""
   }
 
-  /// The text of an optional argument; nil where it was not given.
+  /// The text of an optional argument; nil if it was not given.
   func optionalText(_ argument: Argument) -> String? { texts(argument).first }
 
   func texts(_ argument: Argument) -> [String] {
@@ -30,12 +30,12 @@ struct Arguments: Sendable {
     return positionals[argument] ?? []
   }
 
-  /// True where the option was given.
+  /// Whether the option was given.
   func has(_ option: Option) -> Bool { !texts(option).isEmpty }
 
   func text(_ option: Option) -> String? { texts(option).first }
 
-  /// The values of an option in the order given; a flag has an empty one each time.
+  /// The values of an option in the order given; each occurrence of a flag is an empty string.
   func texts(_ option: Option) -> [String] {
     precondition(command.options.contains(option), "the command has no \(option.spelling)")
     return values[option] ?? []
@@ -48,7 +48,7 @@ struct Arguments: Sendable {
     return try Moment(text, label: option.spelling, clock: clock)
   }
 
-  /// An event that was given; nil where none was.
+  /// The event that was given; nil if none was.
   func event(_ option: Option) -> Moment? { text(option).flatMap(Moment.event) }
 
   /// The fields given as `FIELD` arguments and with `--fields`.

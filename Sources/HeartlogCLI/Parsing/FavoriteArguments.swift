@@ -1,11 +1,11 @@
 import Heartlog
 
-/// What a command is given that makes an item a favorite.
+/// The arguments of a command that makes an item a favorite.
 struct FavoriteArguments {
   let library: String
   let item: String
   let fields: [Field]
-  /// Since when, in milliseconds since 1970; nil for now.
+  /// The favorited date, in milliseconds since 1970; nil for now.
   let date: Milliseconds?
 
   init(_ arguments: Arguments) throws(CommandError) {

@@ -1,13 +1,13 @@
 import Heartlog
 
-/// The fields of a command line, each with its value as it was given.
+/// The fields given on a command line.
 struct FieldArguments: Equatable, Sendable {
   struct Assignment: Equatable, Sendable {
     let name: String
     let value: FieldValue
   }
 
-  /// In the order given, `FIELD` arguments before `--fields`, without duplicate names.
+  /// In the order given, `FIELD` arguments before `--fields`; names are unique.
   let assignments: [Assignment]
 
   /// Reads `FIELD=text` and `FIELD:=json` arguments and the JSON object of `--fields`.
@@ -30,7 +30,7 @@ struct FieldArguments: Equatable, Sendable {
     var names: Set<[UInt8]> = []
     for assignment in all {
       guard !assignment.name.isEmpty else { throw .usage("the name of a field is empty", hint: Self.hint) }
-      // As bytes: names are not normalised, and String would hold é and e + accent for one.
+      // As bytes: names are not normalized, but String compares é and e + accent as equal.
       guard names.insert(Array(assignment.name.utf8)).inserted else {
         throw .usage("the field \(Quoted(assignment.name)) is given twice")
       }
@@ -42,7 +42,7 @@ struct FieldArguments: Equatable, Sendable {
 
   private static let hint = "Write FIELD=text, or FIELD:=json for a number, true, null or a list."
 
-  /// Whichever of `=` and `:=` comes first decides. In bytes, since an accent after `=` would make it another
+  /// Whichever of `=` and `:=` comes first decides. Compares bytes, since a combining accent after `=` would make it another
   /// character.
   private static func assignment(_ text: String) throws(CommandError) -> Assignment {
     guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
@@ -64,7 +64,7 @@ struct FieldArguments: Equatable, Sendable {
     }
   }
 
-  /// As the store takes them.
+  /// The fields as the store takes them.
   func fields() throws(CommandError) -> [Field] {
     var fields: [Field] = []
     for assignment in assignments {

@@ -1,7 +1,7 @@
 import Heartlog
 
 extension Moment {
-  /// What the moment means in a store: an event's replica is named in full.
+  /// Resolves the moment in a store: replaces the prefix of an event's replica by the full id.
   func resolved(in store: FavoritesStore) throws -> LogMoment {
     switch self {
     case .time, .day: return .milliseconds(last ?? 0)

@@ -2,7 +2,7 @@ import Heartlog
 
 /// A WHEN of the command line.
 enum Moment: Equatable, Sendable {
-  /// What a WHEN means as a beginning and as an end, in milliseconds since 1970. Of a time that clocks skip nothing lies between the two.
+  /// The first and the last millisecond of a WHEN, since 1970. For a time that clocks skip, the span is empty.
   struct Span: Equatable, Sendable {
     let first: Milliseconds
     let last: Milliseconds
@@ -12,20 +12,20 @@ enum Moment: Equatable, Sendable {
   case time(Span)
   /// A whole day, named by its date and zone.
   case day(Span, name: String)
-  /// A commit, by one of its events: the first hexadecimal digits of its replica, in lower case, and its number.
+  /// An event: the first hexadecimal digits of its replica, in lower case, and its number.
   case event(replicaPrefix: String, sequence: SequenceNumber)
 
-  /// Forms of times and dates, as messages suggest them.
+  /// Forms of times and dates, for messages.
   static let timeForms = [
     "2026-03-02", "2026-03-02T07:15:00Z", "2026-03-02 07:15", "07:15", "now", "today", "yesterday",
     "2 hours ago",
   ]
-  /// An event as messages suggest it.
+  /// The form of an event, for messages.
   static let eventForm = "3f9a12c0:42"
 
   static let timeHint = "Examples: \(timeForms.joined(separator: ", "))."
 
-  /// Reads a time, a date or an event; times and dates without an offset go by the clock's zone. `label` names the argument in the message.
+  /// Parses a time, a date or an event; times and dates without an offset are in the clock's zone. `label` names the argument in messages.
   init(_ text: String, label: String, clock: LocalClock) throws(CommandError) {
     if let time = Self.time(text, clock: clock) {
       self = time
@@ -38,7 +38,7 @@ enum Moment: Equatable, Sendable {
     }
   }
 
-  /// An event, `3f9a12c0:42`; nil where `text` is none.
+  /// An event, `3f9a12c0:42`; nil if `text` is not one.
   static func event(_ text: String) -> Moment? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, (1...32).contains(parts[0].utf8.count),
@@ -49,7 +49,7 @@ enum Moment: Equatable, Sendable {
     return .event(replicaPrefix: parts[0].lowercased(), sequence: SequenceNumber(rawValue: number))
   }
 
-  /// A time or a date; nil where `text` is neither, or lies outside of the years 0000 to 9999.
+  /// A time or a date; nil if `text` is neither, or is outside the years 0000 to 9999.
   static func time(_ text: String, clock: LocalClock) -> Moment? {
     let found = timeOfCalendar(text, clock: clock) ?? day(text, clock: clock) ?? ago(text, clock: clock)
     guard let found, let first = found.first, let last = found.last,
@@ -58,7 +58,7 @@ enum Moment: Equatable, Sendable {
     return found
   }
 
-  /// The moment as people read it: its last millisecond, with the zone.
+  /// The moment for people: its last millisecond, with the zone.
   func shown(_ style: TimeStyle) -> String {
     switch self {
     case .time(let span): style.zone.isUTC ? "\(style.text(span.last)) UTC" : style.named(span.last)
@@ -67,7 +67,7 @@ enum Moment: Equatable, Sendable {
     }
   }
 
-  /// The first millisecond meant, as `--since` and a favorited date take it; nil for an event.
+  /// The first millisecond, for `--since` and `--date`; nil for an event.
   var first: Milliseconds? {
     switch self {
     case .time(let span), .day(let span, _): span.first
@@ -75,7 +75,7 @@ enum Moment: Equatable, Sendable {
     }
   }
 
-  /// The last millisecond meant, as `--at` and `--until` take it; nil for an event.
+  /// The last millisecond, for `--at` and `--until`; nil for an event.
   var last: Milliseconds? {
     switch self {
     case .time(let span), .day(let span, _): span.last
@@ -85,7 +85,7 @@ enum Moment: Equatable, Sendable {
 }
 
 extension Moment {
-  /// RFC 3339, which may do without the seconds, the offset and, for today, the date, and have a space for its `T`; and `now`.
+  /// RFC 3339, optionally without seconds, offset or (for today) date, and with a space instead of `T`; also `now`.
   private static func timeOfCalendar(_ text: String, clock: LocalClock) -> Moment? {
     if text.lowercased() == "now" { return .time(Span(first: clock.now, last: clock.now)) }
     let today = clock.zone.localTime(at: clock.now).date
@@ -107,7 +107,7 @@ extension Moment {
     return .time(span(LocalTime(milliseconds: time), LocalTime(milliseconds: end), in: clock.zone))
   }
 
-  /// `07:15…`: two digits each. `7:15` is an event.
+  /// `07:15…`, with two digits each. `7:15` is an event.
   private static func startsWithTimeOfDay(_ text: String) -> Bool {
     let bytes = Array(text.utf8.prefix(5))
     return bytes.count == 5 && bytes[2] == UInt8(ascii: ":")
@@ -130,10 +130,10 @@ extension Moment {
       span(start, end, in: clock.zone), name: "\(start.date) \(DisplayText.visible(clock.zone.name))")
   }
 
-  /// `2 hours ago`. Hours and less are spans of time; days and more go by the calendar, at the same time of day.
+  /// `2 hours ago`. Hours and shorter units are spans of time; days and longer units follow the calendar, at the same time of day.
   private static func ago(_ text: String, clock: LocalClock) -> Moment? {
     let words = text.lowercased().split(separator: " ")
-    // Weeks of ten digits are as many milliseconds as fit; seconds of more lie before the year 0.
+    // Ten digits of weeks still fit into milliseconds; more digits of seconds are before the year 0.
     guard words.count == 3, words[2] == "ago", words[0].utf8.count <= 10,
       words[0].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
       let count = Int64(words[0])

@@ -1,14 +1,14 @@
-/// The word that was probably meant.
+/// Finds the word that was probably meant.
 enum NearestMatch {
-  /// `Did you mean "list"?`, or nil where nothing is near.
+  /// `Did you mean "list"?`, or nil if no word is near.
   static func hint(for word: String, among known: [String]) -> String? {
     nearest(to: word, among: known).map { "Did you mean \"\($0)\"?" }
   }
 
-  /// The nearest of `known` by edit distance, the first of equals; nil where more than a third of the letters
-  /// differ. A beginning of two letters or more counts as near.
+  /// The nearest of `known` by edit distance, the first if several are equally near; nil if more than a third of the letters
+  /// differ. A prefix of two letters or more counts as near.
   static func nearest(to word: String, among known: [String]) -> String? {
-    // The distance takes time quadratic in the length, and no name here is that long.
+    // The distance takes quadratic time, and no known word is that long.
     guard (1...64).contains(word.count) else { return nil }
     var best: (word: String, distance: Int)?
     for candidate in known {
@@ -22,7 +22,7 @@ enum NearestMatch {
 
   private static func bare(_ word: String) -> Substring { word.drop { $0 == "-" } }
 
-  /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+  /// Counts insertions, deletions, replacements and swaps of neighbors (optimal string alignment).
   static func distance(_ a: [Character], _ b: [Character]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...b.count)

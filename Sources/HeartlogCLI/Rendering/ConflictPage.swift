@@ -1,6 +1,6 @@
 import Heartlog
 
-/// Open conflicts, for programs and for people.
+/// Formats open conflicts, as JSON and as text.
 enum ConflictPage {
   static func write(_ conflict: Conflict, to json: inout JSONWriter) {
     json.member("library", conflict.library)
@@ -30,7 +30,7 @@ enum ConflictPage {
     json.endArray()
   }
 
-  /// What a conflict is about: `papers 2101.09077v1 @note`.
+  /// The item and the field of a conflict: `papers 2101.09077v1 @note`.
   static func title(_ conflict: Conflict) -> String {
     var title = "\(conflict.library) \(conflict.item)"
     if case .field(let name) = conflict.register { title += " \(name)" }

@@ -1,4 +1,4 @@
-/// Text as a terminal shows it, in columns.
+/// The width of text on a terminal, in columns.
 enum DisplayText {
   /// The columns that `text` takes.
   static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
@@ -8,7 +8,7 @@ enum DisplayText {
     if character.isASCII { return (character.asciiValue ?? 0) >= 0x20 && character != "\u{7F}" ? 1 : 0 }
     var widest = 0
     for scalar in character.unicodeScalars {
-      // Variation selector 16 asks for the picture of what may be text, too.
+      // Variation selector 16 requests emoji presentation.
       if scalar.value == 0xFE0F, widest > 0 { return 2 }
       widest = max(widest, width(scalar))
     }
@@ -18,14 +18,14 @@ enum DisplayText {
   private static func width(_ scalar: Unicode.Scalar) -> Int {
     switch scalar.properties.generalCategory {
     case .control, .nonspacingMark, .enclosingMark, .surrogate: return 0
-    // The soft hyphen is the one format character that terminals show.
+    // The soft hyphen is the only format character that terminals show.
     case .format: return scalar.value == 0xAD ? 1 : 0
     default: return scalar.properties.isEmojiPresentation || isWide(scalar.value) ? 2 : 1
     }
   }
 
-  /// East Asian Width W and F (Unicode 16, EastAsianWidth.txt), blocks merged over their unassigned places;
-  /// pictures are known by their property.
+  /// East Asian Width W and F (Unicode 16, EastAsianWidth.txt), with blocks merged across unassigned code points;
+  /// emoji are recognized by their property.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0x33FF,
     0x3400...0x4DBF, 0x4DC0...0x4DFF, 0x4E00...0x9FFF, 0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
@@ -38,7 +38,7 @@ enum DisplayText {
     return wide.contains { $0.contains(value) }
   }
 
-  /// At most `columns` wide, the end replaced by … where it does not fit.
+  /// At most `columns` wide; replaces the end by … if the text does not fit.
   static func truncated(_ text: String, to columns: Int) -> String {
     guard width(text) > columns else { return text }
     guard columns > 0 else { return "" }
@@ -52,15 +52,15 @@ enum DisplayText {
     return result + "…"
   }
 
-  /// At most `columns` wide, … in place of what is left out of the middle: of an address or an id, the end tells most.
+  /// At most `columns` wide; replaces the middle by …, since the end of an address or an id says the most.
   static func shortened(_ text: String, to columns: Int) -> String {
     guard width(text) > columns else { return text }
     let tail = String(truncated(String(text.reversed()), to: (columns + 1) * 2 / 3).dropLast().reversed())
     return truncated(text, to: columns - width(tail)) + tail
   }
 
-  /// `text` without what would move the cursor, colour the screen or turn the direction of writing: line breaks
-  /// and tabs become spaces, other controls �.
+  /// `text` without characters that move the cursor, color the screen or change the direction of writing: line breaks
+  /// and tabs become spaces, other control characters �.
   static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var result = String.UnicodeScalarView()

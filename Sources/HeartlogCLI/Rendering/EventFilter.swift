@@ -1,6 +1,6 @@
 import Heartlog
 
-/// Which events `log` shows. Times go by the log's time: by wall times, as they are shown; events by the order.
+/// Selects the events that `log` shows: times by wall times, as they are shown, and events by the order of the log.
 struct EventFilter {
   private let library: String?
   private let item: String?
@@ -8,7 +8,7 @@ struct EventFilter {
   private let isSince: (CommitPosition, Milliseconds) -> Bool
   private let isUntil: (CommitPosition, Milliseconds) -> Bool
 
-  /// - Parameter directory: the store, where replicas' names and events are looked up.
+  /// - Parameter directory: the store in which names of replicas and events are looked up.
   init(
     library: String?, item: String?, replicas names: [String], since: Moment?, until: Moment?,
     store directory: String
@@ -35,13 +35,13 @@ struct EventFilter {
   /// Whether any event of a commit may be shown.
   ///
   /// - Parameters:
-  ///   - commit: where it stands in the order of all.
-  ///   - time: the commit's, as the log tells it.
+  ///   - commit: its position in the order of all commits.
+  ///   - time: the time of the commit in the log.
   func takes(_ commit: CommitPosition, at time: Milliseconds) -> Bool {
     isSince(commit, time) && isUntil(commit, time) && replicas?.contains(commit.replica) ?? true
   }
 
-  /// The only item whose events are shown; nil where others are, too.
+  /// The only item whose events are shown; nil if there are others.
   var onlyItem: (library: String, id: String)? {
     guard let library, let item else { return nil }
     return (library, item)
@@ -54,7 +54,7 @@ struct EventFilter {
   }
 }
 
-/// The replicas of a store, and where its events stand.
+/// The replicas of a store, and the positions of its events.
 struct ReplicaDirectory {
   private let log: LogReader
   private let path: String
@@ -62,20 +62,20 @@ struct ReplicaDirectory {
   init(at path: String) throws {
     self.path = path
     log = try LogReader(at: path)
-    // The first look meets every stream; the rest of the log is not needed for names.
+    // The first read finds every stream; names do not need the rest of the log.
     _ = try log.next()
   }
 
   private var all: [(id: ReplicaID, name: String)] { log.replicas.map { ($0, log.name(of: $0) ?? "") } }
 
-  /// Those that are called `text`, else those whose id begins with it.
+  /// The replicas named `text`, or else the one whose id begins with it.
   func replicas(named text: String) throws(CommandError) -> [ReplicaID] {
     let named = all.filter { $0.name.utf8.elementsEqual(text.utf8) }
     guard named.isEmpty else { return named.map(\.id) }
     return [try Moment.replica(text.lowercased(), among: all)]
   }
 
-  /// Where the commit of an event stands in the total order.
+  /// The position of an event's commit in the total order.
   func position(ofEvent sequence: SequenceNumber, prefix: String) throws -> CommitPosition {
     let replica = try Moment.replica(prefix, among: all)
     let log = try LogReader(at: path)
@@ -96,7 +96,7 @@ extension Moment {
 }
 
 extension LogReader {
-  /// The events that are there at the moment and that `filter` takes, in order.
+  /// Calls `body` with the events that exist now and that `filter` takes, in order.
   func forEachEvent(where filter: EventFilter, _ body: (EventLine) throws -> Void) throws {
     try forEachCommit(of: filter.onlyItem, where: filter.takes) { commit in
       for line in EventLine.all(of: commit) where filter.takes(line.record) { try body(line) }

@@ -1,6 +1,6 @@
 import Heartlog
 
-/// One event of the log, for programs and for people.
+/// Formats one event of the log, as JSON and as text.
 struct EventLine {
   let commit: Commit
   let index: Int
@@ -62,17 +62,17 @@ struct EventLine {
     }
   }
 
-  /// The digits of a replica's id that people are shown.
+  /// The number of digits of a replica's id that text shows.
   static let prefixDigits = 8
 
-  /// `3f9a12c0:42`, as every WHEN takes it.
+  /// `3f9a12c0:42`, which is valid as WHEN.
   var shortID: String { Self.shortID(id) }
 
   static func shortID(_ event: EventID) -> String {
     "\(event.replica.description.prefix(prefixDigits)):\(event.sequence)"
   }
 
-  /// The cells of a row: time, event, what happened, in which library, to what and with which fields.
+  /// The cells of a row: time, event, action, library, item and fields.
   func cells(_ times: TimeStyle) -> [Table.Cell] {
     let time = Table.Cell(times.text(commit.wallTime), .faint)
     let name = Table.Cell(shortID, .faint)

@@ -1,12 +1,12 @@
 import Heartlog
 
-/// Prints events as they come: for programs at once, for people in pages whose columns are aligned.
+/// Prints events as they come: JSON at once, text in pages with aligned columns.
 struct EventPrinter {
   private let context: CommandContext
   private var page: [EventLine] = []
   private var isHeaded = false
 
-  /// Enough for columns that look even, few enough to print soon.
+  /// Enough lines for even columns, few enough to print soon.
   private static let pageLinesMax = 500
 
   init(_ context: CommandContext) { self.context = context }
@@ -17,7 +17,7 @@ struct EventPrinter {
     if page.count >= Self.pageLinesMax { try flush() }
   }
 
-  /// Prints what waits.
+  /// Prints the current page.
   mutating func flush() throws {
     guard !page.isEmpty else { return }
     var table = Table(EventLine.columns)

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogLibraries
 
-/// One item, for programs and for people.
+/// Formats one item, as JSON and as text.
 enum ItemLine {
   static func write(_ item: ItemState, in library: String, to json: inout JSONWriter) {
     json.member("library", library)
@@ -12,7 +12,7 @@ enum ItemLine {
     json.member("fields", item.fields)
   }
 
-  /// A value in one line.
+  /// A value on one line.
   static func text(_ value: FieldValue) -> String {
     switch value {
     case .null: "null"
@@ -21,7 +21,7 @@ enum ItemLine {
     }
   }
 
-  /// The cells of a row: the heart, the date, the id, and what the library's descriptor calls the item.
+  /// The cells of a row: the heart, the date, the id, and the title line of the library's descriptor.
   static func cells(
     _ item: ItemState, of library: any LibraryDescriptor, _ times: TimeStyle
   ) -> [Table.Cell] {

@@ -1,6 +1,6 @@
-/// Text broken into lines.
+/// Breaks text into lines.
 enum Paragraph {
-  /// Breaks `words` into lines of at most `width` columns; a word that is longer has a line of its own.
+  /// Breaks `words` into lines of at most `width` columns. A longer word gets its own line.
   static func lines(_ words: [String], width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
@@ -27,7 +27,7 @@ enum Paragraph {
     lines(text.split(separator: " ").map(String.init), width: width)
   }
 
-  /// A term and its explanation beside it, which starts at `column`; below it where the term is too long.
+  /// A term with its explanation, which starts at `column`, or on the next line if the term is too long.
   static func definition(
     _ term: String, _ styledTerm: String, _ text: String, column: Int, width: Int
   ) -> [String] {

@@ -1,6 +1,6 @@
 import Heartlog
 
-/// Numbers, sizes and spans as people read them.
+/// Formats numbers, sizes and durations for people.
 enum Quantity {
   /// `1,234,567`.
   static func count(_ number: Int) -> String { grouped(String(number.magnitude), isNegative: number < 0) }
@@ -26,7 +26,7 @@ enum Quantity {
     return result
   }
 
-  /// `512 bytes`, `1.5 KiB`, `12 MiB`: two digits or more, cut off rather than rounded up to the next unit.
+  /// `512 bytes`, `1.5 KiB`, `12 MiB`: two digits or more, rounded down.
   static func size(bytes: UInt64) -> String {
     guard bytes >= 1 << 10 else { return bytes == 1 ? "1 byte" : "\(bytes) bytes" }
     let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
@@ -41,7 +41,7 @@ enum Quantity {
 
   /// `8 s`, `2 min 05 s`, `3 h 07 min`, `4 d 02 h`.
   static func duration(seconds: Double) -> String {
-    // A thousand years are as good as for ever, and fit.
+    // Clamped to a thousand years, so that the value fits into Int.
     let total = seconds.isFinite ? Int(min(max(0, seconds), 3.2e10).rounded(.up)) : Int(3.2e10)
     func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
     switch total {

@@ -1,4 +1,4 @@
-/// Something that was given, as a message shows it: in quotation marks, and not longer than one can read.
+/// Input as messages show it: in quotation marks, and cut to a readable length.
 struct Quoted: CustomStringConvertible {
   let description: String
 

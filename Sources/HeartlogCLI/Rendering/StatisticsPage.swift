@@ -1,15 +1,15 @@
 import Heartlog
 import HeartlogLibraries
 
-/// Counts and trends, for programs and for people.
+/// Formats statistics, as JSON and as text.
 struct StatisticsPage {
   let statistics: Statistics
   let period: Statistics.Period
-  /// Whose periods they are, wherever they are shown.
+  /// The zone of the periods, in JSON too.
   let zone: Zone
   let name: (ReplicaID) -> String?
 
-  /// One object for each period, each of the most tapped items, and each device and origin, told apart by `kind`.
+  /// Prints one object for each period, each of the most tapped items, and each device and origin; `kind` distinguishes them.
   func write(_ context: CommandContext) throws {
     for interval in statistics.intervals {
       try context.jsonLine { json in
@@ -52,7 +52,7 @@ struct StatisticsPage {
       + sources.lines(style: style, width: width)
   }
 
-  /// The longest bar.
+  /// The width of the longest bar.
   private static let barWidth = 24
 
   private var periods: Table {
@@ -65,7 +65,7 @@ struct StatisticsPage {
     let most = statistics.intervals.map { $0.favorited + $0.unfavorited }.max() ?? 0
     func bar(_ count: Int, _ block: String) -> String {
       guard count > 0 else { return "" }
-      // Below the longest bar each tap is a block of its own; something is never nothing.
+      // If the bars are short enough, each tap is one block. A count above zero has at least one.
       return String(
         repeating: block, count: most <= Self.barWidth ? count : max(1, count * Self.barWidth / most))
     }

@@ -1,6 +1,6 @@
 import Heartlog
 
-/// What a store holds, for programs and for people.
+/// Formats the status of a store, as JSON and as text.
 enum StatusPage {
   static func write(_ status: StoreStatus, to json: inout JSONWriter) {
     json.member("store", status.path)

@@ -1,4 +1,4 @@
-/// Colour, where somebody sees it.
+/// Colors, if the output is a terminal.
 struct Style: Sendable {
   enum Role: Sendable {
     case heading
@@ -27,10 +27,10 @@ struct Style: Sendable {
     isEnabled && !text.isEmpty ? "\u{1B}[\(role.parameters)m\(text)\u{1B}[0m" : text
   }
 
-  /// ♥ for a favorite, ♡ for what is none (any more).
+  /// ♥ for a favorite, ♡ for any other item.
   func heart(_ isFavorite: Bool) -> String { isFavorite ? self(.favorite, "♥") : self(.faint, "♡") }
 
-  /// False where NO_COLOR is set to anything (no-color.org), or the terminal is a dumb one.
+  /// False if NO_COLOR is not empty (no-color.org), or the terminal is dumb.
   static func isWanted(_ environment: [String: String]) -> Bool {
     (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }

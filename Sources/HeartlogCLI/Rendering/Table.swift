@@ -1,4 +1,4 @@
-/// Rows and columns of text, as wide as what they hold and no wider than the terminal.
+/// Rows and columns of text, as wide as their content but not wider than the terminal.
 struct Table: Sendable {
   enum Alignment: Sendable {
     case left
@@ -8,16 +8,16 @@ struct Table: Sendable {
   struct Column: Sendable {
     var title = ""
     var alignment = Alignment.left
-    /// True where … may cut what does not fit.
+    /// Whether … may replace what does not fit.
     var isFlexible = false
-    /// True where it cuts the middle: addresses and ids begin alike, and differ at the end.
+    /// Whether the middle is cut instead of the end: addresses and ids often differ only at the end.
     var keepsEnd = false
   }
 
   struct Cell: Sendable {
     let text: String
     let role: Style.Role?
-    /// What follows the text where there is room, and is cut before it.
+    /// Text that follows if there is room, and is cut first.
     let details: String
 
     init(_ text: String, _ role: Style.Role? = nil, details: String = "") {
@@ -31,7 +31,7 @@ struct Table: Sendable {
     }
   }
 
-  /// Below this a flexible column says nothing any more.
+  /// A flexible column of fewer columns is not readable.
   private static let flexibleWidthMin = 6
   private static let gap = 2
 
@@ -40,13 +40,13 @@ struct Table: Sendable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Adds a row with one cell a column.
+  /// Adds a row with one cell per column.
   mutating func add(_ cells: [Cell]) {
-    precondition(cells.count == columns.count, "a row has a cell for each column")
+    precondition(cells.count == columns.count, "a row needs one cell per column")
     rows.append(cells)
   }
 
-  /// The lines, headed by the titles where there are any; cut to `width` where it is given.
+  /// The lines, after a line of titles if there are any; cut to `width` if it is not nil.
   func lines(style: Style, width: Int? = nil) -> [String] {
     var all = rows
     if columns.contains(where: { !$0.title.isEmpty }) {
@@ -66,7 +66,7 @@ struct Table: Sendable {
     return widths
   }
 
-  /// Takes what is too much from the widest flexible columns.
+  /// Shrinks the widest flexible columns until the table fits.
   private func fitted(_ natural: [Int], to width: Int?) -> [Int] {
     guard let width else { return natural }
     var widths = natural
@@ -83,7 +83,7 @@ struct Table: Sendable {
     return widths
   }
 
-  /// The text and the details of a cell, cut to a column.
+  /// The text and the details of a cell, cut to the width of a column.
   private func fitted(_ cell: Cell, to width: Int, in column: Column) -> (text: String, details: String) {
     guard column.isFlexible, cell.width > width else { return (cell.text, cell.details) }
     let rest = width - DisplayText.width(cell.text) - Self.gap
@@ -98,10 +98,10 @@ struct Table: Sendable {
 
   private func line(_ cells: [Cell], widths: [Int], style: Style) -> String {
     var result = ""
-    // Spaces wait until something follows them: no line ends in one.
+    // Spaces are added only before text, so that no line ends with one.
     var spaces = 0
     var isFirst = true
-    // A column that is empty from top to bottom takes no room.
+    // An empty column takes no space.
     for (index, cell) in cells.enumerated() where widths[index] > 0 {
       if !isFirst { spaces += Self.gap }
       isFirst = false

@@ -1,12 +1,12 @@
 import Heartlog
 
-/// How times are shown: in the zone of the person at a terminal, in UTC everywhere else.
+/// The zone in which times are shown: local on a terminal, UTC everywhere else.
 struct TimeStyle: Sendable {
   let zone: Zone
 
   static let utc = TimeStyle(zone: .utc)
 
-  /// `2026-03-02 07:15`; with the offset, `2026-10-25 02:30+02:00`, where the clocks show that minute twice.
+  /// `2026-03-02 07:15`; with the offset, `2026-10-25 02:30+02:00`, if clocks show that minute twice.
   func text(_ time: Milliseconds) -> String {
     let local = zone.localTime(at: time)
     let text = "\(local.date) \(local.minute)"
@@ -14,10 +14,10 @@ struct TimeStyle: Sendable {
     return zone.first(shown) == zone.last(shown) ? text : text + Self.offset(zone.offset(at: time))
   }
 
-  /// The same with the name of the zone: for a time that stands alone. UTC goes without saying.
+  /// The same with the name of the zone, for a time without a heading. UTC is not named.
   func named(_ time: Milliseconds) -> String { zone.isUTC ? text(time) : "\(text(time)) \(zone.name)" }
 
-  /// What stands above times in a zone of their own; nil for UTC.
+  /// The heading above times; nil for UTC.
   var heading: String? { zone.isUTC ? nil : "times in \(DisplayText.visible(zone.name))" }
 
   /// `+02:00`.

@@ -9,11 +9,11 @@ import HeartlogShipping
   import Glibc
 #endif
 
-/// A PEER: where another store is, and the way there.
+/// A PEER: the address of another store.
 enum PeerAddress: Hashable, Sendable {
-  /// Another store's directory on this machine.
+  /// The directory of another store on this machine.
   case store(String)
-  /// A folder that some program carries to other machines.
+  /// A folder that another program carries to other machines.
   case folder(String)
   /// A command that serves a store.
   case command(String)
@@ -41,7 +41,7 @@ enum PeerAddress: Hashable, Sendable {
     return rest
   }
 
-  /// How long `--watch` waits for something new from there, in milliseconds: a command is started for each look.
+  /// How long `--watch` waits between syncs, in milliseconds; longer if each sync starts a command.
   var pauseMilliseconds: UInt32 {
     switch self {
     case .store, .folder: 3_000
@@ -49,7 +49,7 @@ enum PeerAddress: Hashable, Sendable {
     }
   }
 
-  /// The way there. A store's directory is opened for it.
+  /// The carrier for this peer. Opens the store of a directory.
   ///
   /// - Parameter endsSoon: as for `openForWriting`.
   func carrier(_ context: CommandContext, endsSoon: Bool) throws -> any Carrier {
@@ -67,7 +67,7 @@ enum PeerAddress: Hashable, Sendable {
     }
   }
 
-  /// A store that is damaged, or on a disk that cannot be written, can still be pulled from.
+  /// Opens a store for writing, or else for reading: a damaged store or one on a read-only disk can still be pulled from.
   private static func open(
     _ path: String, endsSoon: Bool
   ) throws(HeartlogError) -> (FavoritesStore, isReadOnly: Bool) {

@@ -8,13 +8,13 @@ import Synchronization
   import Glibc
 #endif
 
-/// SIGINT and SIGTERM as a wish to stop, for commands that go on until then.
+/// Turns SIGINT and SIGTERM into a request to stop, for commands that run until interrupted.
 enum StopSignal {
   private static let wish = Atomic<Bool>(false)
 
-  /// From now on the two signals do not end the process, but are seen by `isRaised`.
+  /// From now on the two signals no longer end the process but set `isRaised`.
   static func listen() {
-    // The handler must find it made.
+    // Initializes the static property before the handler can use it.
     wish.store(false, ordering: .sequentiallyConsistent)
     for number in [SIGINT, SIGTERM] {
       signal(number) { @Sendable _ in StopSignal.wish.store(true, ordering: .sequentiallyConsistent) }

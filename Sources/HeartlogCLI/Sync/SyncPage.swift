@@ -1,27 +1,27 @@
 import Heartlog
 import HeartlogShipping
 
-/// What a sync did, for people and for programs.
+/// Formats the report of a sync, as text and as JSON.
 struct SyncPage {
   let report: SyncReport
-  /// As it was named.
+  /// The peer as it was given on the command line.
   let peer: String
   let isPull: Bool
-  /// Open conflicts of the store afterwards.
+  /// The number of open conflicts of this store after the sync.
   let conflicts: Int
 
-  /// Events of this store whose content is not here.
+  /// The number of events of this store whose content is not here.
   var withoutContent: UInt64 = 0
 
-  /// Whether anything came, went or was found.
+  /// Whether commits were transferred or forks were found.
   var hasNews: Bool {
     report.received.commits > 0 || report.sent.commits > 0 || !report.forks.isEmpty
   }
 
-  /// What is wrong that time alone does not mend: sentences.
+  /// Sentences about problems that do not go away by themselves.
   var failures: [String] {
     var failures: [String] = []
-    // Of a store that takes nothing, one reason holds for all streams.
+    // If a store takes nothing, all its streams have the same reason.
     var reasons: Set<String> = []
     for stream in report.skipped where stream.cause != .waiting && reasons.insert(stream.reason).inserted {
       let others = report.skipped.filter { $0.reason == stream.reason }.count - 1
@@ -63,7 +63,7 @@ struct SyncPage {
     return lines.map(DisplayText.visible)
   }
 
-  /// Sentences that name the devices whose clocks are far ahead.
+  /// Sentences about devices whose clocks are far ahead.
   var warnings: [String] { report.clocksAhead.map { DisplayText.visible(sentence($0)) } }
 
   private func isNamed(_ replica: ReplicaID?) -> Bool {

@@ -1,15 +1,15 @@
 import Heartlog
 import HeartlogShipping
 
-/// Rounds of syncs with one peer: one, or one after the other.
+/// Syncs with one peer, once or repeatedly.
 struct SyncRun {
   let context: CommandContext
   let peer: PeerAddress
-  /// As it was named.
+  /// The peer as it was given on the command line.
   let peerText: String
   let options: SyncOptions
 
-  /// One round.
+  /// Syncs once.
   func once() throws -> ExitCode {
     let store = try open(endsSoon: true)
     let page: SyncPage
@@ -33,15 +33,15 @@ struct SyncRun {
     return exitCode == .success && !page.report.isComplete ? .badInput : exitCode
   }
 
-  /// Rounds until a signal comes: whenever the own log has changed, and now and then.
+  /// Syncs until a signal comes: whenever this store's log changes, and at regular intervals.
   func watch() throws -> ExitCode {
     StopSignal.listen()
     let store = try open(endsSoon: false)
-    // A folder's carrier remembers what it has read; a store's directory is opened anew each time.
+    // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
     let kept: (any Carrier)? =
       if case .store = peer { nil } else { try peer.carrier(context, endsSoon: false) }
     var isTold = false
-    /// What the last round said did not come: it is told once.
+    /// The incomplete parts of the last round, which are reported once.
     var told: [String] = []
     var warned: Set<ReplicaID?> = []
     while !StopSignal.isRaised {
@@ -51,7 +51,7 @@ struct SyncRun {
         let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
         if page.hasNews || incomplete != told { try tell(page) }
         told = incomplete
-        // A clock is named once.
+        // Each clock is reported once.
         let clocks = Set(page.report.clocksAhead.map(\.replica))
         if !clocks.isSubset(of: warned) { try warn(page.warnings) }
         warned.formUnion(clocks)
@@ -90,7 +90,7 @@ struct SyncRun {
     }
     let report: SyncReport
     do { report = try carrier.sync(store, options: options) } catch {
-      // The error of the sync is what is told.
+      // The error of the sync is the one to report.
       try? context.opened.closePeers(of: store)
       throw error
     }
@@ -124,7 +124,7 @@ struct SyncRun {
     }
   }
 
-  /// Waits until the own log has changed, the pause is over, or a signal came.
+  /// Waits until this store's log changes, the pause is over, or a signal comes.
   private func pause(_ store: FavoritesStore) throws {
     let start = try heads(store)
     for _ in 0..<(peer.pauseMilliseconds / Self.lookMilliseconds) {
@@ -141,7 +141,7 @@ struct SyncRun {
 
   private static let lookMilliseconds: UInt32 = 250
 
-  /// Whether a peer may be well again later.
+  /// Whether a later round may succeed.
   private static func passes(_ error: HeartlogError) -> Bool {
     switch error.code {
     case .timedOut, .peer, .locked, .inputOutput, .notAStore, .diskFull: true
@@ -149,7 +149,7 @@ struct SyncRun {
     }
   }
 
-  /// What is missing is the peer: `init` would be no help.
+  /// If a store is missing, it is the peer: the hint to run `init` would be wrong.
   private static func shown(_ error: HeartlogError) -> CommandError {
     let shown = CommandError(error)
     guard error.code == .notAStore else { return shown }

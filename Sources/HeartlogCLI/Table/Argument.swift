@@ -3,13 +3,13 @@ struct Argument: Hashable, Sendable {
   enum Presence: Hashable, Sendable {
     case required
     case optional
-    /// Any number of them, none included. Only the last argument of a command.
+    /// Zero or more. Only the last argument of a command can be variadic.
     case variadic
   }
 
-  /// As the help shows it, in capitals.
+  /// The name in the help, in capitals.
   let name: String
-  /// What the usage line shows in place of the name.
+  /// What the usage line shows instead of the name.
   let form: String
   let presence: Presence
   let kind: ValueKind
@@ -26,7 +26,7 @@ struct Argument: Hashable, Sendable {
     self.summary = summary
   }
 
-  /// The argument as the usage line shows it.
+  /// The argument in the usage line.
   var usage: String {
     switch presence {
     case .required: form

@@ -1,6 +1,6 @@
-/// All that is said about a command, in one place: what parses it, what helps with it, what completes it.
+/// The description of a command, from which parsing, help, man page and completions are generated.
 struct CommandDescription: Sendable {
-  /// The tasks by which the help is grouped, in its order.
+  /// The groups of commands, in the order of the help.
   enum Group: String, CaseIterable, Sendable {
     case store = "Store"
     case write = "Write"
@@ -11,7 +11,7 @@ struct CommandDescription: Sendable {
   }
 
   struct Example: Sendable {
-    /// What is typed, from `heartlog` or the pipe before it on.
+    /// The command line, including a pipe before `heartlog`.
     let line: String
     /// What it does, in one sentence.
     let note: String
@@ -40,9 +40,9 @@ struct CommandDescription: Sendable {
   var options: [Option] = []
   let paragraphs: [String]
   let examples: [Example]
-  /// The exit codes that mean something particular to this command.
+  /// The exit codes that have a particular meaning for this command.
   var endings: [Ending] = []
 
-  /// The usage line, in parts that stay whole where it is broken.
+  /// The parts of the usage line; lines break only between them.
   var usage: [String] { ["heartlog", name] + arguments.map(\.usage) + options.map(\.usage) }
 }

@@ -1,10 +1,10 @@
-/// The commands, and the options that stand before or after any of them. Parsing, help, completions and the man
-/// page all come from here.
+/// The commands, and the options that are valid with all of them. Parsing, help, completions and the man page are
+/// generated from this table.
 struct CommandTable: Sendable {
   let commands: [CommandDescription]
   let globalOptions: [Option]
 
-  /// The commands that this program has, in the order in which the help lists them within their groups.
+  /// The commands of this program. The help lists the commands of a group in this order.
   static let types: [any Command.Type] = [
     InitCommand.self, StatusCommand.self,
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
@@ -22,7 +22,7 @@ struct CommandTable: Sendable {
 
   subscript(name: String) -> CommandDescription? { commands.first { $0.name == name } }
 
-  /// The command called `name`, or a sentence with the nearest one.
+  /// The command called `name`. Throws an error that suggests the nearest one.
   func command(named name: String) throws(CommandError) -> CommandDescription {
     if let command = self[name] { return command }
     throw .usage(

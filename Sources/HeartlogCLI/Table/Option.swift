@@ -1,7 +1,7 @@
 /// An option of a command: `--long VALUE`, `-s VALUE`, or a flag without a value.
 struct Option: Hashable, Sendable {
   struct Value: Hashable, Sendable {
-    /// As the help shows it, in capitals.
+    /// The name in the help, in capitals.
     let name: String
     let kind: ValueKind
   }
@@ -21,22 +21,22 @@ struct Option: Hashable, Sendable {
     _ long: String? = nil, short: Character? = nil, _ name: String, _ kind: ValueKind,
     isRepeatable: Bool = false, _ summary: String
   ) -> Option {
-    precondition(long != nil || short != nil, "an option has a name")
+    precondition(long != nil || short != nil, "an option needs a name")
     return Option(
       long: long, short: short, value: Value(name: name, kind: kind), isRepeatable: isRepeatable,
       summary: summary)
   }
 
-  /// The names as they are typed, the short one first.
+  /// The names with their dashes, the short one first.
   var spellings: [String] { [short.map { "-\($0)" }, long.map { "--\($0)" }].compactMap { $0 } }
 
-  /// The name that messages use.
+  /// The name in messages.
   var spelling: String { long.map { "--\($0)" } ?? spellings[0] }
 
   /// `-f, --follow` or `--limit N`.
   var synopsis: String { spellings.joined(separator: ", ") + (value.map { " \($0.name)" } ?? "") }
 
-  /// `[--limit N]`, as the usage line shows it.
+  /// `[--limit N]`, the option in the usage line.
   var usage: String { "[\(spelling)\(value.map { " \($0.name)" } ?? "")]\(isMany ? " …" : "")" }
 
   private var isMany: Bool { isRepeatable && value != nil }

@@ -1,14 +1,14 @@
 import Heartlog
 import HeartlogLibraries
 
-/// What an argument or the value of an option may hold: checked when it is parsed, and completed by shells.
+/// The kind of an argument or of an option's value: the parser checks it, and shells complete it.
 enum ValueKind: Hashable, Sendable {
   case text
   case library
   case item
   case field
   case json
-  /// A whole number from 0.
+  /// A whole number, 0 or more.
   case count
   /// A WHEN: a time, a date, or an event.
   case moment
@@ -24,12 +24,12 @@ enum ValueKind: Hashable, Sendable {
   case command
   case choice([String])
 
-  /// The libraries that every store knows by name.
+  /// The libraries with a descriptor.
   static let libraries = LibraryRegistry.standard.names
 
   static let shells = ["bash", "zsh", "fish"]
 
-  /// Refuses what can never be a value of this kind. `label` names the argument in the message.
+  /// Throws if `text` cannot be a value of this kind. `label` names the argument in the message.
   func check(_ text: String, label: String, clock: LocalClock) throws(CommandError) {
     switch self {
     case .text, .json, .field, .command: break

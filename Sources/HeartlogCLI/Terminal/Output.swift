@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Why standard output takes no more.
+/// An error of writing standard output.
 enum OutputError: Error, Equatable {
-  /// Nobody reads it any more (EPIPE).
+  /// The reader closed the pipe (EPIPE).
   case closed
   case failed(errno: Int32)
 }
 
-/// Standard output and standard error, or what stands in for them in a test.
+/// Standard output and standard error, or their substitutes in tests.
 ///
-/// Standard output is buffered; standard error is not, and what was printed before an error comes before it. A
-/// line of progress is wiped before anything else is shown on its terminal.
+/// Standard output is buffered and standard error is not; an error flushes standard output first. A progress line is
+/// cleared before anything else is shown on its terminal.
 final class Output: Sendable {
-  /// Where bytes go, and what is known about it.
+  /// The destination of bytes.
   struct Sink: Sendable {
-    /// Writes all of the bytes; nil, or the errno that stopped it.
+    /// Writes all bytes. Returns nil, or the errno of the failure.
     let write: @Sendable (UnsafeRawBufferPointer) -> Int32?
     let isTerminal: Bool
-    /// The columns of the terminal; nil where they are not known.
+    /// The columns of the terminal; nil if unknown.
     let width: @Sendable () -> Int?
   }
 
@@ -27,7 +27,7 @@ final class Output: Sendable {
     var hasTransient = false
   }
 
-  /// Large enough that a long listing costs few system calls, small enough to show soon.
+  /// Large enough that a long listing needs few system calls, small enough to appear soon.
   private static let bufferBytesMax = 64 << 10
 
   let standard: Sink
@@ -62,12 +62,12 @@ final class Output: Sendable {
     }
   }
 
-  /// Hands on what is buffered: wherever somebody waits for the lines printed so far.
+  /// Writes the buffered lines. Call it when a reader waits for them.
   func flush() throws(OutputError) {
     try state.withLock { (state) throws(OutputError) in try flush(&state) }
   }
 
-  /// A line on standard error. That it cannot be written can be told to nobody.
+  /// Prints a line on standard error. Ignores failures, which cannot be reported anywhere.
   func errorLine(_ text: String) {
     state.withLock { state in
       _ = try? flush(&state)
@@ -76,7 +76,7 @@ final class Output: Sendable {
     }
   }
 
-  /// Shows a line of progress in place of the last one. `text` is narrower than the terminal.
+  /// Replaces the progress line. `text` must be narrower than the terminal.
   func showTransient(_ text: String) {
     state.withLock { state in
       put("\r\(text)\u{1B}[K", to: error)

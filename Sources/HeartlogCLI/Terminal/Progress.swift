@@ -1,17 +1,17 @@
 import HeartlogFiles
 import Synchronization
 
-/// A bar on standard error for work that takes long. Shows nothing for work that does not.
+/// A progress bar on standard error for long work. Shows nothing for short work.
 final class Progress: Sendable {
   private struct State {
     var done = 0
-    /// The time of the next drawing, in nanoseconds.
+    /// When to draw next, in nanoseconds.
     var nextDrawing: UInt64
   }
 
-  /// Work that ends sooner shows no bar at all: it would only flicker.
+  /// Shorter work shows no bar, which would only flicker.
   private static let delay: UInt64 = 200_000_000
-  /// 12 drawings a second look alive and cost nothing.
+  /// 12 updates per second look smooth at a negligible cost.
   private static let interval: UInt64 = 1_000_000_000 / 12
 
   private let label: String
@@ -23,8 +23,8 @@ final class Progress: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - total: nil where it is not known; a counter is shown then.
-  ///   - now: nanoseconds of a clock that never goes back.
+  ///   - total: nil if unknown; a counter is then shown.
+  ///   - now: nanoseconds of a monotonic clock.
   init(
     _ label: String, total: Int? = nil, output: Output, isShown: Bool,
     now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds
@@ -38,7 +38,7 @@ final class Progress: Sendable {
     state = Mutex(State(nextDrawing: start + Self.delay))
   }
 
-  /// Says how much is done by now, in the units of `total`.
+  /// Sets how much is done, in the unit of `total`.
   func update(_ done: Int) {
     guard isShown else { return }
     change { $0.done = done }
@@ -49,7 +49,7 @@ final class Progress: Sendable {
     change { $0.done += count }
   }
 
-  /// Takes the bar away.
+  /// Removes the bar.
   func finish() {
     guard isShown else { return }
     output.clearTransient()

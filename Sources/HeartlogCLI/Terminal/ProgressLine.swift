@@ -1,17 +1,17 @@
-/// What a bar says at one moment.
+/// The text of a progress bar at one moment.
 struct ProgressLine: Equatable, Sendable {
   let label: String
   let done: Int
-  /// nil where it is not known.
+  /// nil if unknown.
   let total: Int?
-  /// Since the work began.
+  /// The time since the work began.
   let seconds: Double
 
   private static let barWidthMax = 30
   private static let barWidthMin = 8
 
-  /// The line, at least one column narrower than `width`, so that no terminal wraps it. What matters least goes
-  /// first: the rate, the counts, the bar.
+  /// The line, at least one column narrower than `width`, so that no terminal wraps it. If it is too long, leaves out the
+  /// rate first, then the counts, then the bar.
   func text(width: Int) -> String {
     let room = max(0, width - 1)
     let numbers: [String]
@@ -42,7 +42,7 @@ struct ProgressLine: Equatable, Sendable {
 
   private func fraction(of total: Int) -> Double { min(1, max(0, Double(done) / Double(total))) }
 
-  /// Rounded down, so that 100% is the end.
+  /// Rounded down, so that 100% appears only at the end.
   private func percentage(of total: Int) -> String {
     let text = "\(Int(fraction(of: total) * 100))%"
     return String(repeating: " ", count: 4 - text.utf8.count) + text

@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-/// What the system knows about a file descriptor that people may be looking at.
+/// Functions on file descriptors that may be terminals.
 enum Terminal {
   static let brokenPipe = EPIPE
 
@@ -18,18 +18,18 @@ enum Terminal {
       width: { width(of: descriptor) ?? columns })
   }
 
-  /// The columns that the terminal says it has.
+  /// The columns that the terminal reports.
   private static func width(of descriptor: Int32) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return Int(size.ws_col)
   }
 
-  /// Writes all of `bytes`; nil, or the errno that stopped it.
+  /// Writes all of `bytes`. Returns nil, or the errno of the failure.
   static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
-      // `rest` is a slice of `bytes`, whose base is there since it is not empty.
+      // `rest` is a slice of `bytes`, which has a base address because it is not empty.
       let slice = UnsafeRawBufferPointer(rebasing: rest)
       #if canImport(Darwin)
         let count = Darwin.write(descriptor, slice.baseAddress, slice.count)
@@ -45,7 +45,7 @@ enum Terminal {
       switch errno {
       case EINTR: continue
       case EAGAIN:
-        // Somebody made the pipe non-blocking: wait until it takes more.
+        // The pipe is non-blocking: wait until it accepts more.
         var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&ready, 1, -1)
       default: return errno
@@ -56,20 +56,20 @@ enum Terminal {
 }
 
 extension Terminal {
-  /// Puts something unusable in the place of standard input, output and error where they are closed: else the next
-  /// file opened, one of the store's perhaps, would get the number, and be read or printed to.
+  /// Opens placeholders for standard input, output and error if they are closed. Otherwise the next file that is opened,
+  /// perhaps one of the store, would get such a number and be used as a standard stream.
   static func occupyStandardDescriptors() {
-    // The wrong way round, so that reading and writing fail as they would on what is closed.
+    // With the opposite access mode, so that reading and writing fail as on a closed descriptor.
     for (descriptor, mode) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)]
     where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest free number: the ones before it are taken by now.
+      // open uses the lowest free number, and all lower ones are in use.
       _ = open("/dev/null", mode)
     }
   }
 
   static func pause(milliseconds: UInt32) { usleep(milliseconds * 1_000) }
 
-  /// What this machine calls itself; empty where it does not.
+  /// The host name; empty if it is unknown.
   static func hostName() -> String {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return "" }

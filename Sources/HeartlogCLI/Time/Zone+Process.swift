@@ -7,14 +7,14 @@
 #endif
 
 extension Zone {
-  /// The zone of the process: what `TZ` names, else what the machine is set to; UTC where there is none.
+  /// The zone of the process: the one in `TZ`, or else the machine's, or else UTC.
   ///
-  /// A `TZ` that names nothing counts as none: the C library takes it for UTC, under whatever name it has.
+  /// A `TZ` with an unknown name counts as UTC: the C library treats it as UTC but keeps the name.
   static func ofProcess() -> Zone {
     guard let name = processName() else { return .utc }
     tzset()
     let zone = Zone(name: name) { local(at: $0).offsetSeconds }
-    // January and July: one of them is summer somewhere.
+    // January and July: in a zone with summer time, one of them has it.
     return [1_767_225_600, 1_782_864_000].allSatisfy(isUTC) ? .utc : zone
   }
 
@@ -30,7 +30,7 @@ extension Zone {
     return (Int64(parts.tm_gmtoff), parts.tm_zone.map { String(cString: $0) } ?? "")
   }
 
-  /// Where zones are kept: TZDIR, and the places that C libraries look at.
+  /// The folders with time zones: TZDIR, and those that C libraries search.
   private static var folders: [String] {
     (getenv("TZDIR").map { [String(cString: $0)] } ?? [])
       + ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/share/zoneinfo", "/etc/zoneinfo"]
@@ -50,7 +50,7 @@ extension Zone {
     return isRule(name) || folders.contains { isZoneFile("\($0)/\(name)") } ? name : nil
   }
 
-  /// `Europe/Berlin` of a path that ends so; nil where it lies elsewhere.
+  /// `Europe/Berlin` for a path that ends with it; nil if the path is not in a folder of zones.
   private static func shortName(_ path: String) -> String? {
     let parts = path.split(separator: "/")
     guard let folder = parts.lastIndex(where: { $0.hasPrefix("zoneinfo") }), folder + 1 < parts.count else {
@@ -59,7 +59,7 @@ extension Zone {
     return parts[(folder + 1)...].joined(separator: "/")
   }
 
-  /// Whether a file begins as RFC 9636 has it.
+  /// Whether a file begins with the magic number of RFC 9636.
   private static func isZoneFile(_ path: String) -> Bool {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return false }
@@ -68,7 +68,7 @@ extension Zone {
     return read(file, &magic, 4) == 4 && magic.elementsEqual("TZif".utf8)
   }
 
-  /// Whether a text begins as a rule of POSIX does: a name of three letters or more, or of anything in angle brackets, and an offset.
+  /// Whether a text begins like a POSIX rule: a name of three letters or more, or of anything in angle brackets, and an offset.
   private static func isRule(_ text: String) -> Bool {
     var rest = text.utf8[...]
     if rest.first == UInt8(ascii: "<") {

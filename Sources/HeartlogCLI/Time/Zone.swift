@@ -1,11 +1,11 @@
 import Heartlog
 
-/// What the clocks of a place show: the offset from UTC at every time.
+/// A time zone: the offset from UTC at every time.
 ///
-/// Nothing is known of a zone but its offset at a time. That is enough, both ways, wherever no two changes of the clocks lie within
+/// The offset at a time is all that is known of a zone. It is enough to convert in both directions if no two clock changes are within
 /// `reachSeconds` of one local time.
 struct Zone: Sendable {
-  /// As people write it: `Europe/Berlin`.
+  /// The name for people: `Europe/Berlin`.
   let name: String
   /// Seconds east of UTC at a time in seconds since 1970; nil for UTC.
   private let offsetSeconds: (@Sendable (Int64) -> Int64)?
@@ -22,10 +22,10 @@ struct Zone: Sendable {
     self.offsetSeconds = offsetSeconds
   }
 
-  /// True where no zone is set, or the one that is set is UTC itself.
+  /// Whether no zone is set, or the zone is UTC.
   var isUTC: Bool { offsetSeconds == nil }
 
-  /// What the clocks show at a time, counted in milliseconds as though they showed UTC.
+  /// The local time at a time.
   func localTime(at time: Milliseconds) -> LocalTime { LocalTime(milliseconds: time + offset(at: time)) }
 
   /// Milliseconds east of UTC.
@@ -34,30 +34,30 @@ struct Zone: Sendable {
     return offsetSeconds(Self.seconds(time)) * 1_000
   }
 
-  /// The first time at which the clocks show `local` or later: of two that show it the first, and where the clocks skip it the time when
-  /// they do.
+  /// The first time at which clocks show `local` or later. If they show it twice, the first of the two; if they skip it, the time of
+  /// the skip.
   func first(_ local: LocalTime) -> Milliseconds {
     guard let change = change(around: local) else { return local.milliseconds - offset(near: local) }
     let before = local.milliseconds - change.before
     return before < change.time ? before : max(change.time, local.milliseconds - change.after)
   }
 
-  /// The last time at which the clocks show `local` or earlier: of two that show it the second, and where the clocks skip it the
-  /// millisecond before they do.
+  /// The last time at which clocks show `local` or earlier. If they show it twice, the second of the two; if they skip it, the
+  /// millisecond before the skip.
   func last(_ local: LocalTime) -> Milliseconds {
     guard let change = change(around: local) else { return local.milliseconds - offset(near: local) }
     let after = local.milliseconds - change.after
     return after >= change.time ? after : min(change.time - 1, local.milliseconds - change.before)
   }
 
-  /// Offsets are less than this: the farthest that a rule of POSIX may name.
+  /// More than any offset: a POSIX rule allows less.
   private static let reachSeconds: Int64 = 25 * 3_600
 
   private func offset(near local: LocalTime) -> Milliseconds {
     offset(at: local.milliseconds - Self.reachSeconds * 1_000)
   }
 
-  /// The change of the clocks near a local time: when it is, and the offsets before it and from it on.
+  /// The clock change near a local time: its time, and the offsets before and after it.
   private func change(
     around local: LocalTime
   ) -> (time: Milliseconds, before: Milliseconds, after: Milliseconds)? {
@@ -80,9 +80,9 @@ struct Zone: Sendable {
   }
 }
 
-/// What a clock on the wall shows: a date and a time of day without an offset.
+/// A local date and time of day, without an offset.
 struct LocalTime: Equatable, Sendable {
-  /// As though it were a time in UTC, so that the calendar is that of RFC 3339.
+  /// Milliseconds as if the local time were UTC, so that the calendar of RFC 3339 applies.
   let milliseconds: Milliseconds
 
   static let minuteLength: Milliseconds = 60_000
@@ -99,10 +99,10 @@ struct LocalTime: Equatable, Sendable {
   /// `07:15`.
   var minute: String { String(text.dropFirst(11).prefix(5)) }
 
-  /// The same time of day, so many days later.
+  /// The same time of day, `days` days later.
   func adding(days: Int64) -> LocalTime { LocalTime(milliseconds: milliseconds + days * Self.dayLength) }
 
-  /// The same day of the month and time of day, so many months later: the last day of a month that is too short. nil outside of the years
+  /// The same day of the month and time of day, `months` months later, or the last day of a shorter month. nil outside the years
   /// 0000 to 9999.
   func adding(months: Int64) -> LocalTime? {
     let date = CivilDate(milliseconds)
@@ -115,7 +115,7 @@ struct LocalTime: Equatable, Sendable {
     }
   }
 
-  /// The start of the day, the minute, … that it lies in.
+  /// The start of the day, minute, … that contains the time.
   func floored(to length: Milliseconds) -> LocalTime {
     let rest = milliseconds % length
     return LocalTime(milliseconds: milliseconds - (rest < 0 ? rest + length : rest))
