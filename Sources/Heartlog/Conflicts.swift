@@ -19,14 +19,14 @@ extension FavoritesStore {
   /// - Throws: `HeartlogError`; `invalid` if the write does not belong to the conflict.
   public func resolve(_ conflict: Conflict, with write: Conflict.Write) throws(HeartlogError) {
     guard conflict.writes.contains(write) else {
-      throw HeartlogError(.invalid, "\(write.event) is no side of this conflict")
+      throw HeartlogError(.invalid, "\(write.event) is not a side of this conflict")
     }
     let operation: HeartlogState.Operation
     switch (conflict.register, write.value) {
     case (.field(let name), .field(let value)): operation = .resolveField(Field(name: name, value: value))
     case (_, .membership(let isFavorite, let date)):
       operation = .resolveMembership(isFavorite: isFavorite, favoritedDate: date)
-    case (.membership, .field): throw HeartlogError(.invalid, "a value of a field for a membership")
+    case (.membership, .field): throw HeartlogError(.invalid, "a field value cannot resolve a conflict about a membership")
     }
     _ = try perform(operation, on: conflict.item, in: conflict.library)
   }

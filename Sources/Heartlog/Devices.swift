@@ -69,9 +69,9 @@ extension FavoritesStore {
   package func retireReturningCommit(_ replica: ReplicaID) throws(HeartlogError) -> Commit? {
     try refuseInsideWrite("retire")
     guard let device = devices.first(where: { $0.replica == replica }) else {
-      throw HeartlogError(.notFound, "there is no replica \(replica) here")
+      throw HeartlogError(.notFound, "there is no replica \(replica) in this store")
     }
-    guard !device.isOwn else { throw HeartlogError(.invalid, "this store writes as \(replica) itself") }
+    guard !device.isOwn else { throw HeartlogError(.invalid, "\(replica) is the store's own replica") }
     let settings = try library("settings")
     return try heartlogErrors {
       try writeReturningCommit {

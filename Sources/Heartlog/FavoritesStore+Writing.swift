@@ -145,7 +145,7 @@ extension HeartlogError {
   /// Nothing is written with a wall time that others would refuse.
   fileprivate static func refusing(_ wallTime: Milliseconds, isClock: Bool) -> HeartlogError {
     let shown = RFC3339.text(min(max(wallTime, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax))
-    guard isClock else { return HeartlogError(.invalid, "a time before 1970 or after 2199: \(shown)") }
+    guard isClock else { return HeartlogError(.invalid, "the time is before 1970 or after 2199: \(shown)") }
     return HeartlogError(.wrongClock, "this device's clock says \(shown); set it right and try again")
   }
 }

@@ -231,7 +231,7 @@ final class Projection: CommitSink {
         operation, on: id, in: library, under: content.pending, and: draft, wallTime: wallTime)
     }
     guard isWhole else {
-      throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be made anew")
+      throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be rebuilt")
     }
     return planned
   }

@@ -108,7 +108,7 @@ public struct StreamVerification: Sendable {
 }
 
 private enum SnapshotProblem {
-  static let otherState = "the log up to it makes another state"
+  static let otherState = "the log up to it produces a different state"
 }
 
 /// A snapshot with every page checked.

@@ -73,7 +73,7 @@ final class WriteTransaction: @unchecked Sendable {
     guard let event = drafted.event else { return drafted.result }
     guard records.count < Limits.commitEventsMax else {
       throw HeartlogError(
-        .invalid, "a commit of more than \(Limits.commitEventsMax) events; write it in parts")
+        .invalid, "the commit has more than \(Limits.commitEventsMax) events; write it in parts")
     }
     // Later than everything, and in the order of the closure.
     let position = EventPosition(

@@ -37,7 +37,7 @@ class RepairTests(TestCase):
                     self.assertIn(HINT, answer.err, words)
                 before = {path: path.read_bytes() for path in pathlib.Path(self.device.path).rglob("*") if path.is_file()}
                 planned = self.expect(0, self.device("repair", "--dry-run"))
-                self.assertIn("would be made anew", planned.out)
+                self.assertIn("would be rebuilt", planned.out)
                 self.assertEqual(
                     {path: path.read_bytes() for path in pathlib.Path(self.device.path).rglob("*") if path.is_file()}, before)
                 done = self.expect(0, self.device("repair", "--json")).object
@@ -100,7 +100,7 @@ class RepairTests(TestCase):
         segment.write_bytes(data)
         self.identity.write_bytes(b"")
         answer = self.expect(65, self.device("repair"))
-        self.assertIn("left alone: segments are not repaired", answer.out)
+        self.assertIn("left unchanged: segments are not repaired", answer.out)
         self.assertEqual(segment.read_bytes(), bytes(data))
         self.expect(65, self.device("list", "papers"), "damaged")
 

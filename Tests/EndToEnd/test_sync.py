@@ -134,7 +134,7 @@ class CarrierTests(SyncTestCase):
         self.expect(74, phone("sync", "exec:exit 3"))
         self.expect(65, phone("sync", "exec:yes"))
         self.expect(65, phone("sync", "exec:cat"))
-        self.expect(65, phone("sync", "exec:echo Welcome to desk; cat"), '"Welcome to desk"', "start-up files")
+        self.expect(65, phone("sync", "exec:echo Welcome to desk; cat"), '"Welcome to desk"', "startup files")
         self.expect(64, phone("sync", "ssh://anna:secret@desk/store"), "password")
         self.assertNotIn("secret", phone("sync", "ssh://anna:secret@desk/store", "--json").err)
         self.expect(64, phone("serve"))

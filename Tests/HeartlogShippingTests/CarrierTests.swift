@@ -70,7 +70,7 @@ struct CarrierTests {
       try CommandCarrier.shell(command).sync(store, options: SyncOptions())
     }
     let message = try #require(error?.message)
-    #expect(error?.code == .peer && message.contains("start-up files") == (line != nil), "\(message)")
+    #expect(error?.code == .peer && message.contains("startup files") == (line != nil), "\(message)")
     if let line { #expect(message.contains("printed \"\(line)\" before the dialogue"), "\(message)") }
   }
 

@@ -240,7 +240,7 @@ struct FieldCodingTests {
     let none = Field(name: "parts", value: .json(try CanonicalJSON(.array([]))))
     #expect(
       decodingError([none, Field(name: "link", value: .string(""))])
-        == "field \"link\": a string that is no URL")
+        == "field \"link\": a string that is not a URL")
     #expect(
       decodingError([none, Field(name: "link", value: .int64(1))])
         == "field \"link\": an integer where a string should be")

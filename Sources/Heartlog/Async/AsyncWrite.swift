@@ -20,7 +20,7 @@ final class AsyncWrite<Outcome: Sendable>: Sendable {
   private let state = Locked(State())
 
   static var cancelled: HeartlogError {
-    HeartlogError(.cancelled, "the task was cancelled before the commit stood in line; nothing was written")
+    HeartlogError(.cancelled, "the task was cancelled before the commit was queued; nothing was written")
   }
 
   /// Stores the continuation to resume.

@@ -21,7 +21,7 @@ public struct ItemCollection: Sendable {
 
   init(_ library: FavoritesLibrary, name: String) throws(HeartlogError) {
     try heartlogErrors {
-      guard !name.isEmpty else { throw MalformedError("a collection without a name") }
+      guard !name.isEmpty else { throw MalformedError("the name of the collection is empty") }
       try NameRules.checkFieldName(Self.fieldPrefix + name)
     }
     self.library = library

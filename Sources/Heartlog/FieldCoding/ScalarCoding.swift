@@ -27,11 +27,11 @@ enum ScalarCoding {
   static func value<T>(_ type: T.Type, from text: String) throws(MalformedError) -> T? {
     if type == Date.self { return date(try RFC3339.parse(text)) as? T }
     if type == URL.self {
-      guard let url = URL(string: text) else { throw MalformedError("a string that is no URL") }
+      guard let url = URL(string: text) else { throw MalformedError("a string that is not a URL") }
       return url as? T
     }
     if type == UUID.self {
-      guard let uuid = UUID(uuidString: text) else { throw MalformedError("a string that is no UUID") }
+      guard let uuid = UUID(uuidString: text) else { throw MalformedError("a string that is not a UUID") }
       return uuid as? T
     }
     if type == Data.self {

@@ -30,7 +30,7 @@ struct SuppliedValues {
     }
     guard name == FieldKey.id, let identity = type as? any FavoriteID.Type else { return nil }
     guard let value = identity.init(favoriteID: id) as? T else {
-      throw MalformedError("\"\(id)\" is no identity of the type \(type)")
+      throw MalformedError("\"\(id)\" is not an identity of the type \(type)")
     }
     return value
   }

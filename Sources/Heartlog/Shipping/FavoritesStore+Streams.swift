@@ -75,7 +75,7 @@ extension FavoritesStore {
   private func peerErrors<R>(_ body: () throws(StorageError) -> R) throws(HeartlogError) -> R {
     do { return try body() } catch {
       guard error.code == .malformed else { throw HeartlogError(error) }
-      throw HeartlogError(.peer, "a run of commits that is malformed: \(error.reason)")
+      throw HeartlogError(.peer, "a malformed run of commits: \(error.reason)")
     }
   }
 

@@ -7,7 +7,7 @@ import HeartlogLibraries
 /// Python's `csv.QUOTE_NOTNULL` and PostgreSQL's `COPY`.
 public struct CSVFormat: FileFormat {
   public let name = "csv"
-  public let summary = "a table for spreadsheets, one row an item"
+  public let summary = "a table for spreadsheets, one row per item"
   public let fileExtensions = ["csv"]
   public let isWritten = true
 

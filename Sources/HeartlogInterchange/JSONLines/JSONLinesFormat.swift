@@ -4,7 +4,7 @@ import HeartlogLibraries
 /// One JSON object per line, as `heartlog list --json` prints items. It holds everything in any library.
 public struct JSONLinesFormat: FileFormat {
   public let name = "jsonl"
-  public let summary = "JSON Lines, one item a line, with all that the store holds"
+  public let summary = "JSON Lines, one item per line, with everything that the store has"
   public let fileExtensions = ["jsonl", "ndjson"]
   public let isWritten = true
 

@@ -10,7 +10,7 @@ import Heartlog
 /// the same wherever it is read.
 public struct LibriVoxFormat: FileFormat {
   public let name = "librivox"
-  public let summary = "an answer of LibriVox with audiobooks"
+  public let summary = "audiobooks as the LibriVox API sends them"
   public let fileExtensions = ["json"]
   public let certainty = FileCertainty.member
 

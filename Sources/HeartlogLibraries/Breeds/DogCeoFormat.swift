@@ -3,7 +3,7 @@ import Heartlog
 /// An answer of dog.ceo with images: `{"message": […], "status": "success"}`, or with one image as a string.
 public struct DogCeoFormat: FileFormat {
   public let name = "dog-ceo"
-  public let summary = "an answer of dog.ceo with images"
+  public let summary = "images as the dog.ceo API sends them"
   public let fileExtensions = ["json"]
   public let certainty = FileCertainty.member
 

@@ -11,7 +11,7 @@ import HeartlogEvents
 /// message.
 public struct ArXivAtomFormat: FileFormat {
   public let name = "arxiv-atom"
-  public let summary = "what the arXiv API answers, an Atom feed"
+  public let summary = "an Atom feed of the arXiv API"
   public let fileExtensions = ["atom", "xml"]
 
   /// Creates the format, which has no settings.

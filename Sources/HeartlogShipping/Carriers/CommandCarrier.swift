@@ -13,7 +13,7 @@ public struct CommandCarrier: Carrier {
   /// Returns a carrier that runs `command` with `/bin/sh`.
   public static func shell(_ command: String) throws(HeartlogError) -> CommandCarrier {
     guard !command.isEmpty, !command.utf8.contains(0) else {
-      throw HeartlogError(.invalid, "a command that is empty, or has a zero byte in it")
+      throw HeartlogError(.invalid, "the command is empty or contains a zero byte")
     }
     return CommandCarrier(["/bin/sh", "-c", command], description: "exec:\(command)")
   }

@@ -21,17 +21,17 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
   ///   if there is a password, which the error does not contain.
   public init(_ text: String) throws(HeartlogError) {
     guard text.hasPrefix(Self.scheme) else {
-      throw HeartlogError(.invalid, "an address that does not begin with \(Self.scheme)")
+      throw HeartlogError(.invalid, "the address does not begin with \(Self.scheme)")
     }
     let rest = text.dropFirst(Self.scheme.count)
     guard Self.withoutPassword(text) == text else {
       throw HeartlogError(
         .invalid,
-        "an address with a password in it, which everybody can see who lists processes: leave it out, ssh asks for it or has a key"
+        "the address contains a password, which everyone who lists processes can see: leave it out; ssh asks for it or uses a key"
       )
     }
     guard let slash = rest.firstIndex(of: "/") else {
-      throw HeartlogError(.invalid, "an address without the path of a store: \(text)")
+      throw HeartlogError(.invalid, "the address has no path of a store: \(text)")
     }
     var authority = rest[..<slash]
     var port: Int?
@@ -39,7 +39,7 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
       guard let number = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(number)
       else {
-        throw HeartlogError(.invalid, "a port that is no number from 1 to 65535: \(text)")
+        throw HeartlogError(.invalid, "the port is not a number from 1 to 65535: \(text)")
       }
       port = number
       authority = authority[..<colon]
@@ -48,12 +48,12 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     var host = user.map { authority[$0.endIndex...].dropFirst() } ?? authority
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
     guard Self.isSafe(host), user.map(Self.isSafe) ?? true else {
-      throw HeartlogError(.invalid, "a host or user that cannot be one: \(text)")
+      throw HeartlogError(.invalid, "the host or the user is not valid: \(text)")
     }
     let path = rest[slash...]
     self.path = path.hasPrefix("/~/") ? String(path.dropFirst(3)) : String(path)
     guard !self.path.isEmpty, self.path != "/", !self.path.utf8.contains(0) else {
-      throw HeartlogError(.invalid, "an address without the path of a store: \(text)")
+      throw HeartlogError(.invalid, "the address has no path of a store: \(text)")
     }
     self.host = (user.map { "\($0)@" } ?? "") + host
     self.port = port

@@ -80,7 +80,7 @@ struct FolderSyncPass {
       guard try !isStore(root + place) else {
         throw HeartlogError(
           .invalid,
-          "\(root) is \(place.isEmpty ? "" : "inside of ")the directory of a store, and no folder between stores: "
+          "\(root) is \(place.isEmpty ? "" : "inside ")the directory of a store, not a folder between stores: "
             + "sync with that store by its directory, without \"folder:\", or name a folder of its own",
           file: root)
       }
@@ -172,7 +172,7 @@ struct FolderSyncPass {
   }
 
   func checkCancelled() throws(HeartlogError) {
-    if options.isCancelled() { throw HeartlogError(.timedOut, "the sync was called off") }
+    if options.isCancelled() { throw HeartlogError(.timedOut, "the sync was cancelled") }
   }
 
   /// Runs `body` on the folder's files and converts its errors to `HeartlogError`.

@@ -105,7 +105,7 @@ extension FolderSyncPass {
           of: stream, after: after, upTo: CommitNumber(rawValue: commits.upperBound)),
         run.firstCommit.rawValue == after + 1
       else {
-        throw HeartlogError(.corrupt, "the stream of \(stream) does not go on after commit \(after)")
+        throw HeartlogError(.corrupt, "the stream of \(stream) does not continue after commit \(after)")
       }
       runs.append(run)
       bytes += run.body.count

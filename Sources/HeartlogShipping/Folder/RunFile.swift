@@ -50,7 +50,7 @@ struct RunFile: Hashable {
   ///
   /// - Throws: `MalformedError` if the bytes are not whole, or not a run file.
   init(_ bytes: [UInt8]) throws(MalformedError) {
-    guard Self.contentHash(bytes) != nil else { throw MalformedError("a run file that is not whole") }
+    guard Self.contentHash(bytes) != nil else { throw MalformedError("an incomplete run file") }
     let result: Result<RunFile, MalformedError> = bytes.withUnsafeBytes { buffer in
       Result { () throws(MalformedError) in
         try RunFile(content: UnsafeRawBufferPointer(rebasing: buffer.dropLast(Self.hashBytes)))

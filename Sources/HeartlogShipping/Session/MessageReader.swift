@@ -39,8 +39,8 @@ final class MessageReader: Sendable {
         else { throw error }
         throw HeartlogError(
           .peer,
-          "the other side printed \"\(banner)\" before the dialogue: its shell's start-up files print something; "
-            + "they must not where nobody sits at a terminal")
+          "the peer printed \"\(banner)\" before the dialogue: its shell's startup files print text; "
+            + "they must not do so in a shell that is not interactive")
       }
       state.beginning = nil
       let message: Message
@@ -49,7 +49,7 @@ final class MessageReader: Sendable {
       {
         throw HeartlogError(
           .newerFormat,
-          "the peer speaks version \(error.version) of the dialogue, this Heartlog \(Message.version)")
+          "the peer uses protocol version \(error.version); this Heartlog uses \(Message.version)")
       } catch let error as MalformedError {
         throw .peer(error.reason)
       } catch {
@@ -59,7 +59,7 @@ final class MessageReader: Sendable {
       if case .versions(let least, let most) = message {
         throw HeartlogError(
           .newerFormat,
-          "the peer speaks versions \(least) to \(most) of the dialogue, this Heartlog \(Message.version)")
+          "the peer uses protocol versions \(least) to \(most); this Heartlog uses \(Message.version)")
       }
       return message
     }
@@ -137,7 +137,7 @@ final class MessageReader: Sendable {
 
 extension HeartlogError {
   static func peer(_ reason: String) -> HeartlogError {
-    HeartlogError(.peer, "the peer sends what is no part of a sync: \(reason)")
+    HeartlogError(.peer, "the peer violated the protocol: \(reason)")
   }
 
   private static let gaveUp = "the peer gave up: "

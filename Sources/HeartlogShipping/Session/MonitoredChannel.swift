@@ -93,7 +93,7 @@ final class MonitoredChannel: Sendable {
 
   private func check(since start: UInt64) throws(HeartlogError) {
     try checkFailure()
-    if isCancelled() { throw HeartlogError(.timedOut, "the sync was called off") }
+    if isCancelled() { throw HeartlogError(.timedOut, "the sync was cancelled") }
     // A thread that was busy elsewhere has not been waiting, so the time counts from the start of this wait.
     let still = max(start, lastMove.load(ordering: .relaxed))
     let now = MonotonicClock.nanoseconds()

@@ -157,7 +157,7 @@ extension SyncSession {
         run.firstCommit.rawValue == after + 1, run.commitCount >= 1, run.lastCommit.rawValue <= last
       else {
         throw HeartlogError(
-          .corrupt, "the stream of \(replica) does not go on after commit \(after), up to its head \(last)")
+          .corrupt, "the stream of \(replica) does not continue after commit \(after) up to its head \(last)")
       }
       return run
     } catch {

@@ -116,7 +116,7 @@ public struct SyncSession: Sendable {
       }
       return try exchange(list, wants: wants, theirWants: theirWants, report)
     }
-    throw HeartlogError(.peer, "the two ends find new forks again and again")
+    throw HeartlogError(.peer, "the two ends keep finding new forks")
   }
 
   // MARK: - The serving end
@@ -278,7 +278,7 @@ public struct SyncSession: Sendable {
       heads.insert(StreamHead(replica: replica, name: head.name, commit: last, root: root), at: index)
     }
     guard heads.count <= Message.streamsMax else {
-      throw HeartlogError(.invalid, "a store of \(heads.count) streams, a sync takes \(Message.streamsMax)")
+      throw HeartlogError(.invalid, "the store has \(heads.count) streams; a sync takes at most \(Message.streamsMax)")
     }
     return heads
   }

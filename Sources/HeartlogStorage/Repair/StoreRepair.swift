@@ -72,8 +72,8 @@ package struct StoreRepair {
     report.formerReplica = kept == nil ? evidence.formerReplica : nil
     let outcome =
       kept == nil
-      ? "made anew, and the store goes on under a new identity: nothing proves that this folder is not a copy"
-      : "made anew: its place and its stream prove who wrote here"
+      ? "rebuilt with a new identity: nothing proves that this folder is not a copy"
+      : "rebuilt: the location and the stream of the store prove its identity"
     guard let replica = kept ?? newReplica() else {
       note(directory.identityPath, damage, outcome)
       return nil
@@ -137,14 +137,14 @@ package struct StoreRepair {
       let folder = directory.streamPath(replica)
       try replace(
         path, bytes, by: end.encoded(), in: folder, damage,
-        "made anew: the stream ends behind commit \(end.commit)")
+        "rebuilt: the stream ends after commit \(end.commit)")
     case .isAllCommon:
       try setAside(path, bytes, in: directory.streamPath(replica), damage)
     case .unknown:
       report.entries.append(
         RepairReport.Entry(
           file: path, damage: damage.reason,
-          outcome: "left alone: the stream is damaged too, and what is left does not tell where it ends",
+          outcome: "left unchanged: the stream is damaged too, and its remains do not show where it ends",
           isMended: false))
     }
   }
@@ -155,8 +155,8 @@ package struct StoreRepair {
     changed.place = try StoreIdentity.Place.of(directory)
     let path = directory.identityPath
     let bytes = try contents(of: path)
-    let damage = StorageError(.corrupt, "the stream that it names was ended", file: path)
-    let outcome = "made anew: the store goes on under a new identity"
+    let damage = StorageError(.corrupt, "the stream that it names has ended", file: path)
+    let outcome = "rebuilt with a new identity"
     report.formerReplica = own.replica
     report.replica = newReplica()
     guard let replica = report.replica else { return note(path, damage, outcome) }
@@ -178,8 +178,8 @@ package struct StoreRepair {
         RepairReport.Entry(
           file: finding.error.file ?? directory.streamPath(stream.replica), damage: finding.error.reason,
           outcome: finding.verdict == .lost
-            ? "left alone: what is lost can come from other devices alone"
-            : "left alone: segments are not repaired; what comes before it can be read",
+            ? "left unchanged: only other devices can have the lost commits"
+            : "left unchanged: segments are not repaired; everything before the damage can be read",
           isMended: false)
       )
     }
@@ -251,7 +251,7 @@ package struct StoreRepair {
     }
     note(
       path, damage,
-      "set aside: nothing behind the stream's end is here, and whoever knows its end says so at the next sync",
+      "set aside: this store has nothing after the end of the stream, and a device that knows the end sends it at the next sync",
       keptAt: keptAt)
   }
 

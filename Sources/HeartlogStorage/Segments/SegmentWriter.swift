@@ -115,7 +115,7 @@ final class SegmentWriter {
       try synchronize()
     } catch let second {
       throw StorageError(
-        .outcomeUnknown, "\(error); and it could not be taken back: \(second)", file: path, offset: offset)
+        .outcomeUnknown, "\(error); and the write could not be undone: \(second)", file: path, offset: offset)
     }
     throw StorageError(error)
   }

@@ -56,10 +56,10 @@ extension CommitLog {
       switch outcome {
       case .appended, .known: break
       case .gap, .diverged:
-        throw StorageError(.corrupt, "a branch of \(replica) that is here already is another one")
+        throw StorageError(.corrupt, "the store already has a different branch of \(replica)")
       case .waiting(let reason), .refused(let reason):
         throw StorageError(
-          .corrupt, "commits of \(replica) that are here cannot be taken as a branch: \(reason)")
+          .corrupt, "the commits of \(replica) in this store cannot become a branch: \(reason)")
       }
     }
     while let (commit, _) = try merkleCache.peek() {

@@ -112,7 +112,7 @@ extension CommitLog {
 
   /// Takes a run. The log is quiet.
   func takeRun(_ run: StreamRun, admitting admission: Admission = .checked) throws -> ReceivedRun {
-    guard StoreIdentity.isName(run.name) else { throw MalformedError("a replica's name that is none") }
+    guard StoreIdentity.isName(run.name) else { throw MalformedError("an invalid replica name") }
     let block = try Self.block(of: run)
     let reader = streamSet.readers[run.replica] ?? StreamReader(directory, replica: run.replica)
     if reader.isEnded { return .known }

@@ -57,7 +57,7 @@ struct ChecksummedText {
     guard version <= Self.formatVersion else {
       throw StorageError(
         .newerFormat,
-        "\(what) of format version \(version), this Heartlog reads up to \(Self.formatVersion)", file: file)
+        "\(what) of format version \(version); this Heartlog reads versions up to \(Self.formatVersion)", file: file)
     }
   }
 }

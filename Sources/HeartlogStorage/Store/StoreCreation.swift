@@ -59,10 +59,10 @@ extension CommitLog {
     let path = directory.path
     let entries: [String]
     do { entries = try directory.fileSystem.entries(of: path) } catch {
-      if error.isNotDirectory { throw StorageError(.exists, "a file is at \(path)", file: path) }
+      if error.isNotDirectory { throw StorageError(.exists, "\(path) is a file", file: path) }
       throw StorageError(error)
     }
-    if entries.contains("store") { throw StorageError(.exists, "a store is at \(path) already", file: path) }
+    if entries.contains("store") { throw StorageError(.exists, "there is already a store at \(path)", file: path) }
     if try StoreIdentity.isMissing(in: directory) { throw StoreIdentity.missing(directory.identityPath) }
     let unfinished = entries.filter { $0.hasPrefix("store.tmp-") }
     guard entries.allSatisfy({ $0 == "lock" || $0 == "replicas" || unfinished.contains($0) }) else {

@@ -73,7 +73,7 @@ package struct StoreIdentity: Equatable, Sendable {
   }
 
   static func missing(_ file: String) -> StorageError {
-    StorageError(.corrupt, "the file that says who writes to the store is missing", file: file)
+    StorageError(.corrupt, "the file that identifies the writer is missing", file: file)
   }
 
   private static func damaged(_ file: String) -> StorageError {

@@ -24,7 +24,7 @@ package struct Finding: Sendable {
     Finding(
       verdict: .lost, replica: replica,
       error: StorageError(
-        .corrupt, "commits of the stream \(replica) are missing that \(file) knows of", file: file,
+        .corrupt, "\(file) refers to commits of the stream \(replica) that are missing", file: file,
         commits: commits))
   }
 }

@@ -126,7 +126,7 @@ package final class LogReplay {
   private func streams(from positions: [StreamPosition], upTo bound: ReplayBound?) throws -> [ReplayedStream]
   {
     guard bound.map({ positions.allSatisfy($0.contains) }) ?? true else {
-      throw StorageError(.misuse, "a replay that starts behind its end")
+      throw StorageError(.misuse, "a replay that starts after its end")
     }
     let found = try StreamStart(directory: directory).readers(at: positions, own: identity.replica)
     var streams = zip(positions, found).map { position, found in

@@ -156,7 +156,7 @@ struct StreamStart {
     of position: StreamPosition, _ reason: String, _ code: StorageError.Code = .otherHistory
   ) -> StorageError {
     StorageError(
-      code, "a position does not stand in this log: \(reason)",
+      code, "a position is not in this log: \(reason)",
       file: directory.streamPath(position.replica), commits: position.commit...position.commit)
   }
 }
