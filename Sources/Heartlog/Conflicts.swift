@@ -26,7 +26,8 @@ extension FavoritesStore {
     case (.field(let name), .field(let value)): operation = .resolveField(Field(name: name, value: value))
     case (_, .membership(let isFavorite, let date)):
       operation = .resolveMembership(isFavorite: isFavorite, favoritedDate: date)
-    case (.membership, .field): throw HeartlogError(.invalid, "a field value cannot resolve a conflict about a membership")
+    case (.membership, .field):
+      throw HeartlogError(.invalid, "a field value cannot resolve a conflict about a membership")
     }
     _ = try perform(operation, on: conflict.item, in: conflict.library)
   }

@@ -49,7 +49,9 @@ public final class FavoritesStore: Sendable {
   ///   - options: how the store is opened.
   /// - Throws: like the initializer that takes a path; `invalid` if the URL is not a file URL.
   public convenience init(at url: URL, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
-    guard url.isFileURL else { throw HeartlogError(.invalid, "the location of a store must be a file URL, not \(url)") }
+    guard url.isFileURL else {
+      throw HeartlogError(.invalid, "the location of a store must be a file URL, not \(url)")
+    }
     try self.init(at: url.path, options: options)
   }
 

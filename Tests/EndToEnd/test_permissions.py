@@ -12,8 +12,8 @@ from heartlog import Store, TestCase
 
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
-MENTION = "other users of this machine can read the store; the next command that writes ends this"
-TOLD = "other users of this machine could read the store; now they cannot"
+MENTION = "other users of this machine can read the store; the next command that writes closes it to them"
+TOLD = "other users of this machine could read the store; it is now closed to them"
 
 
 def mode(path):

@@ -14,7 +14,8 @@ struct AddCommand: Command {
     examples: [
       .init("heartlog add papers 2006.08594v1 title=\"Roaring bitmaps\"", "Add a paper with its title."),
       .init(
-        "heartlog add cities 2950159 name=Berlin lat:=52.52 lon:=13.41", "Numbers are JSON, so use := for them."),
+        "heartlog add cities 2950159 name=Berlin lat:=52.52 lon:=13.41",
+        "Numbers are JSON, so use := for them."),
       .init(
         "heartlog add books 7f0e4e6a --fields '{\"title\":\"Solaris\",\"duration\":27000}'",
         "Give all fields at once."),

@@ -4,7 +4,7 @@ import Heartlog
 struct ApplyCommand: Command {
   private static let file = Argument(
     "FILE", form: "FILE|-", .optional, .file,
-    "A file of operations, one JSON object per line. Default, and -: standard input.")
+    "A file of operations, one JSON object per line. Default: standard input (-).")
   private static let acknowledges = Option.flag(
     "ack", "Print {\"ack\":LINE} for each line as soon as it is safe on disk, and not before.")
 
@@ -99,7 +99,7 @@ struct ApplyCommand: Command {
 
   /// An error about a line, with the line's number.
   private static func located(_ error: any Error, line: Int) -> any Error {
-    let hint = "Neither this line nor its unfinished commit was written; everything before them was."
+    let hint = "Neither this line nor its unfinished commit was written; everything before it was."
     switch error {
     case let error as MalformedError:
       return CommandError(.badInput, error.reason, at: "line \(line)", hint: hint)

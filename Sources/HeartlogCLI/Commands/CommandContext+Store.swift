@@ -35,7 +35,7 @@ extension CommandContext {
     guard try FavoritesStore.isOpenToOthers(at: try storeDirectory()) else { return }
     try output.flush()
     output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) other users of this machine can read the store; the next command that writes ends this."
+      "\(errorStyle(.failure, "heartlog:")) other users of this machine can read the store; the next command that writes closes it to them."
     )
   }
 
@@ -43,7 +43,7 @@ extension CommandContext {
   func tellClosedStores() {
     guard opened.takeClosed() else { return }
     output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) other users of this machine could read the store; now they cannot."
+      "\(errorStyle(.failure, "heartlog:")) other users of this machine could read the store; it is now closed to them."
     )
   }
 

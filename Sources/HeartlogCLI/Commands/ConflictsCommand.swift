@@ -11,7 +11,7 @@ struct ConflictsCommand: Command {
     name: "conflicts", group: .devices, summary: "list or resolve open conflicts between devices",
     arguments: [library], options: [choice],
     paragraphs: [
-      "A conflict is open if two devices wrote different values of a favorite or of a field without having seen each other's write. "
+      "A conflict is open if two devices gave an item's favorite state, or a field, different values without having seen each other's. "
         + "All devices show the later write; the other one is kept until a device that has seen both writes again.",
       "--choose EVENT writes the value of EVENT again, whether it is the one that is shown or another. This resolves the conflict on "
         + "every device that receives the write.",

@@ -6,7 +6,7 @@ import HeartlogLibraries
 struct ExportCommand: Command {
   private static let file = Argument(
     "FILE", .optional, .file,
-    "The file to write; an existing file is replaced. Default, and -: standard output.")
+    "The file to write; an existing file is replaced. Default: standard output (-).")
 
   static let description = CommandDescription(
     name: "export", group: .read, summary: "write the favorites of a library to a file",

@@ -15,7 +15,8 @@ struct InitCommand: Command {
     examples: [
       .init("heartlog init", "Create a store in your data directory."),
       .init(
-        "heartlog --store ~/favorites.heartlog init --name \"Kitchen tablet\"", "Create one elsewhere, and name the device."),
+        "heartlog --store ~/favorites.heartlog init --name \"Kitchen tablet\"",
+        "Create one elsewhere, and name the device."),
     ],
     endings: [.init(.cannotCreate, "The path is already taken, or the folder cannot be created.")]
   )

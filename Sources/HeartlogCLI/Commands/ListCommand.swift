@@ -10,10 +10,10 @@ struct ListCommand: Command {
   }
 
   private static let all = Option.flag(
-    "all", "Also list items that are not favorites; they have no date and come last.")
+    "all", "Also list items that are not favorites; without a date, they come last.")
   private static let order = Option.value(
     "order", "ORDER", .choice(Order.allCases.map(\.rawValue)),
-    "newest (the default), oldest, or id.")
+    "newest (most recently favorited first, the default), oldest, or id.")
   private static let limit = Option.value("limit", "N", .count, "List at most N items.")
   private static let match = Option.value(
     "match", "TEXT", .text, "List only items whose id or fields contain TEXT, ignoring case.")
@@ -24,7 +24,9 @@ struct ListCommand: Command {
   static let description = CommandDescription(
     name: "list", group: .read, summary: "list the favorites of a library",
     arguments: [.library], options: [all, order, limit, match, collection],
-    paragraphs: ["The default order is newest first, by the date when each item became a favorite; equal dates are ordered by id."],
+    paragraphs: [
+      "The default order is newest first, by the date when each item became a favorite; equal dates are ordered by id."
+    ],
     examples: [
       .init("heartlog list papers --limit 10", "List the ten newest papers."),
       .init("heartlog list cities --match berlin --order id", "List the cities that match a text."),

@@ -12,7 +12,9 @@ struct MergeCommand: Command {
     paragraphs: [
       "The same as \"heartlog sync STORE --pull\". The other store may be a backup, or on a read-only disk."
     ],
-    examples: [.init("heartlog merge /media/stick/favorites.heartlog", "Receive from a store on a USB stick.")],
+    examples: [
+      .init("heartlog merge /media/stick/favorites.heartlog", "Receive from a store on a USB stick.")
+    ],
     endings: [
       .init(.badInput, "One of the stores is damaged; the sound part of the other one was received."),
       .init(.noStore, "The store does not exist."),

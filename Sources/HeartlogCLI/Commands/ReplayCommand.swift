@@ -3,7 +3,8 @@ import Heartlog
 /// `heartlog replay`: rebuilds the state from the log alone.
 struct ReplayCommand: Command {
   private static let moment = Option.value(
-    "at", "WHEN", .moment, "Show the state at that moment. A date means its end, an event means itself and all events before it.")
+    "at", "WHEN", .moment,
+    "Show the state at that moment. A date means its end, an event means itself and all events before it.")
 
   static let description = CommandDescription(
     name: "replay", group: .check, summary: "rebuild the state from the log alone",
@@ -51,7 +52,8 @@ struct ReplayCommand: Command {
     }
     if differs {
       throw CommandError(
-        .no, "the state from the log differs from what the store shows", hint: "The log is right; report this bug.")
+        .no, "the state from the log differs from what the store shows",
+        hint: "The log is authoritative. Report this as a bug.")
     }
     return .success
   }

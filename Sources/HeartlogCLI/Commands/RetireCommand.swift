@@ -30,7 +30,8 @@ struct RetireCommand: Command {
     let devices = store.devices
     let replica = try Moment.replica(prefix, among: devices.map { ($0.replica, $0.name) })
     guard replica != store.replica else {
-      throw CommandError(.usage, "a store cannot retire its own replica", hint: "Retire it from another device.")
+      throw CommandError(
+        .usage, "a store cannot retire its own replica", hint: "Retire it from another device.")
     }
     let commit = try store.retireReturningCommit(replica)
     context.note(commit)

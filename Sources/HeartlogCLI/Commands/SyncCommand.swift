@@ -23,7 +23,8 @@ struct SyncCommand: Command {
     ],
     examples: [
       .init("heartlog sync ssh://anna@desk.local/~/favorites.heartlog", "Sync with another machine."),
-      .init("heartlog sync folder:Dropbox/heartlog --watch", "Sync through a cloud folder until interrupted."),
+      .init(
+        "heartlog sync folder:Dropbox/heartlog --watch", "Sync through a cloud folder until interrupted."),
       .init("heartlog sync backup/favorites.heartlog --dry-run", "Report how much would go each way."),
     ],
     endings: [

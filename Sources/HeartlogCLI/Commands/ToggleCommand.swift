@@ -10,7 +10,8 @@ struct ToggleCommand: Command {
       "Fields and a date are used if the item becomes a favorite; otherwise they are ignored, with a message.",
     ],
     examples: [
-      .init("heartlog toggle cities 2950159 name=Berlin country=DE", "Make a city a favorite, with its fields."),
+      .init(
+        "heartlog toggle cities 2950159 name=Berlin country=DE", "Make a city a favorite, with its fields."),
       .init("heartlog toggle cities 2950159", "Toggle it again."),
     ])
 

@@ -18,7 +18,8 @@ extension Moment {
     let found = replicas.filter { $0.id.description.hasPrefix(prefix) }
     guard let first = found.first else {
       throw CommandError(
-        .no, "no replica has an id that begins with \(Quoted(prefix))", hint: "\"heartlog status\" lists them.")
+        .no, "no replica has an id that begins with \(Quoted(prefix))",
+        hint: "\"heartlog status\" lists them.")
     }
     guard found.count == 1 else {
       throw .usage("several replicas have ids that begin with \(Quoted(prefix))", hint: "Give more digits.")

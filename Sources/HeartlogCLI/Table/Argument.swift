@@ -44,5 +44,6 @@ extension Argument {
   static let item = Argument("ID", .required, .item, "The item's id, as its library writes it.")
   static let fields = Argument(
     "FIELD", form: "FIELD=text | FIELD:=json", .variadic, .field,
-    "A field to write: the value after = is text, the value after := is JSON (a number, true, null, a list …).")
+    "A field to write: the value after = is text, the value after := is JSON (a number, true, null, a list …)."
+  )
 }

@@ -74,7 +74,8 @@ enum ValueKind: Hashable, Sendable {
     guard isSound, (1...Limits.libraryBytesMax).contains(text.utf8.count) else {
       throw .usage(
         "\(Quoted(text)) is not a valid library name",
-        hint: "A library name has 1 to \(Limits.libraryBytesMax) characters of a-z, 0-9, -, _ and the full stop.")
+        hint:
+          "A library name has 1 to \(Limits.libraryBytesMax) characters of a-z, 0-9, -, _ and the full stop.")
     }
   }
 

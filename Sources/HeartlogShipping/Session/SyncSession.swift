@@ -278,7 +278,8 @@ public struct SyncSession: Sendable {
       heads.insert(StreamHead(replica: replica, name: head.name, commit: last, root: root), at: index)
     }
     guard heads.count <= Message.streamsMax else {
-      throw HeartlogError(.invalid, "the store has \(heads.count) streams; a sync takes at most \(Message.streamsMax)")
+      throw HeartlogError(
+        .invalid, "the store has \(heads.count) streams; a sync takes at most \(Message.streamsMax)")
     }
     return heads
   }

@@ -128,7 +128,8 @@ struct SegmentHeader: Equatable, Sendable {
     guard version <= formatVersion else {
       throw StorageError(
         .newerFormat,
-        "a segment of format version \(version); this Heartlog reads versions up to \(formatVersion)", file: file)
+        "a segment of format version \(version); this Heartlog reads versions up to \(formatVersion)",
+        file: file)
     }
     func malformed(_ reason: String) -> StorageError {
       StorageError(.corrupt, "a segment header with \(reason)", file: file, offset: offset)

@@ -57,7 +57,8 @@ struct ChecksummedText {
     guard version <= Self.formatVersion else {
       throw StorageError(
         .newerFormat,
-        "\(what) of format version \(version); this Heartlog reads versions up to \(Self.formatVersion)", file: file)
+        "\(what) of format version \(version); this Heartlog reads versions up to \(Self.formatVersion)",
+        file: file)
     }
   }
 }

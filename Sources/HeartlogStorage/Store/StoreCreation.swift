@@ -62,7 +62,9 @@ extension CommitLog {
       if error.isNotDirectory { throw StorageError(.exists, "\(path) is a file", file: path) }
       throw StorageError(error)
     }
-    if entries.contains("store") { throw StorageError(.exists, "there is already a store at \(path)", file: path) }
+    if entries.contains("store") {
+      throw StorageError(.exists, "there is already a store at \(path)", file: path)
+    }
     if try StoreIdentity.isMissing(in: directory) { throw StoreIdentity.missing(directory.identityPath) }
     let unfinished = entries.filter { $0.hasPrefix("store.tmp-") }
     guard entries.allSatisfy({ $0 == "lock" || $0 == "replicas" || unfinished.contains($0) }) else {
