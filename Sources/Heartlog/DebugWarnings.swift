@@ -25,11 +25,11 @@
       guard told.withLock({ $0.insert("\(library)\0\(type)\0\(error.field ?? "")").inserted }) else { return }
       let advice =
         error.reason == FieldCodingError.missing
-        ? " A property without a value in older items is optional, or has one in the type's FavoriteItem.template."
+        ? " Make a property that older items lack optional, or give it a value in the type's FavoriteItem.template."
         : ""
       print(
-        "Heartlog: lists of \(library) leave out \(item), which is no \(type): \(error)."
-          + "\(advice) Favorites.failures names all that are left out.")
+        "Heartlog: lists of \(library) leave out \(item), which is not a valid \(type): \(error)."
+          + "\(advice) Favorites.failures has all items that are left out.")
     }
 
     private static func printToStandardError(_ line: String) {

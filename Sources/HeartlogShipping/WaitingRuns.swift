@@ -57,7 +57,7 @@ struct WaitingRuns {
     }
     for (replica, run) in dropped where resolutions[replica]?.stop == nil {
       resolutions[replica, default: Resolution()].stop = (
-        run, .waiting("more waits than is looked at in one sync; the next one goes on from here")
+        run, .waiting("too many commits wait for one sync; the next sync continues from here")
       )
     }
     return resolutions

@@ -137,7 +137,7 @@ struct WrongClockTests {
     let report = try take(source, target, by: .dialogue)
     #expect(report.received.commits == 65)
     #expect(report.skipped.map(\.firstCommit.rawValue) == [65])
-    #expect(report.skipped.first?.reason.contains("the next one goes on") == true)
+    #expect(report.skipped.first?.reason.contains("the next sync continues") == true)
     let rest = try take(source, target, by: .dialogue)
     #expect(rest.received.commits == 36 && rest.skipped.isEmpty)
   }

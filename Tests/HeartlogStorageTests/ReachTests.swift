@@ -32,7 +32,7 @@ struct ReachTests {
       #expect(
         outcome
           == .refused(
-            "commit 3 was written when a clock said \(RFC3339.text(far)); no clock is believed beyond the year 2199"
+            "commit 3 was written when a clock said \(RFC3339.text(far)); no clock is trusted beyond the year 2199"
           ))
       #expect(try open.log.receive(together: [run]) == [outcome])
     }
@@ -47,7 +47,7 @@ struct ReachTests {
     #expect(
       try open.log.receive(last)
         == .waiting(
-          "commit 1 has a stamp of 2999-12-31T23:59:59.999Z, and nothing that is here leads up to it"))
+          "commit 1 has a stamp of 2999-12-31T23:59:59.999Z, and nothing in this store leads up to it"))
 
     var (first, second) = (ForgedStream(6), ForgedStream(7))
     let behind = try second.run(steps: 1, 2)

@@ -161,7 +161,7 @@ struct UnreadableItemsTests {
         #expect(told.lines.count == 1)
         #expect(
           told.lines.first?.contains(
-            #"recipes leave out b, which is no Untold: field "rating": it is missing."#) == true)
+            #"recipes leave out b, which is not a valid Untold: field "rating": it is missing."#) == true)
         #expect(told.lines.first?.contains("FavoriteItem.template") == true)
         // It throws, so that nothing needs to be told.
         #expect(throws: HeartlogError.self) { try recipes.item("a") }

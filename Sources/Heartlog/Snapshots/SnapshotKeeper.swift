@@ -183,7 +183,7 @@ final class SnapshotKeeper: Sendable {
     return (state, nil, outcome)
   }
 
-  static let damage = "a part of it is damaged"
+  static let damage = "part of it is damaged"
 
   /// Rebuilds the state from the log's commits up to these heads. Replaces a state whose snapshot turned out to be damaged.
   func replayed(upTo heads: [Head]) -> FavoritesState {

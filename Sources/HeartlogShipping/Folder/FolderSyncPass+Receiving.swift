@@ -112,7 +112,7 @@ extension FolderSyncPass {
       case nil: break
       case (let run, .refused(let reason))?: skip(run, .clock, reason)
       case (let run, .waiting(let reason))?: skip(run, .waiting, reason)
-      case (let run, _)?: skip(run, .waiting, "it has other commits here by now")
+      case (let run, _)?: skip(run, .waiting, "this store has different commits there by now")
       }
     }
   }

@@ -105,7 +105,7 @@ final class MessageReader: Sendable {
     let payload = try take(Int(length), &state)
     let expected = state.checksum.take(head, payload)
     guard try take(RunningChecksum.byteCount, &state) == expected else {
-      throw .peer("bytes that were changed on their way: a checksum does not hold")
+      throw .peer("a checksum mismatch: bytes were changed in transit")
     }
     return (kind, payload)
   }

@@ -94,7 +94,7 @@ struct StreamList {
     }
     let own = Set(mine.map(\.replica))
     for head in answer.heads {
-      guard !own.contains(head.replica) else { throw .peer("a stream that stands in the list twice") }
+      guard !own.contains(head.replica) else { throw .peer("a stream that is in the list twice") }
       entries.append(Entry(replica: head.replica, mine: nil, theirs: head.place, isParted: false))
     }
     return StreamList(entries: entries)

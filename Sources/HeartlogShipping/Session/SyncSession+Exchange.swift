@@ -10,7 +10,7 @@ extension SyncSession {
     var offers: [(stream: Int, commits: ClosedRange<UInt64>)] = []
     for stream in theirWants {
       guard stream < list.entries.count, let commits = list.entries[stream].offered else {
-        throw .peer("wants of a stream that has nothing new for it")
+        throw .peer("a request for a stream with nothing new")
       }
       offers.append((stream, commits))
     }
@@ -234,7 +234,8 @@ extension SyncSession {
         if let end = ends[replica] { try store.endStream(replica, after: end) }
       case (let run, .refused(let reason))?: attempts.tally.skipped(run, .clock, reason)
       case (let run, .waiting(let reason))?: attempts.tally.skipped(run, .waiting, reason)
-      case (let run, _)?: attempts.tally.skipped(run, .waiting, "it has other commits here by now")
+      case (let run, _)?:
+        attempts.tally.skipped(run, .waiting, "this store has different commits there by now")
       }
     }
   }
@@ -279,7 +280,7 @@ extension SyncSession {
     _ name: String?
   ) throws(HeartlogError) -> StreamRun {
     guard run.stream == stream, run.firstCommit == next else {
-      throw .peer("commits from \(run.firstCommit) on of another stream or place than was wanted")
+      throw .peer("commits from \(run.firstCommit) on that were not requested")
     }
     guard let name else { throw .peer("a new stream without its name") }
     let received = StreamRun(

@@ -17,7 +17,7 @@ extension SyncSession {
       }
       try writer.write(.probe(places))
       guard case .roots(let roots) = try reader.read(.roots), roots.count == places.count else {
-        throw .peer("fewer or more roots than were asked for")
+        throw .peer("a different number of roots than requested")
       }
       for (index, (place, root)) in zip(open, zip(places, roots)) {
         if try self.root(of: list.entries[place.stream], at: place.commit) == root {

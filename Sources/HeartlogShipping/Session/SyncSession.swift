@@ -90,7 +90,7 @@ public struct SyncSession: Sendable {
       guard case .answer(let answer) = try reader.read(.answer, answering: mine.count) else { continue }
       let theirs = answer.greeting
       guard theirs.isServing, !theirs.isPull, !theirs.isDryRun else {
-        throw .peer("an answer from an end that does not serve")
+        throw .peer("an answer from a peer that does not serve")
       }
       // Only the answer shows what the serving end lacks. If that cannot be read, announce less.
       guard try canGive(mine, lacking: answer) else { continue }
@@ -132,8 +132,8 @@ public struct SyncSession: Sendable {
       switch (message, current) {
       case (.heads(let heads), _):
         rounds += 1
-        guard rounds <= Self.roundsMax else { throw .peer("a dialogue that begins again and again") }
-        guard !heads.greeting.isServing else { throw .peer("what it was sent, or another end that serves") }
+        guard rounds <= Self.roundsMax else { throw .peer("a dialogue that starts again too often") }
+        guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
         var mine = try self.heads()
         let theirs = Dictionary(heads.heads.map { ($0.replica, $0.place.commit) }) { first, _ in first }
@@ -145,7 +145,7 @@ public struct SyncSession: Sendable {
         current = (list, heads.greeting, try begin(list, heads.greeting))
       case (.probe(let places), .some(let now)):
         probesLeft -= 1
-        guard probesLeft >= 0 else { throw .peer("probes without end") }
+        guard probesLeft >= 0 else { throw .peer("too many probes") }
         try writer.write(.roots(try roots(at: places, of: now.list)))
       case (.ends(let ends), .some(let now)):
         guard !now.greeting.isPull, !now.greeting.isDryRun, !takesNothing else {
@@ -156,7 +156,7 @@ public struct SyncSession: Sendable {
       case (.wants(let theirWants), .some(let now)):
         let takes = !now.greeting.isPull && !now.greeting.isDryRun
         let wants = takes ? wants(of: now.list) : []
-        if now.greeting.isDryRun, !theirWants.isEmpty { throw .peer("wants in a dry run") }
+        if now.greeting.isDryRun, !theirWants.isEmpty { throw .peer("requests in a dry run") }
         try writer.write(.wants(wants))
         var report = now.report
         report.isDryRun = now.greeting.isDryRun
@@ -172,7 +172,7 @@ public struct SyncSession: Sendable {
       guard place.stream < list.entries.count, place.commit >= 1,
         let root = try store.streamRoot(
           of: list.entries[place.stream].replica, at: CommitNumber(rawValue: place.commit))
-      else { throw .peer("a probe of a commit that is not there") }
+      else { throw .peer("a probe of a commit that does not exist") }
       roots.append(RootPrefix(root))
     }
     return roots

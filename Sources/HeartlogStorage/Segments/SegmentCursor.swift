@@ -84,11 +84,11 @@ final class SegmentCursor {
     if available == 0 { return header.kind == .sealed ? .bad("the file is cut short") : .end }
     let start = Int(offset - windowOffset)
     if window[start] == 0, header.kind == .open {
-      return try isZeroToTheEnd() ? .end : .bad("bytes that are no frame")
+      return try isZeroToTheEnd() ? .end : .bad("bytes that are not a frame")
     }
     let frame = FrameHeader.decode(
       window.part(start, min(available, FrameHeader.byteCount)), at: offset, of: header.id)
-    guard let frame else { return .bad("bytes that are no frame") }
+    guard let frame else { return .bad("bytes that are not a frame") }
     guard try fill(Int(frame.frameBytes)) >= Int(frame.frameBytes) else {
       return .bad("a frame that is cut short")
     }
@@ -103,7 +103,7 @@ final class SegmentCursor {
     let body = bytes.part(FrameHeader.byteCount, Int(frame.bodyBytes))
     let seed = header.id.seedBase &+ offset &+ UInt64(FrameHeader.byteCount)
     guard Checksum.of(body, seed: seed) == frame.bodyChecksum else {
-      return "a frame whose checksum does not hold"
+      return "a frame with a wrong checksum"
     }
     let bodyEnd = FrameHeader.byteCount + body.count
     guard bytes.part(bodyEnd, bytes.count - bodyEnd).isAllZero else {

@@ -74,7 +74,7 @@ extension CommitLog {
 
   private static func waiting(for stamp: HybridTimestamp, of commit: CommitNumber) -> ReceivedRun {
     .waiting(
-      "commit \(commit) has a stamp of \(RFC3339.text(stamp.milliseconds)), and nothing that is here leads up to it"
+      "commit \(commit) has a stamp of \(RFC3339.text(stamp.milliseconds)), and nothing in this store leads up to it"
     )
   }
 
@@ -102,7 +102,7 @@ extension CommitLog {
     if let place = block.places.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
       return .refused(
         "commit \(block.number(at: place)) was written when a clock said \(RFC3339.text(commits.wallTimes[place])); "
-          + "no clock is believed beyond the year 2199")
+          + "no clock is trusted beyond the year 2199")
     }
     guard admission == .checked, let place = clock.firstOutOfReach(of: commits.stamps[block.places]) else {
       return nil

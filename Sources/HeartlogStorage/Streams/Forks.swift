@@ -48,7 +48,7 @@ final class Forks {
   func finding(of reader: StreamReader) throws -> Finding? {
     if isOwnBranch, reader.replica == own {
       return finding(
-        "the file `store` names a branch, which nobody writes: it is of another folder, or an older one",
+        "the file `store` names a branch, which has no writer: the file is from another folder, or is an older one",
         of: reader,
         behind: 0)
     }
@@ -57,7 +57,7 @@ final class Forks {
       try StreamEnd.read(of: reader.replica, in: directory).map({ $0.commit > commit }) ?? true
     {
       return finding(
-        "a branch of the stream is here, and the stream is not ended in front of it: its file `ended` is gone, or was cut off; the next sync with a device that knows the fork ends it",
+        "the store has a branch of the stream, but the stream does not end before it: its file `ended` is missing, or was truncated; the next sync with a device that knows the fork ends it",
         of: reader, behind: commit)
     }
     guard reader.isEnded else { return nil }
@@ -73,7 +73,7 @@ final class Forks {
     if branch == own { isOwnBranch = true }
     if try streams.contains(branch) || !directory.segments(of: branch).isEmpty { return nil }
     return finding(
-      "the stream was ended, and no branch has what lies behind its end: sync with a device that has it",
+      "the stream has ended, and no branch has the commits after its end: sync with a device that has them",
       of: reader, behind: next.number.rawValue - 1)
   }
 

@@ -67,7 +67,7 @@ struct StreamStart {
     reader: StreamReader, moved: StreamPosition?
   ) {
     let listing = try directory.listing(of: position.replica)
-    guard !listing.segments.isEmpty else { throw refusal(of: position, "its stream is not there") }
+    guard !listing.segments.isEmpty else { throw refusal(of: position, "its stream is missing") }
     let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
     if let end, end.commit < position.commit.rawValue {
       throw refusal(of: position, "its stream was ended at commit \(end.commit)", .otherLog)
@@ -98,13 +98,13 @@ struct StreamStart {
     }
     guard found.header.id == place.segment else { return nil }
     guard found.header.replica == position.replica, found.header.firstCommit == place.firstCommit else {
-      throw refusal(of: position, "its segment is another stream's")
+      throw refusal(of: position, "its segment belongs to another stream")
     }
     let cursor = SegmentCursor(file: file, path: path, header: found.header, offset: place.frameOffset)
     guard let frame = try wholeFrame(at: place, cursor, file), frame.bodyChecksum == place.frameChecksum,
       frame.frameBytes == place.frameBytes, frame.firstCommit <= position.commit,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position.commit.rawValue
-    else { throw refusal(of: position, "its last commit is not there") }
+    else { throw refusal(of: position, "its last commit is missing") }
     // If the frame has commits after the position, it is read again for them.
     if frame.firstCommit.rawValue + UInt64(frame.commitCount) == position.tail.next.rawValue {
       cursor.pass(frame)
@@ -139,7 +139,7 @@ struct StreamStart {
     var place = position.place
     while tree.size < position.commit.rawValue {
       guard case .frame(let frame, let cursor) = try verifiedReader.reader.next() else {
-        throw refusal(of: position, "its stream ends in front of it")
+        throw refusal(of: position, "its stream ends before it")
       }
       try LeafHashing.append(frame, upTo: position.commit, to: &tree)
       if let (frame, offset) = cursor.passedCommits {
@@ -147,7 +147,7 @@ struct StreamStart {
       }
     }
     guard tree == position.tree else {
-      throw refusal(of: position, "its stream has other commits in front of it")
+      throw refusal(of: position, "its stream has different commits before it")
     }
     return StreamPosition(tail: position.tail, at: position.time, tree: tree, place: place)
   }

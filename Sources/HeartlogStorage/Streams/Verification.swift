@@ -186,7 +186,7 @@ private final class StreamVerifier {
         }
         if isOwn, case .block = frame, cursor.header.kind == .open {
           return problem(
-            "the stream that the file `store` names was received: that file is of another folder, or an older one",
+            "the file `store` names a stream that was received: the file is from another folder, or is an older one",
             cursor, at: cursor.passedOffset, tail)
         }
         meter.advance(cursor, to: cursor.offset)
