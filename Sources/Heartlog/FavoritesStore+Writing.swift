@@ -49,7 +49,7 @@ extension FavoritesStore {
     result: R, events: [Event]
   ) {
     try refuseInsideWrite("dryRun")
-    let transaction = WriteTransaction(self, wallTime: try wallTime(time))
+    let transaction = WriteTransaction(self, over: .none, wallTime: try wallTime(time))
     defer { transaction.close() }
     let result = try WriteTransaction.$current.withValue(transaction) { try body() }
     return (result, transaction.events)
@@ -90,7 +90,7 @@ extension FavoritesStore {
       _ = try log.write(options.durability.ofLog) { () throws in
         let wallTime = try wallTime(nil)
         let (event, result) = try draft(
-          operation, on: id, in: library, under: WriteOverlay(), wallTime: wallTime)
+          operation, on: id, in: library, over: log.queuedCommits, WriteOverlay(), wallTime: wallTime)
         outcome = result
         guard let event else { return nil }
         return CommitDraft(
@@ -115,7 +115,7 @@ extension FavoritesStore {
     var outcome: Result<R, any Error>?
     do {
       let pending = try log.stage((durability ?? options.durability).ofLog) {
-        let transaction = WriteTransaction(self, wallTime: try wallTime(time))
+        let transaction = WriteTransaction(self, over: log.queuedCommits, wallTime: try wallTime(time))
         defer { transaction.close() }
         let result = WriteTransaction.$current.withValue(transaction) {
           Result { try body(transaction) }

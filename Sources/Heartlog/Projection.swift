@@ -3,7 +3,7 @@ import HeartlogStorage
 
 /// The state that readers see, and what writers are about to add to it.
 ///
-/// Readers see what is acknowledged. A writer's next draft also sees what stands in line before it.
+/// Readers see what is acknowledged. A draft also sees the commits that are queued before it.
 final class Projection: CommitSink {
   struct Content {
     var state: FavoritesState
@@ -11,43 +11,35 @@ final class Projection: CommitSink {
     var coveredEvents: UInt64 = 0
     var snapshotDue = UInt64.max
     var snapshotDueAtClose = UInt64.max
-    /// Commits that are in line, and not yet in `state`.
-    var staged: [CommitLog.PendingCommit] = []
-    /// What the first `pendingCount` of them change. Made when a draft asks: a lone writer's never does.
-    var pending = WriteOverlay()
-    var pendingCount = 0
+    /// What queued commits change. Made when a draft finds some: a lone writer's never does.
+    var overlay = WriteOverlay()
+    /// The last commit in `overlay`; nil if it is empty.
+    fileprivate var lastOverlaid: CommitLog.PendingCommit?
     /// What takes the place of `state` once all has come again.
     var restarted: FavoritesState?
     /// False where the state had to be made anew, and the log did not give all of it.
     var isWhole = true
 
-    mutating func bringPendingUpToDate() {
-      while pendingCount < staged.count {
-        pending.apply(staged[pendingCount].commit)
-        pendingCount += 1
+    /// Brings `overlay` up to date. It may keep commits that were published meanwhile: a write wins nothing over itself. Commits that
+    /// failed are never kept, because all that were queued behind them failed, too.
+    mutating func overlay(_ queued: QueuedCommits) {
+      if queued.isEmpty, lastOverlaid == nil { return }
+      var next = queued.count
+      while next > 0, queued[next - 1] !== lastOverlaid { next -= 1 }
+      // If writers never pause, the overlay would grow without bound.
+      if next == 0 || overlay.itemCount > Self.overlaidItemsMax {
+        overlay.removeAll()
+        lastOverlaid = nil
+        next = 0
+      }
+      while next < queued.count {
+        overlay.apply(queued[next].commit)
+        lastOverlaid = queued[next]
+        next += 1
       }
     }
 
-    /// Takes out the first `count`, which are published.
-    mutating func forgetStaged(_ count: Int) {
-      guard count < staged.count else { return forgetStaged() }
-      staged.removeFirst(count)
-      // The overlay knows more than it needs: a write that is published wins nothing over itself. But where writers never pause, it
-      // would come to know all that they ever wrote.
-      pendingCount = max(0, pendingCount - count)
-      guard pending.itemCount > Self.pendingItemsMax else { return }
-      pending.removeAll()
-      pendingCount = 0
-    }
-
-    private static let pendingItemsMax = 1_024
-
-    mutating func forgetStaged() {
-      // A lone writer's is alone: to take it out costs less than to ask for all.
-      if staged.count == 1 { staged.removeLast() } else { staged.removeAll(keepingCapacity: true) }
-      pending.removeAll()
-      pendingCount = 0
-    }
+    private static let overlaidItemsMax = 1_024
   }
 
   let content: Locked<Content>
@@ -101,18 +93,11 @@ final class Projection: CommitSink {
     }
   }
 
-  func stage(_ turn: CommitLog.PendingCommit) { content.withLock { $0.staged.append(turn) } }
-
-  func publish(_ count: Int) {
-    let told = change { content -> [CommitLog.PendingCommit] in
-      for place in 0..<count {
-        content.staged[place].withCommit { content.state.apply($0) }
-      }
-      let told = hub.hasListeners ? Array(content.staged.prefix(count)) : []
-      content.forgetStaged(count)
-      return told
-    }
-    for turn in told { tell(turn.commit) }
+  func publish(_ commits: [CommitLog.PendingCommit]) {
+    // One at a time, so that a draft waits for one commit at most.
+    for pending in commits { change { content in _ = content.state.apply(pending.commit) } }
+    guard hub.hasListeners else { return }
+    for pending in commits { tell(pending.commit) }
   }
 
   private func tell(_ commit: Commit) {
@@ -124,8 +109,6 @@ final class Projection: CommitSink {
       }
     }
   }
-
-  func discard() { content.withLock { $0.forgetStaged() } }
 
   /// Reads what is acknowledged. Where the snapshot turns out to be damaged, `body` is run again, over a state without it.
   func read<R>(_ body: (FavoritesState) -> R) -> R {
@@ -215,20 +198,20 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Decides what an operation writes when everything in line and in `draft` is written.
+  /// Decides what an operation writes when everything that is queued and in `draft` is written.
   ///
   /// - Returns: the plan, and whether the item is a favorite before it.
   /// - Throws: where the state is not whole.
   func plan(
-    _ operation: HeartlogState.Operation, on id: String, in library: String, under draft: WriteOverlay,
-    wallTime: Milliseconds
+    _ operation: HeartlogState.Operation, on id: String, in library: String,
+    over queued: QueuedCommits, _ draft: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> (plan: WritePlan, wasFavorite: Bool) {
     var isWhole = false
     let planned = look { content in
       isWhole = content.isWhole
-      content.bringPendingUpToDate()
+      content.overlay(queued)
       return content.state.plan(
-        operation, on: id, in: library, under: content.pending, and: draft, wallTime: wallTime)
+        operation, on: id, in: library, under: content.overlay, and: draft, wallTime: wallTime)
     }
     guard isWhole else {
       throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be rebuilt")
@@ -236,27 +219,29 @@ final class Projection: CommitSink {
     return planned
   }
 
-  /// An item as it will be when everything in line and in `draft` is written.
-  func item(_ id: String, in library: String, under draft: WriteOverlay) -> ItemState? {
+  /// An item as it will be when everything that is queued and in `draft` is written.
+  func item(_ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> ItemState?
+  {
     look {
-      $0.bringPendingUpToDate()
-      return $0.pending.item(id, in: library, over: $0.state, under: draft)
+      $0.overlay(queued)
+      return $0.overlay.item(id, in: library, over: $0.state, under: draft)
     }
   }
 
   /// Whether an item is a favorite then.
-  func isFavorite(_ id: String, in library: String, under draft: WriteOverlay) -> Bool {
+  func isFavorite(_ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> Bool
+  {
     look {
-      $0.bringPendingUpToDate()
-      return $0.pending.isFavorite(id, in: library, over: $0.state, under: draft)
+      $0.overlay(queued)
+      return $0.overlay.isFavorite(id, in: library, over: $0.state, under: draft)
     }
   }
 
-  /// All items of a library that were ever written to, as they will be when everything in line and in `draft` is written.
-  func items(in library: String, under draft: WriteOverlay) -> [ItemState] {
+  /// All items of a library that were ever written to, as they will be when everything that is queued and in `draft` is written.
+  func items(in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> [ItemState] {
     look { content in
-      content.bringPendingUpToDate()
-      var overlay = content.pending
+      content.overlay(queued)
+      var overlay = content.overlay
       overlay.merge(draft)
       let changed = overlay.ids(in: library)
       let changedBytes = Set(changed.map { Array($0.utf8) })

@@ -16,12 +16,15 @@ final class WriteTransaction: @unchecked Sendable {
 
   let wallTime: Milliseconds
   private(set) var records: [EventRecord] = []
+  private let queued: QueuedCommits
   private var changes = WriteOverlay()
 
   @TaskLocal static var current: WriteTransaction?
 
-  init(_ store: FavoritesStore, wallTime: Milliseconds) {
+  /// - Parameter queued: the commits that the transaction builds on, beside what is published.
+  init(_ store: FavoritesStore, over queued: QueuedCommits, wallTime: Milliseconds) {
     self.store = store
+    self.queued = queued
     self.wallTime = wallTime
     store.openTransactions.add(1, ordering: .relaxed)
   }
@@ -54,22 +57,24 @@ final class WriteTransaction: @unchecked Sendable {
 
   /// An item as this transaction sees it.
   func item(_ id: String, in library: String) -> ItemState? {
-    store.projection.item(id, in: library, under: changes)
+    store.projection.item(id, in: library, over: queued, changes)
   }
 
   /// Whether an item is a favorite as this transaction sees it.
   func isFavorite(_ id: String, in library: String) -> Bool {
-    store.projection.isFavorite(id, in: library, under: changes)
+    store.projection.isFavorite(id, in: library, over: queued, changes)
   }
 
   /// All items of a library as this transaction sees them.
-  func items(in library: String) -> [ItemState] { store.projection.items(in: library, under: changes) }
+  func items(in library: String) -> [ItemState] {
+    store.projection.items(in: library, over: queued, changes)
+  }
 
   /// Decides what an operation writes, and writes it.
   func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError)
     -> WriteResult
   {
-    let drafted = try store.draft(operation, on: id, in: library, under: changes, wallTime: wallTime)
+    let drafted = try store.draft(operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
     guard let event = drafted.event else { return drafted.result }
     guard records.count < Limits.commitEventsMax else {
       throw HeartlogError(
@@ -86,10 +91,10 @@ final class WriteTransaction: @unchecked Sendable {
 }
 
 extension FavoritesStore {
-  /// Decides what an operation writes when everything in line and in `changes` is written, and holds it against the rules.
+  /// Decides what an operation writes when everything that is queued and in `changes` is written, and holds it against the rules.
   func draft(
-    _ operation: HeartlogState.Operation, on id: String, in library: String, under changes: WriteOverlay,
-    wallTime: Milliseconds
+    _ operation: HeartlogState.Operation, on id: String, in library: String, over queued: QueuedCommits,
+    _ changes: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
     do throws(MalformedError) {
       // What turns out to need no event is refused all the same where it breaks a rule.
@@ -99,7 +104,7 @@ extension FavoritesStore {
       throw HeartlogError(.invalid, error.reason)
     }
     let (plan, wasFavorite) = try projection.plan(
-      operation, on: id, in: library, under: changes, wallTime: wallTime)
+      operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
     let result = WriteResult(plan, wasFavorite: wasFavorite)
     guard let event = plan.takeEvent() else { return (nil, result) }
     // Here, so that the error names the call that is wrong.

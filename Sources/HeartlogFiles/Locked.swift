@@ -24,7 +24,14 @@
   package init(_ value: sending Value) {
     self.value.initialize(to: value)
     mutex.initialize(to: pthread_mutex_t())
-    let made = pthread_mutex_init(mutex, nil) == 0
+    var attributes = pthread_mutexattr_t()
+    pthread_mutexattr_init(&attributes)
+    defer { pthread_mutexattr_destroy(&attributes) }
+    #if canImport(Glibc)
+      // The mutex is held for a microsecond at most: a thread spins before it sleeps.
+      pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+    #endif
+    let made = pthread_mutex_init(mutex, &attributes) == 0
     precondition(made, "out of memory")
   }
 

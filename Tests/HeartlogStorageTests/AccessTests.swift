@@ -99,9 +99,9 @@ struct AccessTests {
       }())
     try open.log.withQueueHeld {
       // The lock is taken by staging, and kept while the line is held.
-      let staged = open.sink.now.staged.count
+      let queued = open.queuedCount
       let thread = TestThread { _ = try? open.write(0) }
-      while open.sink.now.staged.count == staged { sched_yield() }
+      while open.queuedCount == queued { sched_yield() }
       #expect(storageFailure { try other.write(1) }?.code == .locked)
       files.processID = 2
       open.log.close()

@@ -28,18 +28,18 @@ struct FaultTests {
     var threads: [TestThread] = []
     try open.log.withQueueHeld {
       for index in 3..<6 {
-        let staged = open.sink.now.staged.count
+        let queued = open.queuedCount
         threads.append(
           TestThread {
             let code = storageFailure { try open.write(index) }?.code
             errors.withLock { $0.append(code) }
           })
-        while open.sink.now.staged.count == staged { sched_yield() }
+        while open.queuedCount == queued { sched_yield() }
       }
     }
     for thread in threads { thread.join() }
     #expect(errors.withLock { $0 } == [.outcomeUnknown, .outcomeUnknown, .outcomeUnknown])
-    #expect(open.sink.now.discards == 1 && open.sink.commits == acknowledged)
+    #expect(open.queuedCount == 0 && open.sink.commits == acknowledged)
     #expect(try store.names(of: open.replica) == ["0000000000000001.suspect"])
     #expect(storageFailure { try open.write(7) }?.code == .outcomeUnknown)
     #expect(storageFailure { try open.write(7, .buffered) }?.code == .outcomeUnknown)
@@ -97,7 +97,7 @@ struct FaultTests {
       try open.write(0)
       files.failNext(.write, code: Self.noSpace, partialBytes: partial)
       #expect(storageFailure { try open.write(1, bytes: 500) }?.code == .diskFull)
-      #expect(open.sink.now.discards == 1 && open.sink.commits.count == 1)
+      #expect(open.queuedCount == 0 && open.sink.commits.count == 1)
       #expect(try store.read().findings.isEmpty && store.read().commits.count == 1)
       let commit = try open.write(2)
       #expect(commit.number.rawValue == 2)

@@ -48,8 +48,10 @@ struct StoreLeaseTests {
   func turns(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)
     let store = try place.store()
-    let a = try store.open()
-    let b = try store.open()
+    var options = TestStore.options()
+    options.keepsLockInSeries = true
+    let a = try store.open(options)
+    let b = try store.open(options)
     for round in 0..<10 {
       for index in 0..<5 { try a.write(round * 10 + index) }
       for index in 5..<10 { try b.write(round * 10 + index) }

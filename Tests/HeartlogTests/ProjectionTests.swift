@@ -23,22 +23,44 @@ struct ProjectionTests {
     let projection = Projection(SnapshotKeeper(at: "/store", on: MemoryFileSystem(), options: options))
     let items = 1_500
     var favorites = Set<String>()
-    // One commit is published for each that joins: two stand in line all the time.
+    // One commit is published for each that is queued: the queue always has two.
+    var queue: [CommitLog.PendingCommit] = []
+    func plan(_ item: String) throws -> (plan: WritePlan, wasFavorite: Bool) {
+      try projection.plan(
+        .toggle(), on: item, in: "papers", over: QueuedCommits(writing: [], waiting: queue), WriteOverlay(),
+        wallTime: 1)
+    }
     for number in 1...items * 3 {
       let item = "item \(number * 7 % items)"
-      let plan = try projection.plan(.toggle(), on: item, in: "papers", under: WriteOverlay(), wallTime: 1)
-        .plan
-      let event = try #require(plan.event)
+      let event = try #require(try plan(item).plan.event)
       #expect(event.action == .toggled(on: !favorites.contains(item)))
       favorites.formSymmetricDifference([item])
-      projection.stage(pending(number, event))
-      if number > 2 { projection.publish(1) }
-      let last = try projection.plan(.toggle(), on: item, in: "papers", under: WriteOverlay(), wallTime: 1)
-      #expect(last.wasFavorite == favorites.contains(item))
-      #expect(projection.content.withLock(\.pending.itemCount) <= 1_026)
+      queue.append(pending(number, event))
+      if number > 2 { projection.publish([queue.removeFirst()]) }
+      #expect(try plan(item).wasFavorite == favorites.contains(item))
+      #expect(projection.content.withLock(\.overlay.itemCount) <= 1_026)
     }
-    projection.publish(2)
-    #expect(projection.content.withLock(\.pending.itemCount) == 0)
+    projection.publish(queue)
+    queue = []
+    #expect(try !plan("another").wasFavorite)
+    #expect(projection.content.withLock(\.overlay.itemCount) == 0)
     #expect(Set(projection.read { $0.favoriteIDs(in: "papers") }) == favorites)
+  }
+  @Test("a draft does not see commits that failed, not even those with the numbers of new ones")
+  func failed() throws {
+    let projection = Projection(
+      SnapshotKeeper(at: "/store", on: MemoryFileSystem(), options: StoreOptions()))
+    func wasFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) throws -> Bool {
+      try projection.plan(
+        .toggle(), on: item, in: "papers", over: QueuedCommits(writing: queue, waiting: []), WriteOverlay(),
+        wallTime: 1
+      ).wasFavorite
+    }
+    let lost = pending(1, Event(library: "papers", item: "lost", action: .added))
+    #expect(try wasFavorite("lost", over: [lost]))
+    let new = pending(1, Event(library: "papers", item: "new", action: .added))
+    #expect(try !wasFavorite("lost", over: [new]))
+    #expect(try wasFavorite("new", over: [new]))
+    #expect(try !wasFavorite("new", over: []))
   }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Commits that are written together, with their frames.
 struct CommitBatch {
   private(set) var commits: [CommitLog.PendingCommit] = []
-  private(set) var frames = CommitFrames()
+  var frames = CommitFrames()
   private(set) var durableCount = 0
 
   var isEmpty: Bool { commits.isEmpty }
@@ -48,9 +48,6 @@ struct CommitBatch {
     return rest
   }
 
-  /// Writes the frames to a segment.
-  mutating func write(to segment: SegmentWriter) throws(StorageError) { try segment.append(&frames) }
-
   /// Tells each writer the outcome. Mutating only so that no copy of the array is made for the call.
   mutating func endAll(_ failure: StorageError? = nil) {
     for index in commits.indices { commits[index].end(failure) }
@@ -83,9 +80,6 @@ extension CommitLog {
       self.durability = durability
     }
 
-    /// Lends the commit.
-    package func withCommit(_ body: (Commit) -> Void) { body(commit) }
-
     /// Whether it was written, or never will be.
     var isOver: Bool { over.load(ordering: .acquiring) }
 
@@ -98,5 +92,25 @@ extension CommitLog {
     func checkOutcome() throws(StorageError) {
       if let failure { throw failure }
     }
+  }
+}
+
+/// The commits that are drafted and not published yet, in their order. The next draft builds on them.
+package struct QueuedCommits {
+  private let writing: [CommitLog.PendingCommit]
+  private let waiting: [CommitLog.PendingCommit]
+
+  package static let none = QueuedCommits(writing: [], waiting: [])
+
+  package init(writing: [CommitLog.PendingCommit], waiting: [CommitLog.PendingCommit]) {
+    self.writing = writing
+    self.waiting = waiting
+  }
+
+  package var isEmpty: Bool { writing.isEmpty && waiting.isEmpty }
+  package var count: Int { writing.count + waiting.count }
+
+  package subscript(index: Int) -> CommitLog.PendingCommit {
+    index < writing.count ? writing[index] : waiting[index - writing.count]
   }
 }

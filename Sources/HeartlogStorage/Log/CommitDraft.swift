@@ -52,12 +52,8 @@ package protocol CommitSink: AnyObject, Sendable {
   /// - Returns: how many items it changed.
   @discardableResult
   func receive(_ block: ColumnBlock) -> Int
-  /// An own commit that is in line to be written: the next drafts build on it, readers do not see it yet.
-  func stage(_ pending: CommitLog.PendingCommit)
-  /// The first `count` of the commits that are staged and neither published nor discarded are acknowledged now.
-  func publish(_ count: Int)
-  /// The staged commits that are not published failed: they never happened.
-  func discard()
+  /// Publishes commits of this process, which are acknowledged.
+  func publish(_ commits: [CommitLog.PendingCommit])
   /// Some of what was received is part of the log no more: all of it comes again, between this call and `endRestart`.
   func beginRestart()
   func endRestart()

@@ -9,7 +9,7 @@ extension CommitLog {
   /// Others may have the lock earlier, but not before some work was done under it.
   private static let leaseMillisecondsMin: UInt64 = 25
   /// A series of durable commits is looked at this often: once it is over, the lock is released.
-  private static let keptMilliseconds = 25
+  private static let keptMilliseconds = 50
   /// Less than this is made durable in a moment when the segment is full.
   private static let flushedAheadBytesMin: UInt64 = 256 << 10
 
@@ -133,7 +133,6 @@ extension CommitLog {
       lease.endSeries()
       releaseWhenIdle()
     }
-    noteFiles()
   }
 
   /// Begins to make a segment durable that is about to be full, so that little is left to do when the next one is made.

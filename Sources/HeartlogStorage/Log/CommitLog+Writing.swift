@@ -23,13 +23,19 @@ extension CommitLog {
 
   /// Queues a commit. One thread may queue several before it finishes the first: they are written together.
   ///
-  /// - Parameter draft: says what to write, given everything committed or staged so far; nil writes nothing. It is
-  ///   called with the store's lock held, once, and must not call the log.
+  /// - Parameter draft: says what to write, given everything that is published or in `queuedCommits`; nil writes nothing. It is called
+  ///   once, with the store's lock held, and must not call the log otherwise.
   /// - Returns: what `finish` must be called with, soon: until then others may have to wait. Nil where nothing is to be written.
   package func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
     monitor.enter()
     defer { leaveNotingFiles() }
     return try stageInside(durability, draft)
+  }
+
+  /// What a draft builds on, beside what is published. Only drafts may ask.
+  package var queuedCommits: QueuedCommits {
+    monitor.assertHeld()
+    return queue.queued
   }
 
   /// Waits until a queued commit is acknowledged; writes the queue where nobody else does.
@@ -108,7 +114,6 @@ extension CommitLog {
       throw StorageError(error)
     }
     clock = advanced
-    sink.stage(pending)
     return pending
   }
 
@@ -123,6 +128,8 @@ extension CommitLog {
     phase = isAppending ? .appending : .busy
     if queue.waiting.durableCount > 0 { letWritersJoin() }
     let number = queue.takeBatch()
+    var frames = CommitFrames()
+    swap(&frames, &queue.writing.frames)
     let isDurable = queue.writing.durableCount > 0
     let segment = appender.writer
     var dropped = CommitBatch()
@@ -130,12 +137,17 @@ extension CommitLog {
       // A flush may have failed since the batch was drafted.
       if let failure = appender.failure { throw failure }
       let start = isDurable ? MonotonicClock.nanoseconds() : 0
-      let target = try monitor.outside { () throws(StorageError) in try appendBatch(isDurable: isDurable) }
+      let target = try monitor.outside { () throws(StorageError) in
+        let target = try appendBatch(&frames, isDurable: isDurable)
+        // One thread at a time is busy, so commits are published in their order. The next batch is drafted meanwhile.
+        sink.publish(queue.writing.commits)
+        return target
+      }
       phase = .idle
       if isDurable {
         let end = MonotonicClock.nanoseconds()
         queue.noteBatch(nanoseconds: end - start)
-        lease.noteBatch(from: start, to: end)
+        if options.keepsLockInSeries { lease.noteBatch(from: start, to: end) }
       }
       didWrite(to: target)
       queue.writing.endAll()
@@ -151,7 +163,6 @@ extension CommitLog {
       phase = .idle
       // What is queued behind the batch was drafted upon it.
       swap(&dropped, &queue.waiting)
-      sink.discard()
       queue.reset(to: streamSet.own.tail)
       clock = HybridClock(last: streamSet.lastStamp ?? clock.last)
       if error.code == .outcomeUnknown {
@@ -165,7 +176,7 @@ extension CommitLog {
       dropped.endAll(error)
     }
     if appender.writer !== segment { openFileCount.isStale = true }
-    queue.endBatch()
+    queue.endBatch(&frames)
     takeFlushOutcome()
     // First: who comes back at once joins the queue, and the lock stays where it is.
     wakeWriters(of: number, isLast: !dropped.isEmpty)
@@ -209,11 +220,13 @@ extension CommitLog {
   /// Runs outside the monitor, by the one thread that is busy.
   ///
   /// - Returns: the segment that it was written to.
-  private func appendBatch(isDurable: Bool) throws(StorageError) -> SegmentWriter {
+  private func appendBatch(
+    _ frames: inout CommitFrames, isDurable: Bool
+  ) throws(StorageError) -> SegmentWriter {
     // Should this process die in the middle, the next holder sees that it must look at the files.
     lease.lock.touch()
     let target = try segmentForWriting()
-    do { try queue.writing.write(to: target) } catch {
+    do { try target.append(&frames) } catch {
       guard error.code == .outcomeUnknown else { throw error }
       throw appender.suspend(target, because: error.reason)
     }
@@ -260,6 +273,5 @@ extension CommitLog {
     if !own.didGrow(target.file, to: target.offset) {
       own.didWrite(to: target.file, path: target.path, header: target.header, offset: target.offset)
     }
-    sink.publish(queue.writing.count)
   }
 }

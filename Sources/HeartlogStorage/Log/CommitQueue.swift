@@ -4,7 +4,7 @@ import HeartlogFiles
 
 /// Group commit: the commits that wait to be written, those that are being written, and the threads that wait for either.
 ///
-/// Guarded by the log's monitor, except for `writing`, which belongs to the thread that writes.
+/// Guarded by the log's monitor, but the thread that writes reads `writing` outside of it.
 final class CommitQueue {
   /// A longer batch is written in parts. Any single commit fits.
   private static let batchBytesMax = 64 << 20
@@ -63,9 +63,18 @@ final class CommitQueue {
     return nextBatch - 1
   }
 
-  /// The batch is over.
-  func endBatch() {
+  /// What drafts build on.
+  var queued: QueuedCommits {
+    waiting.isEmpty && writing.isEmpty
+      ? .none : QueuedCommits(writing: writing.commits, waiting: waiting.commits)
+  }
+
+  /// Ends the batch.
+  ///
+  /// - Parameter frames: those of the batch. Their memory is used again.
+  func endBatch(_ frames: inout CommitFrames) {
     recentWriters = writing.count + waiting.count
+    swap(&writing.frames, &frames)
     writing.removeAll()
   }
 

@@ -12,6 +12,9 @@ package struct StorageOptions: Sendable {
   package var segmentBytesMax: UInt64 = 1 << 20
   /// Whether a background thread seals segments as soon as they are full.
   package var sealsInBackground = true
+  /// Whether the lock is kept while durable commits follow each other at once. It depends on the time, so tests that compare the order of
+  /// operations switch it off.
+  package var keepsLockInSeries = true
   /// The number of files that logs may keep open between calls, shared by all logs that use it.
   var budget = OpenFileBudget.process
   /// The source of ids and secrets.

@@ -7,9 +7,6 @@ final class RecordingSink: CommitSink {
   struct Record {
     var received: [Commit] = []
     var published: [Commit] = []
-    /// Staged and neither published nor discarded.
-    var staged: [Commit] = []
-    var discards = 0
     /// Each commit as often as it came.
     var applied: [EventID: Int] = [:]
   }
@@ -38,22 +35,12 @@ final class RecordingSink: CommitSink {
     return 0
   }
 
-  func stage(_ pending: CommitLog.PendingCommit) { record.withLock { $0.staged.append(pending.commit) } }
-
-  func publish(_ count: Int) {
+  func publish(_ commits: [CommitLog.PendingCommit]) {
     record.withLock {
-      for commit in $0.staged.prefix(count) {
-        $0.published.append(commit)
-        $0.applied[commit.eventID(at: 0), default: 0] += 1
+      for pending in commits {
+        $0.published.append(pending.commit)
+        $0.applied[pending.commit.eventID(at: 0), default: 0] += 1
       }
-      $0.staged.removeFirst(count)
-    }
-  }
-
-  func discard() {
-    record.withLock {
-      $0.staged.removeAll()
-      $0.discards += 1
     }
   }
 

@@ -33,6 +33,7 @@ struct TestStore {
     options.random = { generator.next() }
     options.segmentBytesMax = segmentBytesMax
     options.sealsInBackground = false
+    options.keepsLockInSeries = false
     options.access = access
     options.lockMillisecondsMax = 60_000
     return options
@@ -124,22 +125,25 @@ func storageFailure(_ body: () throws -> Void) -> StorageError? {
 }
 
 extension OpenStore {
+  /// How many commits are drafted and not published.
+  var queuedCount: Int { log.monitor.withLock { log.queuedCommits.count } }
+
   /// Durable commits of several threads that come as one batch: in line before the first one's turn.
   func writeTogether(_ indices: Range<Int>, bytes: Int = 12) throws -> [Commit] {
-    let before = sink.now.staged.count
+    let before = queuedCount
     let results = Mutex<[Result<Commit, any Error>]>([])
     try log.withQueueHeld {
       let threads = indices.map { index in
-        let ready = sink.now.staged.count
+        let ready = queuedCount
         let thread = TestThread {
           let result = Result { try self.write(index, bytes: bytes) }
           results.withLock { $0.append(result) }
         }
         // In order: the next one starts when this one stands in line.
-        while sink.now.staged.count == ready { sched_yield() }
+        while queuedCount == ready { sched_yield() }
         return thread
       }
-      precondition(sink.now.staged.count == before + indices.count)
+      precondition(queuedCount == before + indices.count)
       return threads
     }.forEach { $0.join() }
     return try results.withLock { try $0.map { try $0.get() } }.sorted { $0.number < $1.number }
