@@ -44,7 +44,7 @@ public struct CanonicalJSON: Hashable, Sendable {
     guard bytes.count <= Limits.valueBytesMax else {
       throw MalformedError("a nested value of \(bytes.count) bytes, the most is \(Limits.valueBytesMax)")
     }
-    if Self.isPlainList(bytes) {
+    if Self.isPlainList(bytes, { _ in }) {
       self.init(checked: String(decoding: bytes, as: UTF8.self))
       return
     }
@@ -56,7 +56,12 @@ public struct CanonicalJSON: Hashable, Sendable {
 
   /// Returns whether a text is a list of strings of printable ASCII without escapes, which is always canonical. Most nested values of apps
   /// are such lists; parsing and re-encoding them takes several times as long.
-  private static func isPlainList(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  ///
+  /// - Parameter element: gets each string.
+  @inline(__always)
+  private static func isPlainList(
+    _ bytes: UnsafeRawBufferPointer, _ element: (UnsafeRawBufferPointer) -> Void
+  ) -> Bool {
     guard bytes.count >= 4, bytes[0] == UInt8(ascii: "["), bytes[bytes.count - 1] == UInt8(ascii: "]") else {
       return false
     }
@@ -64,18 +69,26 @@ public struct CanonicalJSON: Hashable, Sendable {
     var offset = 1
     while offset < end, bytes[offset] == UInt8(ascii: "\"") {
       offset += 1
+      let start = offset
       while offset < end, bytes[offset] != UInt8(ascii: "\"") {
         let byte = bytes[offset]
         guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\\") else { return false }
         offset += 1
       }
       guard offset < end else { return false }
+      element(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
       offset += 1
       if offset == end { return true }
       guard bytes[offset] == UInt8(ascii: ",") else { return false }
       offset += 1
     }
     return false
+  }
+
+  /// Returns the strings of a plain list: printable ASCII without escapes; nil for any other text.
+  package static func plainStrings(_ bytes: UnsafeRawBufferPointer) -> [String]? {
+    var strings: [String] = []
+    return isPlainList(bytes, { strings.append(String(decoding: $0, as: UTF8.self)) }) ? strings : nil
   }
 
   /// Creates a value from canonical text.

@@ -271,6 +271,35 @@ struct FieldCodingTests {
     #expect(try FieldEncoder.fields(of: Wrapper()) == [Field(name: "a", value: .int64(1))])
   }
 
+  @Test("a list of strings decodes to what was encoded, with and without escapes")
+  func listsOfStrings() throws {
+    struct Item: Codable, Equatable {
+      var words: [String]
+      var more: [String]?
+    }
+    let lists: [[String]] = [
+      [], [""], ["", ""], ["a"], ["a", "b,c", "[d]"], ["\""], ["\\"], ["é", "e\u{301}"], ["a\n", "b"],
+      ["\u{7F}"], ["🐕"], [String(repeating: "x", count: 10_000)],
+    ]
+    for words in lists {
+      for more in [nil, words] {
+        let item = Item(words: words, more: more)
+        let decoded = try FieldDecoder.decode(
+          Item.self, id: "x", isFavorite: false, favoritedDate: nil, fields: try FieldEncoder.fields(of: item)
+        )
+        #expect(decoded == item)
+        #expect(decoded.words.map { Array($0.utf8) } == words.map { Array($0.utf8) })
+      }
+    }
+    for text in [#"["a",1]"#, "[null]", #"{"a":"b"}"#] {
+      #expect(throws: FieldCodingError.self) {
+        try FieldDecoder.decode(
+          Item.self, id: "x", isFavorite: false, favoritedDate: nil,
+          fields: [Field(name: "words", value: .json(try CanonicalJSON(canonical: Array(text.utf8))))])
+      }
+    }
+  }
+
   @Test("hand-written coding with nested containers, superclasses and many keys works")
   func containers() throws {
     struct Item: Codable, Equatable {

@@ -95,6 +95,12 @@ final class ItemDecoder: Decoder {
       }
   }
 
+  /// A list of strings without escapes; `ValueDecoder` decodes all other lists.
+  func strings(_ name: String) -> [String]? {
+    FieldKey.isSupplied(name)
+      ? nil : stored(name) { if case .json(let text) = $0 { CanonicalJSON.plainStrings(text) } else { nil } }
+  }
+
   /// Passes a field's stored value to `body`; nil if there is none.
   @inline(__always)
   private func stored<T>(_ name: String, _ body: (BorrowedValue) -> T?) -> T? {
@@ -163,6 +169,7 @@ private struct ItemFieldsDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     if type == Date.self, let date = decoder.date(key.stringValue) as? T { return date }
+    if type == [String].self, let strings = decoder.strings(key.stringValue) as? T { return strings }
     if let value = try suppliedValue(type, key) { return value }
     return try member(key).decode(type)
   }
