@@ -1,7 +1,7 @@
-/// A field's value as it lies in somebody's memory, for those who make no `FieldValue` of it.
+/// A field's value, borrowed from where it lies: no `FieldValue` is made of it.
 ///
 /// Its bytes are valid as long as what they were borrowed from.
-package enum BorrowedValue {
+@frozen @usableFromInline package enum BorrowedValue {
   case null
   case bool(Bool)
   case int64(Int64)
@@ -12,26 +12,77 @@ package enum BorrowedValue {
   case json(UnsafeRawBufferPointer)
   /// A value of a later format version.
   case unknown(tag: UInt8, bytes: UnsafeRawBufferPointer)
+
+  /// The value with that tag, the one reader of tags.
+  ///
+  /// - Parameters:
+  ///   - number: called for a whole number, and for the bits of a double.
+  ///   - text: called for what has bytes.
+  @inlinable @inline(__always)
+  package init<E: Error>(
+    tag: UInt8, number: () throws(E) -> Int64, text: () throws(E) -> UnsafeRawBufferPointer
+  ) throws(E) {
+    switch tag {
+    case ValueTag.null: self = .null
+    case ValueTag.no: self = .bool(false)
+    case ValueTag.yes: self = .bool(true)
+    case ValueTag.int64: self = .int64(try number())
+    case ValueTag.double: self = .double(Double(bitPattern: UInt64(bitPattern: try number())))
+    case ValueTag.string: self = .string(try text())
+    case ValueTag.json: self = .json(try text())
+    default: self = .unknown(tag: tag, bytes: try text())
+    }
+  }
+
+  /// The tag that it is written with.
+  package var tag: UInt8 {
+    switch self {
+    case .null: ValueTag.null
+    case .bool(false): ValueTag.no
+    case .bool(true): ValueTag.yes
+    case .int64: ValueTag.int64
+    case .double: ValueTag.double
+    case .string: ValueTag.string
+    case .json: ValueTag.json
+    case .unknown(let tag, _): tag
+    }
+  }
+
+  /// What is wrong with it; nil where nothing is.
+  @inline(__always)
+  var problem: String? {
+    switch self {
+    case .null, .bool, .int64: return nil
+    case .double(let value):
+      if !value.isFinite { return "a number that is not finite" }
+      return Int64(exactly: value) == nil ? nil : "a whole number as a double"
+    case .string(let bytes), .json(let bytes): return Self.problem(ofByteCount: bytes.count)
+    case .unknown(let tag, _):
+      return ValueTag.unknown.contains(tag) ? nil : "a value of a later version with tag \(tag)"
+    }
+  }
+
+  static func problem(ofByteCount count: Int) -> String? {
+    count <= Limits.valueBytesMax ? nil : "a value of \(count) bytes, the most is \(Limits.valueBytesMax)"
+  }
 }
 
 extension FieldValue {
-  /// The value, borrowed for the length of the call.
+  /// The value, borrowed until `body` returns.
   package func withBorrowed<R>(_ body: (BorrowedValue) throws -> R) rethrows -> R {
     switch self {
     case .null: return try body(.null)
     case .bool(let isTrue): return try body(.bool(isTrue))
     case .int64(let integer): return try body(.int64(integer))
     case .double(let number): return try body(.double(number))
-    case .string(var text): return try text.withUTF8 { try body(.string(UnsafeRawBufferPointer($0))) }
-    case .json(let json):
-      var text = json.text
-      return try text.withUTF8 { try body(.json(UnsafeRawBufferPointer($0))) }
+    case .string(let text): return try text.withUTF8Bytes { try body(.string($0)) }
+    case .json(let json): return try json.text.withUTF8Bytes { try body(.json($0)) }
     case .unknown(let tag, let bytes):
       return try bytes.withUnsafeBytes { try body(.unknown(tag: tag, bytes: $0)) }
     }
   }
 
-  /// A value of its own, from one whose bytes are well-formed.
+  /// A copy of a value whose bytes are well-formed.
   package init(copying value: BorrowedValue) {
     switch value {
     case .null: self = .null

@@ -69,9 +69,7 @@ public struct Commit: Hashable, Sendable {
   }
 
   /// The sequence number of the commit after this one.
-  public var nextSequence: SequenceNumber {
-    SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(eventCount))
-  }
+  public var nextSequence: SequenceNumber { header.nextSequence }
 
   /// The identity of the event at `index` in `records`.
   public func eventID(at index: Int) -> EventID {
@@ -79,9 +77,55 @@ public struct Commit: Hashable, Sendable {
       replica: replica, sequence: SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(index)))
   }
 
-  /// The place of this commit in the total order of all commits of all replicas.
+  /// Its fixed part.
+  package var header: CommitHeader {
+    CommitHeader(
+      replica: replica, number: number, firstSequence: firstSequence, eventCount: eventCount, stamp: stamp,
+      wallTime: wallTime)
+  }
+
+  /// The position of this commit in the total order of all commits of all replicas.
   package var position: CommitPosition {
     CommitPosition(stamp: stamp, replica: replica, number: number)
+  }
+}
+
+/// The fixed part of a commit, which a commit value, a row and a block have alike.
+package struct CommitHeader: Hashable, Sendable {
+  /// Who wrote it.
+  package let replica: ReplicaID
+  /// Its number in the replica's stream.
+  package let number: CommitNumber
+  /// The sequence number of its first event.
+  package let firstSequence: SequenceNumber
+  /// At least 1.
+  package let eventCount: Int
+  /// Its stamp, which rises strictly along a stream.
+  package let stamp: HybridTimestamp
+  /// The wall time of the replica when it wrote, in milliseconds since 1970.
+  package let wallTime: Milliseconds
+
+  /// The sequence number of the first event of the next commit.
+  package var nextSequence: SequenceNumber {
+    SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(eventCount))
+  }
+
+  /// Checks numbers, counts and times.
+  func validate() throws(MalformedError) {
+    guard (1...Limits.numberMax).contains(number.rawValue) else {
+      throw MalformedError("commit number \(number)")
+    }
+    guard eventCount > 0, eventCount <= Limits.commitEventsMax else {
+      throw MalformedError("a commit of \(eventCount) events, the most is \(Limits.commitEventsMax)")
+    }
+    guard firstSequence.rawValue >= 1,
+      firstSequence.rawValue <= Limits.numberMax - UInt64(eventCount - 1)
+    else { throw MalformedError("sequence number \(firstSequence) for \(eventCount) events") }
+    guard stamp <= .last else { throw MalformedError("a stamp after the year 2999") }
+    guard wallTime >= 0 else { throw MalformedError("a wall time before 1970") }
+    guard wallTime <= Limits.timeMillisecondsMax else {
+      throw MalformedError("a wall time after the year 2999")
+    }
   }
 }
 

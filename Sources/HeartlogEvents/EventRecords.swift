@@ -32,9 +32,17 @@
     }
   }
 
+  /// One of them.
+  subscript(index: Int) -> EventRecord {
+    switch self {
+    case .one(let single): single.record
+    case .several(let records): records[index]
+    }
+  }
+
   /// Gives them one by one, and makes no array.
-  @inline(__always)
-  func forEach<E: Error>(_ body: (EventRecord) throws(E) -> Void) throws(E) {
+  @inlinable @inline(__always)
+  package func forEach<E: Error>(_ body: (EventRecord) throws(E) -> Void) throws(E) {
     switch self {
     case .one(let single): try body(single.record)
     case .several(let records): for record in records { try body(record) }

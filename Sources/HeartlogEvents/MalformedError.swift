@@ -10,3 +10,11 @@ public struct MalformedError: Error, Hashable, Sendable, CustomStringConvertible
 
   public var description: String { reason }
 }
+
+extension MalformedError {
+  /// Throws where something is wrong.
+  @inline(__always)
+  static func check(_ problem: String?) throws(MalformedError) {
+    if let problem { throw MalformedError(problem) }
+  }
+}

@@ -2,53 +2,39 @@
 package enum NameRules {
   /// Throws unless a library name is valid: 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
   package static func checkLibrary(_ name: String) throws(MalformedError) {
-    try check(name) { libraryProblem($0) }
+    try MalformedError.check(name.withUTF8Bytes(libraryProblem))
   }
 
   /// Throws unless an item id is valid: 1 to 4,096 bytes of UTF-8 without control characters.
   package static func checkItem(_ id: String) throws(MalformedError) {
-    try check(id) { problem($0, "an item id", most: Limits.itemBytesMax) }
+    try MalformedError.check(id.withUTF8Bytes(itemProblem))
   }
 
   /// Throws unless a field name is valid: 1 to 256 bytes of UTF-8 without control characters.
   package static func checkFieldName(_ name: String) throws(MalformedError) {
-    try check(name) { problem($0, "a field name", most: Limits.fieldNameBytesMax) }
+    try MalformedError.check(name.withUTF8Bytes(fieldNameProblem))
   }
 
   /// Throws unless an origin is valid: 1 to 256 bytes of UTF-8 without control characters.
   package static func checkOrigin(_ origin: String) throws(MalformedError) {
-    try check(origin) { problem($0, "an origin", most: Limits.originBytesMax) }
+    try MalformedError.check(origin.withUTF8Bytes(originProblem))
   }
 
-  // The same checks for bytes that are known to be well-formed UTF-8.
+  // These return what is wrong with a name whose bytes are well-formed UTF-8; nil if nothing is.
 
-  static func checkLibrary(_ name: UnsafeRawBufferPointer) throws(MalformedError) {
-    if let problem = libraryProblem(name) { throw MalformedError(problem) }
+  static func itemProblem(_ id: UnsafeRawBufferPointer) -> String? {
+    problem(id, "an item id", most: Limits.itemBytesMax)
   }
 
-  static func checkItem(_ id: UnsafeRawBufferPointer) throws(MalformedError) {
-    if let problem = problem(id, "an item id", most: Limits.itemBytesMax) { throw MalformedError(problem) }
+  static func fieldNameProblem(_ name: UnsafeRawBufferPointer) -> String? {
+    problem(name, "a field name", most: Limits.fieldNameBytesMax)
   }
 
-  static func checkFieldName(_ name: UnsafeRawBufferPointer) throws(MalformedError) {
-    if let problem = problem(name, "a field name", most: Limits.fieldNameBytesMax) {
-      throw MalformedError(problem)
-    }
+  static func originProblem(_ origin: UnsafeRawBufferPointer) -> String? {
+    problem(origin, "an origin", most: Limits.originBytesMax)
   }
 
-  static func checkOrigin(_ origin: UnsafeRawBufferPointer) throws(MalformedError) {
-    if let problem = problem(origin, "an origin", most: Limits.originBytesMax) {
-      throw MalformedError(problem)
-    }
-  }
-
-  private static func check(
-    _ name: String, _ problem: (UnsafeRawBufferPointer) -> String?
-  ) throws(MalformedError) {
-    if let problem = name.withUTF8Bytes(problem) { throw MalformedError(problem) }
-  }
-
-  private static func libraryProblem(_ bytes: UnsafeRawBufferPointer) -> String? {
+  static func libraryProblem(_ bytes: UnsafeRawBufferPointer) -> String? {
     if bytes.isEmpty { return "an empty library name" }
     if bytes.count > Limits.libraryBytesMax {
       return "a library name of \(bytes.count) bytes, the most is \(Limits.libraryBytesMax)"

@@ -16,8 +16,6 @@ struct BlockApplier {
   /// The members of all shapes, one shape after the other, and where each shape's begin and the last's end.
   private var members: [Member] = []
   private var shapeStarts: [Int] = [0]
-  /// Of the event that is being written.
-  private var writes: [FieldWrite] = []
 
   private struct Item {
     /// The place in the block.
@@ -82,11 +80,12 @@ struct BlockApplier {
     let columns = columns
     let commits = columns.commits
     let (slots, librarySlots) = (items, libraries)
+    let (headers, itemIndices) = (columns.kinds, columns.itemPlaces)
     let records = tables.map(\.items.reader)
     let items = slots.span
     let libraries = librarySlots.span
-    let kinds = columns.kinds.span
-    let itemPlaces = columns.itemPlaces.span
+    let kinds = headers.span
+    let itemPlaces = itemIndices.span
     let stamps = commits.stamps.span
     let wallTimes = commits.wallTimes.span
     let eventStarts = commits.eventStarts.span
@@ -112,12 +111,10 @@ struct BlockApplier {
           }
           let library = Int(libraries[Int(record.library)])
           let slot = ItemSlot(index: record.slot)
-          if let isFavorite = kind.membership {
-            let date = kind.hasFavoritedDate ? nextDate() : wallTime
-            tables[library].writeOwnMembership(
-              slot, isFavorite: isFavorite, favoritedDate: date, at: position, order: &order)
-          }
-          if kind.hasFields { writeFields(of: slot, in: &tables[library], at: position, order: &order) }
+          tables[library].apply(
+            kind, to: slot,
+            favoritedDate: { kind.hasFavoritedDate ? nextDate() : wallTime },
+            at: position, order: &order, fields: { nextFields($0) })
         }
         position.sequence &+= 1
       }
@@ -132,12 +129,9 @@ struct BlockApplier {
     return columns.favoritedDates[cursor.favoritedDate - 1]
   }
 
-  private mutating func writeFields(
-    of item: ItemSlot, in table: inout ItemTable, at position: WritePosition, order: inout ReplicaTable
-  ) {
+  private mutating func nextFields(_ write: (FieldWrite) -> Void) {
     let shape = Int(columns.shapePlaces[cursor.shape])
     cursor.shape += 1
-    writes.removeAll(keepingCapacity: true)
     for place in shapeStarts[shape]..<shapeStarts[shape + 1] {
       let member = members[place]
       let column = Int(member.column)
@@ -146,12 +140,11 @@ struct BlockApplier {
         word = columns.words[cursor.values[column]]
         cursor.values[column] += 1
       }
-      writes.append(
+      write(
         FieldWrite(
           name: FieldNameSlot(index: member.name), value: columns.value(word, tag: member.tag),
           isQuiet: member.isQuiet))
     }
-    table.writeFields(item, writes, at: position, order: &order)
   }
 
   // MARK: - Names
@@ -162,8 +155,9 @@ struct BlockApplier {
     var eventCounts = [UInt64](repeating: 0, count: libraries.count)
     /// By library, in the order of their first events.
     var unknown = [[Int32]](repeating: [], count: libraries.count)
-    let itemPlaces = columns.itemPlaces.span
-    let kinds = columns.kinds.span
+    let (headers, itemIndices) = (columns.kinds, columns.itemPlaces)
+    let itemPlaces = itemIndices.span
+    let kinds = headers.span
     var next = cursor.item
     var nextShape = cursor.shape
     for event in cursor.event..<end where kinds[event].isEvent {
@@ -193,7 +187,8 @@ struct BlockApplier {
   private mutating func intern(_ places: [Int32], in table: inout ItemTable) {
     let columns = columns
     let texts = columns.texts
-    let known = columns.items.span
+    let blockItems = columns.items
+    let known = blockItems.span
     // Good until the table is written to.
     var finder = table.ids.finder
     let soughtTogether = InternTable<ItemRecord>.soughtTogether

@@ -37,8 +37,6 @@ extension FavoritesState {
   /// Takes note of the commits of a block. Returns the places of those that had not been applied before.
   private mutating func begin(_ block: ColumnBlock, of replica: ReplicaSlot) -> [Range<Int>] {
     let commits = block.columns.commits
-    let stamps = commits.stamps.span
-    let eventStarts = commits.eventStarts.span
     var number = block.firstCommit
     var sequence = block.firstSequence.rawValue
     var runs: [Range<Int>] = []
@@ -62,12 +60,10 @@ extension FavoritesState {
         nextHeads += 1
         placeOfHeads = commits.heads.place(at: nextHeads)
       }
-      let eventCount = Int(eventStarts[place + 1] - eventStarts[place])
-      let isNew = begin(
-        number, of: replica, stamp: stamps[place], firstSequence: SequenceNumber(rawValue: sequence),
-        eventCount: eventCount, heads: heads)
+      let commit = block.header(at: place)
+      let isNew = begin(commit, heads: heads, of: replica)
       number = number.next
-      sequence += UInt64(eventCount)
+      sequence += UInt64(commit.eventCount)
       if !isNew {
         if firstNew < place { runs.append(firstNew..<place) }
         firstNew = place + 1

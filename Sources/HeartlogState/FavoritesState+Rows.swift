@@ -13,11 +13,11 @@ extension FavoritesState {
     }
     var known: [Int] = []
     for (place, row) in rows.enumerated() {
-      let replica = replicas.intern(row.replica)
-      let isNew = begin(
-        row.number, of: replica, stamp: row.stamp, firstSequence: row.firstSequence,
-        eventCount: row.eventCount, heads: row.heads)
-      if isNew { write(row, found[place], by: replica) } else { known.append(place) }
+      if let replica = begin(row.header, heads: row.heads) {
+        write(row, found[place], by: replica)
+      } else {
+        known.append(place)
+      }
     }
     return known
   }
@@ -25,21 +25,18 @@ extension FavoritesState {
   /// Takes note of all of the commits at once, where they follow each other and have seen nothing new; nil where one is to be asked after
   /// the other.
   private mutating func beginRun(_ rows: [CommitRow]) -> ReplicaSlot? {
-    guard let first = rows.first else { return nil }
-    var next = first.number
-    var lastStamp = first.stamp
+    guard let first = rows.first?.header else { return nil }
+    var stream = StreamContinuity(
+      replica: first.replica, next: first.number, nextSequence: first.firstSequence)
     var eventStarts: [Int32] = [0]
     eventStarts.reserveCapacity(rows.count + 1)
     var events: Int32 = 0
     for row in rows {
-      guard row.replica == first.replica, row.number == next,
-        row.firstSequence.rawValue == first.firstSequence.rawValue &+ UInt64(events), row.heads.isEmpty
-      else { return nil }
-      next = next.next
-      lastStamp = max(lastStamp, row.stamp)
-      events += Int32(row.eventCount)
+      guard !row.hasHeads, (try? stream.extend(by: row.header)) != nil else { return nil }
+      events += Int32(row.header.eventCount)
       eventStarts.append(events)
     }
+    let lastStamp = stream.lastStamp
     let replica = replicas.intern(first.replica)
     let isNoted = replicas.note(
       from: first.number, of: replica, lastStamp: lastStamp, firstSequence: first.firstSequence,
@@ -93,26 +90,15 @@ extension FavoritesState {
   /// - Parameter found: where the first event's item was before any of the rows.
   private mutating func write(_ row: CommitRow, _ found: FoundItem, by replica: ReplicaSlot) {
     var position = WritePosition(
-      stamp: row.stamp.rawValue, sequence: row.firstSequence.rawValue, replica: replica)
+      stamp: row.header.stamp.rawValue, sequence: row.header.firstSequence.rawValue, replica: replica)
     var events = row.events
-    for place in 0..<row.eventCount {
+    for index in 0..<row.header.eventCount {
       let event = events.next()
-      var library = found.library
-      var item = ItemSlot(index: found.item)
-      if place > 0 || item.index < 0 {
-        library = intern(library: event.library)
-        item = intern(item: event.item, in: library)
-      }
-      countEvents(1, in: library)
-      if let isFavorite = event.head.action?.isFavorite {
-        writeMembership(
-          of: item, in: library, isFavorite: isFavorite, favoritedDate: event.favoritedDate, at: position)
-      }
-      for _ in 0..<event.fieldCount {
-        let field = events.nextField()
-        writeField(
-          intern(fieldName: field.name), of: item, in: library, value: field.value, isQuiet: field.isQuiet,
-          at: position)
+      if event.header.isEvent {
+        let isFound = index == 0 && found.item >= 0
+        apply(
+          event, at: position, wallTime: row.header.wallTime,
+          found: isFound ? (found.library, ItemSlot(index: found.item)) : nil)
       }
       position.sequence += 1
     }

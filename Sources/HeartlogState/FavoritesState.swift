@@ -67,68 +67,62 @@ public struct FavoritesState: Sendable {
   /// - Returns: false where it was applied before.
   @discardableResult
   package mutating func apply(_ commit: Commit) -> Bool {
-    guard let replica = begin(commit) else { return false }
+    guard let replica = begin(commit.header, heads: commit.heads) else { return false }
     var position = WritePosition(
       stamp: commit.stamp.rawValue, sequence: commit.firstSequence.rawValue, replica: replica)
-    switch commit.contents {
-    case .one(let single): apply(single.record, at: position, wallTime: commit.wallTime)
-    case .several(let records):
-      for record in records {
-        apply(record, at: position, wallTime: commit.wallTime)
-        position.sequence += 1
-      }
+    commit.contents.forEach { record in
+      if case .event(let event) = record { apply(event, at: position, wallTime: commit.wallTime) }
+      position.sequence += 1
     }
     return true
   }
 
-  private mutating func apply(_ record: EventRecord, at position: WritePosition, wallTime: Milliseconds) {
-    switch record {
-    case .event(let event): apply(event, at: position, wallTime: wallTime)
-    case .withheld, .unknown: break
+  /// Applies an event of a commit or of a row.
+  ///
+  /// - Parameter found: where its item is, where that was looked up already.
+  mutating func apply(
+    _ event: some EventView, at position: WritePosition, wallTime: Milliseconds,
+    found: (library: LibrarySlot, item: ItemSlot)? = nil
+  ) {
+    var library = LibrarySlot(index: -1)
+    var item = ItemSlot(index: -1)
+    if let found {
+      (library, item) = found
+    } else {
+      event.withNames { libraryName, id in
+        library = intern(library: libraryName)
+        item = internPlanned(item: id, in: library)
+      }
     }
-  }
-
-  private mutating func apply(_ event: Event, at position: WritePosition, wallTime: Milliseconds) {
-    let library = event.library.withBytes { intern(library: $0) }
-    let item = event.item.withBytes { internPlanned(item: $0, in: library) }
-    countEvents(1, in: library)
-    if let isFavorite = event.action.isFavorite {
-      writeMembership(
-        of: item, in: library, isFavorite: isFavorite, favoritedDate: event.favoritedDate ?? wallTime,
-        at: position)
-    }
-    for field in event.fields {
-      let name = field.name.withBytes { intern(fieldName: $0) }
-      field.value.withBorrowed {
-        writeField(name, of: item, in: library, value: $0, isQuiet: field.isQuiet, at: position)
+    let table = Int(library.index)
+    tables[table].eventCount &+= 1
+    tables[table].makeOwnIfShared()
+    tables[table].apply(
+      event.header, to: item, favoritedDate: { event.favoritedDate ?? wallTime }, at: position,
+      order: &replicas
+    ) { write in
+      event.forEachField { field in
+        write(
+          FieldWrite(name: fieldNames.intern(field.name), value: field.value, isQuiet: field.isQuiet))
       }
     }
   }
 }
 
-// The one way in: `apply` takes a commit event by event, and a block column by column.
 extension FavoritesState {
   /// Takes note of a commit; nil where it was applied before, and then nothing of it may be written.
-  mutating func begin(_ commit: Commit) -> ReplicaSlot? {
+  mutating func begin(_ commit: CommitHeader, heads: [Head]) -> ReplicaSlot? {
     let slot = replicas.intern(commit.replica)
-    let isNew = begin(
-      commit.number, of: slot, stamp: commit.stamp, firstSequence: commit.firstSequence,
-      eventCount: commit.eventCount, heads: commit.heads)
-    return isNew ? slot : nil
+    return begin(commit, heads: heads, of: slot) ? slot : nil
   }
 
   /// Takes note of a commit; false where it was applied before, and then nothing of it may be written.
-  mutating func begin(
-    _ number: CommitNumber, of replica: ReplicaSlot, stamp: HybridTimestamp,
-    firstSequence: SequenceNumber, eventCount count: Int, heads: [Head]
-  ) -> Bool {
-    let isNew = replicas.note(
-      number, of: replica, stamp: stamp, firstSequence: firstSequence, eventCount: count)
-    guard isNew else { return false }
-    if !heads.isEmpty { replicas.note(heads, seenBy: number, of: replica) }
+  mutating func begin(_ commit: CommitHeader, heads: [Head], of replica: ReplicaSlot) -> Bool {
+    guard replicas.note(commit, of: replica) else { return false }
+    if !heads.isEmpty { replicas.note(heads, seenBy: commit.number, of: replica) }
     commitCount &+= 1
-    eventCount &+= UInt64(count)
-    lastStamp = max(lastStamp, stamp)
+    eventCount &+= UInt64(commit.eventCount)
+    lastStamp = max(lastStamp, commit.stamp)
     return true
   }
 
@@ -179,23 +173,5 @@ extension FavoritesState {
   /// Counts events that name a library, once each.
   mutating func countEvents(_ count: UInt64, in library: LibrarySlot) {
     tables[Int(library.index)].eventCount &+= count
-  }
-
-  /// Writes a membership register, unless a later write is there.
-  mutating func writeMembership(
-    of item: ItemSlot, in library: LibrarySlot, isFavorite: Bool, favoritedDate: Milliseconds,
-    at position: WritePosition
-  ) {
-    tables[Int(library.index)].writeMembership(
-      item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &replicas)
-  }
-
-  /// Writes a field register, unless a later write is there.
-  mutating func writeField(
-    _ name: FieldNameSlot, of item: ItemSlot, in library: LibrarySlot, value: BorrowedValue, isQuiet: Bool,
-    at position: WritePosition
-  ) {
-    tables[Int(library.index)].writeField(
-      item, name: name, value: value, isQuiet: isQuiet, at: position, order: &replicas)
   }
 }

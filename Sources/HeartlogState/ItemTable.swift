@@ -120,9 +120,33 @@ struct ItemTable: Sendable {
     changedCount += 1
   }
 
+  // MARK: - Events
+
+  /// Writes what an event changes of its item: the membership that its action names, and its fields, whatever the action. Every event
+  /// goes through here, whether it lies in a commit, a row or a block; only how its names are looked up differs.
+  ///
+  /// `makeOwnIfShared` must have been called since the table was copied.
+  ///
+  /// - Parameters:
+  ///   - favoritedDate: called for a membership; the commit's wall time where the event names no date.
+  ///   - fields: calls its argument with each field. Not called where the event has none.
+  @inline(__always)
+  mutating func apply(
+    _ event: EventHeader, to item: ItemSlot, favoritedDate: () -> Milliseconds, at position: WritePosition,
+    order: inout ReplicaTable, fields: (_ write: (FieldWrite) -> Void) -> Void
+  ) {
+    if let isFavorite = event.membership {
+      writeOwnMembership(
+        item, isFavorite: isFavorite, favoritedDate: favoritedDate(), at: position, order: &order)
+    }
+    guard event.hasFields else { return }
+    let hadNone = items.read(Int(item.index)).pointee.hasNoFields
+    fields { write($0, to: item, hadNone: hadNone, at: position, order: &order) }
+  }
+
   // MARK: - Memberships
 
-  mutating func writeMembership(
+  private mutating func writeMembership(
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
     order: inout ReplicaTable
   ) {
@@ -147,12 +171,12 @@ struct ItemTable: Sendable {
     if isFavorite { noteFavorited(item, favoritedDate) }
   }
 
-  /// Makes the records uniquely owned, so that `writeOwnMembership` may be called until the table is copied.
+  /// Makes the records uniquely owned, so that `apply` may be called until the table is copied.
   mutating func makeOwnIfShared() { ids.records.makeOwnIfShared() }
 
   /// `writeMembership` with a fast path for a write that follows one of the same replica.
   @inline(__always)
-  mutating func writeOwnMembership(
+  private mutating func writeOwnMembership(
     _ item: ItemSlot, isFavorite: Bool, favoritedDate: Milliseconds, at position: WritePosition,
     order: inout ReplicaTable
   ) {
@@ -206,23 +230,27 @@ struct ItemTable: Sendable {
 
   // MARK: - Fields
 
-  mutating func writeField(
-    _ item: ItemSlot, name: FieldNameSlot, value: BorrowedValue, isQuiet: Bool, at position: WritePosition,
+  /// Writes a field of an event, no two of which have one name.
+  ///
+  /// - Parameter hadNone: the item had no field before the event, so that there is nothing to look for. So it is mostly.
+  private mutating func write(
+    _ write: FieldWrite, to item: ItemSlot, hadNone: Bool, at position: WritePosition,
     order: inout ReplicaTable
   ) {
-    let found = fieldIndex(of: item, name: name)
+    let found = hadNone ? -1 : fieldIndex(of: item, name: write.name)
+    let stored: StoredValue
     guard found >= 0 else {
-      let stored = StoredValue(value, in: &texts)
-      appendField(item, name: name, value: stored, isQuiet: isQuiet, at: position)
+      stored = StoredValue(write.value, in: &texts)
+      appendField(item, name: write.name, value: stored, isQuiet: write.isQuiet, at: position)
       return changeHeld(of: item, by: stored.isNull ? 0 : 1)
     }
     let old = fields[found]
     let isWinner = order.isLater(position, than: old.position)
     let isContested = position.replica != old.position.replica || old.rivals >= 0
     guard isWinner || isContested else { return }
-    let stored = StoredValue(value, in: &texts)
+    stored = StoredValue(write.value, in: &texts)
     if isContested {
-      contest(item, found, old, stored, isQuiet: isQuiet, at: position, order: &order)
+      contest(item, found, old, stored, isQuiet: write.isQuiet, at: position, order: &order)
     } else if old.value.isNamed {
       texts.remove(old.value.word, count: Int(old.value.length))
     }
@@ -230,40 +258,10 @@ struct ItemTable: Sendable {
       let field = fields.write(found)
       field.pointee.position = position
       field.pointee.value = stored
-      field.pointee.isQuiet = isQuiet
+      field.pointee.isQuiet = write.isQuiet
       changeHeld(of: item, by: (stored.isNull ? 0 : 1) - (old.value.isNull ? 0 : 1))
     }
     if texts.hasManyGaps { compactTexts() }
-  }
-
-  /// Writes the fields of one event, which have distinct names.
-  mutating func writeFields(
-    _ item: ItemSlot, _ writes: [FieldWrite], at position: WritePosition, order: inout ReplicaTable
-  ) {
-    let found = items.read(Int(item.index))
-    // Most fields belong to an item that has none yet, so there is nothing to look up.
-    guard found.pointee.baseFieldCount == 0, found.pointee.addedFieldCount == 0,
-      writes.count <= Int(Self.chainedFieldsMax)
-    else {
-      for write in writes {
-        writeField(
-          item, name: write.name, value: write.value, isQuiet: write.isQuiet, at: position, order: &order)
-      }
-      return
-    }
-    var newest = found.pointee.newestField
-    var heldCount: Int32 = 0
-    for write in writes {
-      let value = StoredValue(write.value, in: &texts)
-      heldCount += value.isNull ? 0 : 1
-      fields.append(
-        FieldRecord(name: write.name, next: newest, position: position, value: value, isQuiet: write.isQuiet))
-      newest = Int32(fields.count - 1)
-    }
-    let record = ids.records.write(Int(item.index))
-    record.pointee.newestField = newest
-    record.pointee.addedFieldCount = Int32(writes.count)
-    changeHeld(of: record, by: heldCount)
   }
 
   @inline(never)

@@ -58,17 +58,14 @@ struct ReplicaTable: Sendable {
   }
 
   /// Records a commit; false if it was recorded before.
-  mutating func note(
-    _ number: CommitNumber, of slot: ReplicaSlot, stamp: HybridTimestamp, firstSequence: SequenceNumber,
-    eventCount: Int
-  ) -> Bool {
+  mutating func note(_ commit: CommitHeader, of slot: ReplicaSlot) -> Bool {
     let index = Int(slot.index)
-    let number = number.rawValue
+    let number = commit.number.rawValue
     guard number > replicas[index].head else { return false }
     if number == replicas[index].head + 1 {
       replicas[index].head = number
       replicas[index].commitNumbers.append(
-        number, firstSequence: firstSequence.rawValue, eventCount: eventCount)
+        number, firstSequence: commit.firstSequence.rawValue, eventCount: commit.eventCount)
       while !replicas[index].beyond.isEmpty,
         let next = replicas[index].beyond.removeValue(forKey: replicas[index].head + 1)
       {
@@ -78,10 +75,10 @@ struct ReplicaTable: Sendable {
       }
     } else {
       guard replicas[index].beyond[number] == nil else { return false }
-      replicas[index].beyond[number] = (firstSequence.rawValue, eventCount)
+      replicas[index].beyond[number] = (commit.firstSequence.rawValue, commit.eventCount)
     }
-    replicas[index].eventCount &+= UInt64(eventCount)
-    replicas[index].lastStamp = max(replicas[index].lastStamp, stamp)
+    replicas[index].eventCount &+= UInt64(commit.eventCount)
+    replicas[index].lastStamp = max(replicas[index].lastStamp, commit.stamp)
     return true
   }
 

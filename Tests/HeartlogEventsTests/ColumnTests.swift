@@ -41,6 +41,30 @@ struct ColumnTests {
       decode: { try DoublesColumn.decode(from: &$0, count: $1) })
   }
 
+  @Test("a column of varints has the numbers that a reader reads one by one", arguments: 0..<20)
+  func varintsOneByOne(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let values = (0..<300).map { _ in
+      Int64.random(in: .min ... .max, using: &generator) >> Int64.random(in: 0...63, using: &generator)
+    }
+    var writer = ByteWriter()
+    writer.u8(IntsColumn.varint)
+    for value in values { writer.zigzag(value) }
+    try writer.bytes.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      let column = try [Int64](unsafeUninitializedCapacity: values.count) { output, count in
+        try IntsColumn.decode(
+          from: &reader, into: UnsafeMutableBufferPointer(rebasing: output[..<values.count]))
+        count = values.count
+      }
+      #expect(reader.isAtEnd)
+      #expect(column == values)
+      var oneByOne = ByteReader(bytes)
+      _ = try oneByOne.u8()
+      for value in values { #expect(try oneByOne.zigzag() == value) }
+    }
+  }
+
   @Test("numbers at their edges come back")
   func intEdges() throws {
     #expect(try ints([0]) == IntsColumn.constant)

@@ -97,12 +97,9 @@ struct ColumnBlockTests {
     for commit in history.shuffled(using: &generator) + history.prefix(20) {
       var bytes: [UInt8] = []
       try RowEncoding.append(commit, to: &bytes)
-      bytes.withUnsafeBytes { bytes in
-        guard let row = CommitRow(bytes, replica: commit.replica, number: commit.number) else {
-          inPlace.apply(commit)
-          return
-        }
-        let isNew = !inPlace.heads.contains(Head(replica: row.replica, commit: row.number))
+      try bytes.withUnsafeBytes { bytes in
+        let row = try CommitRow(bytes, replica: commit.replica, number: commit.number)
+        let isNew = !inPlace.heads.contains(Head(replica: commit.replica, commit: commit.number))
         let wasApplied = inPlace.apply([row]).isEmpty
         #expect(isNew || !wasApplied)
       }

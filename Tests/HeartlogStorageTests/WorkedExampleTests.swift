@@ -48,7 +48,9 @@ struct WorkedExampleTests {
   func frame() throws {
     let page = try FormatPage()
     let row = try page.bytes("row")
-    let commit = try RowEncoding.decode(row, replica: Self.replica, number: CommitNumber(rawValue: 7))
+    let commit = try row.withUnsafeBytes {
+      try RowEncoding.decode($0, replica: Self.replica, number: CommitNumber(rawValue: 7))
+    }
     var frames = CommitFrames()
     let frameBytes = try frames.append(commit, recordsAreChecked: false)
     frames.place(at: 4_096, of: Self.segment, durableOffset: 4_096)

@@ -299,7 +299,7 @@ extension FavoritesState {
     }
     switch piece {
     case .commit(let commit): if commit.number <= last(of: commit.replica) { apply(commit) }
-    case .rows(let rows): apply(rows.filter { $0.number <= last(of: $0.replica) })
+    case .rows(let rows): apply(rows.filter { $0.header.number <= last(of: $0.header.replica) })
     case .block(let block):
       let last = last(of: block.replica)
       if block.firstCommit <= last { apply(block.cut(to: block.firstCommit...last)) }

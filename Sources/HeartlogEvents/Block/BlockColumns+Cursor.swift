@@ -37,26 +37,10 @@ extension BlockColumns {
     cursor.event += count
   }
 
-  /// The value of a member of the next event: its bytes are valid as long as the columns.
-  @inline(__always)
-  func nextValue(of member: Shape.Member, _ cursor: inout Cursor) -> BorrowedValue {
-    guard let column = member.values else { return value(0, tag: member.tag) }
-    let word = words[cursor.values[column]]
-    cursor.values[column] += 1
-    return value(word, tag: member.tag)
-  }
-
   /// The value of a member with that tag; where it has a column, what the word there says. Its bytes are valid as long as the columns.
   @inline(__always)
   package func value(_ word: Int64, tag: UInt8) -> BorrowedValue {
-    switch tag {
-    case ValueTag.null: .null
-    case ValueTag.no, ValueTag.yes: .bool(tag == ValueTag.yes)
-    case ValueTag.int64: .int64(word)
-    case ValueTag.double: .double(Double(bitPattern: UInt64(bitPattern: word)))
-    case ValueTag.string: .string(texts.bytes(TextSlice(word: word)))
-    case ValueTag.json: .json(texts.bytes(TextSlice(word: word)))
-    default: .unknown(tag: tag, bytes: texts.bytes(TextSlice(word: word)))
-    }
+    let text = TextSlice(word: word)
+    return BorrowedValue(tag: tag, number: { word }, text: { texts.bytes(text) })
   }
 }

@@ -3,7 +3,7 @@
 ///
 /// Texts stay bytes in `texts`, each distinct item's once: a reader who wants no commits takes them from there, and no
 /// string is made of them.
-package struct BlockColumns: Sendable {
+package final class BlockColumns: Sendable {
   /// A distinct item.
   package struct Item: Sendable, BitwiseCopyable {
     /// Its place in `libraries`.
@@ -109,7 +109,7 @@ package struct BlockColumns: Sendable {
     ids: UnsafeBufferPointer<Int64>, _ traits: TextTraits, _ texts: borrowing TextBuilder
   ) throws(MalformedError) {
     if traits.isPrintable, traits.shortest > 0, traits.longest <= Limits.itemBytesMax { return }
-    for id in ids { try NameRules.checkItem(texts.bytes(TextSlice(word: id))) }
+    for id in ids { try MalformedError.check(NameRules.itemProblem(texts.bytes(TextSlice(word: id)))) }
   }
 
   private static func favoritedDates(

@@ -2,19 +2,13 @@ extension Block {
   /// Checks every rule that the format states for a block and its commits.
   package func validate() throws(MalformedError) {
     try validateSize()
+    guard commits[0].replica == replica, commits[0].number == firstCommit else {
+      throw MalformedError("a block of \(replica) from commit \(firstCommit) begins with another commit")
+    }
+    var stream = StreamContinuity(behind: commits[0].header)
     for (index, commit) in commits.enumerated() {
-      guard commit.replica == replica, commit.number.rawValue == firstCommit.rawValue &+ UInt64(index) else {
-        throw MalformedError("commit \(commit.number) of \(commit.replica) at place \(index) of a block")
-      }
       try commit.validate()
-      guard index > 0 else { continue }
-      let before = commits[index - 1]
-      guard commit.firstSequence == before.nextSequence else {
-        throw MalformedError("commit \(commit.number) begins at sequence number \(commit.firstSequence)")
-      }
-      guard commit.stamp > before.stamp else {
-        throw MalformedError("commit \(commit.number) is not stamped later than the one before")
-      }
+      if index > 0 { try stream.extend(by: commit.header) }
     }
     try BlockHeader(
       replica: replica, firstCommit: firstCommit, commitCount: commits.count, headsAtStart: headsAtStart,

@@ -60,6 +60,14 @@ package struct ColumnBlock: Sendable {
     CommitNumber(rawValue: firstRead.rawValue + UInt64(place))
   }
 
+  /// The fixed part of the commit at a place.
+  package func header(at place: Int) -> CommitHeader {
+    CommitHeader(
+      replica: replica, number: number(at: place), firstSequence: sequence(at: place),
+      eventCount: columns.commits.eventCount(at: place), stamp: columns.commits.stamps[place],
+      wallTime: columns.commits.wallTimes[place])
+  }
+
   /// The sequence number of the first event of the commit at a place.
   package func sequence(at place: Int) -> SequenceNumber {
     SequenceNumber(rawValue: firstSequenceRead.rawValue + UInt64(columns.commits.eventStarts[place]))

@@ -75,7 +75,7 @@ struct ColumnBuilder {
   }
 
   private mutating func add(_ record: EventRecord, wallTime: Milliseconds) {
-    kinds.append(record.head.rawValue)
+    kinds.append(record.header.rawValue)
     switch record {
     case .withheld(let hash): withheldHashes.raw(hash)
     case .unknown(let kind, let bytes):
@@ -107,8 +107,9 @@ struct ColumnBuilder {
     shape.reserveCapacity(fields.count)
     for field in fields {
       let name = fieldNames.place(of: field.name).place
-      shape.append(UInt64(name) << 8 | UInt64(field.tagByte))
-      add(field.value, name: name)
+      let tag = field.value.withBorrowed { $0.tag }
+      shape.append(UInt64(name) << 8 | UInt64(ValueTag.byte(tag, isQuiet: field.isQuiet)))
+      add(field.value, to: .values(name: name, tag: tag))
     }
     let place = shapeInterner.place(of: shape)
     shapePlaces.append(place.isNew ? 0 : Int64(place.place) + 1)
@@ -120,8 +121,7 @@ struct ColumnBuilder {
     }
   }
 
-  private mutating func add(_ value: FieldValue, name: Int) {
-    let key = ColumnKey.values(name: name, tag: value.tag)
+  private mutating func add(_ value: FieldValue, to key: ColumnKey) {
     switch value {
     case .null, .bool: return
     case .int64(let value): values[key, default: Values()].ints.append(value)

@@ -49,8 +49,7 @@ package struct CommitColumns: Sendable {
     heads = SparseColumn(
       places: placesOfHeads,
       values: try table.opaque(.heads, count: placesOfHeads.count) { (reader) throws(MalformedError) in
-        let heads = try RowEncoding.readHeads(from: &reader)
-        guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
+        let heads = try RowEncoding.readSomeHeads(from: &reader)
         try Head.validate(heads, of: replica)
         return heads
       })

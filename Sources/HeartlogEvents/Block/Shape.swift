@@ -140,7 +140,7 @@ extension BlockColumns {
     case ValueTag.double: try table.doubles(key, into: output)
     case ValueTag.string:
       let traits = try table.texts(key, into: output, texts: &texts)
-      try FieldValue.checkByteCount(traits.longest)
+      try MalformedError.check(BorrowedValue.problem(ofByteCount: traits.longest))
       byteCount = traits.byteCount
     case ValueTag.json:
       let traits = try table.texts(key, into: output, texts: &texts)

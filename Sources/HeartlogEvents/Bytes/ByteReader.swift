@@ -15,10 +15,12 @@ package struct ByteReader {
   package var isAtEnd: Bool { offset == bytes.count }
 
   /// Returns the next `count` bytes, without copying them.
+  @inline(__always)
   package mutating func take(_ count: Int) throws(MalformedError) -> UnsafeRawBufferPointer {
     guard count >= 0, count <= remaining else { throw .endOfBytes }
-    defer { offset += count }
-    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    let start = bytes.baseAddress.map { $0 + offset }
+    offset += count
+    return UnsafeRawBufferPointer(start: start, count: count)
   }
 
   package mutating func u8() throws(MalformedError) -> UInt8 {
@@ -35,6 +37,7 @@ package struct ByteReader {
     UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
   }
 
+  @inline(__always)
   package mutating func varint() throws(MalformedError) -> UInt64 {
     if offset < bytes.count, bytes[offset] < 0x80 {
       defer { offset += 1 }
@@ -43,6 +46,7 @@ package struct ByteReader {
     return try longVarint()
   }
 
+  @inline(never)
   private mutating func longVarint() throws(MalformedError) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -76,10 +80,10 @@ package struct ByteReader {
   }
 
   /// Reads a length and that many bytes, without copying them.
+  @inline(__always)
   package mutating func lengthAndBytes() throws(MalformedError) -> UnsafeRawBufferPointer {
     let length = try varint()
-    guard length <= UInt64(remaining) else { throw .endOfBytes }
-    return try take(Int(length))
+    return try take(Int(clamping: length))
   }
 
   /// Reads a length and that many bytes of well-formed UTF-8.

@@ -1,5 +1,5 @@
 /// Appends the format's integers, bytes and texts to an array.
-package struct ByteWriter {
+package struct ByteWriter: ByteOutput {
   package var bytes: [UInt8]
 
   package init() { bytes = [] }
@@ -24,39 +24,7 @@ package struct ByteWriter {
     withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
-  package mutating func varint(_ value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    bytes.append(UInt8(truncatingIfNeeded: rest))
-  }
-
-  package mutating func varint(_ value: Int) { varint(UInt64(value)) }
-
-  package mutating func zigzag(_ value: Int64) { varint(Self.zigzag(value)) }
-
-  /// Appends bytes without a length.
   package mutating func raw(_ value: UnsafeRawBufferPointer) { bytes.append(contentsOf: value) }
-  package mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
-  package mutating func raw(_ value: Digest) { value.withUnsafeBytes { raw($0) } }
-
-  package mutating func lengthAndBytes(_ value: [UInt8]) {
-    varint(value.count)
-    raw(value)
-  }
-
-  package mutating func text(_ value: String) {
-    value.withUTF8Bytes {
-      varint($0.count)
-      raw($0)
-    }
-  }
-
-  package mutating func replica(_ value: ReplicaID) {
-    withUnsafeBytes(of: (value.high.bigEndian, value.low.bigEndian)) { bytes.append(contentsOf: $0) }
-  }
 
   /// Maps 0, -1, 1, -2 … to 0, 1, 2, 3 …
   static func zigzag(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value << 1) ^ (value >> 63)) }

@@ -61,3 +61,12 @@ enum UTF8Check {
   /// Returns whether a byte of well-formed text continues a sequence.
   static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 }
+
+extension UnsafeRawBufferPointer {
+  /// Throws where the bytes are not well-formed UTF-8.
+  @inline(__always)
+  func checkUTF8() throws(MalformedError) {
+    if isPrintableASCII { return }
+    if case .malformed = UTF8Check(self) { throw MalformedError("text that is not well-formed UTF-8") }
+  }
+}

@@ -55,7 +55,7 @@ enum DoublesColumn {
       let value = Double(bitPattern: UInt64(bitPattern: bits))
       // Most values are fractions far below 2^63 and need no further checks.
       if value.magnitude < 0x1p62, Double(Int64(value)) != value { continue }
-      try FieldValue.double(value).validate()
+      try MalformedError.check(BorrowedValue.double(value).problem)
     }
   }
 

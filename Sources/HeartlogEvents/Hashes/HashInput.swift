@@ -1,5 +1,5 @@
-/// Bytes that are put together to be hashed, in one piece of memory that is used again and again.
-struct HashInput: ~Copyable {
+/// Bytes to be hashed, in one piece of memory that is reused.
+struct HashInput: ~Copyable, ByteOutput {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1024, alignment: 16)
   private var count = 0
 
@@ -7,13 +7,21 @@ struct HashInput: ~Copyable {
 
   mutating func removeAll() { count = 0 }
 
-  /// The bytes so far, for the length of the call.
   borrowing func hash(with hasher: inout SHA256Hasher) -> Digest {
     hasher.update(UnsafeRawBufferPointer(rebasing: memory[..<count]))
     return hasher.finish()
   }
 
-  /// Makes room for `more` bytes: every write below is preceded by it.
+  /// Leaves room for a salt.
+  mutating func leaveSaltOpen() {
+    reserve(MemoryLayout<Salt>.size)
+    count += MemoryLayout<Salt>.size
+  }
+
+  /// Writes the salt that room was left for, at the start.
+  mutating func fill(_ salt: Salt) { salt.withUnsafeBytes { memory.copyMemory(from: $0) } }
+
+  /// Makes room for `more` bytes. Precedes every write below.
   @inline(__always)
   private mutating func reserve(_ more: Int) {
     if count + more > memory.count { grow(to: count + more) }
@@ -28,58 +36,19 @@ struct HashInput: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func store<Value: BitwiseCopyable>(_ value: Value, byteCount: Int) {
-    reserve(byteCount)
+  private mutating func store<Value: BitwiseCopyable>(_ value: Value) {
+    reserve(MemoryLayout<Value>.size)
     memory.storeBytes(of: value, toByteOffset: count, as: Value.self)
-    count += byteCount
+    count += MemoryLayout<Value>.size
   }
 
-  mutating func u8(_ value: UInt8) { store(value, byteCount: 1) }
-  mutating func u32(_ value: UInt32) { store(value.littleEndian, byteCount: 4) }
-  mutating func u64(_ value: UInt64) { store(value.littleEndian, byteCount: 8) }
-
-  mutating func replica(_ value: ReplicaID) {
-    store(value.high.bigEndian, byteCount: 8)
-    store(value.low.bigEndian, byteCount: 8)
-  }
-
-  mutating func varint(_ value: UInt64) {
-    reserve(10)
-    var rest = value
-    while rest >= 0x80 {
-      memory[count] = UInt8(truncatingIfNeeded: rest) | 0x80
-      count += 1
-      rest >>= 7
-    }
-    memory[count] = UInt8(truncatingIfNeeded: rest)
-    count += 1
-  }
-
-  mutating func zigzag(_ value: Int64) { varint(ByteWriter.zigzag(value)) }
+  mutating func u8(_ value: UInt8) { store(value) }
+  mutating func u32(_ value: UInt32) { store(value.littleEndian) }
+  mutating func u64(_ value: UInt64) { store(value.littleEndian) }
 
   mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[count..<count + bytes.count]).copyMemory(from: bytes)
     count += bytes.count
-  }
-
-  mutating func raw(_ bytes: [UInt8]) { bytes.withUnsafeBytes { raw($0) } }
-  mutating func raw(_ digest: Digest) { digest.withUnsafeBytes { raw($0) } }
-
-  mutating func lengthAndBytes(_ bytes: UnsafeRawBufferPointer) {
-    varint(UInt64(bytes.count))
-    raw(bytes)
-  }
-
-  mutating func lengthAndBytes(_ bytes: [UInt8]) {
-    varint(UInt64(bytes.count))
-    raw(bytes)
-  }
-
-  mutating func text(_ text: String) {
-    text.withUTF8Bytes {
-      varint(UInt64($0.count))
-      raw($0)
-    }
   }
 }

@@ -8,21 +8,34 @@
   static let withheld = EventHeader(rawValue: 5)
   static let unknown = EventHeader(rawValue: 6)
 
-  /// The head of that byte, which is not checked.
+  /// The header of that byte, which is not checked.
   @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The header of an event of these parts.
+  init(_ action: Action, hasFavoritedDate: Bool, hasFields: Bool, hasMembers: Bool) {
+    let code: UInt8 =
+      switch action {
+      case .added: 0
+      case .removed: 1
+      case .toggled(on: true): 2
+      case .toggled(on: false): 3
+      case .changed: 4
+      }
+    rawValue = code | (hasFavoritedDate ? 8 : 0) | (hasFields ? 16 : 0) | (hasMembers ? 32 : 0)
+  }
 
   /// Throws for a byte that no event has.
   init(checking byte: UInt8) throws(MalformedError) {
     self.init(rawValue: byte)
-    let isSound =
-      switch byte & 7 {
-      case 0, 2: byte < 64
-      case 1, 3: byte < 64 && !hasFavoritedDate
-      case 4: byte < 64 && !hasFavoritedDate && (hasFields || hasMembers)
-      case 5, 6: byte & ~7 == 0
-      default: false
-      }
-    guard isSound else { throw MalformedError("an event that begins with the byte \(byte)") }
+    guard isEvent ? byte < 64 : self == .withheld || self == .unknown else {
+      throw MalformedError("an event that begins with the byte \(byte)")
+    }
+    guard !hasFavoritedDate || membership == true else {
+      throw MalformedError("a favorited date with an event that makes no favorite")
+    }
+    guard !isEvent || membership != nil || hasFields || hasMembers else {
+      throw MalformedError("a change without fields")
+    }
   }
 
   /// The action; nil for what is withheld or of a later version.
@@ -42,6 +55,8 @@
 
   /// Whether it is an event that this version knows, with its content.
   @inlinable package var isEvent: Bool { rawValue & 7 < 5 }
+  /// Whether anything follows the library and the item.
+  var hasContent: Bool { rawValue & 56 != 0 }
   /// Whether a favorited date follows.
   @inlinable package var hasFavoritedDate: Bool { rawValue & 8 != 0 }
   /// Whether fields follow.
@@ -52,23 +67,11 @@
 
 extension EventRecord {
   /// The byte that it begins with.
-  var head: EventHeader {
+  var header: EventHeader {
     switch self {
-    case .withheld: return .withheld
-    case .unknown: return .unknown
-    case .event(let event):
-      var byte: UInt8 =
-        switch event.action {
-        case .added: 0
-        case .removed: 1
-        case .toggled(on: true): 2
-        case .toggled(on: false): 3
-        case .changed: 4
-        }
-      if event.favoritedDate != nil { byte |= 8 }
-      if !event.fields.isEmpty { byte |= 16 }
-      if !event.unknownMembers.isEmpty { byte |= 32 }
-      return EventHeader(rawValue: byte)
+    case .withheld: .withheld
+    case .unknown: .unknown
+    case .event(let event): event.header
     }
   }
 }

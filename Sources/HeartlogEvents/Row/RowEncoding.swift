@@ -2,10 +2,6 @@
 ///
 /// A commit has exactly one row encoding; see "Row encoding" in docs/format.md.
 package enum RowEncoding {
-  private static let originBit: UInt8 = 1
-  private static let headsBit: UInt8 = 2
-  private static let membersBit: UInt8 = 4
-
   /// Appends `commit`, checked.
   ///
   /// - Throws: where a rule is broken; `output` is then as it was.
@@ -42,14 +38,7 @@ package enum RowEncoding {
   package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, number: CommitNumber
   ) throws(MalformedError) -> Commit {
-    guard bytes.count <= Limits.commitBytesMax else {
-      throw MalformedError("a commit of \(bytes.count) bytes, the most is \(Limits.commitBytesMax)")
-    }
-    var reader = ByteReader(bytes)
-    let commit = try read(from: &reader, replica: replica, number: number)
-    try reader.end()
-    try commit.validate()
-    return commit
+    try CommitRow(bytes, replica: replica, number: number).commit()
   }
 
   /// The size of a commit's row, without making it.
@@ -65,11 +54,11 @@ package enum RowEncoding {
     return count
   }
 
-  private static func write(_ commit: Commit, to writer: inout some RowOutput) {
+  private static func write(_ commit: Commit, to writer: inout (some ByteOutput & ~Copyable)) {
     var presence: UInt8 = 0
-    if commit.origin != nil { presence |= originBit }
-    if !commit.heads.isEmpty { presence |= headsBit }
-    if !commit.unknownMembers.isEmpty { presence |= membersBit }
+    if commit.origin != nil { presence |= CommitRow.originBit }
+    if !commit.heads.isEmpty { presence |= CommitRow.headsBit }
+    if !commit.unknownMembers.isEmpty { presence |= CommitRow.membersBit }
     writer.u8(presence)
     writer.u64(commit.stamp.rawValue)
     writer.zigzag(commit.wallTime - commit.stamp.milliseconds)
@@ -79,43 +68,6 @@ package enum RowEncoding {
     if !commit.heads.isEmpty { write(heads: commit.heads, to: &writer) }
     if !commit.unknownMembers.isEmpty { write(members: commit.unknownMembers, to: &writer) }
     commit.contents.forEach { write($0, to: &writer) }
-  }
-
-  private static func read(
-    from reader: inout ByteReader, replica: ReplicaID, number: CommitNumber
-  ) throws(MalformedError) -> Commit {
-    let presence = try reader.u8()
-    guard presence <= originBit | headsBit | membersBit else {
-      throw MalformedError("a commit that begins with the byte \(presence)")
-    }
-    let stamp = HybridTimestamp(rawValue: try reader.u64())
-    let (wallTime, overflow) = stamp.milliseconds.addingReportingOverflow(try reader.zigzag())
-    guard !overflow else { throw MalformedError("a wall time past 64 bits") }
-    let firstSequence = SequenceNumber(rawValue: try reader.varint())
-    // No event is smaller than a head byte, a library, an item: but 32 bytes hold a withheld one.
-    let recordCount = try reader.count(
-      atMost: min(Limits.commitEventsMax, reader.remaining), "events of a commit")
-    let origin = presence & originBit != 0 ? try reader.text() : nil
-    var heads: [Head] = []
-    if presence & headsBit != 0 {
-      heads = try readHeads(from: &reader)
-      guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
-    }
-    let members = presence & membersBit != 0 ? try readMembers(from: &reader) : []
-    return Commit(
-      replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
-      origin: origin, heads: heads, unknownMembers: members,
-      contents: try readRecords(recordCount, from: &reader))
-  }
-
-  private static func readRecords(
-    _ count: Int, from reader: inout ByteReader
-  ) throws(MalformedError) -> EventRecords {
-    if count == 1 { return .one(SingleRecord(try readRecord(from: &reader))) }
-    var records: [EventRecord] = []
-    records.reserveCapacity(count)
-    for _ in 0..<count { records.append(try readRecord(from: &reader)) }
-    return .several(records)
   }
 }
 
@@ -128,7 +80,7 @@ extension RowEncoding {
     }
   }
 
-  static func write(heads: [Head], to writer: inout some RowOutput) {
+  static func write(heads: [Head], to writer: inout (some ByteOutput & ~Copyable)) {
     writer.varint(heads.count)
     for head in heads {
       writer.replica(head.replica)
@@ -149,13 +101,20 @@ extension RowEncoding {
     return heads
   }
 
+  /// As `readHeads`, where a bit announces them: there is at least one.
+  static func readSomeHeads(from reader: inout ByteReader) throws(MalformedError) -> [Head] {
+    let heads = try readHeads(from: &reader)
+    guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
+    return heads
+  }
+
   static func byteCount(ofMembers members: [UnknownMember]) -> Int {
     members.reduce(ByteWriter.varintByteCount(UInt64(members.count))) {
       $0 + ByteWriter.varintByteCount($1.tag) + ByteWriter.lengthAndBytesByteCount($1.bytes.count)
     }
   }
 
-  static func write(members: [UnknownMember], to writer: inout some RowOutput) {
+  static func write(members: [UnknownMember], to writer: inout (some ByteOutput & ~Copyable)) {
     writer.varint(members.count)
     for member in members {
       writer.varint(member.tag)

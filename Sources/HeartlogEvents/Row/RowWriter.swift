@@ -1,77 +1,35 @@
-/// What the parts of a row are written to: bytes that grow, or memory that has room for them.
-protocol RowOutput {
-  mutating func u8(_ value: UInt8)
-  mutating func u64(_ value: UInt64)
-  mutating func varint(_ value: UInt64)
-  mutating func raw(_ value: UnsafeRawBufferPointer)
-}
-
-extension RowOutput {
-  mutating func varint(_ value: Int) { varint(UInt64(value)) }
-  mutating func zigzag(_ value: Int64) { varint(ByteWriter.zigzag(value)) }
-  mutating func raw(_ value: Digest) { value.withUnsafeBytes { raw($0) } }
-
-  mutating func lengthAndBytes(_ value: [UInt8]) {
-    varint(value.count)
-    value.withUnsafeBytes { raw($0) }
-  }
-
-  mutating func text(_ value: String) {
-    value.withUTF8Bytes {
-      varint($0.count)
-      raw($0)
-    }
-  }
-
-  mutating func replica(_ value: ReplicaID) {
-    withUnsafeBytes(of: (value.high.bigEndian, value.low.bigEndian)) { raw($0) }
-  }
-}
-
-extension ByteWriter: RowOutput {}
-
-/// Writes a row of a known size to memory that lies there for as long as the writer is used.
+/// Writes a row of a known size to memory that outlives the writer.
 ///
-/// An array that grows byte by byte looks at itself for each of them: that was half of what a row cost.
-struct RowWriter: RowOutput {
-  private var place: UnsafeMutableRawPointer
+/// An array checks its storage at each byte that is appended; that was half of the cost of a row.
+struct RowWriter: ByteOutput {
+  private var next: UnsafeMutableRawPointer
   private let end: UnsafeMutableRawPointer
 
   /// - Precondition: `memory` is not empty; what is written fits into it.
   init(_ memory: UnsafeMutableRawBufferPointer) {
     guard let start = memory.baseAddress else { preconditionFailure("a row without memory") }
-    place = start
+    next = start
     end = start + memory.count
   }
 
-  /// How many bytes are free yet.
-  var room: Int { end - place }
+  /// How many bytes are free.
+  var room: Int { end - next }
 
-  mutating func u8(_ value: UInt8) {
-    precondition(room >= 1)
-    place.storeBytes(of: value, as: UInt8.self)
-    place += 1
+  @inline(__always)
+  private mutating func store<Value: BitwiseCopyable>(_ value: Value) {
+    precondition(room >= MemoryLayout<Value>.size)
+    next.storeBytes(of: value, as: Value.self)
+    next += MemoryLayout<Value>.size
   }
 
-  mutating func u64(_ value: UInt64) {
-    precondition(room >= 8)
-    place.storeBytes(of: value.littleEndian, as: UInt64.self)
-    place += 8
-  }
-
-  mutating func varint(_ value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      u8(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    u8(UInt8(truncatingIfNeeded: rest))
-  }
+  mutating func u8(_ value: UInt8) { store(value) }
+  mutating func u32(_ value: UInt32) { store(value.littleEndian) }
+  mutating func u64(_ value: UInt64) { store(value.littleEndian) }
 
   mutating func raw(_ value: UnsafeRawBufferPointer) {
     precondition(room >= value.count)
     guard let start = value.baseAddress else { return }
-    place.copyMemory(from: start, byteCount: value.count)
-    place += value.count
+    next.copyMemory(from: start, byteCount: value.count)
+    next += value.count
   }
 }

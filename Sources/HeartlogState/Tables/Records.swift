@@ -132,6 +132,9 @@ struct ItemRecord: KeyedRecord, WrittenRecord {
   var hasMembership: Bool { replica != 0 }
   /// Visible, or a tombstone: an item that was ever a favorite stays in the list of all items.
   var isListed: Bool { isVisible || hasMembership }
+  /// Whether no field of the item was ever written.
+  var hasNoFields: Bool { baseFieldCount == 0 && addedFieldCount == 0 }
+
   var wasWritten: Bool { hasMembership || baseFieldCount > 0 || addedFieldCount > 0 }
 }
 

@@ -34,23 +34,16 @@ struct StoredValue: BitwiseCopyable {
   }
 
   init(_ value: BorrowedValue, in texts: inout TextTable) {
+    tag = value.tag
     switch value {
-    case .null: break
-    case .bool(let isTrue): tag = isTrue ? ValueTag.yes : ValueTag.no
-    case .int64(let integer):
-      tag = ValueTag.int64
-      word = UInt64(bitPattern: integer)
-    case .double(let number):
-      tag = ValueTag.double
-      word = number.bitPattern
-    case .string(let text): set(ValueTag.string, text, in: &texts)
-    case .json(let text): set(ValueTag.json, text, in: &texts)
-    case .unknown(let tag, let bytes): set(tag, bytes, in: &texts)
+    case .null, .bool: break
+    case .int64(let integer): word = UInt64(bitPattern: integer)
+    case .double(let number): word = number.bitPattern
+    case .string(let bytes), .json(let bytes), .unknown(_, let bytes): set(bytes, in: &texts)
     }
   }
 
-  private mutating func set(_ tag: UInt8, _ text: UnsafeRawBufferPointer, in texts: inout TextTable) {
-    self.tag = tag
+  private mutating func set(_ text: UnsafeRawBufferPointer, in texts: inout TextTable) {
     length = UInt32(text.count)
     if length > Self.inlineBytesMax {
       word = texts.append(text)
@@ -62,21 +55,11 @@ struct StoredValue: BitwiseCopyable {
   /// Passes the value to `body`, borrowed for the duration of the call.
   @inline(__always)
   func withBorrowed<R>(in texts: some TextSource, _ body: (BorrowedValue) throws -> R) rethrows -> R {
-    switch tag {
-    case ValueTag.null: return try body(.null)
-    case ValueTag.no: return try body(.bool(false))
-    case ValueTag.yes: return try body(.bool(true))
-    case ValueTag.int64: return try body(.int64(Int64(bitPattern: word)))
-    case ValueTag.double: return try body(.double(Double(bitPattern: word)))
-    default:
-      return try withText(in: texts) { text in
-        switch tag {
-        case ValueTag.string: try body(.string(text))
-        case ValueTag.json: try body(.json(text))
-        default: try body(.unknown(tag: tag, bytes: text))
-        }
-      }
+    func value(_ text: UnsafeRawBufferPointer) -> BorrowedValue {
+      BorrowedValue(tag: tag, number: { Int64(bitPattern: word) }, text: { text })
     }
+    if tag >= ValueTag.string { return try withText(in: texts) { try body(value($0)) } }
+    return try body(value(UnsafeRawBufferPointer(start: nil, count: 0)))
   }
 
   /// Passes the bytes of a text to `body`, for the duration of the call.

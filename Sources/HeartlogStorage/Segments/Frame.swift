@@ -141,23 +141,13 @@ enum Frame {
     }
   }
 
-  /// Returns the uncompressed body.
-  static func expand(
-    _ body: UnsafeRawBufferPointer, isCompressed: Bool, limit: Int
-  ) throws(MalformedError) -> [UInt8] {
-    guard isCompressed else { return Array(body) }
+  /// Returns the number of bytes of a compressed body before compression.
+  static func expandedByteCount(
+    of body: UnsafeRawBufferPointer, limit: Int
+  ) throws(MalformedError) -> Int {
     guard body.count >= 4 else { throw MalformedError("a compressed body without its length") }
-    let length = Int(body.littleEndian(0, as: UInt32.self))
-    guard length <= limit else {
-      throw MalformedError("a body of \(length) bytes, the most is \(limit)")
-    }
-    var expanded = [UInt8](repeating: 0, count: length)
-    let result: Result<Void, MalformedError> = expanded.withUnsafeMutableBytes { output in
-      Result { () throws(MalformedError) in
-        try LZ4.decompress(body.part(4, body.count - 4), into: output)
-      }
-    }
-    try result.get()
-    return expanded
+    let count = Int(body.littleEndian(0, as: UInt32.self))
+    guard count <= limit else { throw MalformedError("a body of \(count) bytes, the most is \(limit)") }
+    return count
   }
 }

@@ -133,12 +133,11 @@ final class SegmentCursor {
     return Array(window.part(start, Int(frame.bodyBytes)))
   }
 
-  /// Returns the single commit in the frame that `look` found, valid until the next step. Nil if `StoredFrame.decode` must be used.
-  func commitRow(of frame: FrameHeader) -> CommitRow? {
-    guard frame.kind == FrameHeader.Kind.commit, header.kind == .open, let bytes = row(of: frame) else {
-      return nil
-    }
-    return CommitRow(bytes, replica: header.replica, number: frame.firstCommit)
+  /// Returns the single commit in the frame that `look` found, valid until the next step; nil if the frame is of another kind.
+  func commitRow(of frame: FrameHeader) throws(MalformedError) -> CommitRow? {
+    guard frame.kind == FrameHeader.Kind.commit else { return nil }
+    guard header.kind == .open else { throw MalformedError("a single commit in a sealed segment") }
+    return try CommitRow(try row(of: frame), replica: header.replica, number: frame.firstCommit)
   }
 
   /// Passes the frames of single commits that start here, while they are in the window and continue `tail`: `rowsMax` rows at most,
@@ -158,7 +157,7 @@ final class SegmentCursor {
         frame.kind == FrameHeader.Kind.commit, !frame.isCompressed,
         place + Int(frame.frameBytes) <= bytes.count,
         problem(of: frame, bytes.part(place, Int(frame.frameBytes)), at: at) == nil,
-        let row = CommitRow(
+        let row = try? CommitRow(
           bytes.part(place + FrameHeader.byteCount, Int(frame.bodyBytes)), replica: header.replica,
           number: frame.firstCommit)
       else { break }
@@ -179,21 +178,17 @@ final class SegmentCursor {
   /// negligible.
   private static let rowsMax = 256
 
-  /// Returns the row in the body of the frame that `look` found; nil if it cannot be decompressed.
-  private func row(of frame: FrameHeader) -> UnsafeRawBufferPointer? {
+  /// Returns the row in the body of the frame that `look` found.
+  private func row(of frame: FrameHeader) throws(MalformedError) -> UnsafeRawBufferPointer {
     let body = window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes))
     guard frame.isCompressed else { return body }
-    guard body.count >= 4 else { return nil }
-    let count = Int(body.littleEndian(0, as: UInt32.self))
-    guard count <= Limits.commitBytesMax else { return nil }
+    let count = try Frame.expandedByteCount(of: body, limit: Limits.commitBytesMax)
     if expanded.count < count {
       expanded.deallocate()
       expanded = .allocate(byteCount: max(count, 4_096), alignment: 16)
     }
     let output = UnsafeMutableRawBufferPointer(rebasing: expanded[..<count])
-    do throws(MalformedError) { try LZ4.decompress(body.part(4, body.count - 4), into: output) } catch {
-      return nil
-    }
+    try LZ4.decompress(body.part(4, body.count - 4), into: output)
     return UnsafeRawBufferPointer(output)
   }
 

@@ -39,9 +39,10 @@ enum StoredFrame {
       Result { () throws(MalformedError) in
         switch frame.kind {
         case FrameHeader.Kind.commit:
-          guard header.kind == .open else { throw MalformedError("a single commit in a sealed segment") }
-          let row = try Frame.expand(body, isCompressed: frame.isCompressed, limit: Limits.commitBytesMax)
-          let commit = try RowEncoding.decode(row, replica: header.replica, number: frame.firstCommit)
+          guard let row = try cursor.commitRow(of: frame) else {
+            preconditionFailure("a frame with a commit")
+          }
+          let commit = row.commit()
           return .row(commit, secret: secret(of: header))
         case FrameHeader.Kind.block:
           guard !frame.isCompressed else { throw MalformedError("a block compressed as a whole") }
@@ -57,17 +58,6 @@ enum StoredFrame {
             kind: frame.kind, body: Frame.Body(stored: Array(body), flags: frame.flags))
         }
       }
-    }
-    return try result.get()
-  }
-}
-
-extension RowEncoding {
-  static func decode(_ row: [UInt8], replica: ReplicaID, number: CommitNumber) throws(MalformedError)
-    -> Commit
-  {
-    let result: Result<Commit, MalformedError> = row.withUnsafeBytes { bytes in
-      Result { () throws(MalformedError) in try decode(bytes, replica: replica, number: number) }
     }
     return try result.get()
   }

@@ -191,7 +191,10 @@ private final class ReplayedStream {
           try visit(.commit(commit))
         case .rows(let rows, _):
           let isWhole = try rows.withRows { all in
-            let count = all.prefix { pass($0.number, $0.stamp, $0.wallTime, events: $0.eventCount) }.count
+            let count = all.prefix { row in
+              let header = row.header
+              return pass(header.number, header.stamp, header.wallTime, events: header.eventCount)
+            }.count
             if count == all.count, rows.mayReadAhead { frames.readAhead() }
             if count > 0 { try visit(.rows(count == all.count ? all : Array(all[..<count]))) }
             return count == all.count

@@ -245,7 +245,7 @@ final class StreamReader {
           throw MalformedError("commit \(frame.firstCommit) where \(tail.next) should be")
         }
         let isWhole = frame.firstCommit == tail.next
-        if borrowsRows, isWhole, let row = cursor.commitRow(of: frame) {
+        if borrowsRows, isWhole, let row = try cursor.commitRow(of: frame) {
           try tail.extend(by: row)
           cursor.pass(frame)
           let rows =

@@ -1,0 +1,107 @@
+/// One event, borrowed from where it lies: a commit value, a row or a block.
+///
+/// What an event is checked for, how it is written to a row and to the input of its hash, and what it changes are written once, against
+/// this. A view is well-formed: texts are UTF-8, nested values are canonical. Its bytes are valid as long as what it was borrowed from.
+package protocol EventView {
+  /// The first byte of its encoding.
+  var header: EventHeader { get }
+  /// Nil where the event names none: the commit's wall time stands for it.
+  var favoritedDate: Milliseconds? { get }
+  var fieldCount: Int { get }
+  /// Whether the fields are sorted by the bytes of their names, without duplicates.
+  var fieldsAreSorted: Bool { get }
+  var unknownMembers: [UnknownMember] { get }
+  /// The bytes are valid until `body` returns.
+  func withNames(_ body: (_ library: UnsafeRawBufferPointer, _ item: UnsafeRawBufferPointer) -> Void)
+  /// Visits the fields in their order. The bytes of each are valid until `body` returns.
+  func forEachField(_ body: (BorrowedField) -> Void)
+}
+
+/// A field of an event, borrowed from where it lies.
+package struct BorrowedField {
+  package let name: UnsafeRawBufferPointer
+  package let value: BorrowedValue
+  package let isQuiet: Bool
+
+  /// The value's tag and the quiet bit.
+  var tagByte: UInt8 { ValueTag.byte(value.tag, isQuiet: isQuiet) }
+}
+
+extension EventView {
+  /// Checks names, values, order and dates.
+  ///
+  /// - Parameter wallTime: the commit's; a favorited date that equals it is left out.
+  package func validate(wallTime: Milliseconds) throws(MalformedError) {
+    var found: String?
+    withNames { library, item in
+      if let problem = NameRules.libraryProblem(library) ?? NameRules.itemProblem(item) { found = problem }
+    }
+    try MalformedError.check(found)
+    try validateContent(wallTime: wallTime, checksFieldNames: true)
+  }
+
+  /// Checks all but the names, which the caller has checked.
+  package func validateContent(wallTime: Milliseconds) throws(MalformedError) {
+    try validateContent(wallTime: wallTime, checksFieldNames: false)
+  }
+
+  private func validateContent(wallTime: Milliseconds, checksFieldNames: Bool) throws(MalformedError) {
+    let header = try EventHeader(checking: header.rawValue)
+    guard header.hasContent else { return }
+    if let favoritedDate { try Event.checkFavoritedDate(favoritedDate, wallTime: wallTime) }
+    if fieldCount > 0 { try validateFields(checksNames: checksFieldNames) }
+    try UnknownMember.validate(unknownMembers)
+  }
+
+  private func validateFields(checksNames: Bool) throws(MalformedError) {
+    guard fieldsAreSorted else {
+      throw MalformedError("fields that are not sorted by the bytes of their names")
+    }
+    var found: String?
+    forEachField { field in
+      if checksNames, let problem = NameRules.fieldNameProblem(field.name) {
+        found = found ?? problem
+      } else if let problem = field.value.problem {
+        found = found ?? "field \"\(String(decoding: field.name, as: UTF8.self))\": \(problem)"
+      }
+    }
+    try MalformedError.check(found)
+  }
+}
+
+extension Event: EventView {
+  package var header: EventHeader {
+    EventHeader(
+      action, hasFavoritedDate: favoritedDate != nil, hasFields: !fields.isEmpty,
+      hasMembers: !unknownMembers.isEmpty)
+  }
+
+  package var fieldCount: Int { fields.count }
+
+  package var fieldsAreSorted: Bool {
+    fields.indices.allSatisfy { $0 == 0 || fields[$0 - 1].name.bytesPrecede(fields[$0].name) }
+  }
+
+  package func withNames(
+    _ body: (_ library: UnsafeRawBufferPointer, _ item: UnsafeRawBufferPointer) -> Void
+  ) {
+    library.withUTF8Bytes { library in item.withUTF8Bytes { body(library, $0) } }
+  }
+
+  package func forEachField(_ body: (BorrowedField) -> Void) {
+    for field in fields {
+      field.name.withUTF8Bytes { name in
+        field.value.withBorrowed { body(BorrowedField(name: name, value: $0, isQuiet: field.isQuiet)) }
+      }
+    }
+  }
+
+  static func checkFavoritedDate(_ date: Milliseconds, wallTime: Milliseconds) throws(MalformedError) {
+    guard date >= Limits.dateMillisecondsMin, date <= Limits.dateMillisecondsMax else {
+      throw MalformedError("a favorited date outside the years 0000 to 9999")
+    }
+    guard date != wallTime else {
+      throw MalformedError("a favorited date that repeats the commit's wall time")
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/// An event as it lies in a row. Its bytes are valid as long as the row's; a copy counts no references.
+package struct RowEvent: EventView {
+  package let header: EventHeader
+  package let favoritedDate: Milliseconds?
+  package let fieldCount: Int
+  package private(set) var fieldsAreSorted = true
+  package let library: UnsafeRawBufferPointer
+  package let item: UnsafeRawBufferPointer
+  /// At the first field; of a record that is no event, at its content.
+  private var content: ByteReader
+
+  /// Reads up to the fields, which are left to the caller.
+  @inline(__always)
+  fileprivate init(_ header: EventHeader, from reader: inout ByteReader) throws(MalformedError) {
+    self.header = header
+    if header.isEvent {
+      library = try reader.lengthAndBytes()
+      item = try reader.lengthAndBytes()
+      favoritedDate = header.hasFavoritedDate ? try reader.zigzag() : nil
+      // A field has at least a length, one byte of name, and a tag.
+      fieldCount = header.hasFields ? try reader.count(atMost: reader.remaining / 3, "fields") : 0
+    } else {
+      library = UnsafeRawBufferPointer(start: nil, count: 0)
+      item = library
+      favoritedDate = nil
+      fieldCount = 0
+    }
+    content = reader
+  }
+
+  /// Reads an event to its end. Checks that it is well-formed, and leaves the rules to `validate`.
+  init(from reader: inout ByteReader) throws(MalformedError) {
+    try self.init(try EventHeader(checking: try reader.u8()), from: &reader)
+    try item.checkUTF8()
+    if header.hasFields, fieldCount == 0 { throw MalformedError("fields that are announced and absent") }
+    var before: UnsafeRawBufferPointer?
+    for _ in 0..<fieldCount {
+      let field = try BorrowedField(from: &reader)
+      try field.name.checkUTF8()
+      switch field.value {
+      case .string(let text): try text.checkUTF8()
+      case .json(let text): _ = try CanonicalJSON(canonical: text)
+      default: break
+      }
+      if let before, !before.bytesPrecede(field.name) { fieldsAreSorted = false }
+      before = field.name
+    }
+    try Self.passRest(header, &reader)
+  }
+
+  /// Passes all that stands behind the fields.
+  fileprivate static func passRest(
+    _ header: EventHeader, _ reader: inout ByteReader
+  ) throws(MalformedError) {
+    if !header.isEvent {
+      _ = try placeholder(header, from: &reader)
+    } else if header.hasMembers {
+      _ = try RowEncoding.readMembers(from: &reader)
+    }
+  }
+
+  package func withNames(
+    _ body: (_ library: UnsafeRawBufferPointer, _ item: UnsafeRawBufferPointer) -> Void
+  ) { body(library, item) }
+
+  package func forEachField(_ body: (BorrowedField) -> Void) {
+    var reader = content
+    ByteReader.reading { () throws(MalformedError) in
+      for _ in 0..<fieldCount { body(try BorrowedField(from: &reader)) }
+    }
+  }
+
+  package var unknownMembers: [UnknownMember] {
+    guard header.hasMembers else { return [] }
+    return ByteReader.reading { () throws(MalformedError) in
+      var reader = content
+      for _ in 0..<fieldCount { _ = try BorrowedField(from: &reader) }
+      return try RowEncoding.readMembers(from: &reader)
+    }
+  }
+
+  /// The event or what stands in its place, as a value.
+  var record: EventRecord {
+    guard let action = header.action else {
+      var reader = content
+      return ByteReader.reading { () throws(MalformedError) in try Self.placeholder(header, from: &reader) }
+    }
+    var fields: [Field] = []
+    fields.reserveCapacity(fieldCount)
+    forEachField { field in
+      fields.append(
+        Field(
+          name: String(decoding: field.name, as: UTF8.self), value: FieldValue(copying: field.value),
+          isQuiet: field.isQuiet))
+    }
+    return .event(
+      Event(
+        library: String(decoding: library, as: UTF8.self), item: String(decoding: item, as: UTF8.self),
+        action: action, favoritedDate: favoritedDate, fields: fields, unknownMembers: unknownMembers))
+  }
+
+  private static func placeholder(
+    _ header: EventHeader, from reader: inout ByteReader
+  ) throws(MalformedError) -> EventRecord {
+    if header == .withheld { return .withheld(try reader.digest()) }
+    return .unknown(kind: try reader.varint(), bytes: Array(try reader.lengthAndBytes()))
+  }
+}
+
+/// A cursor over the events of a row, which were read before and are well-formed.
+package struct RowEvents {
+  private var reader: ByteReader
+  /// Of the last event: what must be passed before the next one.
+  private var header = EventHeader(rawValue: 0)
+  private var fieldCount = 0
+
+  init(_ reader: ByteReader) { self.reader = reader }
+
+  /// - Precondition: there is one.
+  package mutating func next() -> RowEvent {
+    ByteReader.reading { () throws(MalformedError) in
+      if fieldCount > 0 || !header.isEvent || header.hasMembers { try passContent() }
+      let event = try RowEvent(EventHeader(rawValue: try reader.u8()), from: &reader)
+      header = event.header
+      fieldCount = event.fieldCount
+      return event
+    }
+  }
+
+  private mutating func passContent() throws(MalformedError) {
+    for _ in 0..<fieldCount { _ = try BorrowedField(from: &reader) }
+    try RowEvent.passRest(header, &reader)
+  }
+}
+
+extension BorrowedField {
+  /// Reads a field. Whether its texts are well-formed is left to the caller.
+  fileprivate init(from reader: inout ByteReader) throws(MalformedError) {
+    name = try reader.lengthAndBytes()
+    let tagByte = try reader.u8()
+    isQuiet = tagByte & ValueTag.quietBit != 0
+    let tag = tagByte & ~ValueTag.quietBit
+    guard tag <= ValueTag.unknown.upperBound else { throw MalformedError("a value with tag byte \(tag)") }
+    value = try BorrowedValue(
+      tag: tag,
+      number: { () throws(MalformedError) in
+        tag == ValueTag.int64 ? try reader.zigzag() : Int64(bitPattern: try reader.u64())
+      },
+      text: { () throws(MalformedError) in try reader.lengthAndBytes() })
+  }
+}
+
+extension ByteReader {
+  /// Reads bytes that were read before and found well-formed.
+  @inline(__always)
+  fileprivate static func reading<R>(_ body: () throws(MalformedError) -> R) -> R {
+    do throws(MalformedError) { return try body() } catch {
+      preconditionFailure("a row that was checked: \(error.reason)")
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// What must hold from commit to commit along a stream: numbers and sequence numbers follow without a gap, and stamps rise.
+package struct StreamContinuity: Hashable, Sendable {
+  /// Whose stream it is.
+  package let replica: ReplicaID
+  /// The number of the next commit.
+  package private(set) var next: CommitNumber
+  /// The sequence number of the next event.
+  package private(set) var nextSequence: SequenceNumber
+  /// The stamp of the last commit; 0 where it is not known.
+  package private(set) var lastStamp: HybridTimestamp
+
+  /// The state in front of a commit.
+  package init(
+    replica: ReplicaID, next: CommitNumber = CommitNumber(rawValue: 1),
+    nextSequence: SequenceNumber = SequenceNumber(rawValue: 1),
+    lastStamp: HybridTimestamp = HybridTimestamp(rawValue: 0)
+  ) {
+    self.replica = replica
+    self.next = next
+    self.nextSequence = nextSequence
+    self.lastStamp = lastStamp
+  }
+
+  /// The state behind a commit.
+  package init(behind commit: CommitHeader) {
+    self.init(
+      replica: commit.replica, next: commit.number.next, nextSequence: commit.nextSequence,
+      lastStamp: commit.stamp)
+  }
+
+  /// Takes the next commit. Refuses one that does not continue the stream, and is then unchanged.
+  package mutating func extend(by commit: CommitHeader) throws(MalformedError) {
+    try check(commit)
+    pass(commit)
+  }
+
+  /// Takes the commits of a block, which follow each other: that is checked when a block is read.
+  package mutating func extend(by block: ColumnBlock) throws(MalformedError) {
+    try check(block.header(at: block.places.lowerBound))
+    pass(block.header(at: block.places.upperBound - 1))
+  }
+
+  private func check(_ commit: CommitHeader) throws(MalformedError) {
+    guard commit.replica == replica, commit.number == next else {
+      throw MalformedError("commit \(commit.number) where \(next) should be")
+    }
+    guard commit.firstSequence == nextSequence else {
+      throw MalformedError("a commit that starts at event \(commit.firstSequence) instead of \(nextSequence)")
+    }
+    guard commit.stamp > lastStamp else { throw MalformedError("a commit whose stamp does not rise") }
+  }
+
+  private mutating func pass(_ commit: CommitHeader) {
+    next = commit.number.next
+    nextSequence = commit.nextSequence
+    lastStamp = commit.stamp
+  }
+}
