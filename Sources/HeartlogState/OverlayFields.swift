@@ -4,9 +4,25 @@ import HeartlogEvents
   import Synchronization
 #endif
 
-/// The fields of one item that are written and not yet published, each with its place in the total order.
+/// A write to a register that is not yet published.
+protocol PendingWrite {
+  var position: EventPosition { get }
+}
+
+extension PendingWrite {
+  /// The later of two writes to one register, which wins.
+  static func later(_ a: Self?, _ b: Self?) -> Self? {
+    guard let a, let b else { return a ?? b }
+    return b.isLater(than: a.position) ? b : a
+  }
+
+  /// Whether it wins over what was written at a position; nil stands for a register that was never written.
+  func isLater(than position: EventPosition?) -> Bool { position.map { $0 < self.position } ?? true }
+}
+
+/// The fields of one item that are written and not yet published, each with its position in the total order.
 struct OverlayFields: Sendable {
-  struct Write: Sendable {
+  struct Write: PendingWrite, Sendable {
     let field: Field
     let position: EventPosition
   }
@@ -35,7 +51,7 @@ struct OverlayFields: Sendable {
   mutating func take(_ new: Write) {
     let name = new.field.name
     if let place = place(of: name) {
-      if writes[place].position < new.position { writes[place] = new }
+      if new.isLater(than: writes[place].position) { writes[place] = new }
       return
     }
     writes.append(new)

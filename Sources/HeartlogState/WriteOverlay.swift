@@ -3,10 +3,10 @@ import HeartlogEvents
 /// What commits will have written that are not yet published: a thin overlay that a writer looks through, so
 /// that its second operation on an item sees its first.
 ///
-/// It holds only the registers that were written, each with its place in the total order, so that it reads
+/// It holds only the registers that were written, each with its position in the total order, so that it reads
 /// right over a base that took in other replicas' commits meanwhile.
 package struct WriteOverlay: Sendable {
-  fileprivate struct Membership: Sendable {
+  fileprivate struct Membership: PendingWrite, Sendable {
     let isFavorite: Bool
     let favoritedDate: Milliseconds
     let position: EventPosition
@@ -19,13 +19,8 @@ package struct WriteOverlay: Sendable {
     var membership: Membership?
     var fields = OverlayFields()
 
-    mutating func write(_ new: Membership) {
-      if let membership, new.position <= membership.position { return }
-      membership = new
-    }
-
     mutating func merge(_ other: Item) {
-      if let membership = other.membership { write(membership) }
+      membership = .later(membership, other.membership)
       fields.take(other.fields)
     }
   }
@@ -35,12 +30,7 @@ package struct WriteOverlay: Sendable {
     fileprivate let mine: Item?
     fileprivate let other: Item?
 
-    fileprivate var membership: Membership? {
-      guard let first = mine?.membership, let second = other?.membership else {
-        return mine?.membership ?? other?.membership
-      }
-      return first.position < second.position ? second : first
-    }
+    fileprivate var membership: Membership? { .later(mine?.membership, other?.membership) }
 
     /// By the bytes of their names.
     fileprivate var fields: [OverlayFields.Write] {
@@ -50,12 +40,7 @@ package struct WriteOverlay: Sendable {
     }
 
     /// The later write to a field. Nothing else of what is pending is looked at.
-    subscript(name: String) -> OverlayFields.Write? {
-      guard let first = mine?.fields[name], let second = other?.fields[name] else {
-        return mine?.fields[name] ?? other?.fields[name]
-      }
-      return first.position < second.position ? second : first
-    }
+    subscript(name: String) -> OverlayFields.Write? { .later(mine?.fields[name], other?.fields[name]) }
   }
 
   private var items: [Item] = []
@@ -76,7 +61,8 @@ package struct WriteOverlay: Sendable {
     guard event.action.isFavorite != nil || !event.fields.isEmpty else { return }
     let index = intern(event.item, in: event.library)
     if let isFavorite = event.action.isFavorite {
-      items[index].write(
+      items[index].membership = .later(
+        items[index].membership,
         Membership(
           isFavorite: isFavorite, favoritedDate: event.favoritedDate ?? wallTime, position: position))
     }
@@ -89,19 +75,15 @@ package struct WriteOverlay: Sendable {
 
   /// Applies the events of a commit.
   package mutating func apply(_ commit: Commit) {
-    switch commit.contents {
-    case .one(let single): apply(single.record, 0, of: commit)
-    case .several(let records):
-      for (index, record) in records.enumerated() { apply(record, index, of: commit) }
+    var index = 0
+    commit.contents.forEach { record in
+      let id = commit.eventID(at: index)
+      index += 1
+      guard case .event(let event) = record else { return }
+      apply(
+        event, at: EventPosition(stamp: commit.stamp, replica: id.replica, sequence: id.sequence),
+        wallTime: commit.wallTime)
     }
-  }
-
-  private mutating func apply(_ record: EventRecord, _ index: Int, of commit: Commit) {
-    guard case .event(let event) = record else { return }
-    let id = commit.eventID(at: index)
-    apply(
-      event, at: EventPosition(stamp: commit.stamp, replica: id.replica, sequence: id.sequence),
-      wallTime: commit.wallTime)
   }
 
   /// Takes in another overlay; where both wrote a register, the later write stays.
@@ -141,7 +123,9 @@ package struct WriteOverlay: Sendable {
 
     var isFavorite = below?.isFavorite ?? false
     var favoritedDate = below?.favoritedDate
-    if let write = pending.membership, Self.wins(write, of: id, in: library, over: base) {
+    if let write = pending.membership,
+      write.isLater(than: base.membershipPosition(of: id, in: library))
+    {
       isFavorite = write.isFavorite
       favoritedDate = write.favoritedDate
     }
@@ -150,9 +134,7 @@ package struct WriteOverlay: Sendable {
     for write in pending.fields {
       let name = write.field.name
       while let field = held.first, field.name.bytesPrecede(name) { fields.append(held.removeFirst()) }
-      if let position = base.position(ofField: name, of: id, in: library), position > write.position {
-        continue
-      }
+      guard write.isLater(than: base.position(ofField: name, of: id, in: library)) else { continue }
       if let field = held.first, field.name.hasSameBytes(as: name) { held.removeFirst() }
       if !write.field.value.isNull { fields.append(Field(name: name, value: write.field.value)) }
     }
@@ -165,15 +147,9 @@ package struct WriteOverlay: Sendable {
     _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> Bool {
     guard !isEmpty || !draft.isEmpty, let write = written(id, in: library, under: draft)?.membership,
-      Self.wins(write, of: id, in: library, over: base)
+      write.isLater(than: base.membershipPosition(of: id, in: library))
     else { return base.isFavorite(id, in: library) }
     return write.isFavorite
-  }
-
-  private static func wins(
-    _ write: Membership, of id: String, in library: String, over base: FavoritesState
-  ) -> Bool {
-    base.membershipPosition(of: id, in: library).map { $0 < write.position } ?? true
   }
 
   /// Whether an item is written to.
