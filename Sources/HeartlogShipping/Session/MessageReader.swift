@@ -88,17 +88,13 @@ final class MessageReader: Sendable {
       throw .peer("a message of kind \(first[0]) out of turn")
     }
     var head = first
-    var length: UInt64 = 0
     // 5 bytes can encode more than the longest message.
-    for index in 0..<5 {
+    for _ in 0..<5 {
       let byte = try take(1, &state)[0]
       head.append(byte)
-      length |= UInt64(byte & 0x7F) << UInt64(7 * index)
-      guard byte >= 0x80 else {
-        if index > 0, byte == 0 { throw .peer("a length that is not in its shortest form") }
-        break
-      }
+      if byte < 0x80 { break }
     }
+    let length = try Self.length(head[1...])
     guard length <= UInt64(kind.payloadBytesMax) else {
       throw .peer("a message of \(length) bytes, the most is \(kind.payloadBytesMax)")
     }
@@ -108,6 +104,16 @@ final class MessageReader: Sendable {
       throw .peer("a checksum mismatch: bytes were changed in transit")
     }
     return (kind, payload)
+  }
+
+  private static func length(_ bytes: ArraySlice<UInt8>) throws(HeartlogError) -> UInt64 {
+    let result: Result<UInt64, MalformedError> = bytes.withUnsafeBytes { bytes in
+      Result { () throws(MalformedError) in
+        var reader = ByteReader(bytes)
+        return try reader.varint()
+      }
+    }
+    do { return try result.get() } catch { throw .peer("the length of a message: \(error.reason)") }
   }
 
   /// Takes exactly `count` bytes.
