@@ -1,5 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
+import Synchronization
 import Testing
 
 @testable import HeartlogStorage
@@ -34,6 +35,35 @@ struct ReceivingTests {
       }
     }
     return received
+  }
+
+  @Test("what is known of the streams can be read while streams are received and ended")
+  func readingBesideReceiving() throws {
+    let (a, b, places, _) = try pair()
+    defer { withExtendedLifetime(places) {} }
+    let isOver = Atomic(false)
+    let readers = (0..<2).map { _ in
+      TestThread {
+        while !isOver.load(ordering: .relaxed) {
+          let streams = b.log.streams
+          #expect(streams.map(\.replica) == streams.map(\.replica).sorted())
+          #expect(b.log.findings.isEmpty)
+          _ = b.log.lastWallTime(of: a.replica)
+          #expect(b.log.ownIdentity.replica == b.replica)
+        }
+      }
+    }
+    defer {
+      isOver.store(true, ordering: .relaxed)
+      for reader in readers { reader.join() }
+    }
+    for index in 0..<100 {
+      try a.write(index)
+      try ship(a, to: b)
+      try b.write(index)
+    }
+    let end = try #require(try b.log.endStream(a.replica, after: 50))
+    #expect(b.log.streams.map(\.replica).contains(end))
   }
 
   @Test(

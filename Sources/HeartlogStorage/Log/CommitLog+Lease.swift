@@ -148,7 +148,7 @@ extension CommitLog {
 
   private func endLease() {
     monitor.withLock {
-      while phase == .busy, !appender.isFlushing { monitor.wait() }
+      while isBusy, phase != .appending, !appender.isFlushing { monitor.wait() }
       // Whoever waited here would be woken by every commit.
       guard !appender.isFlushing else { return appender.requestFlush() }
       if let acknowledged = appender.acknowledged, lease.unsyncedSince != nil {
@@ -197,8 +197,8 @@ extension CommitLog {
   }
 
   /// Runs `body` outside the monitor as the one thread that changes the log's files.
-  func whileBusy<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    phase = .busy
+  func whileBusy<R, E: Error>(as busy: Phase = .busy, _ body: () throws(E) -> R) throws(E) -> R {
+    phase = busy
     defer { phase = .idle }
     return try monitor.outside(body)
   }
@@ -237,7 +237,7 @@ extension CommitLog {
       releaseWhenIdle()
       didBecomeIdle()
     }
-    do { return try whileBusy(body) } catch {
+    do { return try whileBusy(as: .changingStreams, body) } catch {
       lease.looksAgain = true
       throw error
     }

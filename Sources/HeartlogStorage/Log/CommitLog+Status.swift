@@ -16,7 +16,7 @@ extension CommitLog {
 
   /// The streams of the store, sorted by replica.
   package var streams: [StreamStatus] {
-    monitor.withLock {
+    withStreams {
       streamSet.readers.keys.sorted().map { replica in
         let name =
           replica == streamSet.identity.replica
@@ -32,7 +32,7 @@ extension CommitLog {
 
   /// What the clock of a stream's writer said at the last commit that was read; nil where there is none.
   package func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
-    monitor.withLock {
+    withStreams {
       guard let tail = streamSet.readers[replica]?.tail, tail.head != nil else { return nil }
       return tail.time?.last
     }

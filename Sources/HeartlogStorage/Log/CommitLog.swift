@@ -12,6 +12,8 @@ package final class CommitLog: @unchecked Sendable {
     case idle
     /// One thread changes the log's files, outside of the monitor.
     case busy
+    /// The same, and the thread changes what is known of the streams, too: others wait before they look at it.
+    case changingStreams
     /// The busy thread does nothing but append behind what is acknowledged: a flush may begin meanwhile.
     case appending
     /// The store was closed.
@@ -93,10 +95,18 @@ package final class CommitLog: @unchecked Sendable {
   // MARK: - Reading
 
   /// Who writes here.
-  package var ownIdentity: StoreIdentity { monitor.withLock { streamSet.identity } }
+  package var ownIdentity: StoreIdentity { withStreams { streamSet.identity } }
 
   /// What is not as it was written, as far as it was read; and what recovery did.
-  package var findings: [Finding] { monitor.withLock { streamSet.findings } }
+  package var findings: [Finding] { withStreams { streamSet.findings } }
+
+  /// Looks at what is known of the streams while no thread changes it. `body` must not be called by the thread that does.
+  func withStreams<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    try monitor.withLock { () throws(E) in
+      while phase == .changingStreams { monitor.wait() }
+      return try body()
+    }
+  }
 
   /// Whether other users of the machine could read the store, or hold its lock, until this process first wrote to it.
   package var hasTakenPermissions: Bool { monitor.withLock { tookPermissions } }
@@ -258,5 +268,10 @@ package final class CommitLog: @unchecked Sendable {
   }
 
   /// A thread is changing the log's files.
-  var isBusy: Bool { phase == .busy || phase == .appending }
+  var isBusy: Bool {
+    switch phase {
+    case .busy, .changingStreams, .appending: true
+    case .idle, .closed: false
+    }
+  }
 }

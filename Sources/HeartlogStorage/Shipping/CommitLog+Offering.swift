@@ -210,7 +210,7 @@ extension CommitLog {
   }
 
   private func head(of replica: ReplicaID) -> CommitNumber? {
-    monitor.withLock { streamSet.readers[replica]?.tail.head }
+    withStreams { streamSet.readers[replica]?.tail.head }
   }
 
   private struct KnownHead {
@@ -237,7 +237,7 @@ extension CommitLog {
     } catch let error as StorageError where error.code == .readOnly || error.code == .corrupt {
       try refresh()
     }
-    var known = monitor.withLock { heads() }
+    var known = withStreams { heads() }
     let page = lease.lock.page()
     guard page.durableBytes > 0 else { return known }
     guard let own = known.firstIndex(where: { $0.replica == page.replica }), let head = known[own].commit
