@@ -17,7 +17,7 @@ let package = Package(
     // Other people's stores and the raw limits, in C.
     .target(
       name: "CPeers", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
-      linkerSettings: ["sqlite3", "lmdb", "leveldb", "lz4", "xxhash"].map { .linkedLibrary($0) }),
+      linkerSettings: ["sqlite3", "lmdb", "leveldb", "rocksdb", "lz4", "xxhash"].map { .linkedLibrary($0) }),
     .target(name: "AllocationCounter", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // The papers, books and chances of every trace.
     .target(name: "Traces", swiftSettings: settings),

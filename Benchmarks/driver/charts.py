@@ -14,16 +14,18 @@ STYLE = """
   .grid { stroke: #d0d7de; stroke-width: 1 }
   .ground { fill: #ffffff }
   .own { fill: #cf222e; stroke: #cf222e } .c1 { fill: #0969da; stroke: #0969da } .c2 { fill: #1a7f37; stroke: #1a7f37 }
-  .c3 { fill: #9a6700; stroke: #9a6700 } .c4 { fill: #8250df; stroke: #8250df } .raw { fill: #6e7781; stroke: #6e7781 }
+  .c3 { fill: #9a6700; stroke: #9a6700 } .c4 { fill: #8250df; stroke: #8250df } .c5 { fill: #bf3989; stroke: #bf3989 }
+  .raw { fill: #6e7781; stroke: #6e7781 }
   .line { fill: none; stroke-width: 2 } text.mark { stroke: none }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .quiet { fill: #9198a1 } .grid { stroke: #3d444d } .ground { fill: #0d1117 }
     .own { fill: #ff7b72; stroke: #ff7b72 } .c1 { fill: #4493f8; stroke: #4493f8 } .c2 { fill: #3fb950; stroke: #3fb950 }
-    .c3 { fill: #d29922; stroke: #d29922 } .c4 { fill: #ab7df8; stroke: #ab7df8 } .raw { fill: #9198a1; stroke: #9198a1 }
+    .c3 { fill: #d29922; stroke: #d29922 } .c4 { fill: #ab7df8; stroke: #ab7df8 } .c5 { fill: #db61a2; stroke: #db61a2 }
+    .raw { fill: #9198a1; stroke: #9198a1 }
   }"""
 COLORS = {
     "heartlog": "own", "heartlog-awaited": "own", "make-trace": "own", "raw": "raw", "group-log": "raw", "lz4": "raw", "memory": "raw",
-    "text": "raw", "sqlite": "c1", "sqlite-batched": "c1", "sqlite-each": "c1", "lmdb": "c2", "leveldb": "c3",
+    "text": "raw", "sqlite": "c1", "sqlite-batched": "c1", "sqlite-each": "c1", "lmdb": "c2", "leveldb": "c3", "rocksdb": "c5",
     "loro": "c4", "yrs": "c2", "automerge": "c3",
 }
 

@@ -6,7 +6,7 @@ A turn takes nothing and returns samples. What it needs is made before the first
 from functools import partial
 
 CRDTS = "loro", "yrs", "automerge"
-STORES = "sqlite", "lmdb", "leveldb"
+STORES = "sqlite", "lmdb", "leveldb", "rocksdb"
 # How many of the events are over each item on average.
 EVENTS_PER_ITEM = 10
 
@@ -23,7 +23,7 @@ def durable(shop):
 
 def writers(shop):
     trace, turns = mixed(shop, 200_000), []
-    some = "group-log", "heartlog", "leveldb", "sqlite-batched"
+    some = "group-log", "heartlog", "leveldb", "rocksdb", "sqlite-batched"
     for number, milliseconds, peers in (
             (1, 400, some), (4, 400, some), (16, 400, some),
             (64, 1000, (*some, "heartlog-awaited", "sqlite-each", "lmdb"))):
@@ -42,7 +42,8 @@ def buffered(shop):
     trace, count = mixed(shop, 1_000_000), shop.size(500_000, 50_000)
     # A rate is the same for fewer events: the slow ones need not play them all.
     return [partial(shop.fresh, "buffered", peer, trace=trace, count=count // part)
-            for peer, part in (("raw", 1), ("heartlog", 1), ("sqlite", 5), ("lmdb", 1), ("leveldb", 1))]
+            for peer, part in (("raw", 1), ("heartlog", 1), ("sqlite", 5), ("lmdb", 1), ("leveldb", 1),
+                               ("rocksdb", 1))]
 
 
 def size(shop):

@@ -10,6 +10,7 @@ LABELS = {
     "sqlite-each": "SQLite, a connection each",
     "lmdb": "LMDB",
     "leveldb": "LevelDB",
+    "rocksdb": "RocksDB",
     "loro": "Loro",
     "yrs": "Yrs",
     "automerge": "Automerge",

@@ -3,7 +3,7 @@
 #include "CPeers.h"
 
 extern const bench_peer bench_raw, bench_group_log, bench_sqlite, bench_sqlite_each, bench_sqlite_batched, bench_lmdb,
-    bench_leveldb, bench_table;
+    bench_leveldb, bench_rocksdb, bench_table;
 
 const bench_peer *bench_peer_named(const char *name) {
   static const struct {
@@ -16,6 +16,7 @@ const bench_peer *bench_peer_named(const char *name) {
                {"sqlite-batched", &bench_sqlite_batched},
                {"lmdb", &bench_lmdb},
                {"leveldb", &bench_leveldb},
+               {"rocksdb", &bench_rocksdb},
                {"table", &bench_table}};
   for (size_t index = 0; index < sizeof peers / sizeof *peers; index++) {
     if (strcmp(peers[index].name, name) == 0) return peers[index].peer;
