@@ -7,6 +7,8 @@ from functools import partial
 
 CRDTS = "loro", "yrs", "automerge"
 STORES = "sqlite", "lmdb", "leveldb", "rocksdb"
+# The ways to write to a disk durably: the raw limit is whichever is the fastest where they run.
+RAW_WRITES = "raw", "raw-dsync", "raw-direct", "raw-uring"
 # How many of the events are over each item on average.
 EVENTS_PER_ITEM = 10
 
@@ -18,7 +20,7 @@ def mixed(shop, events):
 def durable(shop):
     trace, count, under = mixed(shop, 200_000), shop.size(2_000, 300), shop.at_once
     return [partial(shop.fresh, "durable", peer, under=under, trace=trace, before=20_000, count=count)
-            for peer in ("raw", "heartlog", *STORES)]
+            for peer in (*RAW_WRITES, "heartlog", *STORES)]
 
 
 def writers(shop):

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".build" / "bench"
 # Traces stay from run to run: their names say of which generator they are.
 GENERATION = 1
+# What a peer ends with where the machine or its file system lacks what it needs: EX_UNAVAILABLE.
+MISSING = 69
 
 
 class Failure(Exception):
@@ -42,6 +45,9 @@ class Workshop:
         """Runs a program; returns the samples that it prints."""
         done = subprocess.run(
             [*under, *map(str, words)], capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment})
+        if done.returncode == MISSING:
+            print(f"{' '.join(map(str, words[1:3]))}: not on this machine: {done.stderr.strip()}", file=sys.stderr)
+            return []
         if done.returncode != 0:
             raise Failure(f"{' '.join(map(str, words))}\nended with {done.returncode}\n{done.stderr[-2000:]}")
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -13,6 +13,13 @@
     exit(74);                                                           \
   } while (0)
 
+/// The same for what this machine or its file system does not have: Scripts/bench measures the rest (EX_UNAVAILABLE).
+#define BENCH_MISSING(reason)                                           \
+  do {                                                                  \
+    fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, (reason));       \
+    exit(69);                                                           \
+  } while (0)
+
 /// For calls that return -1 and set errno.
 #define BENCH_CHECK(call)                                 \
   do {                                                    \

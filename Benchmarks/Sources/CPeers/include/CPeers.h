@@ -1,6 +1,7 @@
 // Other people's stores and the raw limits, each behind the same few calls, so that one loop measures them all.
 //
-// A benchmark that meets an error has measured nothing: every call here prints it and ends the program with code 74.
+// A benchmark that meets an error has measured nothing: every call here prints it and ends the program with code 74; with
+// code 69 if this machine has not what the peer needs.
 #ifndef CPEERS_H
 #define CPEERS_H
 
