@@ -81,7 +81,7 @@ def judge(results):
     def quotient(a, b):
         return None if a is None or not b else a / b
 
-    many, whole = "64 writers", "whole"
+    one, many, whole = "1 writers", "64 writers", "whole"
     raw = least("durable", "p50", *RAW_WRITES)
     grown = [own("growth", f"{events:,}") for events in (10_000, 1_000_000)]
     waits = own("beside", "longest"), own("beside", "usual p99")
@@ -90,6 +90,8 @@ def judge(results):
             at_most(" the best raw write", over("durable", "p50", raw), 1.15),
             at_most(" SQLite FULL", over("durable", "p50", "sqlite"), 1),
         ], beside("durable", "p50", "heartlog", raw, "sqlite", "lmdb", "leveldb", "rocksdb")),
+        Bar("p99 of one durable commit", [at_most(" that of the best raw write", over("durable", "p99", raw), 1.5)],
+            beside("durable", "p99", "heartlog", raw, "sqlite", "lmdb", "leveldb", "rocksdb")),
         Bar("64 durable writers", [
             at_least(" a group-commit log in C", over("writers", many, "group-log"), 0.7),
             at_least(" LevelDB", over("writers", many, "leveldb"), 1.2),
@@ -97,6 +99,10 @@ def judge(results):
             at_least(" SQLite, a connection each", over("writers", many, "sqlite-each"), 15),
         ], beside("writers", many, "heartlog", "group-log", "leveldb", "rocksdb", "sqlite-batched", "sqlite-each",
                   "lmdb")),
+        Bar("p99 of durable writers", [
+            at_most(" a group-commit log in C, one writer", over("writers", f"{one}, p99", "group-log"), 1.5),
+            at_most(" a group-commit log in C, 64 writers", over("writers", f"{many}, p99", "group-log"), 2),
+        ], beside("writers", f"{many}, p99", "heartlog", "group-log", "leveldb", "rocksdb", "sqlite-batched", "lmdb")),
         Bar("1,000,000 events in durable commits of 1,000", [
             at_least(" events/s", own("batches", "rate"), 400_000, ""),
             at_least(" SQLite", over("batches", "rate", "sqlite"), 8),
