@@ -96,7 +96,7 @@ def reads(shop):
     trace = shop.adds(items)
     writes = shop.size(64_000, 5_000)
     stores = {"page of 50": 0, f"page of 50 after {writes:,} writes": writes}
-    return [*(partial(shop.bench, "reads", peer, folder=shop.store(peer, trace, items), trace=trace)
+    return [*(partial(shop.bench, "reads", peer, folder=shop.store(peer, trace, items), trace=trace, items=items)
               for peer in ("heartlog", "sqlite")),
             *(partial(shop.bench, "page", "heartlog", name=name, folder=shop.store("heartlog", trace, items, tail=tail),
                       trace=trace) for name, tail in stores.items())]
@@ -167,7 +167,8 @@ def counts(shop):
                 sample("counts", operation, "allocations", "", allocations / done),
                 sample("counts", operation, "system calls", "", calls)]
 
-    return [partial(turn, operation) for operation in ("durable", "buffered", "lookup", "item", "replay")]
+    operations = "durable", "typed toggle", "buffered", "lookup", "item", "typed item", "replay"
+    return [partial(turn, operation) for operation in operations]
 
 
 def sample(measure, peer, name, unit, value):

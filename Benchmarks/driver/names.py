@@ -24,9 +24,11 @@ LABELS = {
     "make-trace": "Heartlog, Scripts/make-trace.py",
     "empty": "an empty Swift program",
     "durable": "a durable toggle",
+    "typed toggle": "a durable toggle of `Favorites<Item>`",
     "buffered": "a buffered toggle",
     "lookup": "a lookup",
     "item": "a lookup of a whole item",
+    "typed item": "an item of `Favorites<Item>`",
     "replay": "replay of an event",
 }
 

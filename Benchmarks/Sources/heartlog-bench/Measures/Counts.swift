@@ -19,11 +19,14 @@ struct Counts {
       }
     }
     let trace = try Trace(try arguments.text("trace"))
-    let store = try HeartlogPeer(folder, trace, operation == "buffered" ? .buffered : .durable)
+    // All threads are counted: a snapshot in the background would be too.
+    let store = try HeartlogPeer(
+      folder, trace, operation == "buffered" ? .buffered : .durable, snapshots: .manual)
     var random = SplitMix(state: 11)
     let ids = (0..<count + 100).map { _ in trace.steps[Int.random(in: 0..<trace.count, using: &random)].id }
     // The first makes the segment, takes the lock and whatever else is done once.
     for id in ids[count...] { try store.papers.toggle(id) }
+    if operation.hasPrefix("typed") { return try typed(operation, store, Array(ids[..<count])) }
     try report(operation) {
       if operation == "lookup" {
         var found = 0
@@ -37,6 +40,27 @@ struct Counts {
         for id in ids[..<count] { try store.papers.toggle(id) }
       }
       return count
+    }
+  }
+
+  /// The same through `Favorites<Paper>`, as an app has it: it holds the items that it toggles.
+  private static func typed(_ operation: String, _ store: HeartlogPeer, _ ids: [String]) throws {
+    let papers = try store.store.favorites(of: Paper.self, in: "papers")
+    // Some ids are of books, which are no papers.
+    let known = ids.compactMap { try? papers.item($0) }
+    guard let first = known.first else { throw Failure("the papers cannot be read") }
+    let items = ids.indices.map { known[$0 % known.count] }
+    // The first of a type learns its fields.
+    try papers.toggle(first)
+    try report(operation) {
+      for item in items {
+        if operation == "typed toggle" {
+          try papers.toggle(item)
+        } else {
+          guard try papers.item(item.id) != nil else { throw Failure("an item is gone") }
+        }
+      }
+      return items.count
     }
   }
 

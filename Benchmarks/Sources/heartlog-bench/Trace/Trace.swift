@@ -17,6 +17,13 @@ struct Trace: @unchecked Sendable {
     let deed: Deed
     let id: String
     let time: Milliseconds
+
+    /// Whether the id or a field of the new item contains a text.
+    func holds(_ text: String) -> Bool {
+      guard case .add(let fields) = deed else { return false }
+      return id.contains(text)
+        || fields.contains { if case .string(let value) = $0.value { value.contains(text) } else { false } }
+    }
   }
 
   let operations: UnsafeBufferPointer<bench_operation>
