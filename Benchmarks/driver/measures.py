@@ -134,6 +134,13 @@ def beside(shop):
             partial(shop.fresh, "beside", "raw", trace=trace, count=count)]
 
 
+def large(shop):
+    events = shop.size(5_000_000, 200_000)
+    trace = mixed(shop, events)
+    return [partial(shop.bench, "large", "heartlog", folder=shop.store("heartlog", trace, events), trace=trace,
+                    count=events, command_line=shop.heartlog)]
+
+
 def growth(shop):
     def turn(events):
         store = shop.store("heartlog", mixed(shop, events), events)
@@ -179,6 +186,6 @@ def sample(measure, peer, name, unit, value):
 ALL = {
     "durable": (durable, 99), "writers": (writers, 99), "batches": (batches, 3), "buffered": (buffered, 99),
     "size": (size, 1), "open": (opening, 99), "lookup": (lookup, 3), "reads": (reads, 9), "travel": (travel, 99),
-    "tail": (tail, 99), "list": (listing, 99), "beside": (beside, 3), "growth": (growth, 1), "counts": (counts, 1),
-    "replay": (replay, 3),
+    "tail": (tail, 99), "list": (listing, 99), "beside": (beside, 3), "large": (large, 5), "growth": (growth, 1),
+    "counts": (counts, 1), "replay": (replay, 3),
 }

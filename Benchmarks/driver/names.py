@@ -46,6 +46,7 @@ TITLES = {
     "tail": "Opening with a tail behind the snapshot",
     "list": "`heartlog list papers --limit 50`, a whole process",
     "beside": "Durable commits beside a snapshot being written",
+    "large": "5,000,000 events",
     "growth": "Instructions of a durable commit as the store grows",
     "counts": "Counts that do not wander, an operation",
 }

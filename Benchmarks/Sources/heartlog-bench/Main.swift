@@ -35,6 +35,7 @@ struct Main {
     case "page": try Reads.page(peer, arguments)
     case "travel": try Travel.run(peer, arguments)
     case "list": try Program.run(peer, arguments)
+    case "large": try Large.run(peer, arguments)
     case "beside": try Beside.run(peer, arguments)
     case "counts": try Counts.run(peer, arguments)
     default: throw Failure("there is no measure \"\(arguments.command)\"")

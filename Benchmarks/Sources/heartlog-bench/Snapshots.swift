@@ -15,6 +15,11 @@ enum Snapshots {
     return try FileManager.default.contentsOfDirectory(atPath: place).count { $0.hasSuffix(".snapshot") }
   }
 
+  /// What they take on disk.
+  static func bytes(in folder: String) throws -> UInt64 {
+    try Size.bytes(in: folder + "/favorites.heartlog/snapshots")
+  }
+
   /// Removes what other runs left, so that an opening reads the log from its beginning.
   static func remove(from folder: String) throws {
     let place = folder + "/favorites.heartlog/snapshots"

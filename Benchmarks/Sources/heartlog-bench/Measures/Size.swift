@@ -36,7 +36,7 @@ struct Size {
   }
 
   /// What the files in a folder and below it take on disk.
-  private static func bytes(in folder: String) throws -> UInt64 {
+  static func bytes(in folder: String) throws -> UInt64 {
     try FileManager.default.subpathsOfDirectory(atPath: folder).reduce(0) { sum, name in
       var status = stat()
       guard stat(folder + "/" + name, &status) == 0 else { throw Failure("\(name) is gone") }

@@ -18,6 +18,8 @@ struct Trace: @unchecked Sendable {
     let id: String
     let time: Milliseconds
 
+    var adds: Bool { if case .add = deed { true } else { false } }
+
     /// Whether the id or a field of the new item contains a text.
     func holds(_ text: String) -> Bool {
       guard case .add(let fields) = deed else { return false }
