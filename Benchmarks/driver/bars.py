@@ -93,14 +93,14 @@ def judge(results):
         Bar("p99 of one durable commit", [at_most(" that of the best raw write", over("durable", "p99", raw), 1.5)],
             beside("durable", "p99", "heartlog", raw, "sqlite", "lmdb", "leveldb", "rocksdb")),
         Bar("64 durable writers", [
-            at_least(" a group-commit log in C", over("writers", many, "group-log"), 0.7),
+            at_least(" a group-commit log in C", over("writers", many, "group-log"), 0.8),
             at_least(" LevelDB", over("writers", many, "leveldb"), 1.2),
             at_least(" SQLite batched", over("writers", many, "sqlite-batched"), 2),
             at_least(" SQLite, a connection each", over("writers", many, "sqlite-each"), 15),
         ], beside("writers", many, "heartlog", "group-log", "leveldb", "rocksdb", "sqlite-batched", "sqlite-each",
                   "lmdb")),
         Bar("p99 of durable writers", [
-            at_most(" a group-commit log in C, one writer", over("writers", f"{one}, p99", "group-log"), 1.5),
+            at_most(" a group-commit log in C, 16 writers", over("writers", "16 writers, p99", "group-log"), 2),
             at_most(" a group-commit log in C, 64 writers", over("writers", f"{many}, p99", "group-log"), 2),
         ], beside("writers", f"{many}, p99", "heartlog", "group-log", "leveldb", "rocksdb", "sqlite-batched", "lmdb")),
         Bar("1,000,000 events in durable commits of 1,000", [

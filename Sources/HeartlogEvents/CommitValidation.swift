@@ -3,27 +3,27 @@ extension Commit {
   ///
   /// What decoding returns was checked; this is for commits that were made otherwise.
   package func validate() throws(MalformedError) {
-    try validateHeader()
-    try validateRecords()
+    try validateParts()
     try Self.checkByteCount(RowEncoding.byteCount(of: self))
   }
 
-  static func checkByteCount(_ count: Int) throws(MalformedError) {
-    guard count <= Limits.commitBytesMax else {
-      throw MalformedError("a commit of \(count) bytes, the most is \(Limits.commitBytesMax)")
-    }
-  }
-
-  func validateRecords() throws(MalformedError) {
-    try contents.forEach { (record) throws(MalformedError) in try record.validate(wallTime: wallTime) }
-  }
-
-  /// All but the records.
-  func validateHeader() throws(MalformedError) {
+  /// Checks every rule but the size, which whoever encodes the commit learns anyway.
+  ///
+  /// - Parameter recordsAreChecked: each record was checked already, with the commit's wall time.
+  package func validateParts(recordsAreChecked: Bool = false) throws(MalformedError) {
     try header.validate()
     if let origin { try NameRules.checkOrigin(origin) }
     try Head.validate(heads, of: replica)
     try UnknownMember.validate(unknownMembers)
+    guard !recordsAreChecked else { return }
+    try contents.forEach { (record) throws(MalformedError) in try record.validate(wallTime: wallTime) }
+  }
+
+  /// - Parameter count: the bytes of a row.
+  package static func checkByteCount(_ count: Int) throws(MalformedError) {
+    guard count <= Limits.commitBytesMax else {
+      throw MalformedError("a commit of \(count) bytes, the most is \(Limits.commitBytesMax)")
+    }
   }
 }
 

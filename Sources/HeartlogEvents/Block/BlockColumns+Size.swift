@@ -46,8 +46,12 @@ extension BlockColumns {
   /// Heads and members of commits.
   private var partsByteCount: Int {
     var count = 0
-    for heads in commits.heads.values { count += RowEncoding.byteCount(ofHeads: heads) }
-    for members in commits.members.values { count += RowEncoding.byteCount(ofMembers: members) }
+    for heads in commits.heads.values {
+      count += RowEncoding.byteCount { RowEncoding.write(heads: heads, to: &$0) }
+    }
+    for members in commits.members.values {
+      count += RowEncoding.byteCount { RowEncoding.write(members: members, to: &$0) }
+    }
     return count
   }
 
@@ -67,9 +71,11 @@ extension BlockColumns {
   private var rareByteCount: Int {
     // What is withheld has a hash in place of all that follows the head byte.
     var count = 32 * withheldHashes.count
-    for members in eventMembers { count += RowEncoding.byteCount(ofMembers: members) }
+    for members in eventMembers {
+      count += RowEncoding.byteCount { RowEncoding.write(members: members, to: &$0) }
+    }
     // Their head bytes are among `kinds`.
-    for record in unknownEvents { count += RowEncoding.byteCount(of: record) - 1 }
+    for record in unknownEvents { count += RowEncoding.byteCount { RowEncoding.write(record, to: &$0) } - 1 }
     return count
   }
 

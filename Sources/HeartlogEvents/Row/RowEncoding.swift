@@ -2,56 +2,37 @@
 ///
 /// A commit has exactly one row encoding; see "Row encoding" in docs/format.md.
 package enum RowEncoding {
-  /// Appends `commit`, checked.
+  /// Appends a commit, checked.
   ///
-  /// - Throws: where a rule is broken; `output` is then as it was.
+  /// - Throws: if a rule is broken; `output` is then unchanged.
   package static func append(_ commit: Commit, to output: inout [UInt8]) throws(MalformedError) {
-    let count = try byteCount(checking: commit)
-    let start = output.count
-    output.append(contentsOf: repeatElement(0, count: count))
-    output.withUnsafeMutableBytes { write(commit, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
-  }
-
-  /// The size of a commit's row, after a look at every rule.
-  ///
-  /// - Parameter recordsAreChecked: each record was held against the rules already, with the commit's wall time.
-  package static func byteCount(
-    checking commit: Commit, recordsAreChecked: Bool = false
-  ) throws(MalformedError) -> Int {
-    try commit.validateHeader()
-    if !recordsAreChecked { try commit.validateRecords() }
+    try commit.validateParts()
     let count = byteCount(of: commit)
     try Commit.checkByteCount(count)
-    return count
+    let start = output.count
+    output.append(contentsOf: repeatElement(0, count: count))
+    _ = output.withUnsafeMutableBytes {
+      write(commit, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+    }
   }
 
-  /// Writes the row of a commit.
+  /// Writes the row of a commit, if `memory` has room for it.
   ///
-  /// - Precondition: `memory` has as many bytes as `byteCount(checking:)` says.
-  package static func write(_ commit: Commit, to memory: UnsafeMutableRawBufferPointer) {
+  /// - Returns: how many bytes the row has. If these are more than `memory` has, what was written is to be ignored.
+  package static func write(_ commit: Commit, to memory: UnsafeMutableRawBufferPointer) -> Int {
     var writer = RowWriter(memory)
     write(commit, to: &writer)
-    precondition(writer.room == 0)
+    return writer.byteCount
   }
+
+  /// The size of a commit's row.
+  package static func byteCount(of commit: Commit) -> Int { byteCount { write(commit, to: &$0) } }
 
   /// Reads one commit; nothing may follow it. The replica and the number stand outside the row.
   package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, number: CommitNumber
   ) throws(MalformedError) -> Commit {
     try CommitRow(bytes, replica: replica, number: number).commit()
-  }
-
-  /// The size of a commit's row, without making it.
-  static func byteCount(of commit: Commit) -> Int {
-    var count = 1 + 8
-    count += ByteWriter.varintByteCount(ByteWriter.zigzag(commit.wallTime &- commit.stamp.milliseconds))
-    count += ByteWriter.varintByteCount(commit.firstSequence.rawValue)
-    count += ByteWriter.varintByteCount(UInt64(commit.eventCount))
-    if let origin = commit.origin { count += ByteWriter.lengthAndBytesByteCount(origin.utf8.count) }
-    if !commit.heads.isEmpty { count += byteCount(ofHeads: commit.heads) }
-    if !commit.unknownMembers.isEmpty { count += byteCount(ofMembers: commit.unknownMembers) }
-    commit.contents.forEach { count += byteCount(of: $0) }
-    return count
   }
 
   private static func write(_ commit: Commit, to writer: inout (some ByteOutput & ~Copyable)) {
@@ -74,10 +55,11 @@ package enum RowEncoding {
 // MARK: - Heads and members
 
 extension RowEncoding {
-  static func byteCount(ofHeads heads: [Head]) -> Int {
-    heads.reduce(ByteWriter.varintByteCount(UInt64(heads.count))) {
-      $0 + 16 + ByteWriter.varintByteCount($1.commit.rawValue)
-    }
+  /// The number of bytes that `body` writes.
+  static func byteCount(_ body: (inout RowWriter) -> Void) -> Int {
+    var counter = RowWriter(.init(start: nil, count: 0))
+    body(&counter)
+    return counter.byteCount
   }
 
   static func write(heads: [Head], to writer: inout (some ByteOutput & ~Copyable)) {
@@ -106,12 +88,6 @@ extension RowEncoding {
     let heads = try readHeads(from: &reader)
     guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
     return heads
-  }
-
-  static func byteCount(ofMembers members: [UnknownMember]) -> Int {
-    members.reduce(ByteWriter.varintByteCount(UInt64(members.count))) {
-      $0 + ByteWriter.varintByteCount($1.tag) + ByteWriter.lengthAndBytesByteCount($1.bytes.count)
-    }
   }
 
   static func write(members: [UnknownMember], to writer: inout (some ByteOutput & ~Copyable)) {

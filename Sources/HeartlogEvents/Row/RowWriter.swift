@@ -1,35 +1,30 @@
-/// Writes a row of a known size to memory that outlives the writer.
+/// Writes a row to memory that outlives the writer, as far as it has room, and counts the bytes of the whole row.
 ///
 /// An array checks its storage at each byte that is appended; that was half of the cost of a row.
 struct RowWriter: ByteOutput {
-  private var next: UnsafeMutableRawPointer
-  private let end: UnsafeMutableRawPointer
+  /// How many bytes the row has so far. Only the first `memory.count` of them are written.
+  private(set) var byteCount = 0
+  private let start: UnsafeMutableRawPointer?
+  private let capacity: Int
 
-  /// - Precondition: `memory` is not empty; what is written fits into it.
   init(_ memory: UnsafeMutableRawBufferPointer) {
-    guard let start = memory.baseAddress else { preconditionFailure("a row without memory") }
-    next = start
-    end = start + memory.count
+    start = memory.baseAddress
+    capacity = memory.count
   }
 
-  /// How many bytes are free.
-  var room: Int { end - next }
-
+  /// Claims the next bytes; nil if there is no room for all of them.
   @inline(__always)
-  private mutating func store<Value: BitwiseCopyable>(_ value: Value) {
-    precondition(room >= MemoryLayout<Value>.size)
-    next.storeBytes(of: value, as: Value.self)
-    next += MemoryLayout<Value>.size
+  private mutating func claim(_ count: Int) -> UnsafeMutableRawPointer? {
+    defer { byteCount += count }
+    return byteCount + count <= capacity ? start?.advanced(by: byteCount) : nil
   }
 
-  mutating func u8(_ value: UInt8) { store(value) }
-  mutating func u32(_ value: UInt32) { store(value.littleEndian) }
-  mutating func u64(_ value: UInt64) { store(value.littleEndian) }
+  mutating func u8(_ value: UInt8) { claim(1)?.storeBytes(of: value, as: UInt8.self) }
+  mutating func u32(_ value: UInt32) { claim(4)?.storeBytes(of: value.littleEndian, as: UInt32.self) }
+  mutating func u64(_ value: UInt64) { claim(8)?.storeBytes(of: value.littleEndian, as: UInt64.self) }
 
   mutating func raw(_ value: UnsafeRawBufferPointer) {
-    precondition(room >= value.count)
-    guard let start = value.baseAddress else { return }
-    next.copyMemory(from: start, byteCount: value.count)
-    next += value.count
+    guard let memory = claim(value.count), let source = value.baseAddress else { return }
+    memory.copyMemory(from: source, byteCount: value.count)
   }
 }

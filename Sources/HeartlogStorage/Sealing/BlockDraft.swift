@@ -18,7 +18,9 @@ struct BlockDraft {
     _ commit: Commit, secrets: [SegmentSecret], after tail: StreamTail
   ) throws(MalformedError) -> Bool {
     // The records were checked when the commit was decoded.
-    let rowByteCount = try RowEncoding.byteCount(checking: commit, recordsAreChecked: true)
+    try commit.validateParts(recordsAreChecked: true)
+    let rowByteCount = RowEncoding.byteCount(of: commit)
+    try Commit.checkByteCount(rowByteCount)
     if !commits.isEmpty,
       events + commit.eventCount > Limits.blockEventsMax
         || rowBytes + rowByteCount > Limits.blockRowBytesMax

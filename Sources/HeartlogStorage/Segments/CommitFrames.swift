@@ -16,27 +16,43 @@ struct CommitFrames {
   /// Appends a commit's frame.
   ///
   /// - Returns: how many bytes it takes.
+  /// - Throws: if the commit breaks a rule; nothing is appended then.
   mutating func append(_ commit: Commit, recordsAreChecked: Bool) throws(MalformedError) -> Int {
-    var bodyBytes = try RowEncoding.byteCount(checking: commit, recordsAreChecked: recordsAreChecked)
-    makeRoom(FrameHeader.frameBytes(body: bodyBytes))
+    try commit.validateParts(recordsAreChecked: recordsAreChecked)
+    // Mostly the memory of earlier batches has room for the row, and it is encoded once.
+    var rowBytes = encode(commit)
+    if byteCount + FrameHeader.frameBytes(body: rowBytes) > memory.count {
+      try Commit.checkByteCount(rowBytes)
+      makeRoom(FrameHeader.frameBytes(body: rowBytes))
+      rowBytes = encode(commit)
+    }
+    try Commit.checkByteCount(rowBytes)
     let start = byteCount
     let frameBytes = memory.withUnsafeMutableBytes { buffer in
-      // There is room for it: that was just made.
-      let body = UnsafeMutableRawBufferPointer(rebasing: buffer[(start + FrameHeader.byteCount)...])
-      RowEncoding.write(commit, to: UnsafeMutableRawBufferPointer(rebasing: body[..<bodyBytes]))
-      let compressedBytes = Self.compress(UnsafeMutableRawBufferPointer(rebasing: body[..<bodyBytes]))
-      bodyBytes = compressedBytes ?? bodyBytes
+      let row = UnsafeMutableRawBufferPointer(
+        rebasing: buffer[(start + FrameHeader.byteCount)...][..<(start + FrameHeader.byteCount + rowBytes)])
+      let compressedBytes = Self.compress(row)
+      let bodyBytes = compressedBytes ?? rowBytes
       let frame = UnsafeMutableRawBufferPointer(
         rebasing: buffer[start..<start + FrameHeader.frameBytes(body: bodyBytes)])
-      for place in FrameHeader.byteCount + bodyBytes..<frame.count { frame[place] = 0 }
+      for index in FrameHeader.byteCount + bodyBytes..<frame.count { frame[index] = 0 }
       Frame.begin(
         frame, kind: FrameHeader.Kind.commit, flags: compressedBytes != nil ? FrameHeader.Flag.compressed : 0,
-        bodyBytes: bodyBytes,
-        firstCommit: commit.number, commitCount: 1)
+        bodyBytes: bodyBytes, firstCommit: commit.number, commitCount: 1)
       return frame.count
     }
     byteCount += frameBytes
     return frameBytes
+  }
+
+  /// Encodes a commit where the body of the next frame begins.
+  ///
+  /// - Returns: the bytes of its row, which may be more than there is room for.
+  private mutating func encode(_ commit: Commit) -> Int {
+    let start = min(byteCount + FrameHeader.byteCount, memory.count)
+    return memory.withUnsafeMutableBytes {
+      RowEncoding.write(commit, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+    }
   }
 
   private mutating func makeRoom(_ count: Int) {
