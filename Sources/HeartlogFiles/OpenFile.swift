@@ -31,20 +31,18 @@ extension OpenFile {
 
   /// Writes all of `bytes`.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(FileError) {
-    let result: Result<Void, FileError> = bytes.withUnsafeBytes { buffer in
-      Result { () throws(FileError) in try write(buffer, at: offset) }
+    try bytes.withUnsafeBufferPointer { (bytes) throws(FileError) in
+      try write(UnsafeRawBufferPointer(bytes), at: offset)
     }
-    try result.get()
   }
 
   /// Reads from `offset` into `bytes`, up to the end of the file.
   ///
   /// - Returns: The number of bytes read.
   package func read(into bytes: inout [UInt8], at offset: UInt64) throws(FileError) -> Int {
-    let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
-      Result { () throws(FileError) in try read(into: buffer, at: offset) }
+    try bytes.withUnsafeMutableBufferPointer { (bytes) throws(FileError) in
+      try read(into: UnsafeMutableRawBufferPointer(bytes), at: offset)
     }
-    return try result.get()
   }
 
   /// Returns up to `count` bytes from `offset`, fewer at the end of the file.

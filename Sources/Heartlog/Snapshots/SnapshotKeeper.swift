@@ -94,7 +94,7 @@ final class SnapshotKeeper: Sendable {
   }
 
   static func positions(_ bytes: [UInt8]) throws -> [StreamPosition] {
-    try bytes.withUnsafeBytes { bytes in Result { try StreamPosition.decode(bytes) } }.get()
+    try bytes.withBytes { try StreamPosition.decode($0) }
   }
 
   /// Returns the positions of a snapshot, with the places in the log where they were last found. Sealing may have moved them.

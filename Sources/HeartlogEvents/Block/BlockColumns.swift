@@ -75,9 +75,9 @@ package final class BlockColumns: Sendable {
     let places: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
       try table.ints(.itemLibraries, into: output)
     }
-    let libraryCount = try places.withUnsafeBufferPointer { places in
-      Result { () throws(MalformedError) in try firstUses(places, what: "a library") }
-    }.get()
+    let libraryCount = try places.withUnsafeBufferPointer { (places) throws(MalformedError) in
+      try firstUses(places, what: "a library")
+    }
     let libraries = try table.table(.libraries, count: libraryCount)
     for library in libraries { try NameRules.checkLibrary(library) }
     var ends = [Int](repeating: 0, count: libraryCount)

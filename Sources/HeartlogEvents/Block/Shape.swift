@@ -30,9 +30,9 @@ extension BlockColumns {
     }
     var namePlaces: [Int64] = []
     for shape in raw { for member in shape { namePlaces.append(member.name) } }
-    let nameCount = try namePlaces.withUnsafeBufferPointer { places in
-      Result { () throws(MalformedError) in try firstUses(places, what: "a field name") }
-    }.get()
+    let nameCount = try namePlaces.withUnsafeBufferPointer { (places) throws(MalformedError) in
+      try firstUses(places, what: "a field name")
+    }
     let names = try table.table(.fieldNames, count: nameCount)
     for name in names { try NameRules.checkFieldName(name) }
     var useCounts = [Int](repeating: 0, count: raw.count)

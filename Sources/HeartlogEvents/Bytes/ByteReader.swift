@@ -109,3 +109,10 @@ package struct ByteReader {
 extension MalformedError {
   static var endOfBytes: MalformedError { MalformedError("the bytes end before the value does") }
 }
+
+extension [UInt8] {
+  /// Passes the bytes to `body`, for the duration of the call. As `withUnsafeBytes`, with typed errors.
+  package func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBufferPointer { (bytes) throws(E) in try body(UnsafeRawBufferPointer(bytes)) }
+  }
+}

@@ -51,12 +51,9 @@ struct RunFile: Hashable {
   /// - Throws: `MalformedError` if the bytes are not whole, or not a run file.
   init(_ bytes: [UInt8]) throws(MalformedError) {
     guard Self.contentHash(bytes) != nil else { throw MalformedError("an incomplete run file") }
-    let result: Result<RunFile, MalformedError> = bytes.withUnsafeBytes { buffer in
-      Result { () throws(MalformedError) in
-        try RunFile(content: UnsafeRawBufferPointer(rebasing: buffer.dropLast(Self.hashBytes)))
-      }
+    self = try bytes.withBytes { (bytes) throws(MalformedError) in
+      try RunFile(content: UnsafeRawBufferPointer(rebasing: bytes.dropLast(Self.hashBytes)))
     }
-    self = try result.get()
   }
 
   init(replica: ReplicaID, name: String, firstCommit: UInt64, runs: [StreamRun]) {
@@ -111,12 +108,9 @@ extension StreamRun {
 
   /// The hashes of the commits, as leaves of their stream's tree.
   func leaves() throws(MalformedError) -> [Digest] {
-    let result: Result<Block, MalformedError> = body.withUnsafeBytes { bytes in
-      Result { () throws(MalformedError) in
-        try BlockEncoding.decode(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount)
-      }
+    let block = try body.withBytes { (bytes) throws(MalformedError) in
+      try BlockEncoding.decode(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount)
     }
-    let block = try result.get()
     var salts = Salts(block.secrets)
     var hasher = SHA256Hasher()
     var leaves: [Digest] = []

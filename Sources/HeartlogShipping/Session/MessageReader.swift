@@ -107,13 +107,12 @@ final class MessageReader: Sendable {
   }
 
   private static func length(_ bytes: ArraySlice<UInt8>) throws(HeartlogError) -> UInt64 {
-    let result: Result<UInt64, MalformedError> = bytes.withUnsafeBytes { bytes in
-      Result { () throws(MalformedError) in
+    do throws(MalformedError) {
+      return try Array(bytes).withBytes { (bytes) throws(MalformedError) in
         var reader = ByteReader(bytes)
         return try reader.varint()
       }
-    }
-    do { return try result.get() } catch { throw .peer("the length of a message: \(error.reason)") }
+    } catch { throw .peer("the length of a message: \(error.reason)") }
   }
 
   /// Takes exactly `count` bytes.

@@ -87,13 +87,14 @@ struct CommitFrames {
   }
 
   /// The frames, and `zeroCount` zeros behind them.
-  mutating func withBytes<R>(zerosBehind zeroCount: Int = 0, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+  mutating func withBytes<R, E: Error>(
+    zerosBehind zeroCount: Int = 0, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
     makeRoom(zeroCount)
     let count = byteCount
-    return memory.withUnsafeMutableBytes { buffer in
-      let zeros = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<count + zeroCount])
-      zeros.initializeMemory(as: UInt8.self, repeating: 0)
-      return body(UnsafeRawBufferPointer(rebasing: buffer[..<(count + zeroCount)]))
+    return try memory.withUnsafeMutableBufferPointer { (buffer) throws(E) in
+      buffer[count..<count + zeroCount].update(repeating: 0)
+      return try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: buffer[..<(count + zeroCount)])))
     }
   }
 

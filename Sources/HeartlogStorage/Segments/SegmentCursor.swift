@@ -121,7 +121,9 @@ final class SegmentCursor {
   }
 
   /// Calls `body` with the stored body of the frame that `look` found.
-  func withBody<R>(of frame: FrameHeader, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+  func withBody<R, E: Error>(
+    of frame: FrameHeader, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
     try body(window.part(Int(offset - windowOffset) + FrameHeader.byteCount, Int(frame.bodyBytes)))
   }
 

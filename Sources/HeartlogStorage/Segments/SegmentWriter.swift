@@ -72,10 +72,9 @@ final class SegmentWriter {
     frames.place(at: offset, of: header.id, durableOffset: UInt32(durableOffset))
     let end = offset + UInt64(frames.byteCount)
     let ahead = end > fileBytes ? (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes - end : 0
-    let result = frames.withBytes(zerosBehind: Int(ahead)) { bytes in
-      Result { () throws(StorageError) in try write(bytes, upTo: end) }
+    try frames.withBytes(zerosBehind: Int(ahead)) { (bytes) throws(StorageError) in
+      try write(bytes, upTo: end)
     }
-    try result.get()
   }
 
   /// Writes a run of another replica's commits as one frame. No zeros are written ahead.
@@ -86,10 +85,9 @@ final class SegmentWriter {
     Frame.append(
       kind: FrameHeader.Kind.block, body: body, firstCommit: firstCommit, commitCount: commitCount,
       durableOffset: UInt32(durableOffset), at: offset, of: header.id, to: &bytes)
-    let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(StorageError) in try write(bytes, upTo: offset + UInt64(bytes.count)) }
+    try bytes.withBytes { (bytes) throws(StorageError) in
+      try write(bytes, upTo: offset + UInt64(bytes.count))
     }
-    try result.get()
   }
 
   /// Writes frames at `offset`. If that fails, the file is truncated to its previous length.

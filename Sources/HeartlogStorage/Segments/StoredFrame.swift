@@ -35,30 +35,27 @@ enum StoredFrame {
     _ frame: FrameHeader, at cursor: SegmentCursor, headsBefore: [Head]?
   ) throws(MalformedError) -> StoredFrame {
     let header = cursor.header
-    let result: Result<StoredFrame, MalformedError> = cursor.withBody(of: frame) { body in
-      Result { () throws(MalformedError) in
-        switch frame.kind {
-        case FrameHeader.Kind.commit:
-          guard let row = try cursor.commitRow(of: frame) else {
-            preconditionFailure("a frame with a commit")
-          }
-          let commit = row.commit()
-          return .row(commit, secret: secret(of: header))
-        case FrameHeader.Kind.block:
-          guard !frame.isCompressed else { throw MalformedError("a block compressed as a whole") }
-          let block = try BlockEncoding.decodeColumns(
-            body, replica: header.replica, firstCommit: frame.firstCommit, commitCount: Int(frame.commitCount)
-          )
-          guard headsBefore == nil || block.headsAtStart == headsBefore else {
-            throw MalformedError("a block whose heads are not those of the commits before it")
-          }
-          return .block(block)
-        default:
-          return .record(
-            kind: frame.kind, body: Frame.Body(stored: Array(body), flags: frame.flags))
+    return try cursor.withBody(of: frame) { (body) throws(MalformedError) in
+      switch frame.kind {
+      case FrameHeader.Kind.commit:
+        guard let row = try cursor.commitRow(of: frame) else {
+          preconditionFailure("a frame with a commit")
         }
+        let commit = row.commit()
+        return .row(commit, secret: secret(of: header))
+      case FrameHeader.Kind.block:
+        guard !frame.isCompressed else { throw MalformedError("a block compressed as a whole") }
+        let block = try BlockEncoding.decodeColumns(
+          body, replica: header.replica, firstCommit: frame.firstCommit, commitCount: Int(frame.commitCount)
+        )
+        guard headsBefore == nil || block.headsAtStart == headsBefore else {
+          throw MalformedError("a block whose heads are not those of the commits before it")
+        }
+        return .block(block)
+      default:
+        return .record(
+          kind: frame.kind, body: Frame.Body(stored: Array(body), flags: frame.flags))
       }
     }
-    return try result.get()
   }
 }

@@ -139,10 +139,7 @@ struct StoreDirectory: Sendable {
   /// Reads and decodes the header of a segment.
   func header(of file: any OpenFile, path: String) throws(StorageError) -> SegmentHeader.Found {
     let bytes = try onFiles { () throws(FileError) in try file.bytes(SegmentHeader.byteCount, at: 0) }
-    let found: Result<SegmentHeader.Found, StorageError> = bytes.withUnsafeBytes { buffer in
-      Result { () throws(StorageError) in try SegmentHeader.decode(buffer, file: path) }
-    }
-    return try found.get()
+    return try bytes.withBytes { (bytes) throws(StorageError) in try SegmentHeader.decode(bytes, file: path) }
   }
 
   /// Writes a new file under a temporary name, and renames it once it is durable.
