@@ -1,10 +1,10 @@
 /// The changes to a memory file system since a moment at which everything was on disk.
 struct Journal: Sendable {
   enum Change: Sendable {
-    case createFile(UInt64, Volume.Place)
-    case createDirectory(UInt64, Volume.Place)
-    case rename(Volume.Place, to: Volume.Place)
-    case remove(Volume.Place)
+    case createFile(UInt64, Volume.Location)
+    case createDirectory(UInt64, Volume.Location)
+    case rename(Volume.Location, to: Volume.Location)
+    case remove(Volume.Location)
     case synchronizeDirectory(UInt64)
     case write(UInt64, offset: Int, bytes: [UInt8])
     case truncate(UInt64, size: Int)

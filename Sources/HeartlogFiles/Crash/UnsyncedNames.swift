@@ -4,7 +4,7 @@ struct UnsyncedNames: Sendable {
   struct Pending: Sendable {
     var change: Journal.Change
     /// The names that it changes.
-    var places: [Volume.Place]
+    var locations: [Volume.Location]
     /// The directories that must be synced to make it certain.
     var directories: Set<UInt64>
     /// The numbers of earlier pending operations on any of these names.
@@ -22,21 +22,21 @@ struct UnsyncedNames: Sendable {
   }
 
   mutating func add(_ change: Journal.Change) {
-    let places: [Volume.Place]
+    let locations: [Volume.Location]
     switch change {
-    case .createFile(_, let place), .remove(let place): places = [place]
-    case .createDirectory(let inode, let place):
-      places = [place]
+    case .createFile(_, let location), .remove(let location): locations = [location]
+    case .createDirectory(let inode, let location):
+      locations = [location]
       // Files created in it and synced exist as soon as its own name does.
       certain.addDirectory(inode)
-    case .rename(let source, let target): places = [source, target]
+    case .rename(let source, let target): locations = [source, target]
     default: return
     }
-    let needs = pending.filter { !$0.places.allSatisfy { !places.contains($0) } }.map(\.number)
+    let needs = pending.filter { !$0.locations.allSatisfy { !locations.contains($0) } }.map(\.number)
     pending.append(
       Pending(
-        change: change, places: places, directories: Set(places.map(\.directory)), needs: needs, number: count
-      ))
+        change: change, locations: locations, directories: Set(locations.map(\.directory)), needs: needs,
+        number: count))
     count += 1
   }
 
@@ -75,10 +75,10 @@ struct UnsyncedNames: Sendable {
 
   private static func apply(_ change: Journal.Change, to volume: inout Volume) {
     switch change {
-    case .createFile(let inode, let place): volume.linkFile(inode, at: place)
-    case .createDirectory(let inode, let place): volume.linkDirectory(inode, at: place)
+    case .createFile(let inode, let location): volume.linkFile(inode, at: location)
+    case .createDirectory(let inode, let location): volume.linkDirectory(inode, at: location)
     case .rename(let source, let target): volume.move(source, to: target)
-    case .remove(let place): volume.unlink(place)
+    case .remove(let location): volume.unlink(location)
     default: break
     }
   }

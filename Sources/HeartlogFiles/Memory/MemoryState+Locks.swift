@@ -9,10 +9,10 @@
 extension MemoryState {
   mutating func openLock(_ path: String) throws(FileError) -> MemoryLockFile.Opened {
     let call = SystemCall("open", path)
-    guard let place = try place(call) else { throw call.error(EISDIR) }
-    let present = volume.inode(at: place)
+    guard let location = try location(call) else { throw call.error(EISDIR) }
+    let present = volume.inode(at: location)
     if let present, volume.directories[present] != nil { throw call.error(EISDIR) }
-    try strike(.openLock, [shown(place)], call)
+    try strike(.openLock, [shown(location)], call)
     defer { nextLockOpen += 1 }
     if isReadOnly {
       if let present { openCounts[present, default: 0] += 1 }

@@ -22,13 +22,15 @@ extension MemoryState {
   }
 
   mutating func createFile(_ call: SystemCall) throws(FileError) -> UInt64 {
-    guard let place = try place(call), volume.inode(at: place) == nil else { throw call.error(EEXIST) }
+    guard let location = try location(call), volume.inode(at: location) == nil else {
+      throw call.error(EEXIST)
+    }
     try refuseReadOnly(call)
-    let operation = TraceOperation.createFile(path: shown(place))
-    try strike(.createFile, [shown(place)], call, operation)
+    let operation = TraceOperation.createFile(path: shown(location))
+    try strike(.createFile, [shown(location)], call, operation)
     let inode = volume.takeInode()
-    note(.createFile(inode, place))
-    volume.linkFile(inode, at: place)
+    note(.createFile(inode, location))
+    volume.linkFile(inode, at: location)
     record(operation)
     return inode
   }
@@ -45,7 +47,7 @@ extension MemoryState {
 
   mutating func rename(_ path: String, to newPath: String) throws(FileError) {
     let call = SystemCall("rename", path)
-    guard let source = try place(call), let target = try place(SystemCall("rename", newPath)) else {
+    guard let source = try location(call), let target = try location(SystemCall("rename", newPath)) else {
       throw call.error(EBUSY)
     }
     guard let inode = volume.inode(at: source) else { throw call.error(ENOENT) }
@@ -70,8 +72,8 @@ extension MemoryState {
   private func isInside(_ inode: UInt64, _ directory: UInt64) -> Bool {
     var current = inode
     while current != directory {
-      guard let place = volume.places[current] else { return false }
-      current = place.directory
+      guard let location = volume.locations[current] else { return false }
+      current = location.directory
     }
     return true
   }
@@ -79,25 +81,27 @@ extension MemoryState {
   mutating func remove(_ path: String) throws(FileError) {
     let call = SystemCall("remove", path)
     let inode = try existingFile(call)
-    guard let place = try place(call) else { throw call.error(EISDIR) }
+    guard let location = try location(call) else { throw call.error(EISDIR) }
     try refuseReadOnly(call)
-    let operation = TraceOperation.remove(path: shown(place))
-    try strike(.remove, [shown(place)], call, operation)
-    note(.remove(place))
-    volume.unlink(place)
+    let operation = TraceOperation.remove(path: shown(location))
+    try strike(.remove, [shown(location)], call, operation)
+    note(.remove(location))
+    volume.unlink(location)
     forgetIfGone(inode)
     record(operation)
   }
 
   mutating func createDirectory(_ path: String) throws(FileError) {
     let call = SystemCall("create", path)
-    guard let place = try place(call), volume.inode(at: place) == nil else { throw call.error(EEXIST) }
+    guard let location = try location(call), volume.inode(at: location) == nil else {
+      throw call.error(EEXIST)
+    }
     try refuseReadOnly(call)
-    let operation = TraceOperation.createDirectory(path: shown(place))
-    try strike(.createDirectory, [shown(place)], call, operation)
+    let operation = TraceOperation.createDirectory(path: shown(location))
+    try strike(.createDirectory, [shown(location)], call, operation)
     let inode = volume.takeInode()
-    note(.createDirectory(inode, place))
-    volume.linkDirectory(inode, at: place)
+    note(.createDirectory(inode, location))
+    volume.linkDirectory(inode, at: location)
     record(operation)
   }
 

@@ -37,7 +37,7 @@ struct MemoryState: Sendable {
     var directory = Volume.root
     for name in names.dropLast() {
       let inode = volume.takeInode()
-      volume.linkDirectory(inode, at: Volume.Place(directory: directory, name: name))
+      volume.linkDirectory(inode, at: Volume.Location(directory: directory, name: name))
       directory = inode
     }
     if recording { journal = Journal(base: volume) }
@@ -97,12 +97,12 @@ struct MemoryState: Sendable {
   }
 
   /// Returns the directory and the name of a path, whose last component need not exist; nil for the root.
-  func place(_ call: SystemCall) throws(FileError) -> Volume.Place? {
+  func location(_ call: SystemCall) throws(FileError) -> Volume.Location? {
     let names = try checkedNames(call)
     guard let name = names.last else { return nil }
     let directory = try walk(names.dropLast(), call)
     if volume.directories[directory] == nil { throw call.error(ENOTDIR) }
-    return Volume.Place(directory: directory, name: name)
+    return Volume.Location(directory: directory, name: name)
   }
 
   func shown(_ names: [Volume.Name]) -> String {
@@ -113,8 +113,8 @@ struct MemoryState: Sendable {
     return isInside ? joined : "/" + joined
   }
 
-  func shown(_ place: Volume.Place) -> String {
-    shown(volume.names(of: place.directory) + [place.name])
+  func shown(_ location: Volume.Location) -> String {
+    shown(volume.names(of: location.directory) + [location.name])
   }
 
   func shown(_ inode: UInt64) -> String {

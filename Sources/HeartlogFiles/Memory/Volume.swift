@@ -12,7 +12,7 @@ struct Volume: Sendable {
   /// Compared as bytes: `String` would consider two encodings of the same letter equal.
   typealias Name = [UInt8]
 
-  struct Place: Hashable, Sendable {
+  struct Location: Hashable, Sendable {
     var directory: UInt64
     var name: Name
   }
@@ -21,8 +21,8 @@ struct Volume: Sendable {
 
   var files: [UInt64: [UInt8]] = [:]
   private(set) var directories: [UInt64: [Name: UInt64]] = [root: [:]]
-  /// The present or last place of each inode. There are no hard links.
-  private(set) var places: [UInt64: Place] = [:]
+  /// The present or last location of each inode. There are no hard links.
+  private(set) var locations: [UInt64: Location] = [:]
   /// The files that were opened as lock files.
   var lockFiles: Set<UInt64> = []
   var nextInode: UInt64 = 2
@@ -32,26 +32,26 @@ struct Volume: Sendable {
     return nextInode
   }
 
-  func inode(at place: Place) -> UInt64? {
-    directories[place.directory]?[place.name]
+  func inode(at location: Location) -> UInt64? {
+    directories[location.directory]?[location.name]
   }
 
   /// Whether the inode still has a name.
   func isLinked(_ inode: UInt64) -> Bool {
-    guard let place = places[inode] else { return inode == Self.root }
-    return self.inode(at: place) == inode
+    guard let location = locations[inode] else { return inode == Self.root }
+    return self.inode(at: location) == inode
   }
 
-  mutating func linkFile(_ inode: UInt64, at place: Place) {
+  mutating func linkFile(_ inode: UInt64, at location: Location) {
     files[inode, default: []] = files[inode] ?? []
-    directories[place.directory]?[place.name] = inode
-    places[inode] = place
+    directories[location.directory]?[location.name] = inode
+    locations[inode] = location
   }
 
-  mutating func linkDirectory(_ inode: UInt64, at place: Place) {
+  mutating func linkDirectory(_ inode: UInt64, at location: Location) {
     addDirectory(inode)
-    directories[place.directory]?[place.name] = inode
-    places[inode] = place
+    directories[location.directory]?[location.name] = inode
+    locations[inode] = location
   }
 
   /// Creates a directory that has no name yet.
@@ -60,24 +60,24 @@ struct Volume: Sendable {
   }
 
   /// Moves `source` to `target`, replacing it. Does nothing if `source` does not exist.
-  mutating func move(_ source: Place, to target: Place) {
+  mutating func move(_ source: Location, to target: Location) {
     guard let inode = inode(at: source), source != target else { return }
     directories[source.directory]?[source.name] = nil
     directories[target.directory]?[target.name] = inode
-    places[inode] = target
+    locations[inode] = target
   }
 
-  mutating func unlink(_ place: Place) {
-    directories[place.directory]?[place.name] = nil
+  mutating func unlink(_ location: Location) {
+    directories[location.directory]?[location.name] = nil
   }
 
   /// Returns the names from the root to an inode; for a removed inode, the names that it had.
   func names(of inode: UInt64) -> [Name] {
     var names: [Name] = []
     var current = inode
-    while let place = places[current] {
-      names.append(place.name)
-      current = place.directory
+    while let location = locations[current] {
+      names.append(location.name)
+      current = location.directory
     }
     return names.reversed()
   }
@@ -99,13 +99,13 @@ struct Volume: Sendable {
     let kept = reachable()
     files = files.filter { kept.contains($0.key) }
     directories = directories.filter { kept.contains($0.key) }
-    places = places.filter { kept.contains($0.key) }
+    locations = locations.filter { kept.contains($0.key) }
     lockFiles.formIntersection(kept)
   }
 
   mutating func forgetFile(_ inode: UInt64) {
     files[inode] = nil
-    places[inode] = nil
+    locations[inode] = nil
     lockFiles.remove(inode)
   }
 
