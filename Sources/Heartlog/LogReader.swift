@@ -46,24 +46,24 @@ public final class LogReader {
       case .one(let commit):
         guard isWanted(commit.position, lastTime), item.map(commit.names) ?? true else { continue }
         try body(commit)
-      case .several(let block, let places):
+      case .several(let block, let indices):
         let content = block.content
         var time = run.timeBefore
-        var next = places.lowerBound
-        let named = item.map { block.places(ofItem: $0.id, in: $0.library) }
-        func visit(_ place: Int) throws {
-          while next <= place {
+        var next = indices.lowerBound
+        let named = item.map { block.indices(ofItem: $0.id, in: $0.library) }
+        func visit(_ index: Int) throws {
+          while next <= index {
             time = max(time, content.columns.commits.wallTimes[next])
             next += 1
           }
-          if isWanted(content.position(at: place), time) { try body(block.commit(at: place)) }
+          if isWanted(content.position(at: index), time) { try body(block.commit(at: index)) }
         }
         guard let named else {
-          for place in places { try visit(place) }
+          for index in indices { try visit(index) }
           continue
         }
-        let first = named.partitionPoint { $0 >= places.lowerBound }
-        for place in named[first...].prefix(while: { $0 < places.upperBound }) { try visit(place) }
+        let first = named.partitionPoint { $0 >= indices.lowerBound }
+        for index in named[first...].prefix(while: { $0 < indices.upperBound }) { try visit(index) }
       }
     }
   }

@@ -43,15 +43,15 @@ struct RepairTests {
   func truncated() throws {
     let (_, original, commits) = try threeCommits()
     let good = try original.contents(of: Self.path)
-    let placeEnds = good.count - "\nchecksum 0123456789abcdef\n".utf8.count
+    let locationEnds = good.count - "\nchecksum 0123456789abcdef\n".utf8.count
     for count in 0..<good.count {
       let files = original.deepCopy()
       try files.replaceContents(of: Self.path, with: Array(good[..<count]))
       let report = try mend(TestStore(files: files, path: "/store"), commits, "cut to \(count) bytes")
       #expect(report.name == "Test", "cut to \(count) bytes")
-      // With its place and its replica it proves who wrote.
-      #expect((report.replica == commits[0].replica) == (count >= placeEnds), "cut to \(count) bytes")
-      #expect(report.formerReplica == (count >= placeEnds ? nil : commits[0].replica))
+      // With its location and its replica it proves who wrote.
+      #expect((report.replica == commits[0].replica) == (count >= locationEnds), "cut to \(count) bytes")
+      #expect(report.formerReplica == (count >= locationEnds ? nil : commits[0].replica))
       let kept = try #require(report.entries.first?.keptAt)
       #expect(kept == "\(Self.path).damaged-1")
       #expect(try files.contents(of: kept) == Array(good[..<count]))
@@ -394,8 +394,8 @@ struct EndRepairTests {
   @Test("a store whose own stream was ended leaves it with the repair")
   func ownStream() throws {
     let forked = try Forked(endedBehind: 3)
-    let place = try StoreIdentity.Place.of(StoreDirectory(fileSystem: forked.files, path: "/store"))
-    let old = StoreIdentity(replica: forked.stream, name: "Old", place: place)
+    let location = try StoreIdentity.Location.of(StoreDirectory(fileSystem: forked.files, path: "/store"))
+    let old = StoreIdentity(replica: forked.stream, name: "Old", location: location)
     try forked.files.replaceContents(of: "/store/store", with: old.encoded())
     try forked.damage([])
     let report = try forked.store.repair()

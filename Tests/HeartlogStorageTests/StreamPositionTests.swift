@@ -164,7 +164,7 @@ struct StreamPositionTests {
     let path = history.path("0000000000000001.open", of: history.replica)
     let bytes = try history.files.contents(of: path)
     let ends = history.positions.map {
-      Int($0.positions[0].place.frameOffset + $0.positions[0].place.frameBytes)
+      Int($0.positions[0].location.frameOffset + $0.positions[0].location.frameBytes)
     }
     for (index, (positions, _)) in history.positions.enumerated() {
       for place in [ends[index] + 3, ends.last ?? 0, 4_100] {

@@ -14,8 +14,9 @@ struct WorkedExampleTests {
     let text = try FormatPage().text("store")
     let identity = try StoreIdentity.decode(text, file: "store")
     #expect(identity.replica == Self.replica && identity.name == "Anna's phone")
-    #expect(identity.place.inode == 1_234_567 && identity.place.birthTime == 1_772_438_400_123_456_789)
-    #expect(identity.place.machine == SHA256Hasher.digest(of: Array("0123456789abcdef0123456789abcdef".utf8)))
+    #expect(identity.location.inode == 1_234_567 && identity.location.birthTime == 1_772_438_400_123_456_789)
+    #expect(
+      identity.location.machine == SHA256Hasher.digest(of: Array("0123456789abcdef0123456789abcdef".utf8)))
     #expect(identity.encoded() == text)
   }
 

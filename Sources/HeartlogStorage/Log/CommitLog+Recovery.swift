@@ -25,14 +25,14 @@ extension CommitLog {
     if !isResolved {
       if try directory.closeToOthers() { tookPermissions = true }
       // The folder may have been copied or restored before it was opened, not while it is open.
-      let place = try StoreIdentity.Place.of(directory)
-      if isOver || !place.isSame(as: streamSet.identity.place) {
-        try becomeNewReplica(at: place)
+      let location = try StoreIdentity.Location.of(directory)
+      if isOver || !location.isSame(as: streamSet.identity.location) {
+        try becomeNewReplica(at: location)
       } else {
         try resolve(own)
       }
     } else if isOver {
-      try becomeNewReplica(at: streamSet.identity.place)
+      try becomeNewReplica(at: streamSet.identity.location)
     }
     if let finding {
       streamSet.ends[finding.replica] = nil
@@ -281,11 +281,11 @@ extension CommitLog {
   // MARK: - Identity
 
   /// The folder was copied or restored, or lost acknowledged commits: its numbers may be used elsewhere.
-  func becomeNewReplica(at place: StoreIdentity.Place) throws(StorageError) {
+  func becomeNewReplica(at location: StoreIdentity.Location) throws(StorageError) {
     var generator = options.generator
     var changed = streamSet.identity
     changed.replica = .random(using: &generator)
-    changed.place = place
+    changed.location = location
     lease.lock.update { $0.structure &+= 1 }
     if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
       // The new stream names the old one's last commit: that one must not be lost after it.

@@ -43,7 +43,7 @@ package final class CommitLog: @unchecked Sendable {
   /// A writer of this process took permissions that others had for the store.
   var tookPermissions = false
 
-  /// Of the positions that the log was opened at, those that lie elsewhere now, in a segment that was sealed since, with their new places:
+  /// Of the positions that the log was opened at, those that lie elsewhere now, in a segment that was sealed since, with their new locations:
   /// comparing their trees took time.
   package private(set) var movedPositions: [StreamPosition] = []
 

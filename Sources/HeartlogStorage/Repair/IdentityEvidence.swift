@@ -53,9 +53,9 @@ struct IdentityEvidence {
   /// The file's checksum does not match, so each line must be proven by something else. If the machine's hash, the inode and the
   /// birth time in nanoseconds equal the present ones, that cannot be the result of damage: then this is the folder that wrote the
   /// store, not a copy. The same is true of a replica that a stream's header or the lock page names.
-  func provenReplica(at place: StoreIdentity.Place) throws(StorageError) -> ReplicaID? {
-    guard let replica = remains.replica, let recorded = remains.place, recorded == place,
-      place.birthTime != 0, !directory.fileSystem.machineID.isEmpty,
+  func provenReplica(at location: StoreIdentity.Location) throws(StorageError) -> ReplicaID? {
+    guard let replica = remains.replica, let recorded = remains.location, recorded == location,
+      location.birthTime != 0, !directory.fileSystem.machineID.isEmpty,
       page.replica == replica || (page.replica == Self.noReplica && names[replica] != nil),
       try !directory.listing(of: replica).hasEnd
     else { return nil }
@@ -79,13 +79,13 @@ struct IdentityEvidence {
   private struct Remains {
     var replica: ReplicaID?
     var name: String?
-    var place: StoreIdentity.Place?
+    var location: StoreIdentity.Location?
 
     init() {}
 
     init(_ bytes: [UInt8]) {
       var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      // If the file was cut, its last line may be incomplete. The place is compared as a whole, so its line may be the last one.
+      // If the file was cut, its last line may be incomplete. The location is compared as a whole, so its line may be the last one.
       let cut = lines.popLast() ?? []
       func value(_ key: String, mayBeCut: Bool = false) -> String? {
         (lines + (mayBeCut ? [cut] : [])).lazy.compactMap { ChecksummedText.value(of: key, in: $0) }.first
@@ -96,7 +96,7 @@ struct IdentityEvidence {
         let inode = value("inode").flatMap({ UInt64($0) }),
         let birth = value("birth", mayBeCut: true).flatMap({ Int64($0) })
       {
-        place = StoreIdentity.Place(machine: machine, inode: inode, birthTime: birth)
+        location = StoreIdentity.Location(machine: machine, inode: inode, birthTime: birth)
       }
     }
   }

@@ -66,8 +66,8 @@ package struct StoreRepair {
     let bytes = try contents(of: directory.identityPath)
     if let bytes { try refuseLaterVersion(bytes) }
     let evidence = try IdentityEvidence(directory, bytes: bytes, page: lock.page())
-    let place = try StoreIdentity.Place.of(directory)
-    let kept = try evidence.provenReplica(at: place)
+    let location = try StoreIdentity.Location.of(directory)
+    let kept = try evidence.provenReplica(at: location)
     report.name = name ?? evidence.name ?? ""
     report.formerReplica = kept == nil ? evidence.formerReplica : nil
     let outcome =
@@ -78,7 +78,7 @@ package struct StoreRepair {
       note(directory.identityPath, damage, outcome)
       return nil
     }
-    let identity = StoreIdentity(replica: replica, name: report.name, place: place)
+    let identity = StoreIdentity(replica: replica, name: report.name, location: location)
     report.replica = replica
     try replace(
       directory.identityPath, bytes, by: identity.encoded(), in: directory.path, damage, outcome,
@@ -152,7 +152,7 @@ package struct StoreRepair {
   /// Gives the store a new identity because its own stream was ended: the numbers after the end are used elsewhere.
   private mutating func leaveEndedStream(_ own: StoreIdentity) throws {
     var changed = own
-    changed.place = try StoreIdentity.Place.of(directory)
+    changed.location = try StoreIdentity.Location.of(directory)
     let path = directory.identityPath
     let bytes = try contents(of: path)
     let damage = StorageError(.corrupt, "the stream that it names has ended", file: path)

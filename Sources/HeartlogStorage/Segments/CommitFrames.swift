@@ -101,12 +101,12 @@ struct CommitFrames {
   /// Takes back the frame that was appended last.
   mutating func removeLast(_ frameBytes: Int) { byteCount -= frameBytes }
 
-  /// Takes out everything from `place` on.
-  mutating func split(at place: Int) -> CommitFrames {
+  /// Takes out everything from `offset` on.
+  mutating func split(at offset: Int) -> CommitFrames {
     var rest = CommitFrames()
-    rest.memory = Array(memory[place..<byteCount])
+    rest.memory = Array(memory[offset..<byteCount])
     rest.byteCount = rest.memory.count
-    byteCount = place
+    byteCount = offset
     return rest
   }
 

@@ -148,28 +148,28 @@ final class SegmentCursor {
   /// - Parameter first: The commit before them.
   func passRows(behind first: CommitRow, extending tail: inout StreamTail, upTo end: UInt64) -> CommitRows {
     let bytes = window
-    var place = Int(offset - windowOffset)
-    var last: (frame: FrameHeader, place: Int)?
+    var index = Int(offset - windowOffset)
+    var last: (frame: FrameHeader, index: Int)?
     var rows = [first]
     rows.reserveCapacity(Self.rowsMax)
-    while rows.count < Self.rowsMax, tail.next.rawValue <= end, place + FrameHeader.byteCount <= bytes.count {
-      let at = windowOffset + UInt64(place)
+    while rows.count < Self.rowsMax, tail.next.rawValue <= end, index + FrameHeader.byteCount <= bytes.count {
+      let at = windowOffset + UInt64(index)
       guard
-        let frame = FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id),
+        let frame = FrameHeader.decode(bytes.part(index, FrameHeader.byteCount), at: at, of: header.id),
         frame.kind == FrameHeader.Kind.commit, !frame.isCompressed,
-        place + Int(frame.frameBytes) <= bytes.count,
-        problem(of: frame, bytes.part(place, Int(frame.frameBytes)), at: at) == nil,
+        index + Int(frame.frameBytes) <= bytes.count,
+        problem(of: frame, bytes.part(index, Int(frame.frameBytes)), at: at) == nil,
         let row = try? CommitRow(
-          bytes.part(place + FrameHeader.byteCount, Int(frame.bodyBytes)), replica: header.replica,
+          bytes.part(index + FrameHeader.byteCount, Int(frame.bodyBytes)), replica: header.replica,
           number: frame.firstCommit)
       else { break }
       do throws(MalformedError) { try tail.extend(by: row) } catch { break }
       rows.append(row)
-      last = (frame, place)
-      place += Int(frame.frameBytes)
+      last = (frame, index)
+      index += Int(frame.frameBytes)
     }
     if let last {
-      offset = windowOffset + UInt64(last.place)
+      offset = windowOffset + UInt64(last.index)
       pass(last.frame)
     }
     return CommitRows(
@@ -290,17 +290,17 @@ final class SegmentCursor {
   /// cannot decide.
   private func nextHeader() -> UInt64? {
     let bytes = window
-    var place = Int(offset - windowOffset)
-    while place + FrameHeader.byteCount <= bytes.count {
-      let at = windowOffset + UInt64(place)
-      if bytes[place] != 0,
-        FrameHeader.decode(bytes.part(place, FrameHeader.byteCount), at: at, of: header.id) != nil
+    var index = Int(offset - windowOffset)
+    while index + FrameHeader.byteCount <= bytes.count {
+      let at = windowOffset + UInt64(index)
+      if bytes[index] != 0,
+        FrameHeader.decode(bytes.part(index, FrameHeader.byteCount), at: at, of: header.id) != nil
       {
         return at
       }
-      place += FrameHeader.alignment
+      index += FrameHeader.alignment
     }
-    offset = windowOffset + UInt64(place)
+    offset = windowOffset + UInt64(index)
     return nil
   }
 }

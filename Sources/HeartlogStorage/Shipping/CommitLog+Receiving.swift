@@ -61,10 +61,10 @@ extension CommitLog {
     var waiting: [Int: ReceivedRun] = [:]
     while true {
       var reach = clock
-      guard let place = rising.firstIndex(where: { !reach.receive(ifReached: $0.stamp) }) else {
+      guard let index = rising.firstIndex(where: { !reach.receive(ifReached: $0.stamp) }) else {
         return waiting
       }
-      for (stamp, run, commit) in rising[place...] where waiting[run] == nil {
+      for (stamp, run, commit) in rising[index...] where waiting[run] == nil {
         waiting[run] = Self.waiting(for: stamp, of: commit)
       }
       // A run waits as a whole, so runs that depend on its earlier commits wait too.
@@ -99,15 +99,15 @@ extension CommitLog {
   private func reasonToLeave(_ block: ColumnBlock, admitting admission: Admission) -> ReceivedRun? {
     guard admission != .ownLog else { return nil }
     let commits = block.columns.commits
-    if let place = block.places.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
+    if let index = block.places.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
       return .refused(
-        "commit \(block.number(at: place)) was written when a clock said \(RFC3339.text(commits.wallTimes[place])); "
+        "commit \(block.number(at: index)) was written when a clock said \(RFC3339.text(commits.wallTimes[index])); "
           + "no clock is trusted beyond the year 2199")
     }
-    guard admission == .checked, let place = clock.firstOutOfReach(of: commits.stamps[block.places]) else {
+    guard admission == .checked, let index = clock.firstOutOfReach(of: commits.stamps[block.places]) else {
       return nil
     }
-    return Self.waiting(for: commits.stamps[place], of: block.number(at: place))
+    return Self.waiting(for: commits.stamps[index], of: block.number(at: index))
   }
 
   /// Takes a run. The log is quiet.
@@ -137,7 +137,7 @@ extension CommitLog {
       if let left = reasonToLeave(new, admitting: admission) { return left }
 
       if run.replica == streamSet.identity.replica {
-        try becomeNewReplica(at: try StoreIdentity.Place.of(directory))
+        try becomeNewReplica(at: try StoreIdentity.Location.of(directory))
       }
       var body = run.body
       if !isContinued {

@@ -163,10 +163,10 @@ final class MerkleCache {
   /// - Parameter time: The stream's time there, which a cache that started at a sealed segment does not know.
   /// - Precondition: The cache is after a commit.
   func streamPosition(at time: StreamTime) throws -> StreamPosition? {
-    guard let cursor = reader.cursor, let file = cursor.file, let place = try place(cursor),
+    guard let cursor = reader.cursor, let file = cursor.file, let location = try location(cursor),
       try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
     else { return nil }
-    return StreamPosition(tail: tail, at: time, tree: tree, place: place)
+    return StreamPosition(tail: tail, at: time, tree: tree, location: location)
   }
 
   /// Returns a position after a commit of a stream.
@@ -193,7 +193,7 @@ final class MerkleCache {
   }
 
   /// Returns the frame that contains the last commit; nil if the reader has not passed it.
-  private func place(_ cursor: SegmentCursor) throws -> StreamPosition.Place? {
+  private func location(_ cursor: SegmentCursor) throws -> StreamPosition.Location? {
     var last = cursor.passedCommits
     if let appendedFrame, appendedFrame.end == cursor.offset {
       last = try cursor.header(at: appendedFrame.offset).map { ($0, appendedFrame.offset) }
@@ -202,7 +202,7 @@ final class MerkleCache {
       frame.firstCommit.rawValue <= position,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position
     else { return nil }
-    return StreamPosition.Place(frame, at: offset, in: cursor.header)
+    return StreamPosition.Location(frame, at: offset, in: cursor.header)
   }
 
   /// Returns the tree after a commit, if it was marked.

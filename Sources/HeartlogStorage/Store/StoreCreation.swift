@@ -33,7 +33,7 @@ extension CommitLog {
     }
     var generator = options.generator
     let identity = StoreIdentity(
-      replica: .random(using: &generator), name: name, place: try StoreIdentity.Place.of(directory))
+      replica: .random(using: &generator), name: name, location: try StoreIdentity.Location.of(directory))
     try directory.replaceFile(
       directory.identityPath, with: identity.encoded(), in: path, suffix: generator.next())
   }

@@ -6,24 +6,24 @@ package struct StoreIdentity: Equatable, Sendable {
   package var replica: ReplicaID
   /// The user-visible name of this replica; at most 127 bytes without control characters.
   package var name: String
-  var place: Place
+  var location: Location
   /// Lines of a later version, kept unchanged.
   var laterLines: [String] = []
 
   /// The location of a store. A copied or restored folder has another one.
-  struct Place: Equatable, Sendable {
+  struct Location: Equatable, Sendable {
     var machine: Digest
     var inode: UInt64
     /// Nanoseconds since 1970; 0 if unknown.
     var birthTime: Int64
 
-    static func of(_ directory: StoreDirectory) throws(StorageError) -> Place {
+    static func of(_ directory: StoreDirectory) throws(StorageError) -> Location {
       let machine = SHA256Hasher.digest(of: directory.fileSystem.machineID)
       let info = try onFiles { () throws(FileError) in try directory.fileSystem.info(directory.path) }
-      return Place(machine: machine, inode: info?.inode ?? 0, birthTime: info?.birthTimeNanoseconds ?? 0)
+      return Location(machine: machine, inode: info?.inode ?? 0, birthTime: info?.birthTimeNanoseconds ?? 0)
     }
 
-    func isSame(as other: Place) -> Bool {
+    func isSame(as other: Location) -> Bool {
       machine == other.machine && inode == other.inode
         && (birthTime == other.birthTime || birthTime == 0 || other.birthTime == 0)
     }
@@ -31,8 +31,8 @@ package struct StoreIdentity: Equatable, Sendable {
 
   func encoded() -> [UInt8] {
     var lines = [
-      "replica \(replica)", "name \(name)", "machine \(place.machine)", "inode \(place.inode)",
-      "birth \(place.birthTime)",
+      "replica \(replica)", "name \(name)", "machine \(location.machine)", "inode \(location.inode)",
+      "birth \(location.birthTime)",
     ]
     lines += laterLines
     return ChecksummedText.encoded(lines)
@@ -99,7 +99,7 @@ package struct StoreIdentity: Equatable, Sendable {
       let birth = Int64(try value("birth")), isName(name)
     else { throw damaged(file) }
     return StoreIdentity(
-      replica: replica, name: name, place: Place(machine: machine, inode: inode, birthTime: birth),
+      replica: replica, name: name, location: Location(machine: machine, inode: inode, birthTime: birth),
       laterLines: rest.compactMap { String(validating: $0, as: UTF8.self) })
   }
 

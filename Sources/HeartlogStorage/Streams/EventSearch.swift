@@ -48,11 +48,11 @@ struct EventSearch {
 
   private func search(_ id: EventID, _ block: ColumnBlock) -> ReplayBound? {
     var sequence = block.firstSequence.rawValue
-    for place in block.places {
-      sequence += UInt64(block.columns.commits.eventCount(at: place))
+    for index in block.places {
+      sequence += UInt64(block.columns.commits.eventCount(at: index))
       if id.sequence.rawValue < sequence {
         return ReplayBound(
-          upTo: block.number(at: place), of: id.replica, at: block.columns.commits.stamps[place])
+          upTo: block.number(at: index), of: id.replica, at: block.columns.commits.stamps[index])
       }
     }
     return nil

@@ -29,7 +29,7 @@ package final class LogReplay {
     package fileprivate(set) var eventCount: UInt64 = 0
     /// Whether the event that defines the bound was reached; true for any other bound.
     package fileprivate(set) var reachedBound = true
-    /// The start positions that are now elsewhere, because their segment was sealed since, with their new places. Finding them
+    /// The start positions that are now elsewhere, because their segment was sealed since, with their new locations. Finding them
     /// required comparing trees, which took time.
     package fileprivate(set) var movedPositions: [StreamPosition] = []
   }
@@ -100,7 +100,7 @@ package final class LogReplay {
   package func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
     try onFiles { () throws(FileError) in
       for position in positions {
-        let tail = SegmentFile(firstCommit: position.place.firstCommit, state: .open)
+        let tail = SegmentFile(firstCommit: position.location.firstCommit, state: .open)
         do throws(FileError) {
           try directory.fileSystem.open(directory.path(of: tail, in: position.replica), .read)
             .synchronizeData()
@@ -147,7 +147,7 @@ package final class LogReplay {
 private final class ReplayedStream {
   let reader: StreamReader
   let start: StreamPosition?
-  /// `start` with its new place, if that has changed.
+  /// `start` with its new location, if that has changed.
   let moved: StreamPosition?
   private let bound: StreamBound?
   /// The last commit visited; 0 for none.
@@ -235,9 +235,9 @@ private final class ReplayedStream {
     if bound.contains(stamp: block.lastStamp, time: time) { return block }
     let commits = block.columns.commits
     time = self.time
-    let first = block.places.first { place in
-      time.pass(commits.wallTimes[place])
-      return !bound.contains(stamp: commits.stamps[place], time: time)
+    let first = block.places.first { index in
+      time.pass(commits.wallTimes[index])
+      return !bound.contains(stamp: commits.stamps[index], time: time)
     }
     guard let first, first > block.places.lowerBound else { return nil }
     return block.cut(to: block.firstCommit...block.number(at: first - 1))

@@ -17,7 +17,7 @@ package final class MergedLog {
     package enum Commits {
       case one(Commit)
       /// The commits at a range of indices in a block. All runs of a block share the same object.
-      case several(MergedBlock, places: Range<Int>)
+      case several(MergedBlock, indices: Range<Int>)
     }
 
     package let commits: Commits
@@ -90,7 +90,7 @@ package final class MergedLog {
     guard let run = try nextRun(commitsMax: 1) else { return nil }
     switch run.commits {
     case .one(let commit): return commit
-    case .several(let block, let places): return block.commit(at: places.lowerBound)
+    case .several(let block, let indices): return block.commit(at: indices.lowerBound)
     }
   }
 
@@ -139,11 +139,11 @@ package final class MergedLog {
         last = first + 1
         while last < first + most, content.position(at: last) < end { last += 1 }
       }
-      for place in first..<last { stream.time.pass(commits.wallTimes[place]) }
+      for index in first..<last { stream.time.pass(commits.wallTimes[index]) }
       lastTime = stream.time.latest
       block.next = last
       if last == content.places.upperBound { stream.ahead.removeLast() }
-      return Run(commits: .several(block, places: first..<last), timeBefore: timeBefore)
+      return Run(commits: .several(block, indices: first..<last), timeBefore: timeBefore)
     }
   }
 
@@ -222,7 +222,7 @@ package final class MergedBlock {
   /// The index of the next commit.
   fileprivate(set) var next: Int
   private lazy var assembly = CommitAssembly(content)
-  private var sought: (library: String, id: String, places: [Int])?
+  private var sought: (library: String, id: String, indices: [Int])?
 
   init(_ content: ColumnBlock) {
     self.content = content
@@ -230,17 +230,17 @@ package final class MergedBlock {
   }
 
   /// Returns the indices of the commits that have an event of an item, in ascending order. Looked up once for all runs.
-  package func places(ofItem id: String, in library: String) -> [Int] {
+  package func indices(ofItem id: String, in library: String) -> [Int] {
     if let sought, sought.id.hasSameBytes(as: id), sought.library.hasSameBytes(as: library) {
-      return sought.places
+      return sought.indices
     }
-    let places = content.places(ofItem: id, in: library)
-    sought = (library, id, places)
-    return places
+    let indices = content.places(ofItem: id, in: library)
+    sought = (library, id, indices)
+    return indices
   }
 
   /// Assembles the commit at an index, which must be greater than those assembled before.
-  package func commit(at place: Int) -> Commit { assembly.commit(at: place) }
+  package func commit(at index: Int) -> Commit { assembly.commit(at: index) }
 }
 
 extension StoreDirectory {

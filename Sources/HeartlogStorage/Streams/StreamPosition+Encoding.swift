@@ -21,12 +21,12 @@ extension StreamPosition {
     writer.u64(lastStamp.rawValue)
     writer.u64(UInt64(time.last))
     writer.u64(UInt64(time.latest))
-    writer.u64(place.segment.words.0)
-    writer.u64(place.segment.words.1)
-    writer.u64(place.firstCommit.rawValue)
-    writer.u64(place.frameOffset)
-    writer.u64(place.frameBytes)
-    writer.u64(place.frameChecksum)
+    writer.u64(location.segment.words.0)
+    writer.u64(location.segment.words.1)
+    writer.u64(location.firstCommit.rawValue)
+    writer.u64(location.frameOffset)
+    writer.u64(location.frameBytes)
+    writer.u64(location.frameChecksum)
     for root in tree.frontier { writer.raw(root) }
     let heads = tail.seenHeads
     writer.varint(heads.count)
@@ -60,13 +60,13 @@ extension StreamPosition {
     let stamp = HybridTimestamp(rawValue: try reader.u64())
     let lastWallTime = try reader.u64()
     let latestWallTime = try reader.u64()
-    let place = Place(
+    let location = Location(
       segment: SegmentID(words: (try reader.u64(), try reader.u64())),
       firstCommit: CommitNumber(rawValue: try reader.u64()), frameOffset: try reader.u64(),
       frameBytes: try reader.u64(), frameChecksum: try reader.u64())
     guard (1...Limits.numberMax).contains(commit), eventCount <= Limits.numberMax, stamp <= .last,
       lastWallTime <= latestWallTime, latestWallTime <= UInt64(Limits.timeMillisecondsMax),
-      (1...commit).contains(place.firstCommit.rawValue), place.isSound
+      (1...commit).contains(location.firstCommit.rawValue), location.isSound
     else { throw MalformedError("a position with numbers out of range") }
     var frontier: [Digest] = []
     for _ in 0..<commit.nonzeroBitCount { frontier.append(try reader.digest()) }
@@ -88,12 +88,12 @@ extension StreamPosition {
       tail: StreamTail(
         replica: replica, behind: CommitNumber(rawValue: commit), eventCount: eventCount, lastStamp: stamp,
         time: time, seen: heads),
-      at: time, tree: tree, place: place)
+      at: time, tree: tree, location: location)
   }
 }
 
-extension StreamPosition.Place {
-  /// Whether a frame can be at this place.
+extension StreamPosition.Location {
+  /// Whether a frame can be at this location.
   fileprivate var isSound: Bool {
     let alignment = UInt64(FrameHeader.alignment)
     return frameOffset >= UInt64(SegmentHeader.byteCount) && frameOffset <= UInt64(Int64.max) / 2

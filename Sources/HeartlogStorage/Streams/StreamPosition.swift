@@ -1,7 +1,7 @@
 import HeartlogEvents
 
 /// A position in a stream, after one of its commits: the rules for the next commit, the tree over all commits before it, and its
-/// place on disk.
+/// location on disk.
 ///
 /// Code that stores a state derived from a log's commits stores the positions with it, and continues reading from there. A position
 /// is accepted only for a log that still contains it: see `CommitLog.init`.
@@ -9,10 +9,10 @@ package struct StreamPosition: Hashable, Sendable {
   let tail: StreamTail
   /// The tree over the commits up to here.
   let tree: MerkleTree
-  let place: Place
+  let location: Location
 
   /// The frame that contains the last commit before the position, and possibly commits after it.
-  struct Place: Hashable, Sendable {
+  struct Location: Hashable, Sendable {
     var segment: SegmentID
     /// The first commit of that segment.
     var firstCommit: CommitNumber
@@ -30,13 +30,13 @@ package struct StreamPosition: Hashable, Sendable {
   ///
   /// - Parameter time: The stream's time, if the tail does not know it.
   /// - Precondition: The tail has a commit, and the tree is over its commits.
-  init(tail: StreamTail, at time: StreamTime, tree: MerkleTree, place: Place) {
+  init(tail: StreamTail, at time: StreamTime, tree: MerkleTree, location: Location) {
     precondition(tail.head.map(\.rawValue) == tree.size && tree.size > 0, "a tree of other commits")
     var tail = tail
     self.time = tail.know(time)
     self.tail = tail
     self.tree = tree
-    self.place = place
+    self.location = location
   }
 
   /// Whether it is the same position in the same stream, wherever that is on disk.
@@ -56,8 +56,8 @@ package struct StreamPosition: Hashable, Sendable {
   package var root: Digest { tree.root }
 }
 
-extension StreamPosition.Place {
-  /// Creates the place of a frame at an offset of a segment.
+extension StreamPosition.Location {
+  /// Creates the location of a frame at an offset of a segment.
   init(_ frame: FrameHeader, at offset: UInt64, in segment: SegmentHeader) {
     self.init(
       segment: segment.id, firstCommit: segment.firstCommit, frameOffset: offset,

@@ -45,7 +45,7 @@ final class StreamReader {
   /// the folder again.
   private var listing: StoreDirectory.StreamListing?
 
-  /// Creates a reader after `tail`, before a frame of `cursor`. If `place` is nil, the reader looks for the segment of the next
+  /// Creates a reader after `tail`, before a frame of `cursor`. If `location` is nil, the reader looks for the segment of the next
   /// commit.
   ///
   /// - Parameters:
@@ -53,15 +53,15 @@ final class StreamReader {
   ///   - end: The position at which the stream was ended.
   init(
     _ directory: StoreDirectory, behind tail: StreamTail,
-    at place: (cursor: SegmentCursor, segment: SegmentFile)?,
+    at location: (cursor: SegmentCursor, segment: SegmentFile)?,
     listing: StoreDirectory.StreamListing, end: StreamEnd?
   ) {
     self.directory = directory
     replica = tail.replica
     self.tail = tail
-    cursor = place?.cursor
-    segment = place?.segment
-    self.listing = place == nil ? nil : listing
+    cursor = location?.cursor
+    segment = location?.segment
+    self.listing = location == nil ? nil : listing
     self.end = end
     knowsEnd = true
   }

@@ -33,8 +33,8 @@ struct StreamStart {
 
   /// Returns a reader at a position.
   ///
-  /// - Returns: The reader, which is after the position's commit. If the position's place has changed, so that its tree had to be
-  ///   compared, also the position with its new place.
+  /// - Returns: The reader, which is after the position's commit. If the position's location has changed, so that its tree had to be
+  ///   compared, also the position with its new location.
   /// - Throws: `otherHistory` if the position is not in the stream; `otherLog` if that was ended before it.
   private func reader(at position: StreamPosition) throws(StorageError) -> (
     reader: StreamReader, moved: StreamPosition?
@@ -52,8 +52,8 @@ struct StreamStart {
       return try storageErrors {
         let listing = try directory.listing(of: position.replica)
         let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
-        guard let place = try place(of: position, in: listing) else { return nil }
-        return StreamReader(directory, behind: position.tail, at: place, listing: listing, end: end)
+        guard let location = try location(of: position, in: listing) else { return nil }
+        return StreamReader(directory, behind: position.tail, at: location, listing: listing, end: end)
       }
     } catch {
       guard error.code == .otherLog || error.code == .otherHistory || error.code == .corrupt else {
@@ -72,17 +72,17 @@ struct StreamStart {
     if let end, end.commit < position.commit.rawValue {
       throw refusal(of: position, "its stream was ended at commit \(end.commit)", .otherLog)
     }
-    let place = try place(of: position, in: listing)
-    let moved = place == nil ? try foundByTree(position) : nil
-    return (StreamReader(directory, behind: position.tail, at: place, listing: listing, end: end), moved)
+    let location = try location(of: position, in: listing)
+    let moved = location == nil ? try foundByTree(position) : nil
+    return (StreamReader(directory, behind: position.tail, at: location, listing: listing, end: end), moved)
   }
 
   /// Returns the segment of a position, with the cursor at the next frame to read; nil if another segment has replaced it.
-  private func place(
+  private func location(
     of position: StreamPosition, in listing: StoreDirectory.StreamListing
   ) throws -> (cursor: SegmentCursor, segment: SegmentFile)? {
-    let place = position.place
-    guard let segment = listing.segments.first(where: { $0.firstCommit == place.firstCommit }) else {
+    let location = position.location
+    guard let segment = listing.segments.first(where: { $0.firstCommit == location.firstCommit }) else {
       return nil
     }
     let path = directory.path(of: segment, in: position.replica)
@@ -96,13 +96,14 @@ struct StreamStart {
     guard found.damagedCopy == nil else {
       throw refusal(of: position, "the header of its segment is damaged")
     }
-    guard found.header.id == place.segment else { return nil }
-    guard found.header.replica == position.replica, found.header.firstCommit == place.firstCommit else {
+    guard found.header.id == location.segment else { return nil }
+    guard found.header.replica == position.replica, found.header.firstCommit == location.firstCommit else {
       throw refusal(of: position, "its segment belongs to another stream")
     }
-    let cursor = SegmentCursor(file: file, path: path, header: found.header, offset: place.frameOffset)
-    guard let frame = try wholeFrame(at: place, cursor, file), frame.bodyChecksum == place.frameChecksum,
-      frame.frameBytes == place.frameBytes, frame.firstCommit <= position.commit,
+    let cursor = SegmentCursor(file: file, path: path, header: found.header, offset: location.frameOffset)
+    guard let frame = try wholeFrame(at: location, cursor, file),
+      frame.bodyChecksum == location.frameChecksum,
+      frame.frameBytes == location.frameBytes, frame.firstCommit <= position.commit,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position.commit.rawValue
     else { throw refusal(of: position, "its last commit is missing") }
     // If the frame has commits after the position, it is read again for them.
@@ -115,41 +116,41 @@ struct StreamStart {
   /// Returns the header of a position's frame; nil if the frame is incomplete. The body is also checked in a tail, which may have
   /// been cut and is not large. `verify` reads everything.
   private func wholeFrame(
-    at place: StreamPosition.Place, _ cursor: SegmentCursor, _ file: any OpenFile
+    at location: StreamPosition.Location, _ cursor: SegmentCursor, _ file: any OpenFile
   ) throws -> FrameHeader? {
     // The same read gets the frames that follow.
-    if cursor.header.kind == .open, place.frameBytes <= Self.readFrameBytesMax {
+    if cursor.header.kind == .open, location.frameBytes <= Self.readFrameBytesMax {
       guard case .frame(let frame) = try cursor.look() else { return nil }
       return frame
     }
-    guard try file.size() >= place.frameOffset + place.frameBytes else { return nil }
-    return try cursor.header(at: place.frameOffset)
+    guard try file.size() >= location.frameOffset + location.frameBytes else { return nil }
+    return try cursor.header(at: location.frameOffset)
   }
 
   private static let readFrameBytesMax: UInt64 = 32 << 10
 
   /// Compares the tree of a stream up to a position with the position's tree, starting from the nearest frontier in a segment header.
   ///
-  /// - Returns: The position with the place where its last commit was found.
+  /// - Returns: The position with the location where its last commit was found.
   private func foundByTree(_ position: StreamPosition) throws -> StreamPosition {
     let verifiedReader = try VerifiedReader(
       directory, replica: position.replica,
       to: SegmentFile(firstCommit: position.commit, state: .sealed))
     var tree = verifiedReader.tree
-    var place = position.place
+    var location = position.location
     while tree.size < position.commit.rawValue {
       guard case .frame(let frame, let cursor) = try verifiedReader.reader.next() else {
         throw refusal(of: position, "its stream ends before it")
       }
       try LeafHashing.append(frame, upTo: position.commit, to: &tree)
       if let (frame, offset) = cursor.passedCommits {
-        place = StreamPosition.Place(frame, at: offset, in: cursor.header)
+        location = StreamPosition.Location(frame, at: offset, in: cursor.header)
       }
     }
     guard tree == position.tree else {
       throw refusal(of: position, "its stream has different commits before it")
     }
-    return StreamPosition(tail: position.tail, at: position.time, tree: tree, place: place)
+    return StreamPosition(tail: position.tail, at: position.time, tree: tree, location: location)
   }
 
   private func refusal(
