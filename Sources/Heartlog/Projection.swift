@@ -70,7 +70,7 @@ final class Projection: CommitSink {
     }
     guard hub.hasListeners, known.count < rows.count else { return }
     let old = Set(known)
-    for (place, row) in rows.enumerated() where !old.contains(place) { tell(row.commit()) }
+    for (index, row) in rows.enumerated() where !old.contains(index) { tell(row.commit()) }
   }
 
   func receive(_ block: ColumnBlock) -> Int {

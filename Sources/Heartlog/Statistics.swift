@@ -97,8 +97,8 @@ extension Statistics {
       switch run.commits {
       case .one(let commit):
         counter.take(commit, isCounted: isCounted(commit.position, log.lastTime))
-      case .several(let block, let places):
-        counter.take(places, of: block, timeBefore: run.timeBefore, where: isCounted)
+      case .several(let block, let indices):
+        counter.take(indices, of: block, timeBefore: run.timeBefore, where: isCounted)
       }
     }
     self = counter.statistics

@@ -110,25 +110,25 @@ struct StatisticsCounter {
 
   /// Counts adjacent commits of a block. Calls for one block must go forward.
   mutating func take(
-    _ places: Range<Int>, of block: MergedBlock, timeBefore: Milliseconds,
+    _ indices: Range<Int>, of block: MergedBlock, timeBefore: Milliseconds,
     where isCounted: (CommitPosition, Milliseconds) -> Bool
   ) {
     let content = block.content
     let columns = content.columns
     let commits = columns.commits
-    let cursor = cursor(of: block, at: places.lowerBound)
+    let cursor = cursor(of: block, at: indices.lowerBound)
     let replica = number(of: content.replica)
     var time = timeBefore
-    var sequence = content.sequence(at: places.lowerBound).rawValue
-    for place in places {
-      let wallTime = commits.wallTimes[place]
+    var sequence = content.sequence(at: indices.lowerBound).rawValue
+    for index in indices {
+      let wallTime = commits.wallTimes[index]
       time = max(time, wallTime)
       var write = Write(
-        stamp: commits.stamps[place], sequence: sequence, replica: replica,
-        isCounted: isCounted(content.position(at: place), time))
+        stamp: commits.stamps[index], sequence: sequence, replica: replica,
+        isCounted: isCounted(content.position(at: index), time))
       var count = 0
       var tally = -1
-      for event in Int(commits.eventStarts[place])..<Int(commits.eventStarts[place + 1]) {
+      for event in Int(commits.eventStarts[index])..<Int(commits.eventStarts[index + 1]) {
         let kind = columns.kinds[event]
         if kind.isEvent {
           let location = cursor.locations[Int(columns.itemPlaces[cursor.item])]
@@ -143,10 +143,10 @@ struct StatisticsCounter {
       }
       sequence = write.sequence
       if write.isCounted, count > 0 {
-        let origin = Int(commits.originPlaces[place])
+        let origin = Int(commits.originPlaces[index])
         if cursor.sources[origin] < 0 {
           cursor.sources[origin] = sourceIndex(
-            Source(replica: content.replica, origin: commits.origin(at: place)))
+            Source(replica: content.replica, origin: commits.origin(at: index)))
         }
         sources[cursor.sources[origin]].events += count
       }
@@ -196,12 +196,12 @@ struct StatisticsCounter {
     if libraryNumber == nil, let library { libraryNumber = state.number(ofLibrary: library) }
   }
 
-  /// Returns the cursor of a block whose next commit is at `place`. Applies a block to the state on first use.
-  private mutating func cursor(of block: MergedBlock, at place: Int) -> Cursor {
+  /// Returns the cursor of a block whose next commit is at `index`. Applies a block to the state on first use.
+  private mutating func cursor(of block: MergedBlock, at index: Int) -> Cursor {
     let content = block.content
     if let known = cursors[content.replica], known.block === block { return known }
     // If part of the log was read before, only the rest counts.
-    let rest = content.cut(to: content.number(at: place)...content.lastCommit)
+    let rest = content.cut(to: content.number(at: index)...content.lastCommit)
     state.apply(rest)
     noteLibrary()
     let locations = state.locations(of: rest)

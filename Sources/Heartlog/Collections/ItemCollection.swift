@@ -31,7 +31,7 @@ public struct ItemCollection: Sendable {
   /// The ids of its items in order. Items with the same position are ordered by the bytes of their ids.
   ///
   /// One pass over the library.
-  public var ids: [String] { places().map(\.id) }
+  public var ids: [String] { positions().map(\.id) }
 
   /// Returns whether an item is in the collection, favorite or not. One lookup.
   public func contains(_ id: String) -> Bool { key(of: library.item(id)) != nil }
@@ -48,9 +48,9 @@ public struct ItemCollection: Sendable {
   @discardableResult
   public func insert(_ id: String, at index: Int? = nil) throws(HeartlogError) -> Bool {
     try library.store.writeAsOne { () throws(HeartlogError) in
-      let places = places()
-      guard !places.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else { return false }
-      return try put(id, at: index ?? places.count, among: places)
+      let positions = positions()
+      guard !positions.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else { return false }
+      return try put(id, at: index ?? positions.count, among: positions)
     }
   }
 
@@ -64,13 +64,13 @@ public struct ItemCollection: Sendable {
   @discardableResult
   public func move(_ id: String, to index: Int) throws(HeartlogError) -> Bool {
     try library.store.writeAsOne { () throws(HeartlogError) in
-      var places = places()
-      guard let old = places.firstIndex(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
+      var positions = positions()
+      guard let old = positions.firstIndex(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
         throw HeartlogError(.notFound, "\(id) is not in the collection \(name)")
       }
-      places.remove(at: old)
-      guard min(max(0, index), places.count) != old else { return false }
-      return try put(id, at: index, among: places)
+      positions.remove(at: old)
+      guard min(max(0, index), positions.count) != old else { return false }
+      return try put(id, at: index, among: positions)
     }
   }
 
@@ -84,14 +84,14 @@ public struct ItemCollection: Sendable {
   }
 
   private func put(
-    _ id: String, at index: Int, among places: [(id: String, key: OrderKey)]
+    _ id: String, at index: Int, among positions: [(id: String, key: OrderKey)]
   ) throws(HeartlogError) -> Bool {
-    let index = min(max(0, index), places.count)
-    let before = index > 0 ? places[index - 1].key : nil
-    let after = index < places.count ? places[index].key : nil
+    let index = min(max(0, index), positions.count)
+    let before = index > 0 ? positions[index - 1].key : nil
+    let after = index < positions.count ? positions[index].key : nil
     if let key = Self.key(between: before, and: after) { return try setKey(key, of: id) }
     // No room left: two devices chose the same position, or a thousand items were inserted into one gap. Give all items new keys.
-    var ids = places.map(\.id)
+    var ids = positions.map(\.id)
     ids.insert(id, at: index)
     for (id, key) in zip(ids, OrderKey.spread(ids.count)) { try setKey(key, of: id) }
     return true
@@ -108,7 +108,7 @@ public struct ItemCollection: Sendable {
     try library.set([Field(name: field, value: .string(key.text))], of: id).isChange
   }
 
-  private func places() -> [(id: String, key: OrderKey)] {
+  private func positions() -> [(id: String, key: OrderKey)] {
     let all = library.items().compactMap { item in key(of: item).map { (id: item.id, key: $0) } }
     return all.sorted { a, b in
       a.key != b.key ? a.key < b.key : a.id.utf8.lexicographicallyPrecedes(b.id.utf8)

@@ -21,8 +21,8 @@ public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertib
   /// The first key of the path is the field, the rest is the path inside it.
   init(path: [any CodingKey], reason: String) {
     field = path.first?.stringValue
-    let place = path.dropFirst().map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }
-    self.reason = place.isEmpty ? reason : "at \(place.joined()): \(reason)"
+    let location = path.dropFirst().map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }
+    self.reason = location.isEmpty ? reason : "at \(location.joined()): \(reason)"
   }
 
   /// Converts an error that an item's own coding threw.

@@ -23,9 +23,9 @@ public enum FieldEncoder {
       throw FieldCodingError(error)
     }
     sort(&fields)
-    for place in fields.indices.dropFirst() where fields[place].name.hasSameBytes(as: fields[place - 1].name)
+    for index in fields.indices.dropFirst() where fields[index].name.hasSameBytes(as: fields[index - 1].name)
     {
-      throw FieldCodingError(field: fields[place].name, reason: "it is encoded twice")
+      throw FieldCodingError(field: fields[index].name, reason: "it is encoded twice")
     }
     return fields
   }
@@ -34,10 +34,10 @@ public enum FieldEncoder {
   private static func sort(_ fields: inout [Field]) {
     if fields.count > 16 { return fields.sort { $0.name.bytesPrecede($1.name) } }
     for end in fields.indices.dropFirst() {
-      var place = end
-      while place > 0, fields[place].name.bytesPrecede(fields[place - 1].name) {
-        fields.swapAt(place, place - 1)
-        place -= 1
+      var index = end
+      while index > 0, fields[index].name.bytesPrecede(fields[index - 1].name) {
+        fields.swapAt(index, index - 1)
+        index -= 1
       }
     }
   }

@@ -7,7 +7,7 @@ final class ItemEncoder: Encoder {
 
   private var fields: [Field] = []
   /// The encoders handed out for fields. Their values are known only after the item has encoded all of itself.
-  private var children: [(place: Int, encoder: ValueEncoder)] = []
+  private var children: [(index: Int, encoder: ValueEncoder)] = []
   /// The encoder of an item that does not encode as a keyed container.
   private var other: ValueEncoder?
   /// The first rule that a field broke. Reported at the end, even if the item's own coding continues.
@@ -21,7 +21,7 @@ final class ItemEncoder: Encoder {
       }
       return try Self.fields(of: members)
     }
-    for child in children { replace(child.place, by: child.encoder.value ?? .object([])) }
+    for child in children { replace(child.index, by: child.encoder.value ?? .object([])) }
     if let failure { throw failure }
     return fields
   }
@@ -68,9 +68,9 @@ final class ItemEncoder: Encoder {
     set(Self.value(value, of: name, failure: &failure), for: name)
   }
 
-  private func replace(_ place: Int, by value: JSONValue) {
-    let name = fields[place].name
-    fields[place] = Field(name: name, value: Self.value(value, of: name, failure: &failure))
+  private func replace(_ index: Int, by value: JSONValue) {
+    let name = fields[index].name
+    fields[index] = Field(name: name, value: Self.value(value, of: name, failure: &failure))
   }
 
   private static func value(

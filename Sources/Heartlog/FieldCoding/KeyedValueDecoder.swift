@@ -5,16 +5,16 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let members: [JSONMember]
   let codingPath: [any CodingKey]
   /// The index of each member by name. Nil for few members, which are compared one by one.
-  private var places: [String: Int]?
+  private var indices: [String: Int]?
 
   init(_ members: [JSONMember], of decoder: ValueDecoder) {
     self.members = members
     codingPath = decoder.codingPath
     let comparedMax = 16
     guard members.count > comparedMax else { return }
-    var places = [String: Int](minimumCapacity: members.count)
-    for (place, member) in members.enumerated() { places[member.name] = place }
-    self.places = places
+    var indices = [String: Int](minimumCapacity: members.count)
+    for (index, member) in members.enumerated() { indices[member.name] = index }
+    self.indices = indices
   }
 
   var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
@@ -73,7 +73,7 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
 
   private func value(named name: String) -> JSONValue? {
-    if let places { return places[name].map { members[$0].value } }
+    if let indices { return indices[name].map { members[$0].value } }
     return members.first { $0.name == name }?.value
   }
 

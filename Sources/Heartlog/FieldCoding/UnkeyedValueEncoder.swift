@@ -14,7 +14,7 @@ struct UnkeyedValueEncoder: UnkeyedEncodingContainer {
   func encode(_ value: String) { encoder.append(.string(value)) }
   func encode(_ value: Float) throws { try encode(Double(value)) }
   func encode(_ value: Double) throws {
-    encoder.append(try ValueEncoder.json(value, at: placeOfNext, isNested: true))
+    encoder.append(try ValueEncoder.json(value, at: pathOfNext, isNested: true))
   }
   func encode(_ value: Int) throws { try encode(integer: value) }
   func encode(_ value: Int8) throws { try encode(integer: value) }
@@ -30,7 +30,7 @@ struct UnkeyedValueEncoder: UnkeyedEncodingContainer {
   func encode(_ value: UInt128) throws { try encode(integer: value) }
 
   func encode<T: Encodable>(_ value: T) throws {
-    encoder.append(try ValueEncoder.json(value, at: placeOfNext))
+    encoder.append(try ValueEncoder.json(value, at: pathOfNext))
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -43,8 +43,8 @@ struct UnkeyedValueEncoder: UnkeyedEncodingContainer {
   func superEncoder() -> any Encoder { encoder.nextChild() }
 
   private func encode(integer: some BinaryInteger) throws(FieldCodingError) {
-    encoder.append(try ValueEncoder.json(integer, at: placeOfNext, isNested: true))
+    encoder.append(try ValueEncoder.json(integer, at: pathOfNext, isNested: true))
   }
 
-  private var placeOfNext: [any CodingKey] { codingPath + [FieldKey(intValue: count)] }
+  private var pathOfNext: [any CodingKey] { codingPath + [FieldKey(intValue: count)] }
 }

@@ -6,24 +6,24 @@ struct ValueDecoder: Decoder {
   /// The path of the containing value.
   private let parent: [any CodingKey]
   /// The position inside the containing value.
-  private let place: Place
+  private let position: Position
 
-  enum Place {
+  enum Position {
     /// Not contained in another value.
     case whole
     case key(any CodingKey)
     case index(Int)
   }
 
-  init(_ value: JSONValue, in parent: [any CodingKey] = [], at place: Place = .whole) {
+  init(_ value: JSONValue, in parent: [any CodingKey] = [], at position: Position = .whole) {
     self.value = value
     self.parent = parent
-    self.place = place
+    self.position = position
   }
 
   /// Computed on demand: only errors and values with parts need it.
   var codingPath: [any CodingKey] {
-    switch place {
+    switch position {
     case .whole: parent
     case .key(let key): parent + [key]
     case .index(let index): parent + [FieldKey(intValue: index)]

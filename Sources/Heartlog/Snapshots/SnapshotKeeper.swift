@@ -78,7 +78,7 @@ final class SnapshotKeeper: Sendable {
       do {
         guard let mapping = try folder.map(file) else { continue }
         let (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
-        let positions = places(of: file, try Self.positions(log))
+        let positions = currentPositions(of: file, try Self.positions(log))
         guard isWanted(positions) else { continue }
         return Found(
           file: file, state: state, positions: positions, byteCount: mapping.bytes.count,
@@ -97,8 +97,8 @@ final class SnapshotKeeper: Sendable {
     try bytes.withBytes { try StreamPosition.decode($0) }
   }
 
-  /// Returns the positions of a snapshot, with the places in the log where they were last found. Sealing may have moved them.
-  private func places(of file: SnapshotFile, _ positions: [StreamPosition]) -> [StreamPosition] {
+  /// Returns the positions of a snapshot, with the locations in the log where they were last found. Sealing may have moved them.
+  private func currentPositions(of file: SnapshotFile, _ positions: [StreamPosition]) -> [StreamPosition] {
     // The note only saves time; its positions are checked against the log like any others.
     guard let note = try? folder.note(of: file), let found = try? Self.positions(note),
       found.count == positions.count, zip(found, positions).allSatisfy({ $0.isSame(as: $1) })
@@ -106,15 +106,15 @@ final class SnapshotKeeper: Sendable {
     return found
   }
 
-  /// Notes the current places of a snapshot's positions, in the background. The next opening finds them at once.
+  /// Notes the current locations of a snapshot's positions, in the background. The next opening finds them at once.
   func note(_ moved: [StreamPosition], of found: Found) {
     guard !moved.isEmpty else { return }
-    let places = found.positions.map { position in
+    let positions = found.positions.map { position in
       moved.first { $0.replica == position.replica } ?? position
     }
     run(on: .shared) {
       // Without the note the next opening takes longer, and tries to note again.
-      self.making.withLock { _ in try? self.folder.note(StreamPosition.encode(places), of: found.file) }
+      self.making.withLock { _ in try? self.folder.note(StreamPosition.encode(positions), of: found.file) }
     }
   }
 
