@@ -172,7 +172,7 @@ struct HostilePeerTests {
   @Test("runs that were not wanted, out of order, too many, or beyond what was announced are refused")
   func runs() throws {
     let heads = try server.streamHeads()
-    let head = ShippedHead(replica: server.replica, place: .init(heads[0]))
+    let head = ShippedHead(replica: server.replica, position: .init(heads[0]))
     let answer = Message.answer(
       .init(greeting: .init(isServing: true, own: 1, wallTime: 0), states: [.none], heads: [head]))
     func run(_ first: UInt64, _ count: Int, stream: Int = 1, root: UInt64? = nil, name: String? = "tablet")
@@ -209,7 +209,7 @@ struct HostilePeerTests {
     // More than was announced.
     let less = ShippedHead(
       replica: server.replica,
-      place: .init(
+      position: .init(
         commit: 2, isEnded: false,
         root: RootPrefix(
           try #require(try server.streamRoot(of: server.replica, at: CommitNumber(rawValue: 2))))))
@@ -234,7 +234,7 @@ struct HostilePeerTests {
     let greeting = Message.Greeting(own: 0, wallTime: 1)
     let (result, _) = play([
       .heads(
-        .init(greeting: greeting, heads: heads.map { ShippedHead(replica: $0.replica, place: .init($0)) }))
+        .init(greeting: greeting, heads: heads.map { ShippedHead(replica: $0.replica, position: .init($0)) }))
     ])
     guard case .failure(let error) = result else { return }
     #expect(error.code == .peer)
@@ -279,13 +279,13 @@ struct HostilePeerTests {
       }
     }
     let heads = Message.heads(.init(greeting: .init(own: nil, wallTime: 0), heads: []))
-    let probe = Message.probe([StreamPlace(stream: 0, commit: 1)])
+    let probe = Message.probe([ProbePosition(stream: 0, commit: 1)])
     let scripts: [[Message]] = [
       [probe], [.wants([])], [.done(commits: 1, events: 1)], [heads, .wants([0, 1])],
       [heads, .ends([StreamEnd(stream: 0, commit: 0, rootAfter: RootPrefix(word: 0))])],
-      [heads, .probe([StreamPlace(stream: 9, commit: 1)])],
-      [heads, .probe([StreamPlace(stream: 0, commit: 0)])],
-      [heads, .probe([StreamPlace(stream: 0, commit: 10)])],
+      [heads, .probe([ProbePosition(stream: 9, commit: 1)])],
+      [heads, .probe([ProbePosition(stream: 0, commit: 0)])],
+      [heads, .probe([ProbePosition(stream: 0, commit: 10)])],
     ]
     for script in scripts {
       guard case .failure(let error) = serve(script) else {

@@ -145,7 +145,7 @@ struct SkippedStreamTests {
           .init(
             greeting: .init(isServing: true, own: order.firstIndex(of: hub.replica), wallTime: 0),
             states: known.map { _ in .same },
-            heads: others.map { ShippedHead(replica: $0.replica, place: .init($0)) })))
+            heads: others.map { ShippedHead(replica: $0.replica, position: .init($0)) })))
       try writer.write(.wants([]))
       for stream in asked == 1 ? [streams[0]] : [streams[2]] {
         var after: UInt64 = 0

@@ -76,11 +76,11 @@ struct FolderSyncPass {
     guard try onFolder({ () throws(FileError) in try fileSystem.info(root) })?.kind == .directory else {
       throw HeartlogError(.notAStore, "there is no folder \(root)", file: root)
     }
-    for place in ["", "/..", "/../.."] {
-      guard try !isStore(root + place) else {
+    for suffix in ["", "/..", "/../.."] {
+      guard try !isStore(root + suffix) else {
         throw HeartlogError(
           .invalid,
-          "\(root) is \(place.isEmpty ? "" : "inside ")the directory of a store, not a folder between stores: "
+          "\(root) is \(suffix.isEmpty ? "" : "inside ")the directory of a store, not a folder between stores: "
             + "sync with that store by its directory, without \"folder:\", or name a folder of its own",
           file: root)
       }

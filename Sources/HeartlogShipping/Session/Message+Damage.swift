@@ -8,9 +8,9 @@ extension Message {
 
   /// The sentence for a damaged store: what is damaged, where in the store's folder, and what to do.
   static func damage(_ error: HeartlogError) -> String {
-    let place = HeartlogError(
+    let located = HeartlogError(
       error.code, error.message, file: error.file.map(inFolder), offset: error.offset, commits: error.commits)
-    let what = error.file.map { place.description.replacing($0, with: inFolder($0)) } ?? place.description
+    let what = error.file.map { located.description.replacing($0, with: inFolder($0)) } ?? located.description
     return
       "\(damageStart): \(what). Run \"heartlog --store DIR verify\" there, and then \"heartlog --store DIR repair\""
   }

@@ -34,11 +34,11 @@ extension Message {
       self = .answer(Answer(greeting: greeting, states: states, heads: try ShippedHead.list(&reader)))
     case .probe:
       let count = try reader.count(atMost: Message.listMax, "places of a probe")
-      var places: [StreamPlace] = []
+      var positions: [ProbePosition] = []
       for _ in 0..<count {
-        places.append(StreamPlace(stream: try reader.place(), commit: try reader.commit()))
+        positions.append(ProbePosition(stream: try reader.streamIndex(), commit: try reader.commit()))
       }
-      self = .probe(places)
+      self = .probe(positions)
     case .roots:
       let count = try reader.count(atMost: Message.listMax, "roots")
       var roots: [RootPrefix] = []
@@ -53,7 +53,7 @@ extension Message {
       let count = try reader.count(atMost: Message.listMax, "streams wanted")
       var streams: [Int] = []
       for _ in 0..<count {
-        let stream = try reader.place()
+        let stream = try reader.streamIndex()
         guard stream > streams.last ?? -1 else { throw MalformedError("wanted streams that do not rise") }
         streams.append(stream)
       }
@@ -75,7 +75,7 @@ extension Message {
 
 extension ByteReader {
   /// Reads a stream's index in the list.
-  fileprivate mutating func place() throws(MalformedError) -> Int {
+  fileprivate mutating func streamIndex() throws(MalformedError) -> Int {
     try count(atMost: Message.listMax - 1, "a place in the list")
   }
 
@@ -118,13 +118,13 @@ extension ShippedHead {
       if let last = heads.last, last.replica >= replica {
         throw MalformedError("streams that are not sorted by replica")
       }
-      heads.append(ShippedHead(replica: replica, place: try Place(&reader)))
+      heads.append(ShippedHead(replica: replica, position: try Position(&reader)))
     }
     return heads
   }
 }
 
-extension ShippedHead.Place {
+extension ShippedHead.Position {
   fileprivate init(_ reader: inout ByteReader) throws {
     let value = try reader.varint()
     guard value >> 1 <= Limits.numberMax else { throw MalformedError("a commit number past 2^53") }
@@ -138,8 +138,8 @@ extension Message.Answer.State {
     switch try reader.u8() {
     case 0: self = .same
     case 1: self = .none
-    case 2: self = .other(try ShippedHead.Place(&reader), isParted: false)
-    case 3: self = .other(try ShippedHead.Place(&reader), isParted: true)
+    case 2: self = .other(try ShippedHead.Position(&reader), isParted: false)
+    case 3: self = .other(try ShippedHead.Position(&reader), isParted: true)
     case let state: throw MalformedError("a stream of state \(state)")
     }
   }
@@ -147,7 +147,7 @@ extension Message.Answer.State {
 
 extension StreamEnd {
   fileprivate init(_ reader: inout ByteReader) throws {
-    stream = try reader.place()
+    stream = try reader.streamIndex()
     commit = try reader.commit()
     switch try reader.u8() {
     case 0: rootAfter = nil
@@ -159,7 +159,7 @@ extension StreamEnd {
 
 extension ShippedRun {
   fileprivate init(_ reader: inout ByteReader) throws {
-    stream = try reader.place()
+    stream = try reader.streamIndex()
     firstCommit = try reader.commit()
     commitCount = try reader.count(atMost: Limits.blockEventsMax, "commits of a run")
     guard firstCommit >= 1, commitCount >= 1, firstCommit <= Limits.numberMax - UInt64(commitCount - 1) else {

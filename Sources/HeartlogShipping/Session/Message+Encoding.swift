@@ -52,11 +52,11 @@ extension Message {
       for state in answer.states { state.write(to: &writer) }
       writer.varint(answer.heads.count)
       for head in answer.heads { head.write(to: &writer) }
-    case .probe(let places):
-      writer.varint(places.count)
-      for place in places {
-        writer.varint(place.stream)
-        writer.varint(place.commit)
+    case .probe(let positions):
+      writer.varint(positions.count)
+      for position in positions {
+        writer.varint(position.stream)
+        writer.varint(position.commit)
       }
     case .roots(let roots):
       writer.varint(roots.count)
@@ -97,11 +97,11 @@ extension Message.Greeting {
 extension ShippedHead {
   fileprivate func write(to writer: inout ByteWriter) {
     writer.replica(replica)
-    place.write(to: &writer)
+    position.write(to: &writer)
   }
 }
 
-extension ShippedHead.Place {
+extension ShippedHead.Position {
   fileprivate func write(to writer: inout ByteWriter) {
     writer.varint(commit << 1 | (isEnded ? 1 : 0))
     if commit > 0 { writer.u64(root.word) }
@@ -113,9 +113,9 @@ extension Message.Answer.State {
     switch self {
     case .same: writer.u8(0)
     case .none: writer.u8(1)
-    case .other(let place, let isParted):
+    case .other(let position, let isParted):
       writer.u8(isParted ? 3 : 2)
-      place.write(to: &writer)
+      position.write(to: &writer)
     }
   }
 }

@@ -9,7 +9,7 @@ enum Message: Hashable {
   /// What the serving end has, compared with the heads of the calling end.
   case answer(Answer)
   /// Asks for the roots at these commits.
-  case probe([StreamPlace])
+  case probe([ProbePosition])
   /// The roots that were asked for, in the same order.
   case roots([RootPrefix])
   /// Streams to end.
@@ -59,7 +59,7 @@ enum Message: Hashable {
       case same
       case none
       /// `isParted`: the roots differ at the calling end's head.
-      case other(ShippedHead.Place, isParted: Bool)
+      case other(ShippedHead.Position, isParted: Bool)
     }
   }
 
@@ -75,7 +75,7 @@ enum Message: Hashable {
 
 /// A head as it is announced to the other end.
 struct ShippedHead: Hashable {
-  struct Place: Hashable {
+  struct Position: Hashable {
     var commit: UInt64
     var isEnded: Bool
     /// Meaningless if `commit` is 0.
@@ -93,11 +93,11 @@ struct ShippedHead: Hashable {
   }
 
   let replica: ReplicaID
-  let place: Place
+  let position: Position
 }
 
 /// A commit of a stream in the list.
-struct StreamPlace: Hashable {
+struct ProbePosition: Hashable {
   let stream: Int
   let commit: UInt64
 }

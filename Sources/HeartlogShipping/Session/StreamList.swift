@@ -6,7 +6,7 @@ struct StreamList {
   struct Entry {
     let replica: ReplicaID
     let mine: StreamHead?
-    let theirs: ShippedHead.Place?
+    let theirs: ShippedHead.Position?
     /// Whether the roots differ at the lower of the two heads.
     var isParted: Bool
     /// Whether the stream is skipped because it is damaged: nothing of it is asked for, and it is not ended.
@@ -55,11 +55,11 @@ struct StreamList {
     var states: [Message.Answer.State] = []
     for head in heads {
       let own = byReplica[head.replica]
-      var entry = Entry(replica: head.replica, mine: own, theirs: head.place, isParted: false)
+      var entry = Entry(replica: head.replica, mine: own, theirs: head.position, isParted: false)
       if let own {
-        entry.isParted = try parts(store, own, from: head.place)
-        let place = ShippedHead.Place(own)
-        states.append(place == head.place ? .same : .other(place, isParted: entry.isParted))
+        entry.isParted = try parts(store, own, from: head.position)
+        let position = ShippedHead.Position(own)
+        states.append(position == head.position ? .same : .other(position, isParted: entry.isParted))
       } else {
         states.append(.none)
       }
@@ -71,7 +71,7 @@ struct StreamList {
     greeting.own = entries.firstIndex { $0.replica == store.replica }
     let answer = Message.Answer(
       greeting: greeting, states: states,
-      heads: others.map { ShippedHead(replica: $0.replica, place: .init($0)) })
+      heads: others.map { ShippedHead(replica: $0.replica, position: .init($0)) })
     return (StreamList(entries: entries), answer)
   }
 
@@ -85,29 +85,29 @@ struct StreamList {
       switch state {
       case .none: entry = Entry(replica: own.replica, mine: own, theirs: nil, isParted: false)
       case .same: entry = Entry(replica: own.replica, mine: own, theirs: .init(own), isParted: false)
-      case .other(let place, let isParted):
-        entry = Entry(replica: own.replica, mine: own, theirs: place, isParted: isParted)
+      case .other(let position, let isParted):
+        entry = Entry(replica: own.replica, mine: own, theirs: position, isParted: isParted)
         // Each end can look up roots only at commits up to its own head.
-        if !isParted { entry.isParted = try parts(store, own, from: place) }
+        if !isParted { entry.isParted = try parts(store, own, from: position) }
       }
       entries.append(entry)
     }
     let own = Set(mine.map(\.replica))
     for head in answer.heads {
       guard !own.contains(head.replica) else { throw .peer("a stream that is in the list twice") }
-      entries.append(Entry(replica: head.replica, mine: nil, theirs: head.place, isParted: false))
+      entries.append(Entry(replica: head.replica, mine: nil, theirs: head.position, isParted: false))
     }
     return StreamList(entries: entries)
   }
 
-  /// Whether the commits of `own` differ from those that lead to `place`; false if `own` is shorter and this
-  /// cannot be determined.
+  /// Whether the commits of `own` differ from those that lead to `position`; false if `own` is shorter and
+  /// this cannot be determined.
   private static func parts(
-    _ store: any ShippedStreams, _ own: StreamHead, from place: ShippedHead.Place
+    _ store: any ShippedStreams, _ own: StreamHead, from position: ShippedHead.Position
   ) throws(HeartlogError) -> Bool {
-    guard place.commit > 0, place.commit <= own.commit.rawValue else { return false }
-    if place.commit == own.commit.rawValue { return place.root != RootPrefix(own.root) }
-    let root = try store.streamRoot(of: own.replica, at: CommitNumber(rawValue: place.commit))
-    return root.map { RootPrefix($0) } != place.root
+    guard position.commit > 0, position.commit <= own.commit.rawValue else { return false }
+    if position.commit == own.commit.rawValue { return position.root != RootPrefix(own.root) }
+    let root = try store.streamRoot(of: own.replica, at: CommitNumber(rawValue: position.commit))
+    return root.map { RootPrefix($0) } != position.root
   }
 }

@@ -276,8 +276,8 @@ extension SyncSession {
 
   /// Checks a run against what was wanted and announced.
   private func check(
-    _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64, _ theirs: ShippedHead.Place,
-    _ name: String?
+    _ run: ShippedRun, _ stream: Int, _ entry: StreamList.Entry, _ next: UInt64,
+    _ theirs: ShippedHead.Position, _ name: String?
   ) throws(HeartlogError) -> StreamRun {
     guard run.stream == stream, run.firstCommit == next else {
       throw .peer("commits from \(run.firstCommit) on that were not requested")

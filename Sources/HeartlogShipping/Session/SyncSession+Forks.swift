@@ -11,19 +11,19 @@ extension SyncSession {
       .map { (stream: $0, low: UInt64(0), high: list.entries[$0].lowerCommit) }
     while searches.contains(where: { $0.high - $0.low > 1 }) {
       let open = searches.indices.filter { searches[$0].high - searches[$0].low > 1 }
-      let places = open.map { index in
+      let positions = open.map { index in
         let search = searches[index]
-        return StreamPlace(stream: search.stream, commit: search.low + (search.high - search.low) / 2)
+        return ProbePosition(stream: search.stream, commit: search.low + (search.high - search.low) / 2)
       }
-      try writer.write(.probe(places))
-      guard case .roots(let roots) = try reader.read(.roots), roots.count == places.count else {
+      try writer.write(.probe(positions))
+      guard case .roots(let roots) = try reader.read(.roots), roots.count == positions.count else {
         throw .peer("a different number of roots than requested")
       }
-      for (index, (place, root)) in zip(open, zip(places, roots)) {
-        if try self.root(of: list.entries[place.stream], at: place.commit) == root {
-          searches[index].low = place.commit
+      for (index, (position, root)) in zip(open, zip(positions, roots)) {
+        if try self.root(of: list.entries[position.stream], at: position.commit) == root {
+          searches[index].low = position.commit
         } else {
-          searches[index].high = place.commit
+          searches[index].high = position.commit
         }
       }
     }

@@ -82,7 +82,8 @@ public struct SyncSession: Sendable {
       own.own = mine.firstIndex { $0.replica == store.replica }
       do throws(HeartlogError) {
         try writer.write(
-          .heads(.init(greeting: own, heads: mine.map { ShippedHead(replica: $0.replica, place: .init($0)) }))
+          .heads(
+            .init(greeting: own, heads: mine.map { ShippedHead(replica: $0.replica, position: .init($0)) }))
         )
       } catch {
         throw reason(for: error, reading: .answer)
@@ -136,17 +137,17 @@ public struct SyncSession: Sendable {
         guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
         var mine = try self.heads()
-        let theirs = Dictionary(heads.heads.map { ($0.replica, $0.place.commit) }) { first, _ in first }
+        let theirs = Dictionary(heads.heads.map { ($0.replica, $0.position.commit) }) { first, _ in first }
         if try !canGive(mine, behind: { theirs[$0] ?? 0 }) { mine = try self.heads() }
         let (answered, answer) = try StreamList.serving(
           heads.heads, store: store, mine: mine, greeting: greeting)
         let list = passingOver(answered)
         try writer.write(.answer(answer))
         current = (list, heads.greeting, try begin(list, heads.greeting))
-      case (.probe(let places), .some(let now)):
+      case (.probe(let positions), .some(let now)):
         probesLeft -= 1
         guard probesLeft >= 0 else { throw .peer("too many probes") }
-        try writer.write(.roots(try roots(at: places, of: now.list)))
+        try writer.write(.roots(try roots(at: positions, of: now.list)))
       case (.ends(let ends), .some(let now)):
         guard !now.greeting.isPull, !now.greeting.isDryRun, !takesNothing else {
           throw .peer("streams that are to end where nothing may be written")
@@ -166,12 +167,14 @@ public struct SyncSession: Sendable {
     }
   }
 
-  private func roots(at places: [StreamPlace], of list: StreamList) throws(HeartlogError) -> [RootPrefix] {
+  private func roots(
+    at positions: [ProbePosition], of list: StreamList
+  ) throws(HeartlogError) -> [RootPrefix] {
     var roots: [RootPrefix] = []
-    for place in places {
-      guard place.stream < list.entries.count, place.commit >= 1,
+    for position in positions {
+      guard position.stream < list.entries.count, position.commit >= 1,
         let root = try store.streamRoot(
-          of: list.entries[place.stream].replica, at: CommitNumber(rawValue: place.commit))
+          of: list.entries[position.stream].replica, at: CommitNumber(rawValue: position.commit))
       else { throw .peer("a probe of a commit that does not exist") }
       roots.append(RootPrefix(root))
     }
@@ -243,7 +246,7 @@ public struct SyncSession: Sendable {
         switch state {
         case .same: head.commit.rawValue
         case .none: 0
-        case .other(let place, _): place.commit
+        case .other(let position, _): position.commit
         }
     }
     return try canGive(mine, behind: { known[$0] ?? 0 })
