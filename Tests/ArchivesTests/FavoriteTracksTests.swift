@@ -198,7 +198,7 @@ struct FavoriteTracksTests {
     let orders = [commits, commits.reversed()].map { streams in
       var state = FavoritesState()
       for commit in streams.joined() { state.apply(commit) }
-      return TrackOrder.places(of: Array(state.items(in: "tracks"))).compactMap(\.track.title).joined()
+      return TrackOrder.positions(of: Array(state.items(in: "tracks"))).compactMap(\.track.title).joined()
     }
     #expect(orders[0] == orders[1])
     return orders[0]

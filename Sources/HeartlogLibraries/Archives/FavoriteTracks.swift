@@ -33,7 +33,7 @@ public struct FavoriteTracks: Sendable {
   ///
   /// O(n log n). A favorite whose fields are not a valid `Track` is left out here, and reported by
   /// `favorites.load()`.
-  public var favoriteItems: [Track] { places().map(\.track) }
+  public var favoriteItems: [Track] { positions().map(\.track) }
 
   /// Whether the file at this URL is in the playlist. One look-up.
   public func isFavoriteItem(url: URL) -> Bool { favorites.contains(url) }
@@ -54,16 +54,16 @@ public struct FavoriteTracks: Sendable {
       throw LibraryError.invalidItem("\"\(track.url.absoluteString)\" is no address of a file")
     }
     try library.store.write {
-      let places = places()
+      let positions = positions()
       guard try favorites.add(track, since: date) else {
         throw LibraryError.alreadyFavorite("Track is already in the playlist \(Self.name).")
       }
       // A key that it still has from before a removal on another device is not valid here.
       try setKey(nil, of: track)
-      guard let last = places.last?.key, let item = library.item(track.id.favoriteID),
+      guard let last = positions.last?.key, let item = library.item(track.id.favoriteID),
         let own = TrackOrder.key(of: item), own <= last
       else { return }
-      try put([track], at: places.count, among: places)
+      try put([track], at: positions.count, among: positions)
     }
   }
 
@@ -103,12 +103,12 @@ public struct FavoriteTracks: Sendable {
   @discardableResult
   public func move(from source: Int, to destination: Int) throws -> Bool {
     try library.store.write {
-      var places = places()
-      for index in [source, destination] where !places.indices.contains(index) {
-        throw HeartlogError(.invalid, "the playlist has \(places.count) tracks, and none at \(index)")
+      var positions = positions()
+      for index in [source, destination] where !positions.indices.contains(index) {
+        throw HeartlogError(.invalid, "the playlist has \(positions.count) tracks, and none at \(index)")
       }
       guard source != destination else { return false }
-      try put([places.remove(at: source).track], at: destination, among: places)
+      try put([positions.remove(at: source).track], at: destination, among: positions)
       return true
     }
   }
@@ -123,35 +123,39 @@ public struct FavoriteTracks: Sendable {
   public func move(fromOffsets offsets: some Sequence<Int>, toOffset offset: Int) throws {
     let offsets = Set(offsets)
     try library.store.write {
-      let places = places()
+      let positions = positions()
       for index in offsets.sorted() + [offset]
-      where !places.indices.contains(index) && (index != places.count || offsets.contains(index)) {
-        throw HeartlogError(.invalid, "the playlist has \(places.count) tracks, and none at \(index)")
+      where !positions.indices.contains(index) && (index != positions.count || offsets.contains(index)) {
+        throw HeartlogError(.invalid, "the playlist has \(positions.count) tracks, and none at \(index)")
       }
-      let order = places.indices.filter { !offsets.contains($0) }
+      let order = positions.indices.filter { !offsets.contains($0) }
       let moved = offsets.sorted()
       let index = order.count { $0 < offset }
-      guard order[..<index] + moved + order[index...] != Array(places.indices)[...] else { return }
-      try put(moved.map { places[$0].track }, at: index, among: order.map { places[$0] })
+      guard order[..<index] + moved + order[index...] != Array(positions.indices)[...] else { return }
+      try put(moved.map { positions[$0].track }, at: index, among: order.map { positions[$0] })
     }
   }
 
   /// Writes the keys of tracks for their new positions.
   ///
-  /// - Parameter places: the other tracks, in order.
-  private func put(_ tracks: [Track], at index: Int, among places: [(track: Track, key: OrderKey)]) throws {
-    let low = index > 0 ? places[index - 1].key : nil
+  /// - Parameter positions: the other tracks, in order.
+  private func put(
+    _ tracks: [Track], at index: Int, among positions: [(track: Track, key: OrderKey)]
+  ) throws {
+    let low = index > 0 ? positions[index - 1].key : nil
     // There is no key between tracks with equal keys, so the tracks after the gap get new keys, too.
-    let next = places[index...].firstIndex { place in low.map { $0 < place.key } ?? true } ?? places.count
-    let tracks = tracks + places[index..<next].map(\.track)
+    let next =
+      positions[index...].firstIndex { position in low.map { $0 < position.key } ?? true }
+      ?? positions.count
+    let tracks = tracks + positions[index..<next].map(\.track)
     let keys = TrackOrder.keys(
-      tracks.count, after: low, before: next < places.count ? places[next].key : nil)
+      tracks.count, after: low, before: next < positions.count ? positions[next].key : nil)
     if keys.allSatisfy({ OrderKey($0.text) != nil }) {
       for (track, key) in zip(tracks, keys) { try setKey(key, of: track) }
     } else {
       // Thousands of moves into one gap have exhausted the length of a key, so all tracks get new keys.
-      let all = places[..<index].map(\.track) + tracks + places[next...].map(\.track)
-      let end = places.last.flatMap { OrderKey(String($0.key.text.prefix(TrackOrder.dateLength)) + "V") }
+      let all = positions[..<index].map(\.track) + tracks + positions[next...].map(\.track)
+      let end = positions.last.flatMap { OrderKey(String($0.key.text.prefix(TrackOrder.dateLength)) + "V") }
       for (track, key) in zip(all, TrackOrder.keys(all.count, after: nil, before: end)) {
         try setKey(key, of: track)
       }
@@ -163,5 +167,5 @@ public struct FavoriteTracks: Sendable {
       [Field(name: TrackOrder.field, value: key.map { .string($0.text) } ?? .null)], of: track.id.favoriteID)
   }
 
-  private func places() -> [(track: Track, key: OrderKey)] { TrackOrder.places(of: library.items()) }
+  private func positions() -> [(track: Track, key: OrderKey)] { TrackOrder.positions(of: library.items()) }
 }

@@ -17,15 +17,15 @@ enum TrackOrder {
 
   /// The favorites among some items, in order, with their keys. An item that is not a valid `Track` is left
   /// out.
-  static func places(of items: [ItemState]) -> [(track: Track, key: OrderKey)] {
-    let places = items.compactMap { item -> (track: Track, key: OrderKey)? in
+  static func positions(of items: [ItemState]) -> [(track: Track, key: OrderKey)] {
+    let positions = items.compactMap { item -> (track: Track, key: OrderKey)? in
       guard item.isFavorite, let key = key(of: item),
         let track = try? FieldDecoder.decode(
           Track.self, id: item.id, isFavorite: true, favoritedDate: item.favoritedDate, fields: item.fields)
       else { return nil }
       return (track, key)
     }
-    return places.sorted { a, b in
+    return positions.sorted { a, b in
       a.key != b.key
         ? a.key < b.key : a.track.id.favoriteID.utf8.lexicographicallyPrecedes(b.track.id.favoriteID.utf8)
     }

@@ -16,13 +16,13 @@ public struct BreedDetails: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private var feed: MembershipFeed
     private var images: [BreedImage]
-    private let places: [String: [Int]]
+    private let indices: [String: [Int]]
     private var isFirst = true
 
     init(_ manager: FavoritesManager, _ images: [BreedImage]) {
       feed = MembershipFeed(manager.favorites.library)
       self.images = images
-      places = Dictionary(grouping: images.indices) { images[$0].url.favoriteID }
+      indices = Dictionary(grouping: images.indices) { images[$0].url.favoriteID }
       for index in images.indices where feed.favorites.contains(images[index].url.favoriteID) {
         self.images[index].isFavorite = true
       }
@@ -43,8 +43,8 @@ public struct BreedDetails: AsyncSequence, Sendable {
           }
           return images
         case .one(let id, let isFavorite):
-          guard let places = places[id] else { continue }
-          for index in places { images[index].isFavorite = isFavorite }
+          guard let indices = indices[id] else { continue }
+          for index in indices { images[index].isFavorite = isFavorite }
           return images
         }
       }
