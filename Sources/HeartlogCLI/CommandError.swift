@@ -6,14 +6,14 @@ struct CommandError: Error, Equatable, Sendable {
   /// A phrase without its final full stop.
   let what: String
   /// A file, a line or a commit; nil if `what` already says where.
-  let place: String?
+  let location: String?
   /// Complete sentences that say what to do next; nil if there is nothing to advise.
   let hint: String?
 
-  init(_ exitCode: ExitCode, _ what: String, at place: String? = nil, hint: String? = nil) {
+  init(_ exitCode: ExitCode, _ what: String, at location: String? = nil, hint: String? = nil) {
     self.exitCode = exitCode
     self.what = what
-    self.place = place
+    self.location = location
     self.hint = hint
   }
 
@@ -24,7 +24,7 @@ struct CommandError: Error, Equatable, Sendable {
   /// `what: where. what to do next`, without control characters and passwords: the parts may quote the input.
   var sentence: String {
     var text = what
-    if let place { text += ": \(place)" }
+    if let location { text += ": \(location)" }
     text += "."
     if let hint { text += " \(hint)" }
     return DisplayText.visible(SSHAddress.withoutPassword(text))
@@ -34,6 +34,6 @@ struct CommandError: Error, Equatable, Sendable {
 extension CommandError {
   /// A copy of `error` with another exit code.
   init(_ error: CommandError, exitCode: ExitCode) {
-    self.init(exitCode, error.what, at: error.place, hint: error.hint)
+    self.init(exitCode, error.what, at: error.location, hint: error.hint)
   }
 }

@@ -43,12 +43,12 @@ extension CommandError {
       exitCode = .tryAgain
       hint = "Try again when it has finished."
     }
-    self.init(exitCode, error.message, at: Self.place(error), hint: hint)
+    self.init(exitCode, error.message, at: Self.location(error), hint: hint)
   }
 
   static let repairHint = "\"heartlog repair\" rebuilds that file and keeps the damaged one beside it."
 
-  private static func place(_ error: HeartlogError) -> String? {
+  private static func location(_ error: HeartlogError) -> String? {
     var parts: [String] = []
     if let file = error.file, !error.message.contains(file) { parts.append(file) }
     if let offset = error.offset { parts.append("offset \(offset)") }

@@ -90,18 +90,18 @@ extension CommandContext {
   }
 
   func sentence(_ finding: Finding) -> String {
-    let place = finding.error.description
+    let text = finding.error.description
     switch finding.verdict {
     case .torn:
       return
-        "the last batch was not finished: \(place). It was never acknowledged; the next write cuts it off and keeps a copy."
+        "the last batch was not finished: \(text). It was never acknowledged; the next write cuts it off and keeps a copy."
     case .lost:
-      return "lost: \(place). The rest can be read; other devices may still have what is lost."
+      return "lost: \(text). The rest can be read; other devices may still have what is lost."
     case .corrupt where finding.error.isRepairable:
       return
-        "damaged: \(place). This stream is not shown, and the store is read-only. \(CommandError.repairHint)"
+        "damaged: \(text). This stream is not shown, and the store is read-only. \(CommandError.repairHint)"
     case .corrupt:
-      return "damaged: \(place). Everything before it is sound and was shown. The store is read-only."
+      return "damaged: \(text). Everything before it is sound and was shown. The store is read-only."
     }
   }
 

@@ -50,13 +50,13 @@ struct ShowCommand: Command {
     for line in table.lines(style: style, width: context.width) { try context.output.line(line) }
   }
 
-  /// The value of a field, or the place of the item for a field that puts it into a collection.
+  /// The value of a field, or the position of the item for a field that puts it into a collection.
   private func text(_ field: Field, of id: String, in store: FavoritesStore) throws -> String {
     guard let name = ItemCollection.name(ofField: field.name) else { return ItemLine.text(field.value) }
     let ids = try store.library(library).collection(name).ids
-    guard let place = ids.firstIndex(where: { $0.utf8.elementsEqual(id.utf8) }) else {
+    guard let index = ids.firstIndex(where: { $0.utf8.elementsEqual(id.utf8) }) else {
       return ItemLine.text(field.value)
     }
-    return "\(Quantity.count(place + 1)) of \(Quantity.count(ids.count))"
+    return "\(Quantity.count(index + 1)) of \(Quantity.count(ids.count))"
   }
 }

@@ -16,7 +16,7 @@ enum OutputFile {
   /// Writes `bytes` to `path`, and creates the file if it does not exist.
   static func write(_ bytes: [UInt8], to path: String) throws {
     do {
-      switch try place(of: path) {
+      switch try location(of: path) {
       case .descriptor(let number): try writeThrough(bytes, to: try Handle(duplicating: number))
       case .stream: try writeThrough(bytes, to: try Handle(opening: path, O_WRONLY | O_NOCTTY))
       case .file(let file): try replace(file, with: bytes)
@@ -30,7 +30,7 @@ enum OutputFile {
   }
 
   /// What a path refers to.
-  private enum Place {
+  private enum Location {
     /// A descriptor of this process, by its name in `/dev`.
     case descriptor(Int32)
     /// Something that is written directly.
@@ -44,7 +44,7 @@ enum OutputFile {
   /// As many links as Linux follows.
   private static let linksMax = 40
 
-  private static func place(of path: String) throws -> Place {
+  private static func location(of path: String) throws -> Location {
     var end = path
     for _ in 0..<linksMax {
       if let number = descriptor(named: end) { return .descriptor(number) }

@@ -133,7 +133,7 @@ struct ArgumentParser: Sendable {
     }
 
     func unknown(_ spelling: String) -> CommandError {
-      let place = command.map { "\($0.name) has" } ?? "there is"
+      let subject = command.map { "\($0.name) has" } ?? "there is"
       let hint: String
       if let owner = table.commands.first(where: { $0.options.contains { $0.spellings.contains(spelling) } }),
         command == nil
@@ -146,7 +146,7 @@ struct ArgumentParser: Sendable {
           ?? command.map { "\"heartlog help \($0.name)\" lists the options; -- ends them." }
           ?? "\"heartlog help\" lists the options."
       }
-      return .usage("\(place) no option \(Quoted(spelling))", hint: hint)
+      return .usage("\(subject) no option \(Quoted(spelling))", hint: hint)
     }
 
     func arguments(of command: CommandDescription) throws(CommandError) -> Arguments {

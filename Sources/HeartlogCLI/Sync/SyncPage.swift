@@ -114,9 +114,9 @@ struct SyncPage {
   }
 
   private static func sentence(_ fork: SyncReport.Fork) -> String {
-    let place = fork.lastCommon.map { $0.rawValue == 0 ? " from its start" : " after commit \($0)" } ?? ""
+    let position = fork.lastCommon.map { $0.rawValue == 0 ? " from its start" : " after commit \($0)" } ?? ""
     let what =
-      "forked: two stores wrote the stream of \(shown(fork.replica, fork.name))\(place), because one of them was copied or restored"
+      "forked: two stores wrote the stream of \(shown(fork.replica, fork.name))\(position), because one of them was copied or restored"
     return fork.isEnded
       ? "\(what); the stream ends there, and both continue as separate streams"
       : "\(what); a sync in both directions keeps both"

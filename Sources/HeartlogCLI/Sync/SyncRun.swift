@@ -154,7 +154,7 @@ struct SyncRun {
     let shown = CommandError(error)
     guard error.code == .notAStore else { return shown }
     return CommandError(
-      shown.exitCode, shown.what, at: shown.place,
+      shown.exitCode, shown.what, at: shown.location,
       hint: "Check that the peer exists and that its name is right.")
   }
 }
