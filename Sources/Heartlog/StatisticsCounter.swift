@@ -45,7 +45,7 @@ struct StatisticsCounter {
     let block: MergedBlock
     /// The locations of the block's items.
     let locations: [ItemLocation]
-    /// The next index into the block's `itemPlaces`.
+    /// The next index into the block's `itemIndices`.
     var item: Int
     /// Indices into `sources`, by the block's origin index; -1 if not looked up yet.
     var sources: [Int]
@@ -131,7 +131,7 @@ struct StatisticsCounter {
       for event in Int(commits.eventStarts[index])..<Int(commits.eventStarts[index + 1]) {
         let kind = columns.kinds[event]
         if kind.isEvent {
-          let location = cursor.locations[Int(columns.itemPlaces[cursor.item])]
+          let location = cursor.locations[Int(columns.itemIndices[cursor.item])]
           cursor.item += 1
           if isOfLibrary(location) {
             if count == 0 { tally = tallyIndex(at: wallTime) }
@@ -143,7 +143,7 @@ struct StatisticsCounter {
       }
       sequence = write.sequence
       if write.isCounted, count > 0 {
-        let origin = Int(commits.originPlaces[index])
+        let origin = Int(commits.originIndices[index])
         if cursor.sources[origin] < 0 {
           cursor.sources[origin] = sourceIndex(
             Source(replica: content.replica, origin: commits.origin(at: index)))

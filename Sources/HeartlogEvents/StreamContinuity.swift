@@ -36,8 +36,8 @@ package struct StreamContinuity: Hashable, Sendable {
 
   /// Takes the commits of a block, which follow each other: that is checked when a block is read.
   package mutating func extend(by block: ColumnBlock) throws(MalformedError) {
-    try check(block.header(at: block.places.lowerBound))
-    pass(block.header(at: block.places.upperBound - 1))
+    try check(block.header(at: block.commitIndices.lowerBound))
+    pass(block.header(at: block.commitIndices.upperBound - 1))
   }
 
   private func check(_ commit: CommitHeader) throws(MalformedError) {

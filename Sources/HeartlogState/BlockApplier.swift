@@ -80,7 +80,7 @@ struct BlockApplier {
     let columns = columns
     let commits = columns.commits
     let (slots, librarySlots) = (items, libraries)
-    let (headers, itemIndices) = (columns.kinds, columns.itemPlaces)
+    let (headers, itemIndices) = (columns.kinds, columns.itemIndices)
     let records = tables.map(\.items.reader)
     let items = slots.span
     let libraries = librarySlots.span
@@ -130,7 +130,7 @@ struct BlockApplier {
   }
 
   private mutating func nextFields(_ write: (FieldWrite) -> Void) {
-    let shape = Int(columns.shapePlaces[cursor.shape])
+    let shape = Int(columns.shapeIndices[cursor.shape])
     cursor.shape += 1
     for place in shapeStarts[shape]..<shapeStarts[shape + 1] {
       let member = members[place]
@@ -155,7 +155,7 @@ struct BlockApplier {
     var eventCounts = [UInt64](repeating: 0, count: libraries.count)
     /// By library, in the order of their first events.
     var unknown = [[Int32]](repeating: [], count: libraries.count)
-    let (headers, itemIndices) = (columns.kinds, columns.itemPlaces)
+    let (headers, itemIndices) = (columns.kinds, columns.itemIndices)
     let itemPlaces = itemIndices.span
     let kinds = headers.span
     var next = cursor.item
@@ -170,7 +170,7 @@ struct BlockApplier {
         unknown[library].append(Int32(place))
       }
       if kinds[event].hasFields {
-        internNames(of: Int(columns.shapePlaces[nextShape]), &state)
+        internNames(of: Int(columns.shapeIndices[nextShape]), &state)
         nextShape += 1
       }
     }

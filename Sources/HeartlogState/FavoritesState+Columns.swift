@@ -40,14 +40,14 @@ extension FavoritesState {
     var number = block.firstCommit
     var sequence = block.firstSequence.rawValue
     var runs: [Range<Int>] = []
-    var firstNew = block.places.lowerBound
-    var nextHeads = commits.heads.firstPlace(from: block.places.lowerBound)
-    var placeOfHeads = commits.heads.place(at: nextHeads)
-    var place = block.places.lowerBound
-    while place < block.places.upperBound {
+    let indices = block.commitIndices
+    var firstNew = indices.lowerBound
+    var nextHeads = commits.heads.firstIndex(from: indices.lowerBound)
+    var placeOfHeads = commits.heads.commitIndex(at: nextHeads)
+    var place = indices.lowerBound
+    while place < indices.upperBound {
       // Up to the next commit that has seen something new, all can be noted at once.
-      let quiet =
-        place..<(placeOfHeads < 0 ? block.places.upperBound : min(placeOfHeads, block.places.upperBound))
+      let quiet = place..<(placeOfHeads < 0 ? indices.upperBound : min(placeOfHeads, indices.upperBound))
       if !quiet.isEmpty, beginRun(quiet, number, sequence, of: replica, commits) {
         number = CommitNumber(rawValue: number.rawValue + UInt64(quiet.count))
         sequence += UInt64(commits.eventCount(in: quiet))
@@ -58,7 +58,7 @@ extension FavoritesState {
       if place == placeOfHeads {
         heads = commits.heads.values[nextHeads]
         nextHeads += 1
-        placeOfHeads = commits.heads.place(at: nextHeads)
+        placeOfHeads = commits.heads.commitIndex(at: nextHeads)
       }
       let commit = block.header(at: place)
       let isNew = begin(commit, heads: heads, of: replica)
@@ -70,7 +70,7 @@ extension FavoritesState {
       }
       place += 1
     }
-    if firstNew < block.places.upperBound { runs.append(firstNew..<block.places.upperBound) }
+    if firstNew < indices.upperBound { runs.append(firstNew..<indices.upperBound) }
     return runs
   }
 

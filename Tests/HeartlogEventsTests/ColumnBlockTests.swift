@@ -91,12 +91,12 @@ struct ColumnBlockTests {
     for kind in all { #expect(kind.membership == kind.action?.isFavorite) }
   }
 
-  @Test("what some commits have is found at their places alone")
+  @Test("what some commits have is found at their indices alone")
   func partsOfSome() {
-    let parts = SparseColumn(places: [2, 3, 7], values: ["a", "b", "c"])
+    let parts = SparseColumn(commitIndices: [2, 3, 7], values: ["a", "b", "c"])
     #expect((0..<9).map { parts[$0] } == [nil, nil, "a", "b", nil, nil, nil, "c", nil])
-    #expect((0..<9).map { parts.firstPlace(from: $0) } == [0, 0, 0, 1, 2, 2, 2, 2, 3])
-    #expect((0..<4).map { parts.place(at: $0) } == [2, 3, 7, -1])
+    #expect((0..<9).map { parts.firstIndex(from: $0) } == [0, 0, 0, 1, 2, 2, 2, 2, 3])
+    #expect((0..<4).map { parts.commitIndex(at: $0) } == [2, 3, 7, -1])
     #expect(SparseColumn<String>()[0] == nil)
   }
 

@@ -39,8 +39,8 @@ extension StringsColumn {
 
 extension KindsColumn {
   static func decode(from reader: inout ByteReader, count: Int) throws(MalformedError) -> [EventHeader] {
-    let places = UnsafeMutableBufferPointer<Int64>.allocate(capacity: count)
-    defer { places.deallocate() }
-    return try decode(from: &reader, places: places)
+    let indices = UnsafeMutableBufferPointer<Int64>.allocate(capacity: count)
+    defer { indices.deallocate() }
+    return try decode(from: &reader, indices: indices)
   }
 }

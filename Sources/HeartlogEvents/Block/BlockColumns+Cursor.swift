@@ -9,7 +9,7 @@ extension BlockColumns {
     var members = 0
     var withheld = 0
     var unknown = 0
-    /// By value column, a place in `words`.
+    /// By value column, an index in `words`.
     package var values: [Int]
   }
 
@@ -29,7 +29,7 @@ extension BlockColumns {
       if kind.hasFavoritedDate { cursor.favoritedDate += 1 }
       if kind.hasMembers { cursor.members += 1 }
       guard kind.hasFields else { continue }
-      for member in shapes[Int(shapePlaces[cursor.shape])].members {
+      for member in shapes[Int(shapeIndices[cursor.shape])].members {
         if let column = member.values { cursor.values[column] += 1 }
       }
       cursor.shape += 1

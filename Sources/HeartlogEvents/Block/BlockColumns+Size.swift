@@ -15,7 +15,7 @@ extension BlockColumns {
     let libraryMax = libraries.reduce(0) { max($0, $1.utf8.count) }
     let itemMax = items.reduce(0) { max($0, $1.id.count) }
     count +=
-      itemPlaces.count
+      itemIndices.count
       * (ByteWriter.lengthAndBytesByteCount(libraryMax) + ByteWriter.lengthAndBytesByteCount(itemMax))
     count += kinds.count + varintMax * favoritedDates.count + shapeRowByteCount + rareByteCount
     for column in values { count += varintMax * column.range.count + column.byteCount }
@@ -32,13 +32,13 @@ extension BlockColumns {
   private func headerByteCount(firstSequence: SequenceNumber) -> Int {
     let originByteCounts = [0] + commits.origins.map { ByteWriter.lengthAndBytesByteCount($0.utf8.count) }
     var count = partsByteCount
-    for place in 0..<commits.count {
-      let offset = commits.wallTimes[place] &- commits.stamps[place].milliseconds
-      let sequence = firstSequence.rawValue + UInt64(commits.eventStarts[place])
+    for index in 0..<commits.count {
+      let offset = commits.wallTimes[index] &- commits.stamps[index].milliseconds
+      let sequence = firstSequence.rawValue + UInt64(commits.eventStarts[index])
       count += 1 + 8 + ByteWriter.varintByteCount(ByteWriter.zigzag(offset))
       count += ByteWriter.varintByteCount(sequence)
-      count += ByteWriter.varintByteCount(UInt64(commits.eventCount(at: place)))
-      count += originByteCounts[Int(commits.originPlaces[place])]
+      count += ByteWriter.varintByteCount(UInt64(commits.eventCount(at: index)))
+      count += originByteCounts[Int(commits.originIndices[index])]
     }
     return count
   }
@@ -62,7 +62,7 @@ extension BlockColumns {
     let itemByteCounts = items.map {
       libraryByteCounts[Int($0.library)] + ByteWriter.lengthAndBytesByteCount($0.id.count)
     }
-    for place in itemPlaces { count += itemByteCounts[Int(place)] }
+    for index in itemIndices { count += itemByteCounts[Int(index)] }
     for date in favoritedDates { count += ByteWriter.varintByteCount(ByteWriter.zigzag(date)) }
     return count
   }
@@ -84,12 +84,12 @@ extension BlockColumns {
     for column in values {
       switch column.tag {
       case ValueTag.int64:
-        for place in column.range { count += ByteWriter.varintByteCount(ByteWriter.zigzag(words[place])) }
+        for index in column.range { count += ByteWriter.varintByteCount(ByteWriter.zigzag(words[index])) }
       case ValueTag.double: count += 8 * column.range.count
       default:
         count += column.byteCount
-        for place in column.range {
-          count += ByteWriter.varintByteCount(UInt64(TextSlice(word: words[place]).count))
+        for index in column.range {
+          count += ByteWriter.varintByteCount(UInt64(TextSlice(word: words[index]).count))
         }
       }
     }

@@ -1,4 +1,4 @@
-/// The columns of a block, read and checked value by value: every place points at something, every name and
+/// The columns of a block, read and checked value by value: every index points at something, every name and
 /// value is one that the format allows.
 ///
 /// Texts stay bytes in `texts`, each distinct item's once: a reader who wants no commits takes them from there, and no
@@ -6,7 +6,7 @@
 package final class BlockColumns: Sendable {
   /// A distinct item.
   package struct Item: Sendable, BitwiseCopyable {
-    /// Its place in `libraries`.
+    /// Its index in `libraries`.
     package let library: Int32
     package let id: TextSlice
   }
@@ -14,14 +14,14 @@ package final class BlockColumns: Sendable {
   package let commits: CommitColumns
   package let kinds: [EventHeader]
   package let libraries: [String]
-  /// The distinct items, and for each event that has one, its place among them.
+  /// The distinct items, and for each event that has one, its index among them.
   package let items: [Item]
-  package let itemPlaces: [Int32]
+  package let itemIndices: [Int32]
   /// Of the events that have one.
   package let favoritedDates: [Milliseconds]
   package let shapes: [Shape]
-  /// For each event that has fields, its place in `shapes`.
-  package let shapePlaces: [Int32]
+  /// For each event that has fields, its index in `shapes`.
+  package let shapeIndices: [Int32]
   /// What the shapes' `values` points at.
   package let values: [ValueColumn]
   /// The values of all value columns, one column after the other.
@@ -45,12 +45,12 @@ package final class BlockColumns: Sendable {
       &table, replica: replica, commitCount: commitCount, eventCount: eventCount, firstStamp: firstStamp)
     kinds = try table.kinds(.kinds, count: eventCount)
     let counts = KindCounts(kinds)
-    let newItems = try NewOrKnown(try table.ints(.itemPlaces, count: counts.items), what: "an item")
-    itemPlaces = newItems.places
+    let newItems = try NewOrKnown(try table.ints(.itemIndices, count: counts.items), what: "an item")
+    itemIndices = newItems.indices
     (libraries, items) = try Self.items(&table, count: newItems.distinctCount, texts: &texts)
     favoritedDates = try Self.favoritedDates(&table, count: counts.dates, of: kinds, commits: commits)
-    let newShapes = try NewOrKnown(try table.ints(.shapePlaces, count: counts.fields), what: "a shape")
-    shapePlaces = newShapes.places
+    let newShapes = try NewOrKnown(try table.ints(.shapeIndices, count: counts.fields), what: "a shape")
+    shapeIndices = newShapes.indices
     (shapes, shapeRowByteCount, values, words) = try Self.shapes(&table, newShapes, texts: &texts)
     eventMembers = try table.opaque(.eventMembers, count: counts.members) {
       (reader) throws(MalformedError) in try RowEncoding.readCheckedMembers(from: &reader)
@@ -72,16 +72,16 @@ package final class BlockColumns: Sendable {
     _ table: inout ColumnReader, count: Int, texts: inout TextBuilder
   ) throws(MalformedError) -> (libraries: [String], items: [Item]) {
     // Their ids are read before the last of these is used.
-    let places: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
+    let itemLibraries: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
       try table.ints(.itemLibraries, into: output)
     }
-    let libraryCount = try places.withUnsafeBufferPointer { (places) throws(MalformedError) in
-      try firstUses(places, what: "a library")
+    let libraryCount = try itemLibraries.withUnsafeBufferPointer { (indices) throws(MalformedError) in
+      try firstUses(indices, what: "a library")
     }
     let libraries = try table.table(.libraries, count: libraryCount)
     for library in libraries { try NameRules.checkLibrary(library) }
     var ends = [Int](repeating: 0, count: libraryCount)
-    for place in places { ends[Int(place)] += 1 }
+    for library in itemLibraries { ends[Int(library)] += 1 }
     // The ids of each library one after the other; `ends` becomes where each library's begin.
     let slices: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
       var start = 0
@@ -94,8 +94,8 @@ package final class BlockColumns: Sendable {
       }
     }
     let items: [Item] = try Array(count: count) { (output) throws(MalformedError) in
-      for (index, place) in places.enumerated() {
-        let library = Int(place)
+      for (index, itemLibrary) in itemLibraries.enumerated() {
+        let library = Int(itemLibrary)
         output.initializeElement(
           at: index,
           to: Item(library: Int32(truncatingIfNeeded: library), id: TextSlice(word: slices[ends[library]])))
@@ -120,9 +120,9 @@ package final class BlockColumns: Sendable {
       // As they are read, the dates less the wall times of their commits.
       try table.ints(.favoritedDates, into: dates)
       var next = 0
-      for place in 0..<commits.count {
-        let wallTime = commits.wallTimes[place]
-        for event in Int(commits.eventStarts[place])..<Int(commits.eventStarts[place + 1])
+      for index in 0..<commits.count {
+        let wallTime = commits.wallTimes[index]
+        for event in Int(commits.eventStarts[index])..<Int(commits.eventStarts[index + 1])
         where kinds[event].hasFavoritedDate {
           let (date, overflow) = wallTime.addingReportingOverflow(dates[next])
           guard !overflow else { throw MalformedError("a favorited date past 64 bits") }
@@ -136,34 +136,34 @@ package final class BlockColumns: Sendable {
 }
 
 extension BlockColumns {
-  /// Places in a table that is filled by first use, so that each is at most one more than those before it.
+  /// Indices in a table that is filled by first use, so that each is at most one more than those before it.
   /// Returns how many there are.
   static func firstUses(
-    _ places: UnsafeBufferPointer<Int64>, what: StaticString
+    _ indices: UnsafeBufferPointer<Int64>, what: StaticString
   ) throws(MalformedError) -> Int {
     var count: Int64 = 0
-    for place in places {
-      guard place >= 0, place <= count else { throw MalformedError("\(what) at place \(place) of \(count)") }
-      if place == count { count += 1 }
+    for index in indices {
+      guard index >= 0, index <= count else { throw MalformedError("\(what) at place \(index) of \(count)") }
+      if index == count { count += 1 }
     }
     return Int(count)
   }
 
-  /// A column in which 0 stands for the next new thing, and other numbers for the place of a known one, from 1.
+  /// A column in which 0 stands for the next new thing, and other numbers for the index of a known one, from 1.
   struct NewOrKnown {
-    let places: [Int32]
+    let indices: [Int32]
     let distinctCount: Int
 
     /// - Parameter values: at most `Limits.blockEventsMax`.
     init(_ values: UnsafeMutableBufferPointer<Int64>, what: StaticString) throws(MalformedError) {
       var distinct: Int64 = 0
-      places = try Array(count: values.count) { (places) throws(MalformedError) in
+      indices = try Array(count: values.count) { (indices) throws(MalformedError) in
         for (index, value) in values.enumerated() {
           guard UInt64(bitPattern: value) <= UInt64(bitPattern: distinct) else {
             throw MalformedError("\(what) at place \(value) of \(distinct)")
           }
-          let place = value == 0 ? distinct : value &- 1
-          places.initializeElement(at: index, to: Int32(truncatingIfNeeded: place))
+          let entry = value == 0 ? distinct : value &- 1
+          indices.initializeElement(at: index, to: Int32(truncatingIfNeeded: entry))
           distinct &+= value == 0 ? 1 : 0
         }
       }

@@ -23,14 +23,14 @@ struct BlockEvents: EventView {
   var header: EventHeader { columns.kinds[cursor.event] }
 
   /// The position of its item among those of the block.
-  var itemIndex: Int { Int(columns.itemPlaces[cursor.item]) }
+  var itemIndex: Int { Int(columns.itemIndices[cursor.item]) }
 
   var favoritedDate: Milliseconds? {
     header.hasFavoritedDate ? columns.favoritedDates[cursor.favoritedDate] : nil
   }
 
   private var shape: [Shape.Member] {
-    header.hasFields ? columns.shapes[Int(columns.shapePlaces[cursor.shape])].members : []
+    header.hasFields ? columns.shapes[Int(columns.shapeIndices[cursor.shape])].members : []
   }
 
   var fieldCount: Int { shape.count }

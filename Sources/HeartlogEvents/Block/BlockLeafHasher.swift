@@ -11,7 +11,7 @@ package struct BlockLeafHasher: Sendable {
   }
 
   private struct Part: Sendable {
-    let places: Range<Int>
+    let commitIndices: Range<Int>
     /// In front of the first event.
     let start: BlockColumns.Cursor
   }
@@ -28,14 +28,14 @@ package struct BlockLeafHasher: Sendable {
     let columns = block.columns
     var parts: [Part] = []
     var cursor = block.start
-    var place = block.places.lowerBound
-    while place < block.places.upperBound {
-      let leaf = block.number(at: place).rawValue - 1
+    var index = block.commitIndices.lowerBound
+    while index < block.commitIndices.upperBound {
+      let leaf = block.number(at: index).rawValue - 1
       let left = (1 << Self.height) - Int(leaf & (1 << UInt64(Self.height) - 1))
-      let end = min(block.places.upperBound, place + left)
-      parts.append(Part(places: place..<end, start: cursor))
-      columns.skip(columns.commits.eventCount(in: place..<end), &cursor)
-      place = end
+      let end = min(block.commitIndices.upperBound, index + left)
+      parts.append(Part(commitIndices: index..<end, start: cursor))
+      columns.skip(columns.commits.eventCount(in: index..<end), &cursor)
+      index = end
     }
     self.parts = parts
   }
@@ -52,11 +52,11 @@ package struct BlockLeafHasher: Sendable {
     var hasher = SHA256Hasher()
     var input = LeafInput()
     var events = BlockEvents(block, at: part.start)
-    func leaf(_ place: Int) throws(MalformedError) -> Digest {
+    func leaf(_ index: Int) throws(MalformedError) -> Digest {
       let commits = block.columns.commits
       return try input.hash(
-        block.header(at: place), origin: commits.origin(at: place), heads: commits.heads[place] ?? [],
-        unknownMembers: commits.members[place] ?? [], salts: &salts, hasher: &hasher
+        block.header(at: index), origin: commits.origin(at: index), heads: commits.heads[index] ?? [],
+        unknownMembers: commits.members[index] ?? [], salts: &salts, hasher: &hasher
       ) { _, input in
         defer { events.pass() }
         guard let placeholder = events.placeholder else {
@@ -68,14 +68,14 @@ package struct BlockLeafHasher: Sendable {
         return nil
       }
     }
-    guard part.places.count == 1 << Self.height else {
+    guard part.commitIndices.count == 1 << Self.height else {
       var leaves: [Digest] = []
-      leaves.reserveCapacity(part.places.count)
-      for place in part.places { leaves.append(try leaf(place)) }
+      leaves.reserveCapacity(part.commitIndices.count)
+      for index in part.commitIndices { leaves.append(try leaf(index)) }
       return .leaves(leaves)
     }
     var tree = MerkleTree()
-    for place in part.places { tree.append(leaf: try leaf(place), hasher: &hasher) }
+    for index in part.commitIndices { tree.append(leaf: try leaf(index), hasher: &hasher) }
     return .subtree(tree.root)
   }
 }

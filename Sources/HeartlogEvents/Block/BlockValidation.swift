@@ -47,7 +47,7 @@ struct BlockHeader {
 
   /// Checks the heads, and that every commit has one secret that serves it.
   ///
-  /// - Parameter eventCount: of the commit at a place of the block.
+  /// - Parameter eventCount: of the commit at an index of the block.
   func validate(eventCount: (Int) -> Int) throws(MalformedError) {
     try Head.validate(headsAtStart, of: replica)
     guard let first = secrets.first, first.firstCommit.rawValue >= 1 else {

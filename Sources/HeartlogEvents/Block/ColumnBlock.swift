@@ -8,7 +8,7 @@ package struct ColumnBlock: Sendable {
   package let secrets: [SegmentSecret]
   package let columns: BlockColumns
   /// The commits of the columns that this stands for.
-  package private(set) var places: Range<Int>
+  package private(set) var commitIndices: Range<Int>
   private let firstRead: CommitNumber
   private let firstSequenceRead: SequenceNumber
 
@@ -20,57 +20,57 @@ package struct ColumnBlock: Sendable {
     self.headsAtStart = headsAtStart
     self.secrets = secrets
     self.columns = columns
-    places = 0..<columns.commits.count
+    commitIndices = 0..<columns.commits.count
     firstRead = firstCommit
     firstSequenceRead = firstSequence
   }
 
   /// The number of the first commit.
-  package var firstCommit: CommitNumber { number(at: places.lowerBound) }
+  package var firstCommit: CommitNumber { number(at: commitIndices.lowerBound) }
 
   /// The number of the last commit.
-  package var lastCommit: CommitNumber { number(at: places.upperBound - 1) }
+  package var lastCommit: CommitNumber { number(at: commitIndices.upperBound - 1) }
 
   /// Whether none of the commits that were read was cut off.
-  package var isWhole: Bool { places.count == columns.commits.count }
+  package var isWhole: Bool { commitIndices.count == columns.commits.count }
 
   /// How many commits there are.
-  package var commitCount: Int { places.count }
+  package var commitCount: Int { commitIndices.count }
 
   /// How many events the commits have.
-  package var eventCount: Int { columns.commits.eventCount(in: places) }
+  package var eventCount: Int { columns.commits.eventCount(in: commitIndices) }
 
   /// The sequence number of the first event.
-  package var firstSequence: SequenceNumber { sequence(at: places.lowerBound) }
+  package var firstSequence: SequenceNumber { sequence(at: commitIndices.lowerBound) }
 
   /// The stamp of the last commit, which is the highest.
-  package var lastStamp: HybridTimestamp { columns.commits.stamps[places.upperBound - 1] }
+  package var lastStamp: HybridTimestamp { columns.commits.stamps[commitIndices.upperBound - 1] }
 
   /// The wall time of the last commit.
-  package var lastWallTime: Milliseconds { columns.commits.wallTimes[places.upperBound - 1] }
+  package var lastWallTime: Milliseconds { columns.commits.wallTimes[commitIndices.upperBound - 1] }
 
   /// The latest wall time of all commits.
   ///
   /// - Complexity: O(commits).
   package var latestWallTime: Milliseconds {
-    columns.commits.wallTimes[places].reduce(0) { max($0, $1) }
+    columns.commits.wallTimes[commitIndices].reduce(0) { max($0, $1) }
   }
 
-  package func number(at place: Int) -> CommitNumber {
-    CommitNumber(rawValue: firstRead.rawValue + UInt64(place))
+  package func number(at index: Int) -> CommitNumber {
+    CommitNumber(rawValue: firstRead.rawValue + UInt64(index))
   }
 
-  /// The fixed part of the commit at a place.
-  package func header(at place: Int) -> CommitHeader {
+  /// The fixed part of the commit at an index.
+  package func header(at index: Int) -> CommitHeader {
     CommitHeader(
-      replica: replica, number: number(at: place), firstSequence: sequence(at: place),
-      eventCount: columns.commits.eventCount(at: place), stamp: columns.commits.stamps[place],
-      wallTime: columns.commits.wallTimes[place])
+      replica: replica, number: number(at: index), firstSequence: sequence(at: index),
+      eventCount: columns.commits.eventCount(at: index), stamp: columns.commits.stamps[index],
+      wallTime: columns.commits.wallTimes[index])
   }
 
-  /// The sequence number of the first event of the commit at a place.
-  package func sequence(at place: Int) -> SequenceNumber {
-    SequenceNumber(rawValue: firstSequenceRead.rawValue + UInt64(columns.commits.eventStarts[place]))
+  /// The sequence number of the first event of the commit at an index.
+  package func sequence(at index: Int) -> SequenceNumber {
+    SequenceNumber(rawValue: firstSequenceRead.rawValue + UInt64(columns.commits.eventStarts[index]))
   }
 
   /// The commits of these numbers, and nothing else: at least one of them must be here.
@@ -79,24 +79,24 @@ package struct ColumnBlock: Sendable {
     var block = self
     let first = max(numbers.lowerBound, firstCommit).rawValue - firstRead.rawValue
     let last = min(numbers.upperBound, lastCommit).rawValue - firstRead.rawValue
-    block.places = Int(first)..<Int(last) + 1
+    block.commitIndices = Int(first)..<Int(last) + 1
     return block
   }
 
   /// In front of the first event.
   package var start: BlockColumns.Cursor {
     var cursor = columns.start
-    columns.skip(columns.commits.eventCount(in: 0..<places.lowerBound), &cursor)
+    columns.skip(columns.commits.eventCount(in: 0..<commitIndices.lowerBound), &cursor)
     return cursor
   }
 
-  /// Where in the order of all commits the one at a place stands.
-  package func position(at place: Int) -> CommitPosition {
-    CommitPosition(stamp: columns.commits.stamps[place], replica: replica, number: number(at: place))
+  /// Where in the order of all commits the one at an index stands.
+  package func position(at index: Int) -> CommitPosition {
+    CommitPosition(stamp: columns.commits.stamps[index], replica: replica, number: number(at: index))
   }
 
-  /// The places of the commits that have an event of an item, rising; none where the block does not name it.
-  package func places(ofItem id: String, in library: String) -> [Int] {
+  /// The indices of the commits that have an event of an item, rising; none where the block does not name it.
+  package func commitIndices(ofItem id: String, in library: String) -> [Int] {
     let named = id.withUTF8Bytes { id in
       columns.items.indices.filter { index in
         let item = columns.items[index]
@@ -107,14 +107,14 @@ package struct ColumnBlock: Sendable {
     guard !named.isEmpty else { return [] }
     var cursor = start
     var found: [Int] = []
-    for place in places {
+    for index in commitIndices {
       var isNamed = false
-      for event in Int(columns.commits.eventStarts[place])..<Int(columns.commits.eventStarts[place + 1])
+      for event in Int(columns.commits.eventStarts[index])..<Int(columns.commits.eventStarts[index + 1])
       where columns.kinds[event].isEvent {
-        if named.contains(Int(columns.itemPlaces[cursor.item])) { isNamed = true }
+        if named.contains(Int(columns.itemIndices[cursor.item])) { isNamed = true }
         cursor.item += 1
       }
-      if isNamed { found.append(place) }
+      if isNamed { found.append(index) }
     }
     return found
   }
@@ -122,6 +122,6 @@ package struct ColumnBlock: Sendable {
   /// Puts the commits together.
   package func commits() -> [Commit] {
     var assembly = CommitAssembly(self)
-    return places.map { assembly.commit(at: $0) }
+    return commitIndices.map { assembly.commit(at: $0) }
   }
 }

@@ -6,7 +6,7 @@ struct ColumnBuilder {
   private var stampMilliseconds: [Int64] = []
   private var stampCounters: [Int64] = []
   private var wallTimes: [Int64] = []
-  private var originPlaces: [Int64] = []
+  private var originIndices: [Int64] = []
   private var origins = Table()
   private var commitParts: [Int64] = []
   private var heads = ByteWriter()
@@ -15,13 +15,13 @@ struct ColumnBuilder {
   // Columns of events.
   private var kinds: [UInt8] = []
   private var itemInterner = Interner<ItemKey>()
-  private var itemPlaces: [Int64] = []
+  private var itemIndices: [Int64] = []
   private var itemLibraries: [Int64] = []
   private var libraries = Table()
   private var items: [Texts] = []
   private var favoritedDates: [Int64] = []
   private var shapeInterner = Interner<[UInt64]>()
-  private var shapePlaces: [Int64] = []
+  private var shapeIndices: [Int64] = []
   private var shapes = ByteWriter()
   private var fieldNames = Table()
   private var values: [ColumnKey: Values] = [:]
@@ -34,8 +34,8 @@ struct ColumnBuilder {
     private var interner = Interner<UTF8Key>()
     private(set) var texts: [String] = []
 
-    mutating func place(of text: String) -> (place: Int, isNew: Bool) {
-      let result = interner.place(of: UTF8Key(text))
+    mutating func index(of text: String) -> (index: Int, isNew: Bool) {
+      let result = interner.index(of: UTF8Key(text))
       if result.isNew { texts.append(text) }
       return result
     }
@@ -65,7 +65,7 @@ struct ColumnBuilder {
     }
     lastStamp = commit.stamp
     wallTimes.append(commit.wallTime - commit.stamp.milliseconds)
-    originPlaces.append(commit.origin.map { Int64(origins.place(of: $0).place) + 1 } ?? 0)
+    originIndices.append(commit.origin.map { Int64(origins.index(of: $0).index) + 1 } ?? 0)
     commitParts.append((commit.heads.isEmpty ? 0 : 1) | (commit.unknownMembers.isEmpty ? 0 : 2))
     if !commit.heads.isEmpty { RowEncoding.write(heads: commit.heads, to: &heads) }
     if !commit.unknownMembers.isEmpty {
@@ -92,13 +92,13 @@ struct ColumnBuilder {
   }
 
   private mutating func addItem(of event: Event) {
-    let library = libraries.place(of: event.library)
+    let library = libraries.index(of: event.library)
     if library.isNew { items.append(Texts()) }
-    let item = itemInterner.place(of: ItemKey(library: library.place, item: UTF8Key(event.item)))
-    itemPlaces.append(item.isNew ? 0 : Int64(item.place) + 1)
+    let item = itemInterner.index(of: ItemKey(library: library.index, item: UTF8Key(event.item)))
+    itemIndices.append(item.isNew ? 0 : Int64(item.index) + 1)
     if item.isNew {
-      itemLibraries.append(Int64(library.place))
-      items[library.place].append(event.item)
+      itemLibraries.append(Int64(library.index))
+      items[library.index].append(event.item)
     }
   }
 
@@ -106,14 +106,14 @@ struct ColumnBuilder {
     var shape: [UInt64] = []
     shape.reserveCapacity(fields.count)
     for field in fields {
-      let name = fieldNames.place(of: field.name).place
+      let name = fieldNames.index(of: field.name).index
       let tag = field.value.withBorrowed { $0.tag }
       shape.append(UInt64(name) << 8 | UInt64(ValueTag.byte(tag, isQuiet: field.isQuiet)))
       add(field.value, to: .values(name: name, tag: tag))
     }
-    let place = shapeInterner.place(of: shape)
-    shapePlaces.append(place.isNew ? 0 : Int64(place.place) + 1)
-    guard place.isNew else { return }
+    let interned = shapeInterner.index(of: shape)
+    shapeIndices.append(interned.isNew ? 0 : Int64(interned.index) + 1)
+    guard interned.isNew else { return }
     shapes.varint(shape.count)
     for field in shape {
       shapes.varint(field >> 8)
@@ -139,18 +139,18 @@ struct ColumnBuilder {
     columns.add(.stampMilliseconds, ints: stampMilliseconds)
     columns.add(.stampCounters, ints: stampCounters)
     columns.add(.wallTimes, ints: wallTimes)
-    columns.add(.originPlaces, ints: originPlaces)
+    columns.add(.originIndices, ints: originIndices)
     columns.add(.origins, table: origins.texts)
     columns.add(.commitParts, ints: commitParts)
     columns.add(.heads, opaque: heads)
     columns.add(.commitMembers, opaque: commitMembers)
     columns.add(.kinds, kinds: kinds)
-    columns.add(.itemPlaces, ints: itemPlaces)
+    columns.add(.itemIndices, ints: itemIndices)
     columns.add(.itemLibraries, ints: itemLibraries)
     columns.add(.libraries, table: libraries.texts)
     for (library, texts) in items.enumerated() { columns.add(.items(library: library), texts: texts) }
     columns.add(.favoritedDates, ints: favoritedDates)
-    columns.add(.shapePlaces, ints: shapePlaces)
+    columns.add(.shapeIndices, ints: shapeIndices)
     columns.add(.shapes, opaque: shapes)
     columns.add(.fieldNames, table: fieldNames.texts)
     // A dictionary has no order of its own: its keys are sorted before they become bytes.

@@ -2,25 +2,25 @@
 package struct CommitAssembly {
   private let block: ColumnBlock
   private let columns: BlockColumns
-  /// In front of the first event of the commit at `place`.
+  /// In front of the first event of the commit at `index`.
   private var events: BlockEvents
-  private var place: Int
+  private var index: Int
   private var items: [String?]
 
   package init(_ block: ColumnBlock) {
     self.block = block
     columns = block.columns
     events = BlockEvents(block, at: block.start)
-    place = block.places.lowerBound
+    index = block.commitIndices.lowerBound
     items = [String?](repeating: nil, count: columns.items.count)
   }
 
-  /// The commit at a place of the block, behind those that were asked for before.
+  /// The commit at an index of the block, behind those that were asked for before.
   package mutating func commit(at next: Int) -> Commit {
     let commits = columns.commits
-    precondition(next >= place, "a commit that was passed")
-    if next > place { events.pass(commits.eventCount(in: place..<next)) }
-    place = next + 1
+    precondition(next >= index, "a commit that was passed")
+    if next > index { events.pass(commits.eventCount(in: index..<next)) }
+    index = next + 1
     let eventCount = commits.eventCount(at: next)
     var records: [EventRecord] = []
     records.reserveCapacity(eventCount)

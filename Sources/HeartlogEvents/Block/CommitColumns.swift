@@ -1,29 +1,29 @@
 /// The columns of a block that tell of its commits rather than of their events, read and checked.
 package struct CommitColumns: Sendable {
-  /// The place of each commit's first event, and behind them the number of all events.
+  /// The index of each commit's first event, and behind them the number of all events.
   package let eventStarts: [Int32]
   /// Strictly rising.
   package let stamps: [HybridTimestamp]
   package let wallTimes: [Milliseconds]
-  /// The distinct origins, and of each commit 0 for none, or the place of its origin among them, from 1.
+  /// The distinct origins, and of each commit 0 for none, or the index of its origin among them, from 1.
   package let origins: [String]
-  package let originPlaces: [Int32]
+  package let originIndices: [Int32]
   package let heads: SparseColumn<[Head]>
   let members: SparseColumn<[UnknownMember]>
 
   package var count: Int { stamps.count }
 
-  /// How many events the commit at a place has: at least one.
+  /// How many events the commit at an index has: at least one.
   @inline(__always)
-  package func eventCount(at place: Int) -> Int { Int(eventStarts[place + 1] - eventStarts[place]) }
+  package func eventCount(at index: Int) -> Int { Int(eventStarts[index + 1] - eventStarts[index]) }
 
-  /// How many events the commits at these places have.
-  package func eventCount(in places: Range<Int>) -> Int {
-    Int(eventStarts[places.upperBound] - eventStarts[places.lowerBound])
+  /// How many events the commits at these indices have.
+  package func eventCount(in indices: Range<Int>) -> Int {
+    Int(eventStarts[indices.upperBound] - eventStarts[indices.lowerBound])
   }
 
-  package func origin(at place: Int) -> String? {
-    let origin = Int(originPlaces[place])
+  package func origin(at index: Int) -> String? {
+    let origin = Int(originIndices[index])
     return origin == 0 ? nil : origins[origin - 1]
   }
 
@@ -34,28 +34,28 @@ package struct CommitColumns: Sendable {
     eventStarts = try Self.eventStarts(&table, commitCount: commitCount, eventCount: eventCount)
     stamps = try Self.stamps(&table, first: firstStamp, count: commitCount)
     wallTimes = try Self.wallTimes(&table, stamps)
-    (origins, originPlaces) = try Self.origins(&table, commitCount: commitCount)
-    var placesOfHeads: [Int32] = []
-    var placesOfMembers: [Int32] = []
+    (origins, originIndices) = try Self.origins(&table, commitCount: commitCount)
+    var indicesWithHeads: [Int32] = []
+    var indicesWithMembers: [Int32] = []
     let parts = try Values(&table, .commitParts, count: commitCount)
     if parts.constant != 0 {
-      for place in 0..<commitCount {
-        let part = parts[place]
+      for index in 0..<commitCount {
+        let part = parts[index]
         guard (0...3).contains(part) else { throw MalformedError("a commit with parts \(part)") }
-        if part & 1 != 0 { placesOfHeads.append(Int32(place)) }
-        if part & 2 != 0 { placesOfMembers.append(Int32(place)) }
+        if part & 1 != 0 { indicesWithHeads.append(Int32(index)) }
+        if part & 2 != 0 { indicesWithMembers.append(Int32(index)) }
       }
     }
     heads = SparseColumn(
-      places: placesOfHeads,
-      values: try table.opaque(.heads, count: placesOfHeads.count) { (reader) throws(MalformedError) in
+      commitIndices: indicesWithHeads,
+      values: try table.opaque(.heads, count: indicesWithHeads.count) { (reader) throws(MalformedError) in
         let heads = try RowEncoding.readSomeHeads(from: &reader)
         try Head.validate(heads, of: replica)
         return heads
       })
     members = SparseColumn(
-      places: placesOfMembers,
-      values: try table.opaque(.commitMembers, count: placesOfMembers.count) {
+      commitIndices: indicesWithMembers,
+      values: try table.opaque(.commitMembers, count: indicesWithMembers.count) {
         (reader) throws(MalformedError) in try RowEncoding.readCheckedMembers(from: &reader)
       })
   }
@@ -75,7 +75,7 @@ package struct CommitColumns: Sendable {
     }
 
     @inline(__always)
-    subscript(place: Int) -> Int64 { constant ?? values[place] }
+    subscript(index: Int) -> Int64 { constant ?? values[index] }
   }
 
   private static func eventStarts(
@@ -86,12 +86,12 @@ package struct CommitColumns: Sendable {
     if counts.constant == 0, commitCount == eventCount { return Array(0...Int32(commitCount)) }
     return try Array(count: commitCount + 1) { (starts) throws(MalformedError) in
       var start = 0
-      for place in 0..<commitCount {
-        let value = counts[place]
+      for index in 0..<commitCount {
+        let value = counts[index]
         guard value >= 0, value < Int64(eventCount - start) else {
           throw MalformedError("a commit of \(value) events and one")
         }
-        starts.initializeElement(at: place, to: Int32(truncatingIfNeeded: start))
+        starts.initializeElement(at: index, to: Int32(truncatingIfNeeded: start))
         start += Int(value) + 1
       }
       guard start == eventCount else {
@@ -111,16 +111,16 @@ package struct CommitColumns: Sendable {
       stamps.initializeElement(at: 0, to: first)
       var milliseconds = first.milliseconds
       if counters.constant == 0, risesEachMillisecond(deltas, from: milliseconds) {
-        for (place, delta) in deltas.enumerated() {
+        for (index, delta) in deltas.enumerated() {
           milliseconds &+= delta
           stamps.initializeElement(
-            at: place + 1, to: HybridTimestamp(rawValue: UInt64(bitPattern: milliseconds) << 16))
+            at: index + 1, to: HybridTimestamp(rawValue: UInt64(bitPattern: milliseconds) << 16))
         }
         return
       }
       var counter = Int64(first.counter)
-      for (place, delta) in deltas.enumerated() {
-        let counterDelta = counters[place]
+      for (index, delta) in deltas.enumerated() {
+        let counterDelta = counters[index]
         // A counter that does not rise, and a carry that was not made, both leave the range of a counter.
         let expected = delta == 0 ? counter + 1 : 0
         guard delta >= 0, delta <= Limits.timeMillisecondsMax - milliseconds, counterDelta >= 0,
@@ -129,7 +129,7 @@ package struct CommitColumns: Sendable {
         milliseconds += delta
         counter = expected + counterDelta
         stamps.initializeElement(
-          at: place + 1,
+          at: index + 1,
           to: HybridTimestamp(rawValue: UInt64(bitPattern: milliseconds) << 16 | UInt64(bitPattern: counter)))
       }
     }
@@ -157,39 +157,39 @@ package struct CommitColumns: Sendable {
     let offsets = try Values(&table, .wallTimes, count: stamps.count)
     if offsets.constant == 0 { return stamps.map(\.milliseconds) }
     return try Array(count: stamps.count) { (wallTimes) throws(MalformedError) in
-      for place in stamps.indices {
-        let (wallTime, overflow) = stamps[place].milliseconds.addingReportingOverflow(offsets[place])
+      for index in stamps.indices {
+        let (wallTime, overflow) = stamps[index].milliseconds.addingReportingOverflow(offsets[index])
         guard !overflow, wallTime >= 0, wallTime <= Limits.timeMillisecondsMax else {
           throw MalformedError("a wall time outside the years 1970 to 2999")
         }
-        wallTimes.initializeElement(at: place, to: wallTime)
+        wallTimes.initializeElement(at: index, to: wallTime)
       }
     }
   }
 
   private static func origins(
     _ table: inout ColumnReader, commitCount: Int
-  ) throws(MalformedError) -> (origins: [String], places: [Int32]) {
-    let values = try Values(&table, .originPlaces, count: commitCount)
+  ) throws(MalformedError) -> (origins: [String], indices: [Int32]) {
+    let values = try Values(&table, .originIndices, count: commitCount)
     var count: Int64 = 0
-    let places: [Int32]
+    let indices: [Int32]
     if let constant = values.constant, constant == 0 || constant == 1 {
       count = constant
-      places = [Int32](repeating: Int32(constant), count: commitCount)
+      indices = [Int32](repeating: Int32(constant), count: commitCount)
     } else {
-      places = try Array(count: commitCount) { (places) throws(MalformedError) in
+      indices = try Array(count: commitCount) { (indices) throws(MalformedError) in
         for index in 0..<commitCount {
-          let place = values[index]
-          guard place >= 0, place <= count + 1 else {
-            throw MalformedError("an origin at place \(place) of \(count)")
+          let origin = values[index]
+          guard origin >= 0, origin <= count + 1 else {
+            throw MalformedError("an origin at place \(origin) of \(count)")
           }
-          count = max(count, place)
-          places.initializeElement(at: index, to: Int32(truncatingIfNeeded: place))
+          count = max(count, origin)
+          indices.initializeElement(at: index, to: Int32(truncatingIfNeeded: origin))
         }
       }
     }
     let origins = try table.table(.origins, count: Int(count))
     for origin in origins { try NameRules.checkOrigin(origin) }
-    return (origins, places)
+    return (origins, indices)
   }
 }

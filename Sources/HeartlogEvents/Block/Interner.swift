@@ -1,12 +1,12 @@
-/// Gives each distinct key a place, from 0, by first use.
+/// Gives each distinct key an index, from 0, by first use.
 struct Interner<Key: Hashable> {
-  private var places: [Key: Int] = [:]
+  private var indices: [Key: Int] = [:]
 
-  /// The key's place, and whether this was its first use.
-  mutating func place(of key: Key) -> (place: Int, isNew: Bool) {
-    if let place = places[key] { return (place, false) }
-    let place = places.count
-    places[key] = place
-    return (place, true)
+  /// The key's index, and whether this was its first use.
+  mutating func index(of key: Key) -> (index: Int, isNew: Bool) {
+    if let index = indices[key] { return (index, false) }
+    let index = indices.count
+    indices[key] = index
+    return (index, true)
   }
 }

@@ -8,14 +8,14 @@ struct KindCounts {
 
   init(_ kinds: [EventHeader]) {
     kinds.withUnsafeBytes { bytes in
-      var place = 0
-      while place + 8 <= bytes.count {
-        add(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self), count: 8)
-        place += 8
+      var offset = 0
+      while offset + 8 <= bytes.count {
+        add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self), count: 8)
+        offset += 8
       }
-      while place < bytes.count {
-        add(UInt64(bytes[place]), count: 1)
-        place += 1
+      while offset < bytes.count {
+        add(UInt64(bytes[offset]), count: 1)
+        offset += 1
       }
     }
   }

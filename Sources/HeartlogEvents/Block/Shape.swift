@@ -4,7 +4,7 @@ package struct Shape: Sendable {
     package let name: String
     package let tag: UInt8
     package let isQuiet: Bool
-    /// The place of the column that holds the value; nil for tags that have none.
+    /// The index of the column that holds the value; nil for tags that have none.
     package let values: Int?
   }
 
@@ -28,15 +28,15 @@ extension BlockColumns {
     let raw = try table.opaque(.shapes, count: uses.distinctCount) {
       (reader) throws(MalformedError) in try readShape(from: &reader)
     }
-    var namePlaces: [Int64] = []
-    for shape in raw { for member in shape { namePlaces.append(member.name) } }
-    let nameCount = try namePlaces.withUnsafeBufferPointer { (places) throws(MalformedError) in
-      try firstUses(places, what: "a field name")
+    var nameIndices: [Int64] = []
+    for shape in raw { for member in shape { nameIndices.append(member.name) } }
+    let nameCount = try nameIndices.withUnsafeBufferPointer { (indices) throws(MalformedError) in
+      try firstUses(indices, what: "a field name")
     }
     let names = try table.table(.fieldNames, count: nameCount)
     for name in names { try NameRules.checkFieldName(name) }
     var useCounts = [Int](repeating: 0, count: raw.count)
-    for place in uses.places { useCounts[Int(place)] += 1 }
+    for index in uses.indices { useCounts[Int(index)] += 1 }
     let rowByteCount = try rowByteCount(raw, useCounts, names: names)
 
     // How many values each column has, and where it stands among them.
@@ -46,11 +46,11 @@ extension BlockColumns {
     }
     let keys = counts.keys.sorted()
     let words = ColumnWords(count: counts.values.reduce(0, +))
-    var places: [ColumnKey: Int] = [:]
+    var columnIndices: [ColumnKey: Int] = [:]
     var columns: [ValueColumn] = []
     var start = 0
     for key in keys {
-      places[key] = columns.count
+      columnIndices[key] = columns.count
       let range = start..<start + (counts[key] ?? 0)
       columns.append(try readValues(&table, key, range, into: words.cells(range), texts: &texts))
       start = range.upperBound
@@ -66,7 +66,7 @@ extension BlockColumns {
         members.append(
           Shape.Member(
             name: name, tag: member.tag, isQuiet: member.isQuiet,
-            values: member.hasValue ? places[member.key] : nil))
+            values: member.hasValue ? columnIndices[member.key] : nil))
       }
       shapes.append(Shape(members: members))
     }
@@ -79,7 +79,7 @@ extension BlockColumns {
     let isQuiet: Bool
 
     var hasValue: Bool { tag > ValueTag.yes }
-    /// `name` was checked to be a place in a table before this is asked for.
+    /// `name` was checked to be an index in a table before this is asked for.
     var key: ColumnKey { .values(name: Int(name), tag: tag) }
   }
 

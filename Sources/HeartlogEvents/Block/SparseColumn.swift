@@ -1,27 +1,29 @@
 /// What some commits of a block have, and most have not.
 package struct SparseColumn<Value: Sendable>: Sendable {
-  /// Of the commits that have it, rising.
-  package private(set) var places: [Int32] = []
+  /// The indices of the commits that have it, rising.
+  package private(set) var commitIndices: [Int32] = []
   package private(set) var values: [Value] = []
 
   init() {}
 
-  /// - Parameter places: as many as there are values.
-  init(places: [Int32], values: [Value]) {
-    self.places = places
+  /// - Parameter commitIndices: as many as there are values.
+  init(commitIndices: [Int32], values: [Value]) {
+    self.commitIndices = commitIndices
     self.values = values
   }
 
-  /// What the commit at a place of the block has. O(log n).
-  package subscript(place: Int) -> Value? {
-    guard !places.isEmpty else { return nil }
-    let found = firstPlace(from: place)
-    return found < places.count && Int(places[found]) == place ? values[found] : nil
+  /// What the commit at an index of the block has. O(log n).
+  package subscript(index: Int) -> Value? {
+    guard !commitIndices.isEmpty else { return nil }
+    let found = firstIndex(from: index)
+    return found < commitIndices.count && Int(commitIndices[found]) == index ? values[found] : nil
   }
 
-  /// The place at an index of `places`; -1 behind the last.
-  package func place(at index: Int) -> Int { index < places.count ? Int(places[index]) : -1 }
+  /// The commit index at an index of `commitIndices`; -1 behind the last.
+  package func commitIndex(at index: Int) -> Int {
+    index < commitIndices.count ? Int(commitIndices[index]) : -1
+  }
 
-  /// Where in `places` those from a place of the block on begin. O(log n).
-  package func firstPlace(from place: Int) -> Int { places.partitionPoint { Int($0) >= place } }
+  /// Where in `commitIndices` those from a commit index on begin. O(log n).
+  package func firstIndex(from index: Int) -> Int { commitIndices.partitionPoint { Int($0) >= index } }
 }

@@ -40,24 +40,24 @@ extension UnsafeRawBufferPointer {
 
   /// Returns whether this comes before another name in the format's order of names.
   func bytesPrecede(_ other: UnsafeRawBufferPointer) -> Bool {
-    guard let place = firstDifference(from: other) else { return count < other.count }
-    return self[place] < other[place]
+    guard let offset = firstDifference(from: other) else { return count < other.count }
+    return self[offset] < other[offset]
   }
 
   /// Whether all bytes are within 20…7E. Most texts are: well-formed, without control characters.
   var isPrintableASCII: Bool {
     guard count >= 8 else { return allSatisfy { (0x20...0x7E).contains($0) } }
-    var place = 0
-    while place + 8 < count {
-      guard isPrintableWord(at: place) else { return false }
-      place += 8
+    var offset = 0
+    while offset + 8 < count {
+      guard isPrintableWord(at: offset) else { return false }
+      offset += 8
     }
     // The last word may overlap the previous one.
     return isPrintableWord(at: count - 8)
   }
 
-  private func isPrintableWord(at place: Int) -> Bool {
-    let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
+  private func isPrintableWord(at offset: Int) -> Bool {
+    let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     // The first term detects bytes from 80 on and 7F, the second bytes below 20.
     let found =
       (word | (word &+ 0x0101_0101_0101_0101)) | (word &- 0x2020_2020_2020_2020) & ~word
@@ -67,16 +67,16 @@ extension UnsafeRawBufferPointer {
   /// Returns the index of the first byte at which two texts differ; nil if one is a prefix of the other.
   fileprivate func firstDifference(from other: UnsafeRawBufferPointer) -> Int? {
     let common = Swift.min(count, other.count)
-    var place = 0
-    while place + 8 <= common,
-      loadUnaligned(fromByteOffset: place, as: UInt64.self)
-        == other.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+    var offset = 0
+    while offset + 8 <= common,
+      loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        == other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     {
-      place += 8
+      offset += 8
     }
-    while place < common {
-      if self[place] != other[place] { return place }
-      place += 1
+    while offset < common {
+      if self[offset] != other[offset] { return offset }
+      offset += 1
     }
     return nil
   }

@@ -9,34 +9,34 @@ enum UTF8Check {
   ///
   /// Source of the ranges: The Unicode Standard, table 3-7.
   init(_ bytes: UnsafeRawBufferPointer) {
-    var place = 0
+    var offset = 0
     var isASCII = true
     while true {
-      Self.skipASCII(bytes, &place)
-      guard place < bytes.count else {
+      Self.skipASCII(bytes, &offset)
+      guard offset < bytes.count else {
         self = isASCII ? .ascii : .wellFormed
         return
       }
       isASCII = false
-      let length = Self.sequenceLength(UnsafeRawBufferPointer(rebasing: bytes[place...]))
+      let length = Self.sequenceLength(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
       guard length > 0 else {
         self = .malformed
         return
       }
-      place += length
+      offset += length
     }
   }
 
-  /// Advances `place` to the first byte that is not ASCII, or to the end.
+  /// Advances `offset` to the first byte that is not ASCII, or to the end.
   @inline(__always)
-  private static func skipASCII(_ bytes: UnsafeRawBufferPointer, _ place: inout Int) {
+  private static func skipASCII(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) {
     let high: UInt64 = 0x8080_8080_8080_8080
-    func word(_ offset: Int) -> UInt64 {
-      bytes.loadUnaligned(fromByteOffset: place + offset, as: UInt64.self)
+    func word(_ ahead: Int) -> UInt64 {
+      bytes.loadUnaligned(fromByteOffset: offset + ahead, as: UInt64.self)
     }
-    while place + 32 <= bytes.count, (word(0) | word(8) | word(16) | word(24)) & high == 0 { place += 32 }
-    while place + 8 <= bytes.count, word(0) & high == 0 { place += 8 }
-    while place < bytes.count, bytes[place] < 0x80 { place += 1 }
+    while offset + 32 <= bytes.count, (word(0) | word(8) | word(16) | word(24)) & high == 0 { offset += 32 }
+    while offset + 8 <= bytes.count, word(0) & high == 0 { offset += 8 }
+    while offset < bytes.count, bytes[offset] < 0x80 { offset += 1 }
   }
 
   /// Returns the length of the non-ASCII sequence at the start; 0 if it is not well-formed.
@@ -54,7 +54,7 @@ enum UTF8Check {
     default: return 0
     }
     guard length <= bytes.count, second.contains(bytes[1]) else { return 0 }
-    for place in 2..<max(2, length) where !isContinuation(bytes[place]) { return 0 }
+    for offset in 2..<max(2, length) where !isContinuation(bytes[offset]) { return 0 }
     return length
   }
 

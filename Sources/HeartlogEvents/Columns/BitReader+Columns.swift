@@ -5,25 +5,25 @@ extension BitReader {
     width: Int, over smallest: Int64, into output: UnsafeMutableBufferPointer<Int64>
   ) -> UInt64 {
     var largest: UInt64 = 0
-    var place = 0
+    var index = 0
     if width <= 56 {
       let mask: UInt64 = ~(~0 << UInt64(width))
       let lastBit = 8 * (bytes.count - 8) + 7
       var bit = position
-      while place < output.count, bit <= lastBit {
+      while index < output.count, bit <= lastBit {
         let offset = word(at: bit >> 3) &>> UInt64(bit & 7) & mask
         largest = max(largest, offset)
-        output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
-        place += 1
+        output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: offset))
+        index += 1
         bit += width
       }
       position = bit
     }
-    while place < output.count {
+    while index < output.count {
       let offset = read(width)
       largest = max(largest, offset)
-      output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
-      place += 1
+      output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: offset))
+      index += 1
     }
     return largest
   }
@@ -36,27 +36,27 @@ extension BitReader {
     // A value with fewer 1 bits than this fits into a window.
     let onesMax = min(IntsColumn.riceEscape, 56 - shift)
     var largest: UInt64 = 0
-    var place = 0
-    while place < output.count {
+    var index = 0
+    while index < output.count {
       if var window = BitWindow(self) {
-        while place < output.count, window.refill() {
+        while index < output.count, window.refill() {
           // Setting the highest bit keeps the operand from being 0, whose zero count takes longer.
           let ones = (~window.bits | 1 << 63).trailingZeroBitCount
           guard ones < onesMax else { break }
           let offset = UInt64(ones) &<< UInt64(shift) | (window.bits &>> UInt64(ones + 1)) & mask
           window.skip(ones + 1 + shift)
           largest = max(largest, offset)
-          output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
-          place += 1
+          output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: offset))
+          index += 1
         }
         position = window.position
-        if place == output.count { break }
+        if index == output.count { break }
       }
       let ones = readOnes(atMost: IntsColumn.riceEscape)
       let offset = ones < IntsColumn.riceEscape ? UInt64(ones) << UInt64(shift) | read(shift) : read(64)
       largest = max(largest, offset)
-      output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
-      place += 1
+      output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: offset))
+      index += 1
     }
     return largest
   }
@@ -66,30 +66,30 @@ extension BitReader {
     over smallest: Int64, into output: UnsafeMutableBufferPointer<Int64>
   ) -> UInt64 {
     var largest: UInt64 = 0
-    var place = 0
-    while place < output.count {
+    var index = 0
+    while index < output.count {
       if position >> 3 <= bytes.count - 8 {
         // Only the lowest 57 bits are certain to belong to the stream.
         var ends = ~(word(at: position >> 3) &>> UInt64(position & 7)) & (1 << 57 - 1)
         var start = 0
-        while ends != 0, place < output.count {
+        while ends != 0, index < output.count {
           let end = ends.trailingZeroBitCount
           let ones = UInt64(truncatingIfNeeded: end - start)
           guard ones < UInt64(IntsColumn.riceEscape) else { break }
           largest = max(largest, ones)
-          output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: ones))
-          place += 1
+          output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: ones))
+          index += 1
           start = end + 1
           ends &= ends &- 1
         }
         position += start
-        if start > 0 || place == output.count { continue }
+        if start > 0 || index == output.count { continue }
       }
       let ones = readOnes(atMost: IntsColumn.riceEscape)
       let offset = ones < IntsColumn.riceEscape ? UInt64(ones) : read(64)
       largest = max(largest, offset)
-      output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
-      place += 1
+      output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: offset))
+      index += 1
     }
     return largest
   }
@@ -99,10 +99,10 @@ extension BitReader {
   ) throws(MalformedError) -> UInt64 {
     let lengthMask: UInt64 = ~(~0 << UInt64(lengthWidth))
     var largest: UInt64 = 0
-    var place = 0
-    while place < output.count {
+    var index = 0
+    while index < output.count {
       if var window = BitWindow(self) {
-        while place < output.count, window.refill() {
+        while index < output.count, window.refill() {
           let length = Int(truncatingIfNeeded: window.bits & lengthMask)
           guard length <= 48 else { break }
           // A length of 0 is the number 0: the two shifts leave no highest bit, and no bits are read.
@@ -112,18 +112,18 @@ extension BitReader {
           let offset = low | highest
           window.skip(lengthWidth + width)
           largest = max(largest, offset)
-          output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
-          place += 1
+          output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: offset))
+          index += 1
         }
         position = window.position
-        if place == output.count { break }
+        if index == output.count { break }
       }
       let length = Int(read(lengthWidth))
       guard length <= 64 else { throw MalformedError("a number of \(length) bits") }
       let offset = length == 0 ? 0 : read(length - 1) | 1 << UInt64(length - 1)
       largest = max(largest, offset)
-      output.initializeElement(at: place, to: smallest &+ Int64(bitPattern: offset))
-      place += 1
+      output.initializeElement(at: index, to: smallest &+ Int64(bitPattern: offset))
+      index += 1
     }
     return largest
   }

@@ -13,10 +13,10 @@ struct BitReader {
   private func window(at byte: Int) -> UInt64 {
     if byte <= bytes.count - 8 { return word(at: byte) }
     var value: UInt64 = 0
-    var place = byte
-    while place < bytes.count {
-      value |= UInt64(bytes[place]) << UInt64(8 * (place - byte))
-      place += 1
+    var offset = byte
+    while offset < bytes.count {
+      value |= UInt64(bytes[offset]) << UInt64(8 * (offset - byte))
+      offset += 1
     }
     return value
   }

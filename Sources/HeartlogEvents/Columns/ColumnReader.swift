@@ -84,8 +84,8 @@ struct ColumnReader: ~Copyable {
 
   /// Throws if a column was never read, because nothing in the block refers to it.
   func end() throws(MalformedError) {
-    guard let place = taken.firstIndex(of: false) else { return }
-    throw MalformedError("a column \(columns[place].key.id) that nothing refers to")
+    guard let index = taken.firstIndex(of: false) else { return }
+    throw MalformedError("a column \(columns[index].key.id) that nothing refers to")
   }
 
   // MARK: - Columns of numbers
@@ -113,11 +113,11 @@ struct ColumnReader: ~Copyable {
   /// read.
   mutating func constant(_ key: ColumnKey, count: Int) throws(MalformedError) -> Int64? {
     guard count > 0 else { return 0 }
-    guard let place = place(of: key), !columns[place].isCompressed else { return nil }
-    var reader = ByteReader(columns[place].bytes)
+    guard let index = index(of: key), !columns[index].isCompressed else { return nil }
+    var reader = ByteReader(columns[index].bytes)
     guard let constant = try IntsColumn.decodeConstant(from: &reader) else { return nil }
     try reader.end()
-    taken[place] = true
+    taken[index] = true
     return constant
   }
 
@@ -132,9 +132,9 @@ struct ColumnReader: ~Copyable {
 
   mutating func kinds(_ key: ColumnKey, count: Int) throws(MalformedError) -> [EventHeader] {
     guard count > 0 else { return [] }
-    let places = room(for: count)
+    let indices = room(for: count)
     var reader = try need(key)
-    let values = try KindsColumn.decode(from: &reader, places: places)
+    let values = try KindsColumn.decode(from: &reader, indices: indices)
     try reader.end()
     return values
   }
@@ -174,9 +174,9 @@ struct ColumnReader: ~Copyable {
     let column = try needStored(key)
     try texts.reserve(column.byteCount)
     var reader = try read(column, into: &texts)
-    for place in output.indices {
+    for index in output.indices {
       let bytes = try reader.lengthAndBytes()
-      output[place] = TextSlice(offset: texts.place(bytes), count: bytes.count).word
+      output[index] = TextSlice(offset: texts.place(bytes), count: bytes.count).word
       traits.note(bytes.count)
     }
     try reader.end()
@@ -218,15 +218,15 @@ struct ColumnReader: ~Copyable {
 
   // MARK: - Bytes
 
-  private func place(of key: ColumnKey) -> Int? {
-    let place = columns.partitionPoint { $0.key >= key }
-    return place < columns.count && columns[place].key == key && !taken[place] ? place : nil
+  private func index(of key: ColumnKey) -> Int? {
+    let index = columns.partitionPoint { $0.key >= key }
+    return index < columns.count && columns[index].key == key && !taken[index] ? index : nil
   }
 
   private mutating func needStored(_ key: ColumnKey) throws(MalformedError) -> Stored {
-    guard let place = place(of: key) else { throw MalformedError("a block without its column \(key.id)") }
-    taken[place] = true
-    return columns[place]
+    guard let index = index(of: key) else { throw MalformedError("a block without its column \(key.id)") }
+    taken[index] = true
+    return columns[index]
   }
 
   private mutating func need(_ key: ColumnKey) throws(MalformedError) -> ByteReader {

@@ -15,8 +15,8 @@ package final class ColumnWords: @unchecked Sendable {
 
   /// Returns the word at an index.
   @inline(__always)
-  package subscript(place: Int) -> Int64 {
-    precondition(UInt(bitPattern: place) < UInt(bitPattern: memory.count), "no value is there")
-    return memory[place]
+  package subscript(index: Int) -> Int64 {
+    precondition(UInt(bitPattern: index) < UInt(bitPattern: memory.count), "no value is there")
+    return memory[index]
   }
 }

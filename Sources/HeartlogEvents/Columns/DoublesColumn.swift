@@ -31,9 +31,9 @@ enum DoublesColumn {
     case plain:
       guard output.count <= reader.remaining / 8 else { throw .endOfBytes }
       let bytes = try reader.take(8 * output.count)
-      for place in output.indices {
-        let bits = Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8 * place, as: Int64.self))
-        output.initializeElement(at: place, to: bits)
+      for index in output.indices {
+        let bits = Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: Int64.self))
+        output.initializeElement(at: index, to: bits)
       }
     case decimal:
       let exponent = Int(try reader.u8())
@@ -42,12 +42,12 @@ enum DoublesColumn {
       }
       try IntsColumn.decode(from: &reader, into: output)
       let power = powers[exponent]
-      for place in output.indices {
-        let mantissa = output[place]
+      for index in output.indices {
+        let mantissa = output[index]
         guard mantissa.magnitude <= UInt64(mantissaMax) else {
           throw MalformedError("a decimal fraction of more than 53 bits")
         }
-        output[place] = Int64(bitPattern: (Double(mantissa) / power).bitPattern)
+        output[index] = Int64(bitPattern: (Double(mantissa) / power).bitPattern)
       }
     case let encoding: throw MalformedError("doubles in encoding \(encoding)")
     }

@@ -23,14 +23,14 @@ extension IntsColumn {
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>
   ) throws(MalformedError) {
     guard output.count <= reader.remaining else { throw .endOfBytes }
-    var place = 0
-    while place < output.count {
-      let used = decodeShortVarints(reader.rest, into: output, from: &place)
+    var index = 0
+    while index < output.count {
+      let used = decodeShortVarints(reader.rest, into: output, from: &index)
       _ = try reader.take(used)
       // A varint longer than a word, malformed, or too close to the end.
-      if place < output.count {
-        output.initializeElement(at: place, to: try reader.zigzag())
-        place += 1
+      if index < output.count {
+        output.initializeElement(at: index, to: try reader.zigzag())
+        index += 1
       }
     }
   }
@@ -42,12 +42,12 @@ extension IntsColumn {
   ///
   /// - Returns: the number of bytes used.
   private static func decodeShortVarints(
-    _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<Int64>, from place: inout Int
+    _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<Int64>, from index: inout Int
   ) -> Int {
     let highBits: UInt64 = 0x8080_8080_8080_8080
     var offset = 0
-    var next = place
-    defer { place = next }
+    var next = index
+    defer { index = next }
     while next < output.count, offset <= bytes.count - 8 {
       let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
       let ends = ~word & highBits

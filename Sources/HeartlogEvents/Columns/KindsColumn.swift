@@ -6,32 +6,32 @@ enum KindsColumn {
     for head in heads { counts[Int(head)] += 1 }
     let distinct = (0..<256).filter { counts[$0] > 0 }
       .sorted { (counts[$1], $0) < (counts[$0], $1) }
-    var places = [Int64](repeating: 0, count: 256)
+    var indices = [Int64](repeating: 0, count: 256)
     writer.u8(UInt8(distinct.count))
-    for (place, head) in distinct.enumerated() {
+    for (index, head) in distinct.enumerated() {
       writer.u8(UInt8(head))
-      places[head] = Int64(place)
+      indices[head] = Int64(index)
     }
-    IntsColumn.encode(heads.map { places[Int($0)] }, to: &writer)
+    IntsColumn.encode(heads.map { indices[Int($0)] }, to: &writer)
   }
 
-  /// - Parameter places: scratch space for one number per event.
+  /// - Parameter indices: scratch space for one number per event.
   static func decode(
-    from reader: inout ByteReader, places: UnsafeMutableBufferPointer<Int64>
+    from reader: inout ByteReader, indices: UnsafeMutableBufferPointer<Int64>
   ) throws(MalformedError) -> [EventHeader] {
     let distinctCount = Int(try reader.u8())
     var distinct: [EventHeader] = []
     for _ in 0..<distinctCount { distinct.append(try EventHeader(checking: try reader.u8())) }
-    try IntsColumn.decode(from: &reader, into: places)
+    try IntsColumn.decode(from: &reader, into: indices)
     var highest: UInt64 = 0
-    for place in places { highest = max(highest, UInt64(bitPattern: place)) }
+    for index in indices { highest = max(highest, UInt64(bitPattern: index)) }
     guard highest < UInt64(distinctCount) else { throw MalformedError("an event of kind \(highest)") }
-    return [EventHeader](unsafeUninitializedCapacity: places.count) { heads, count in
+    return [EventHeader](unsafeUninitializedCapacity: indices.count) { heads, count in
       // Each index is within `distinct`, as checked above.
       distinct.withUnsafeBufferPointer { distinct in
-        for place in places.indices { heads.initializeElement(at: place, to: distinct[Int(places[place])]) }
+        for event in indices.indices { heads.initializeElement(at: event, to: distinct[Int(indices[event])]) }
       }
-      count = places.count
+      count = indices.count
     }
   }
 }

@@ -3,14 +3,14 @@ enum NibbleText {
   private static let alphabet = Array("0123456789.v-/:".utf8)
   private static let end: UInt8 = 15
   /// The index of each byte in the alphabet; 255 if it is not in it.
-  private static let places: [UInt8] = {
-    var places = [UInt8](repeating: 255, count: 256)
-    for (place, byte) in alphabet.enumerated() { places[Int(byte)] = UInt8(place) }
-    return places
+  private static let indices: [UInt8] = {
+    var indices = [UInt8](repeating: 255, count: 256)
+    for (index, byte) in alphabet.enumerated() { indices[Int(byte)] = UInt8(index) }
+    return indices
   }()
 
   static func suits(_ texts: Texts) -> Bool {
-    texts.bytes.allSatisfy { places[Int($0)] != 255 }
+    texts.bytes.allSatisfy { indices[Int($0)] != 255 }
   }
 
   static func encode(_ texts: Texts, to writer: inout ByteWriter) {
@@ -25,7 +25,7 @@ enum NibbleText {
     }
     var start = 0
     for length in texts.lengths {
-      for place in start..<start + length { put(places[Int(texts.bytes[place])], to: &writer) }
+      for offset in start..<start + length { put(indices[Int(texts.bytes[offset])], to: &writer) }
       put(end, to: &writer)
       start += length
     }
@@ -55,7 +55,7 @@ enum NibbleText {
     var count = 0
     let offset = texts.count
     pairs.withUnsafeBufferPointer { pairs in
-      for place in output.indices {
+      for index in output.indices {
         let start = count
         // Reads up to fifteen characters at a time. A half past the end of the bytes reads as an end.
         while true {
@@ -68,7 +68,7 @@ enum NibbleText {
           nibble += min(length + 1, 15)
           if length < 15 || nibble > 2 * bytes.count { break }
         }
-        output.initializeElement(at: place, to: TextSlice(offset: offset + start, count: count - start).word)
+        output.initializeElement(at: index, to: TextSlice(offset: offset + start, count: count - start).word)
         traits.note(count - start)
         if nibble > 2 * bytes.count { break }
       }
@@ -91,8 +91,8 @@ enum NibbleText {
       return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: byte, as: UInt64.self)) >> shift
     }
     var word: UInt64 = .max
-    for place in stride(from: bytes.count - 1, through: byte, by: -1) {
-      word = word << 8 | UInt64(bytes[place])
+    for offset in stride(from: bytes.count - 1, through: byte, by: -1) {
+      word = word << 8 | UInt64(bytes[offset])
     }
     return word >> shift
   }

@@ -48,11 +48,11 @@ extension StringsColumn {
     try IntsColumn.decode(from: &reader, into: output)
     // Lengths are noted for texts that are used; unused ones are not part of the column.
     var traits = TextTraits(isPrintable: all.isPrintable, isRepeated: true)
-    for place in output.indices {
-      let index = output[place]
-      guard index >= 0, index < distinctCount else { throw MalformedError("the distinct text \(index)") }
-      let slice = TextSlice(word: distinct[Int(index)])
-      output[place] = slice.word
+    for index in output.indices {
+      let number = output[index]
+      guard number >= 0, number < distinctCount else { throw MalformedError("the distinct text \(number)") }
+      let slice = TextSlice(word: distinct[Int(number)])
+      output[index] = slice.word
       traits.note(slice.count)
     }
     return traits
@@ -76,13 +76,13 @@ extension StringsColumn {
     if check == .malformed { throw MalformedError("text that is not well-formed UTF-8") }
     let offset = texts.place(bytes)
     var start = 0
-    for place in output.indices {
-      let length = Int(output[place])
+    for index in output.indices {
+      let length = Int(output[index])
       // The concatenation is well-formed. Each text is too, unless one begins inside a character.
       if check == .wellFormed, length > 0, UTF8Check.isContinuation(bytes[start]) {
         throw MalformedError("text that is not well-formed UTF-8")
       }
-      output[place] = TextSlice(offset: offset + start, count: length).word
+      output[index] = TextSlice(offset: offset + start, count: length).word
       start += length
     }
     return traits
@@ -96,13 +96,13 @@ extension StringsColumn {
     let bytes = try reader.take(16 * output.count)
     let room = texts.room
     let offset = texts.take(UUIDText.length * output.count)
-    for place in output.indices {
+    for index in output.indices {
       UUIDText.write(
-        UnsafeRawBufferPointer(rebasing: bytes[16 * place..<16 * place + 16]), isUpper: isUpper,
+        UnsafeRawBufferPointer(rebasing: bytes[16 * index..<16 * index + 16]), isUpper: isUpper,
         to: UnsafeMutableRawBufferPointer(
-          rebasing: room[UUIDText.length * place..<UUIDText.length * (place + 1)]))
+          rebasing: room[UUIDText.length * index..<UUIDText.length * (index + 1)]))
       output.initializeElement(
-        at: place, to: TextSlice(offset: offset + UUIDText.length * place, count: UUIDText.length).word)
+        at: index, to: TextSlice(offset: offset + UUIDText.length * index, count: UUIDText.length).word)
     }
     return traits(count: output.count, length: UUIDText.length)
   }
@@ -116,14 +116,14 @@ extension StringsColumn {
     let length = withFraction ? CivilTime.millisecondsLength : CivilTime.secondsLength
     let room = texts.room
     let offset = texts.take(length * output.count)
-    for place in output.indices {
-      let (milliseconds, overflow) = output[place].multipliedReportingOverflow(by: unit)
-      let text = UnsafeMutableRawBufferPointer(rebasing: room[length * place..<length * (place + 1)])
+    for index in output.indices {
+      let (milliseconds, overflow) = output[index].multipliedReportingOverflow(by: unit)
+      let text = UnsafeMutableRawBufferPointer(rebasing: room[length * index..<length * (index + 1)])
       guard !overflow, CivilTime.write(milliseconds: milliseconds, withFraction: withFraction, to: text)
       else {
         throw MalformedError("a time outside the years 0000 to 9999")
       }
-      output[place] = TextSlice(offset: offset + length * place, count: length).word
+      output[index] = TextSlice(offset: offset + length * index, count: length).word
     }
     return traits(count: output.count, length: length)
   }

@@ -35,7 +35,7 @@ enum StringsColumn {
       writer.u8(repeated)
       writer.varint(distinct.texts.count)
       encode(distinct.texts, mayRepeat: false, to: &writer)
-      IntsColumn.encode(distinct.places, to: &writer)
+      IntsColumn.encode(distinct.indices, to: &writer)
     } else {
       writer.u8(plain)
       var lengths = ByteWriter()

@@ -29,23 +29,23 @@ struct Texts {
   }
 
   /// Returns the distinct texts in order of first use, and the index of each text among them; nil if there are more than `most`.
-  func distinct(atMost most: Int) -> (texts: Texts, places: [Int64])? {
+  func distinct(atMost most: Int) -> (texts: Texts, indices: [Int64])? {
     var known: [UTF8Key: Int64] = [:]
     var distinct = Texts()
-    var places: [Int64] = []
-    places.reserveCapacity(count)
+    var indices: [Int64] = []
+    indices.reserveCapacity(count)
     let isWithin = allSatisfy { bytes in
       let key = UTF8Key(String(decoding: bytes, as: UTF8.self))
-      if let place = known[key] {
-        places.append(place)
+      if let index = known[key] {
+        indices.append(index)
         return true
       }
       guard distinct.count < most else { return false }
-      places.append(Int64(distinct.count))
+      indices.append(Int64(distinct.count))
       known[key] = Int64(distinct.count)
       distinct.append(bytes)
       return true
     }
-    return isWithin ? (distinct, places) : nil
+    return isWithin ? (distinct, indices) : nil
   }
 }

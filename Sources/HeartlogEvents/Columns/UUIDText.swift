@@ -5,8 +5,8 @@ enum UUIDText {
 
   static func suits(_ text: UnsafeRawBufferPointer, isUpper: Bool) -> Bool {
     guard text.count == length else { return false }
-    for (place, byte) in text.enumerated() {
-      if dashes.contains(place) {
+    for (offset, byte) in text.enumerated() {
+      if dashes.contains(offset) {
         guard byte == UInt8(ascii: "-") else { return false }
       } else {
         guard digit(byte, isUpper: isUpper) != nil else { return false }
@@ -52,14 +52,14 @@ enum UUIDText {
   static func write(_ bytes: UnsafeRawBufferPointer, isUpper: Bool, to text: UnsafeMutableRawBufferPointer) {
     precondition(bytes.count == 16 && text.count >= length, "16 bytes and their text")
     (isUpper ? upperDigits : lowerDigits).withUnsafeBufferPointer { digits in
-      var place = 0
+      var offset = 0
       for (index, byte) in bytes.enumerated() {
         if index == 4 || index == 6 || index == 8 || index == 10 {
-          text[place] = UInt8(ascii: "-")
-          place += 1
+          text[offset] = UInt8(ascii: "-")
+          offset += 1
         }
-        text.storeBytes(of: digits[Int(byte)].littleEndian, toByteOffset: place, as: UInt16.self)
-        place += 2
+        text.storeBytes(of: digits[Int(byte)].littleEndian, toByteOffset: offset, as: UInt16.self)
+        offset += 2
       }
     }
   }

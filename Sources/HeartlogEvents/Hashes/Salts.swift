@@ -25,16 +25,16 @@ package struct Salts: Sendable {
     case .whole(let segmentSecret):
       runSecret = Self.runSecret(run, segmentSecret: segmentSecret, hasher: &hasher)
     case .runs(let runs):
-      let place = runs.partitionPoint { $0.run >= run }
-      guard place < runs.count, runs[place].run == run else { return nil }
-      switch runs[place].kind {
+      let index = runs.partitionPoint { $0.run >= run }
+      guard index < runs.count, runs[index].run == run else { return nil }
+      switch runs[index].kind {
       case .whole(let secret): runSecret = secret
       case .salts(let salts):
-        let place = salts.partitionPoint { ($0.commit, $0.event) >= (commit, event) }
-        guard place < salts.count, salts[place].commit == commit, salts[place].event == event else {
+        let index = salts.partitionPoint { ($0.commit, $0.event) >= (commit, event) }
+        guard index < salts.count, salts[index].commit == commit, salts[index].event == event else {
           return nil
         }
-        return salts[place].salt
+        return salts[index].salt
       }
     }
     let first = secret.firstCommit.rawValue + UInt64(run) * SegmentSecret.commitsPerRun
@@ -53,8 +53,8 @@ package struct Salts: Sendable {
   /// The secrets that a block of these commits lists: those that serve them, cut to what serves them.
   package func secrets(serving commits: ClosedRange<CommitNumber>) -> [SegmentSecret] {
     var served: [SegmentSecret] = []
-    for (place, secret) in secrets.enumerated() where secret.firstCommit <= commits.upperBound {
-      let next = place + 1 < secrets.count ? secrets[place + 1].firstCommit.rawValue : .max
+    for (index, secret) in secrets.enumerated() where secret.firstCommit <= commits.upperBound {
+      let next = index + 1 < secrets.count ? secrets[index + 1].firstCommit.rawValue : .max
       guard next > commits.lowerBound.rawValue else { continue }
       let first = max(secret.firstCommit, commits.lowerBound)
       let last = min(next - 1, commits.upperBound.rawValue)
@@ -86,7 +86,7 @@ package struct Salts: Sendable {
 }
 
 extension Array {
-  /// The first place from which `isPast` holds, or the end; before it, it must hold nowhere.
+  /// The first index from which `isPast` holds, or the end; before it, it must hold nowhere.
   package func partitionPoint(_ isPast: (Element) -> Bool) -> Int {
     var low = 0
     var high = count

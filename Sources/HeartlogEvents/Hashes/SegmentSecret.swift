@@ -55,12 +55,12 @@ package struct RunSecret: Hashable, Sendable {
 package struct EventSalt: Hashable, Sendable {
   /// The commit of the event.
   package let commit: CommitNumber
-  /// The event's place in its commit, from 0.
+  /// The event's index in its commit, from 0.
   package let event: Int
   /// The 16 bytes.
   package let salt: Salt
 
-  /// The salt of the event at a place in a commit.
+  /// The salt of the event at an index in a commit.
   package init(commit: CommitNumber, event: Int, salt: Salt) {
     self.commit = commit
     self.event = event

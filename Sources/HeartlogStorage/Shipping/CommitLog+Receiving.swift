@@ -55,7 +55,7 @@ extension CommitLog {
       if block.latestWallTime > Limits.clockMillisecondsMax { refused.insert(run.replica) }
       guard !refused.contains(run.replica) else { continue }
       let stamps = block.columns.commits.stamps
-      rising += block.places.map { (stamps[$0], index, block.number(at: $0)) }
+      rising += block.commitIndices.map { (stamps[$0], index, block.number(at: $0)) }
     }
     rising.sort { $0.stamp < $1.stamp }
     var waiting: [Int: ReceivedRun] = [:]
@@ -99,14 +99,14 @@ extension CommitLog {
   private func reasonToLeave(_ block: ColumnBlock, admitting admission: Admission) -> ReceivedRun? {
     guard admission != .ownLog else { return nil }
     let commits = block.columns.commits
-    if let index = block.places.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
+    if let index = block.commitIndices.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
       return .refused(
         "commit \(block.number(at: index)) was written when a clock said \(RFC3339.text(commits.wallTimes[index])); "
           + "no clock is trusted beyond the year 2199")
     }
-    guard admission == .checked, let index = clock.firstOutOfReach(of: commits.stamps[block.places]) else {
-      return nil
-    }
+    guard admission == .checked,
+      let index = clock.firstOutOfReach(of: commits.stamps[block.commitIndices])
+    else { return nil }
     return Self.waiting(for: commits.stamps[index], of: block.number(at: index))
   }
 

@@ -48,7 +48,7 @@ struct EventSearch {
 
   private func search(_ id: EventID, _ block: ColumnBlock) -> ReplayBound? {
     var sequence = block.firstSequence.rawValue
-    for index in block.places {
+    for index in block.commitIndices {
       sequence += UInt64(block.columns.commits.eventCount(at: index))
       if id.sequence.rawValue < sequence {
         return ReplayBound(

@@ -235,11 +235,11 @@ private final class ReplayedStream {
     if bound.contains(stamp: block.lastStamp, time: time) { return block }
     let commits = block.columns.commits
     time = self.time
-    let first = block.places.first { index in
+    let first = block.commitIndices.first { index in
       time.pass(commits.wallTimes[index])
       return !bound.contains(stamp: commits.stamps[index], time: time)
     }
-    guard let first, first > block.places.lowerBound else { return nil }
+    guard let first, first > block.commitIndices.lowerBound else { return nil }
     return block.cut(to: block.firstCommit...block.number(at: first - 1))
   }
 }

@@ -133,7 +133,7 @@ package final class MergedLog {
       let content = block.content
       let commits = content.columns.commits
       let first = block.next
-      let most = min(commitsMax, content.places.upperBound - first)
+      let most = min(commitsMax, content.commitIndices.upperBound - first)
       var last = first + most
       if let end {
         last = first + 1
@@ -142,7 +142,7 @@ package final class MergedLog {
       for index in first..<last { stream.time.pass(commits.wallTimes[index]) }
       lastTime = stream.time.latest
       block.next = last
-      if last == content.places.upperBound { stream.ahead.removeLast() }
+      if last == content.commitIndices.upperBound { stream.ahead.removeLast() }
       return Run(commits: .several(block, indices: first..<last), timeBefore: timeBefore)
     }
   }
@@ -226,7 +226,7 @@ package final class MergedBlock {
 
   init(_ content: ColumnBlock) {
     self.content = content
-    next = content.places.lowerBound
+    next = content.commitIndices.lowerBound
   }
 
   /// Returns the indices of the commits that have an event of an item, in ascending order. Looked up once for all runs.
@@ -234,7 +234,7 @@ package final class MergedBlock {
     if let sought, sought.id.hasSameBytes(as: id), sought.library.hasSameBytes(as: library) {
       return sought.indices
     }
-    let indices = content.places(ofItem: id, in: library)
+    let indices = content.commitIndices(ofItem: id, in: library)
     sought = (library, id, indices)
     return indices
   }

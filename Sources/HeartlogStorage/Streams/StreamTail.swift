@@ -72,8 +72,8 @@ struct StreamTail: Hashable, Sendable {
     var extended = continuity
     try extended.extend(by: block)
     let heads = block.columns.commits.heads
-    for index in heads.firstPlace(
-      from: block.places.lowerBound)..<heads.firstPlace(from: block.places.upperBound)
+    for index in heads.firstIndex(
+      from: block.commitIndices.lowerBound)..<heads.firstIndex(from: block.commitIndices.upperBound)
     {
       try see(heads.values[index])
     }
