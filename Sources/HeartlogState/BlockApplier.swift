@@ -10,7 +10,7 @@ struct BlockApplier {
   private let replica: ReplicaSlot
   /// In front of the first event of a commit.
   private var cursor: BlockColumns.Cursor
-  /// Slots by place in the block; negative for what was not looked up yet.
+  /// Slots by index in the block; negative for what was not looked up yet.
   private var libraries: [Int32]
   private var items: [Item]
   /// The members of all shapes, one shape after the other, and where each shape's begin and the last's end.
@@ -18,7 +18,7 @@ struct BlockApplier {
   private var shapeStarts: [Int] = [0]
 
   private struct Item {
-    /// The place in the block.
+    /// The index in the block.
     let library: Int32
     var slot = notAskedFor
 
@@ -38,7 +38,7 @@ struct BlockApplier {
     let isQuiet: Bool
     /// The shape's, and the member's among its.
     let shape: Int32
-    let place: Int32
+    let index: Int32
   }
 
   /// In front of the block's first event, which `replica` wrote.
@@ -50,31 +50,31 @@ struct BlockApplier {
     libraries = [Int32](repeating: -1, count: columns.libraries.count)
     items = columns.items.map { Item(library: $0.library) }
     for (shape, members) in columns.shapes.map(\.members).enumerated() {
-      for (place, member) in members.enumerated() {
+      for (index, member) in members.enumerated() {
         self.members.append(
           Member(
             column: member.values.map(Int32.init) ?? -1, tag: member.tag, isQuiet: member.isQuiet,
-            shape: Int32(shape), place: Int32(place)))
+            shape: Int32(shape), index: Int32(index)))
       }
       shapeStarts.append(self.members.count)
     }
   }
 
-  /// Writes the events of the commits at these places, which lie behind those that were played before.
-  mutating func play(_ places: Range<Int>, on state: inout FavoritesState) {
+  /// Writes the events of the commits at these indices, which lie behind those that were played before.
+  mutating func play(_ indices: Range<Int>, on state: inout FavoritesState) {
     let eventStarts = columns.commits.eventStarts
-    columns.skip(Int(eventStarts[places.lowerBound]) - cursor.event, &cursor)
-    intern(upTo: Int(eventStarts[places.upperBound]), &state)
+    columns.skip(Int(eventStarts[indices.lowerBound]) - cursor.event, &cursor)
+    intern(upTo: Int(eventStarts[indices.upperBound]), &state)
     for library in state.tables.indices { state.tables[library].makeOwnIfShared() }
     // Out of the state for so long, they can be written to where they lie.
     var tables: [ItemTable] = []
     swap(&tables, &state.tables)
-    tables.withUnsafeMutableBufferPointer { play(places, on: $0, order: &state.replicas) }
+    tables.withUnsafeMutableBufferPointer { play(indices, on: $0, order: &state.replicas) }
     swap(&tables, &state.tables)
   }
 
   private mutating func play(
-    _ places: Range<Int>, on tables: UnsafeMutableBufferPointer<ItemTable>, order: inout ReplicaTable
+    _ indices: Range<Int>, on tables: UnsafeMutableBufferPointer<ItemTable>, order: inout ReplicaTable
   ) {
     // All of this stays as it is while the events are written: no item is added, and none of the tables copied.
     let columns = columns
@@ -85,25 +85,25 @@ struct BlockApplier {
     let items = slots.span
     let libraries = librarySlots.span
     let kinds = headers.span
-    let itemPlaces = itemIndices.span
+    let itemSpan = itemIndices.span
     let stamps = commits.stamps.span
     let wallTimes = commits.wallTimes.span
     let eventStarts = commits.eventStarts.span
-    var sequence = block.sequence(at: places.lowerBound).rawValue
+    var sequence = block.sequence(at: indices.lowerBound).rawValue
     var event = cursor.event
     var item = cursor.item
-    for place in places {
-      let wallTime = wallTimes[place]
-      let end = Int(eventStarts[place + 1])
-      var position = WritePosition(stamp: stamps[place].rawValue, sequence: sequence, replica: replica)
+    for index in indices {
+      let wallTime = wallTimes[index]
+      let end = Int(eventStarts[index + 1])
+      var position = WritePosition(stamp: stamps[index].rawValue, sequence: sequence, replica: replica)
       while event < end {
         let kind = kinds[event]
         event &+= 1
         if kind.isEvent {
-          let record = items[Int(itemPlaces[item])]
+          let record = items[Int(itemSpan[item])]
           item &+= 1
-          if item &+ Self.eventsAhead < itemPlaces.count {
-            let ahead = items[Int(itemPlaces[item &+ Self.eventsAhead])]
+          if item &+ Self.eventsAhead < itemSpan.count {
+            let ahead = items[Int(itemSpan[item &+ Self.eventsAhead])]
             // One of a later run may not be looked up yet.
             if ahead.slot >= 0 {
               ItemRecord.prefetchRegisters(records[Int(libraries[Int(ahead.library)])].read(Int(ahead.slot)))
@@ -132,8 +132,8 @@ struct BlockApplier {
   private mutating func nextFields(_ write: (FieldWrite) -> Void) {
     let shape = Int(columns.shapeIndices[cursor.shape])
     cursor.shape += 1
-    for place in shapeStarts[shape]..<shapeStarts[shape + 1] {
-      let member = members[place]
+    for index in shapeStarts[shape]..<shapeStarts[shape + 1] {
+      let member = members[index]
       let column = Int(member.column)
       var word: Int64 = 0
       if column >= 0 {
@@ -156,18 +156,18 @@ struct BlockApplier {
     /// By library, in the order of their first events.
     var unknown = [[Int32]](repeating: [], count: libraries.count)
     let (headers, itemIndices) = (columns.kinds, columns.itemIndices)
-    let itemPlaces = itemIndices.span
+    let itemSpan = itemIndices.span
     let kinds = headers.span
     var next = cursor.item
     var nextShape = cursor.shape
     for event in cursor.event..<end where kinds[event].isEvent {
-      let place = Int(itemPlaces[next])
+      let index = Int(itemSpan[next])
       next += 1
-      let library = Int(items[place].library)
+      let library = Int(items[index].library)
       eventCounts[library] += 1
-      if items[place].slot == Item.notAskedFor {
-        items[place].slot = Item.askedFor
-        unknown[library].append(Int32(place))
+      if items[index].slot == Item.notAskedFor {
+        items[index].slot = Item.askedFor
+        unknown[library].append(Int32(index))
       }
       if kinds[event].hasFields {
         internNames(of: Int(columns.shapeIndices[nextShape]), &state)
@@ -184,7 +184,7 @@ struct BlockApplier {
   }
 
   /// Looks up items, some at a time: each waits for memory twice, and they wait together.
-  private mutating func intern(_ places: [Int32], in table: inout ItemTable) {
+  private mutating func intern(_ indices: [Int32], in table: inout ItemTable) {
     let columns = columns
     let texts = columns.texts
     let blockItems = columns.items
@@ -195,19 +195,19 @@ struct BlockApplier {
     withUnsafeTemporaryAllocation(of: InternTable<ItemRecord>.Probe.self, capacity: soughtTogether) {
       sought in
       var first = 0
-      while first < places.count {
-        let count = min(soughtTogether, places.count - first)
+      while first < indices.count {
+        let count = min(soughtTogether, indices.count - first)
         for index in 0..<count {
           sought.initializeElement(
-            at: index, to: finder.seek(texts.bytes(known[Int(places[first + index])].id)))
+            at: index, to: finder.seek(texts.bytes(known[Int(indices[first + index])].id)))
         }
         for index in 0..<count { finder.seekRecord(sought[index]) }
         for index in 0..<count {
-          let place = Int(places[first + index])
+          let item = Int(indices[first + index])
           if let found = finder.find(sought[index]) {
-            items[place].slot = found
+            items[item].slot = found
           } else {
-            items[place].slot = table.intern(texts.bytes(known[place].id), sought[index]).index
+            items[item].slot = table.intern(texts.bytes(known[item].id), sought[index]).index
             finder = table.ids.finder
           }
         }
@@ -217,9 +217,9 @@ struct BlockApplier {
   }
 
   private mutating func internNames(of shape: Int, _ state: inout FavoritesState) {
-    for place in shapeStarts[shape]..<shapeStarts[shape + 1] where members[place].name < 0 {
-      let member = columns.shapes[Int(members[place].shape)].members[Int(members[place].place)]
-      members[place].name = member.name.withBytes { state.intern(fieldName: $0) }.index
+    for index in shapeStarts[shape]..<shapeStarts[shape + 1] where members[index].name < 0 {
+      let member = columns.shapes[Int(members[index].shape)].members[Int(members[index].index)]
+      members[index].name = member.name.withBytes { state.intern(fieldName: $0) }.index
     }
   }
 }

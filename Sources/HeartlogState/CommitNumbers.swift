@@ -38,19 +38,19 @@ struct CommitNumbers: Sendable {
   ///
   /// - Parameter eventStarts: the index of the first event of each commit, relative to any origin, followed by the end of the last commit.
   mutating func append(from commit: UInt64, firstSequence: UInt64, eventStarts: Span<Int32>) {
-    var place = 0
+    var index = 0
     let end = eventStarts.count - 1
-    while place < end {
-      let eventCount = eventStarts[place + 1] - eventStarts[place]
-      var next = place + 1
+    while index < end {
+      let eventCount = eventStarts[index + 1] - eventStarts[index]
+      var next = index + 1
       while next < end, eventStarts[next + 1] - eventStarts[next] == eventCount { next += 1 }
       append(
-        commit + UInt64(place), firstSequence: firstSequence + UInt64(eventStarts[place] - eventStarts[0]),
+        commit + UInt64(index), firstSequence: firstSequence + UInt64(eventStarts[index] - eventStarts[0]),
         eventCount: Int(eventCount))
       self.next = (
         commit + UInt64(next), firstSequence + UInt64(eventStarts[next] - eventStarts[0])
       )
-      place = next
+      index = next
     }
   }
 

@@ -78,39 +78,39 @@ struct ConcurrentWrites: Sendable {
     removed: (RivalRecord) -> Void
   ) {
     var kept = Self.none
-    for place in places(in: chain) {
-      let record = records[Int(place)]
+    for index in indices(in: chain) {
+      let record = records[Int(index)]
       if order.supersedes(position, record.position) {
         removed(record)
-        let freed = records.write(Int(place))
+        let freed = records.write(Int(index))
         freed.pointee.position = .none
         freed.pointee.next = free
-        free = place
+        free = index
         count -= 1
       } else {
-        records.write(Int(place)).pointee.next = kept
-        kept = place
+        records.write(Int(index)).pointee.next = kept
+        kept = index
       }
     }
     chain = kept
   }
 
-  private func places(in chain: Int32) -> [Int32] {
-    var places: [Int32] = []
-    var place = chain
+  private func indices(in chain: Int32) -> [Int32] {
+    var indices: [Int32] = []
+    var index = chain
     // Bounded, because a chain in a malformed snapshot may be cyclic or leave the table.
-    while place >= 0, Int(place) < records.count, places.count < records.count {
-      places.append(place)
-      place = records[Int(place)].next
+    while index >= 0, Int(index) < records.count, indices.count < records.count {
+      indices.append(index)
+      index = records[Int(index)].next
     }
-    return places
+    return indices
   }
 
   /// The registers that have rivals, each once, in no particular order.
   var registers: Set<Register> {
     var registers: Set<Register> = []
-    for place in 0..<records.count {
-      let record = records[place]
+    for index in 0..<records.count {
+      let record = records[index]
       if !record.isFree { registers.insert(Register(item: record.item, field: record.field)) }
     }
     return registers
@@ -118,15 +118,15 @@ struct ConcurrentWrites: Sendable {
 
   /// Returns the writes of a chain.
   func writes(in chain: Int32) -> [RivalRecord] {
-    chain == Self.none ? [] : places(in: chain).map { records[Int($0)] }
+    chain == Self.none ? [] : indices(in: chain).map { records[Int($0)] }
   }
 
   /// Replaces each value whose text has moved.
   mutating func replaceValues(_ body: (StoredValue) -> StoredValue) {
-    for place in 0..<records.count {
-      let record = records[place]
+    for index in 0..<records.count {
+      let record = records[index]
       guard !record.isFree, record.field >= 0, record.value.isNamed else { continue }
-      records.write(place).pointee.value = body(record.value)
+      records.write(index).pointee.value = body(record.value)
     }
   }
 

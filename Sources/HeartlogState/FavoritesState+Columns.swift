@@ -34,7 +34,7 @@ extension FavoritesState {
     }
   }
 
-  /// Takes note of the commits of a block. Returns the places of those that had not been applied before.
+  /// Takes note of the commits of a block. Returns the indices of those that had not been applied before.
   private mutating func begin(_ block: ColumnBlock, of replica: ReplicaSlot) -> [Range<Int>] {
     let commits = block.columns.commits
     var number = block.firstCommit
@@ -43,32 +43,32 @@ extension FavoritesState {
     let indices = block.commitIndices
     var firstNew = indices.lowerBound
     var nextHeads = commits.heads.firstIndex(from: indices.lowerBound)
-    var placeOfHeads = commits.heads.commitIndex(at: nextHeads)
-    var place = indices.lowerBound
-    while place < indices.upperBound {
+    var indexOfHeads = commits.heads.commitIndex(at: nextHeads)
+    var index = indices.lowerBound
+    while index < indices.upperBound {
       // Up to the next commit that has seen something new, all can be noted at once.
-      let quiet = place..<(placeOfHeads < 0 ? indices.upperBound : min(placeOfHeads, indices.upperBound))
+      let quiet = index..<(indexOfHeads < 0 ? indices.upperBound : min(indexOfHeads, indices.upperBound))
       if !quiet.isEmpty, beginRun(quiet, number, sequence, of: replica, commits) {
         number = CommitNumber(rawValue: number.rawValue + UInt64(quiet.count))
         sequence += UInt64(commits.eventCount(in: quiet))
-        place = quiet.upperBound
+        index = quiet.upperBound
         continue
       }
       var heads: [Head] = []
-      if place == placeOfHeads {
+      if index == indexOfHeads {
         heads = commits.heads.values[nextHeads]
         nextHeads += 1
-        placeOfHeads = commits.heads.commitIndex(at: nextHeads)
+        indexOfHeads = commits.heads.commitIndex(at: nextHeads)
       }
-      let commit = block.header(at: place)
+      let commit = block.header(at: index)
       let isNew = begin(commit, heads: heads, of: replica)
       number = number.next
       sequence += UInt64(commit.eventCount)
       if !isNew {
-        if firstNew < place { runs.append(firstNew..<place) }
-        firstNew = place + 1
+        if firstNew < index { runs.append(firstNew..<index) }
+        firstNew = index + 1
       }
-      place += 1
+      index += 1
     }
     if firstNew < indices.upperBound { runs.append(firstNew..<indices.upperBound) }
     return runs
@@ -76,15 +76,15 @@ extension FavoritesState {
 
   /// Takes note of commits that follow each other and have seen nothing new; false where they are not next.
   private mutating func beginRun(
-    _ places: Range<Int>, _ number: CommitNumber, _ sequence: UInt64, of replica: ReplicaSlot,
+    _ indices: Range<Int>, _ number: CommitNumber, _ sequence: UInt64, of replica: ReplicaSlot,
     _ commits: CommitColumns
   ) -> Bool {
-    let lastStamp = commits.stamps[places.upperBound - 1]
+    let lastStamp = commits.stamps[indices.upperBound - 1]
     let isNoted = replicas.note(
       from: number, of: replica, lastStamp: lastStamp, firstSequence: SequenceNumber(rawValue: sequence),
-      eventStarts: commits.eventStarts.span.extracting(places.lowerBound..<places.upperBound + 1))
+      eventStarts: commits.eventStarts.span.extracting(indices.lowerBound..<indices.upperBound + 1))
     if isNoted {
-      noteRun(commits: places.count, events: commits.eventCount(in: places), lastStamp: lastStamp)
+      noteRun(commits: indices.count, events: commits.eventCount(in: indices), lastStamp: lastStamp)
     }
     return isNoted
   }

@@ -58,9 +58,9 @@ extension FavoritesState {
     var values = [FieldValue](repeating: .null, count: names.count)
     for (index, id) in ids.enumerated() {
       let item = id.withBytes { table.find($0) }
-      for (place, name) in slots.enumerated() {
-        let field = item.flatMap { item in name.map { table.fieldIndex(of: item, name: $0) } } ?? -1
-        values[place] = field < 0 ? .null : table.value(ofField: field)
+      for (field, name) in slots.enumerated() {
+        let found = item.flatMap { item in name.map { table.fieldIndex(of: item, name: $0) } } ?? -1
+        values[field] = found < 0 ? .null : table.value(ofField: found)
       }
       body(index, item.map { table.item($0).isFavorite } ?? false, values)
     }
@@ -83,9 +83,9 @@ extension FavoritesState {
     for index in 0..<table.items.count where table.items[index].isFavorite {
       let id = table.ids.string(of: Int32(index))
       guard visit(id) else { continue }
-      for place in slots.indices {
-        let field = slots[place].map { table.fieldIndex(of: ItemSlot(index: Int32(index)), name: $0) } ?? -1
-        values[place] = field < 0 ? .null : table.value(ofField: field)
+      for field in slots.indices {
+        let found = slots[field].map { table.fieldIndex(of: ItemSlot(index: Int32(index)), name: $0) } ?? -1
+        values[field] = found < 0 ? .null : table.value(ofField: found)
       }
       body(id, values)
     }

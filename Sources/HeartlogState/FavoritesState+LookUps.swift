@@ -26,14 +26,14 @@ extension FavoritesState {
     // All of its fields came with the snapshot, by the bytes of their names.
     let fields = state.tables[table].fields.reader
     let mapped = state.tables[table].texts.mappedReader
-    let places = record.baseFieldRange(of: fields.count)
-    if !places.isEmpty {
+    let fieldIndices = record.baseFieldRange(of: fields.count)
+    if !fieldIndices.isEmpty {
       // Fields and texts wait for memory together.
-      Prefetch.lines(3, at: fields.read(places.lowerBound))
+      Prefetch.lines(3, at: fields.read(fieldIndices.lowerBound))
       mapped.seek(Int(truncatingIfNeeded: record.baseTexts))
     }
     let held = PackedFields.make(
-      of: places, in: fields, names: state.fieldNames.texts,
+      of: fieldIndices, in: fields, names: state.fieldNames.texts,
       textBytesMax: state.tables[table].texts.byteCountMax
     ) { name, count in
       mapped.bytes(name, count: count) ?? state.tables[table].texts.bytes(name, count: count)

@@ -54,9 +54,9 @@ extension FavoritesState {
     _ field: Field, of item: ItemSlot, in table: Int, of state: inout FavoritesState
   ) -> Bool {
     guard let name = state.fieldNames.find(field.name) else { return field.value.isNull }
-    let place = state.tables[table].fieldIndex(of: item, name: name)
-    guard place >= 0 else { return field.value.isNull }
-    let stored = state.tables[table].fields.read(place).pointee.value
+    let index = state.tables[table].fieldIndex(of: item, name: name)
+    guard index >= 0 else { return field.value.isNull }
+    let stored = state.tables[table].fields.read(index).pointee.value
     let texts = state.tables[table].texts
     return field.value.withBorrowed { stored.equals($0, in: texts) }
   }

@@ -3,20 +3,20 @@ import HeartlogEvents
 extension FavoritesState {
   /// Applies commits as they lie in their rows, as `apply` of each does, without any of them being made.
   ///
-  /// - Returns: the places of those that were applied before.
+  /// - Returns: the indices of those that were applied before.
   @discardableResult
   package mutating func apply(_ rows: [CommitRow]) -> [Int] {
     let found = firstItems(of: rows)
     if let replica = beginRun(rows) {
-      for (place, row) in rows.enumerated() { write(row, found[place], by: replica) }
+      for (index, row) in rows.enumerated() { write(row, found[index], by: replica) }
       return []
     }
     var known: [Int] = []
-    for (place, row) in rows.enumerated() {
+    for (index, row) in rows.enumerated() {
       if let replica = begin(row.header, heads: row.heads) {
-        write(row, found[place], by: replica)
+        write(row, found[index], by: replica)
       } else {
-        known.append(place)
+        known.append(index)
       }
     }
     return known

@@ -30,11 +30,11 @@ struct FieldNames: Sendable {
   }
 
   /// Returns all names sorted by bytes, and by slot the index of each in that order.
-  func sorted() -> (texts: [String], places: [Int32]) {
+  func sorted() -> (texts: [String], indices: [Int32]) {
     let order = strings.indices.sorted { keys.precedes(Int32($0), Int32($1)) }
-    var places = [Int32](repeating: 0, count: strings.count)
-    for (place, slot) in order.enumerated() { places[slot] = Int32(place) }
-    return (order.map { strings[$0] }, places)
+    var indices = [Int32](repeating: 0, count: strings.count)
+    for (index, slot) in order.enumerated() { indices[slot] = Int32(index) }
+    return (order.map { strings[$0] }, indices)
   }
 
   /// Passes the bytes of a name to `body`, for the duration of the call.

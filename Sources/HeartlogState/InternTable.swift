@@ -66,11 +66,11 @@ struct InternTable<Record: KeyedRecord>: Sendable {
       _ key: Key, hash: UInt32, isText: (UInt64) -> Bool
     ) -> (number: Int32, record: UnsafePointer<Record>)? {
       let mask = entries.count - 1
-      var place = Int(hash) & mask
+      var slot = Int(hash) & mask
       var steps = entries.count
-      // As many steps as there are places: none may be free in a snapshot that lies.
+      // As many steps as there are slots: none may be free in a snapshot that lies.
       while steps > 0 {
-        let entry = entries.read(place).pointee
+        let entry = entries.read(slot).pointee
         if entry == 0 { return nil }
         if UInt32(truncatingIfNeeded: entry >> 32) == hash {
           let number = Int32(truncatingIfNeeded: entry) &- 1
@@ -82,7 +82,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
             return (number, other)
           }
         }
-        place = (place + 1) & mask
+        slot = (slot + 1) & mask
         steps -= 1
       }
       return nil
@@ -137,17 +137,17 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
     var new = sought.key
     let hash = sought.hash
-    var place = place(of: key, as: new, hash: hash)
-    if place < 0 {
+    var slot = slot(of: key, as: new, hash: hash)
+    if slot < 0 {
       rebuildEntries()
-      place = self.place(of: key, as: new, hash: hash)
+      slot = self.slot(of: key, as: new, hash: hash)
     }
-    let entry = entries[place]
+    let entry = entries[slot]
     if entry != 0 { return Int32(truncatingIfNeeded: entry) &- 1 }
     let number = Int32(count)
     if !new.isInline { new.words.0 = texts.append(key) }
     records.append(Record(key: new))
-    entries.write(place).pointee = Self.entry(hash, number)
+    entries.write(slot).pointee = Self.entry(hash, number)
     return number
   }
 
@@ -187,15 +187,15 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     texts.loadAll()
   }
 
-  /// Where the key is, or the free place where it would go.
+  /// Where the key is, or the free slot where it would go.
   @inline(__always)
-  private func place(of bytes: UnsafeRawBufferPointer, as key: Key, hash: UInt32) -> Int {
+  private func slot(of bytes: UnsafeRawBufferPointer, as key: Key, hash: UInt32) -> Int {
     let mask = entries.count - 1
-    var place = Int(hash) & mask
-    // As many steps as there are places: none may be free in a snapshot that lies.
+    var slot = Int(hash) & mask
+    // As many steps as there are slots: none may be free in a snapshot that lies.
     for _ in 0...mask {
-      let entry = entries[place]
-      if entry == 0 { return place }
+      let entry = entries[slot]
+      if entry == 0 { return slot }
       if UInt32(truncatingIfNeeded: entry >> 32) == hash {
         let other = records.read(Int(Int32(truncatingIfNeeded: entry)) - 1).pointee.key
         if key.isInline
@@ -203,10 +203,10 @@ struct InternTable<Record: KeyedRecord>: Sendable {
           : other.count == key.count
             && texts.holds(other.words.0, bytes)
         {
-          return place
+          return slot
         }
       }
-      place = (place + 1) & mask
+      slot = (slot + 1) & mask
     }
     return -1
   }
@@ -217,9 +217,9 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     for index in 0..<entries.count {
       let entry = entries[index]
       if entry == 0 { continue }
-      var place = Int(entry >> 32) & mask
-      while new[place] != 0 { place = (place + 1) & mask }
-      new.write(place).pointee = entry
+      var slot = Int(entry >> 32) & mask
+      while new[slot] != 0 { slot = (slot + 1) & mask }
+      new.write(slot).pointee = entry
     }
     entries = new
   }
@@ -230,9 +230,9 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     let mask = entries.count - 1
     for number in 0..<Int32(count) {
       let hash = hash(of: number)
-      var place = Int(hash) & mask
-      while entries[place] != 0 { place = (place + 1) & mask }
-      entries.write(place).pointee = Self.entry(hash, number)
+      var slot = Int(hash) & mask
+      while entries[slot] != 0 { slot = (slot + 1) & mask }
+      entries.write(slot).pointee = Self.entry(hash, number)
     }
   }
 

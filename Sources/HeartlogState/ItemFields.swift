@@ -30,12 +30,12 @@ public struct ItemFields: RandomAccessCollection, Sendable {
   }
 
   /// Returns the field at an index. Creates the `Field` and the string in it.
-  public subscript(place: Int) -> Field {
+  public subscript(index: Int) -> Field {
     switch storage {
-    case .made(let fields): return fields[place]
+    case .made(let fields): return fields[index]
     case .packed(let fields):
-      precondition(indices.contains(place), "a field that is not there")
-      return Field(name: fields.name(place), value: fields.value(place))
+      precondition(indices.contains(index), "a field that is not there")
+      return Field(name: fields.name(index), value: fields.value(index))
     }
   }
 

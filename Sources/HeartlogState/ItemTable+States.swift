@@ -7,15 +7,15 @@ extension ItemTable {
     guard self.item(item).heldCount > 0 else { return [] }
     var held = fieldIndices(of: item)
     held.removeAll { fields.read($0).pointee.value.isNull }
-    for place in held.indices.dropFirst()
-    where !names.precedes(fields[held[place - 1]].name, fields[held[place]].name) {
+    for index in held.indices.dropFirst()
+    where !names.precedes(fields[held[index - 1]].name, fields[held[index]].name) {
       held.sort { names.precedes(fields[$0].name, fields[$1].name) }
       break
     }
     return held
   }
 
-  func value(ofField place: Int) -> FieldValue { fields.read(place).pointee.value.value(in: texts) }
+  func value(ofField index: Int) -> FieldValue { fields.read(index).pointee.value.value(in: texts) }
 
   /// Returns whether one of an item's fields satisfies `isWanted`.
   func holdsField(of record: ItemRecord, where isWanted: (FieldRecord) -> Bool) -> Bool {

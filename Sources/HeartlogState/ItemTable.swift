@@ -266,18 +266,18 @@ struct ItemTable: Sendable {
 
   @inline(never)
   private mutating func contest(
-    _ item: ItemSlot, _ place: Int, _ old: FieldRecord, _ value: StoredValue, isQuiet: Bool,
+    _ item: ItemSlot, _ index: Int, _ old: FieldRecord, _ value: StoredValue, isQuiet: Bool,
     at position: WritePosition, order: inout ReplicaTable
   ) {
     var chain = old.rivals
     var gone: [StoredValue] = []
     rivals.take(
-      RivalRecord(item: item, field: Int32(place), position: position, value: value, isQuiet: isQuiet),
+      RivalRecord(item: item, field: Int32(index), position: position, value: value, isQuiet: isQuiet),
       beside: RivalRecord(
-        item: item, field: Int32(place), position: old.position, value: old.value, isQuiet: old.isQuiet),
+        item: item, field: Int32(index), position: old.position, value: old.value, isQuiet: old.isQuiet),
       in: &chain, order: &order, removed: { gone.append($0.value) })
     for value in gone where value.isNamed { texts.remove(value.word, count: Int(value.length)) }
-    if chain != old.rivals { fields.write(place).pointee.rivals = chain }
+    if chain != old.rivals { fields.write(index).pointee.rivals = chain }
   }
 
   /// Records a change to one of the item's fields.
@@ -385,9 +385,9 @@ struct ItemTable: Sendable {
       value.word = new.append(text)
       return value
     }
-    for place in 0..<fields.count {
-      let value = fields.read(place).pointee.value
-      if value.isNamed, !TextTable.isMapped(value.word) { fields.write(place).pointee.value = moved(value) }
+    for index in 0..<fields.count {
+      let value = fields.read(index).pointee.value
+      if value.isNamed, !TextTable.isMapped(value.word) { fields.write(index).pointee.value = moved(value) }
     }
     rivals.replaceValues(moved)
     texts = new

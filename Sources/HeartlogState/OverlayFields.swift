@@ -27,38 +27,38 @@ struct OverlayFields: Sendable {
     let position: EventPosition
   }
 
-  /// Up to so many are compared one by one; the places of more are looked up, so that a commit that writes field after field of one item
+  /// Up to so many are compared one by one; the indices of more are looked up, so that a commit that writes field after field of one item
   /// takes a time in proportion to their number.
   private static let comparedMax = 64
 
   /// In the order in which they were first written, one a name.
   private(set) var writes: [Write] = []
   /// Of more than `comparedMax`.
-  private var places: [UTF8Key: Int] = [:]
+  private var indices: [UTF8Key: Int] = [:]
 
   /// - Parameter fields: no two of which have one name.
   init(_ fields: [Field], at position: EventPosition) {
     writes = fields.map { Write(field: $0, position: position) }
-    if writes.count > Self.comparedMax { findPlaces() }
+    if writes.count > Self.comparedMax { findIndices() }
   }
 
   init() {}
 
   /// What is written to a field.
-  subscript(name: String) -> Write? { place(of: name).map { writes[$0] } }
+  subscript(name: String) -> Write? { index(of: name).map { writes[$0] } }
 
   /// Takes a write; of two to one field the later one stays.
   mutating func take(_ new: Write) {
     let name = new.field.name
-    if let place = place(of: name) {
-      if new.isLater(than: writes[place].position) { writes[place] = new }
+    if let index = index(of: name) {
+      if new.isLater(than: writes[index].position) { writes[index] = new }
       return
     }
     writes.append(new)
     switch writes.count {
     case ...Self.comparedMax: break
-    case Self.comparedMax + 1: findPlaces()
-    default: places[UTF8Key(name)] = writes.count - 1
+    case Self.comparedMax + 1: findIndices()
+    default: indices[UTF8Key(name)] = writes.count - 1
     }
   }
 
@@ -73,19 +73,19 @@ struct OverlayFields: Sendable {
     return writes.sorted { $0.field.name.bytesPrecede($1.field.name) }
   }
 
-  private func place(of name: String) -> Int? {
+  private func index(of name: String) -> Int? {
     guard writes.count <= Self.comparedMax else {
       FieldVisits.note(1)
-      return places[UTF8Key(name)]
+      return indices[UTF8Key(name)]
     }
     FieldVisits.note(writes.count)
     return writes.firstIndex { $0.field.name.hasSameBytes(as: name) }
   }
 
-  private mutating func findPlaces() {
+  private mutating func findIndices() {
     FieldVisits.note(writes.count)
-    places.reserveCapacity(writes.count)
-    for (place, write) in writes.enumerated() { places[UTF8Key(write.field.name)] = place }
+    indices.reserveCapacity(writes.count)
+    for (index, write) in writes.enumerated() { indices[UTF8Key(write.field.name)] = index }
   }
 }
 

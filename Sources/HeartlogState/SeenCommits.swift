@@ -23,9 +23,9 @@ struct SeenCommits: Sendable {
   mutating func note(_ commit: UInt64, saw seen: UInt64, of other: ReplicaSlot) {
     let new = Entry(commit: commit, seen: seen)
     let list = entries[other] ?? PagedTable()
-    var place = list.count
-    while place > 0, list[place - 1].commit >= commit { place -= 1 }
-    entries[other, default: PagedTable()].insert(new, at: place)
+    var index = list.count
+    while index > 0, list[index - 1].commit >= commit { index -= 1 }
+    entries[other, default: PagedTable()].insert(new, at: index)
   }
 
   /// Returns the range of commits around `commit` that had seen the same commits of all others, according to the stream itself.
@@ -33,7 +33,7 @@ struct SeenCommits: Sendable {
     var lower: UInt64 = 0
     var upper = UInt64.max
     for list in entries.values {
-      let later = Self.place(behind: commit, in: list)
+      let later = Self.index(behind: commit, in: list)
       if later > 0 { lower = max(lower, list[later - 1].commit) }
       if later < list.count { upper = min(upper, list[later].commit) }
     }
@@ -46,12 +46,12 @@ struct SeenCommits: Sendable {
     guard let entries = entries[other], entries.count > 0 else { return 0 }
     let last = entries[entries.count - 1]
     if last.commit <= commit { return last.seen }
-    let later = Self.place(behind: commit, in: entries)
+    let later = Self.index(behind: commit, in: entries)
     return later == 0 ? 0 : entries[later - 1].seen
   }
 
   /// Returns the index of the first entry that a later commit introduced.
-  private static func place(behind commit: UInt64, in entries: PagedTable<Entry>) -> Int {
+  private static func index(behind commit: UInt64, in entries: PagedTable<Entry>) -> Int {
     var low = 0
     var high = entries.count
     while low < high {

@@ -44,8 +44,8 @@ package struct WriteOverlay: Sendable {
   }
 
   private var items: [Item] = []
-  /// Open addressing over `items`: a power of two of places, at most half of them taken; -1 is free.
-  private var places: [Int32] = []
+  /// Open addressing over `items`: a power of two of slots, at most half of them taken; -1 is free.
+  private var slots: [Int32] = []
 
   /// An overlay that changes nothing.
   package init() {}
@@ -99,7 +99,7 @@ package struct WriteOverlay: Sendable {
   package mutating func removeAll() {
     guard !items.isEmpty else { return }
     items.removeAll(keepingCapacity: true)
-    for place in places.indices { places[place] = -1 }
+    for slot in slots.indices { slots[slot] = -1 }
   }
 
   /// The ids of a library's items that were written to, in no order that means anything.
@@ -176,39 +176,39 @@ package struct WriteOverlay: Sendable {
 
   private func find(_ id: String, in library: String) -> Int? {
     guard !items.isEmpty else { return nil }
-    let found = places[place(of: id, in: library, hash: Self.hash(id, in: library))]
+    let found = slots[slot(of: id, in: library, hash: Self.hash(id, in: library))]
     return found < 0 ? nil : Int(found)
   }
 
   private mutating func intern(_ id: String, in library: String) -> Int {
-    if (items.count + 1) * 2 > places.count { grow() }
+    if (items.count + 1) * 2 > slots.count { grow() }
     let hash = Self.hash(id, in: library)
-    let place = place(of: id, in: library, hash: hash)
-    if places[place] >= 0 { return Int(places[place]) }
-    places[place] = Int32(items.count)
+    let slot = slot(of: id, in: library, hash: hash)
+    if slots[slot] >= 0 { return Int(slots[slot]) }
+    slots[slot] = Int32(items.count)
     items.append(Item(library: library, id: id, hash: hash))
     return items.count - 1
   }
 
-  /// Where the item is, or the free place where it would go.
-  private func place(of id: String, in library: String, hash: Int) -> Int {
-    let mask = places.count - 1
-    var place = hash & mask
-    while places[place] >= 0 {
-      let item = items[Int(places[place])]
+  /// Where the item is, or the free slot where it would go.
+  private func slot(of id: String, in library: String, hash: Int) -> Int {
+    let mask = slots.count - 1
+    var slot = hash & mask
+    while slots[slot] >= 0 {
+      let item = items[Int(slots[slot])]
       if item.hash == hash, item.id.hasSameBytes(as: id), item.library.hasSameBytes(as: library) { break }
-      place = (place + 1) & mask
+      slot = (slot + 1) & mask
     }
-    return place
+    return slot
   }
 
   private mutating func grow() {
-    let mask = max(16, places.count * 2) - 1
-    places = [Int32](repeating: -1, count: mask + 1)
+    let mask = max(16, slots.count * 2) - 1
+    slots = [Int32](repeating: -1, count: mask + 1)
     for (index, item) in items.enumerated() {
-      var place = item.hash & mask
-      while places[place] >= 0 { place = (place + 1) & mask }
-      places[place] = Int32(index)
+      var slot = item.hash & mask
+      while slots[slot] >= 0 { slot = (slot + 1) & mask }
+      slots[slot] = Int32(index)
     }
   }
 }

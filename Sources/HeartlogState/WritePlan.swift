@@ -122,12 +122,12 @@ extension Operation {
     if held.isEmpty {
       return sorted.contains { $0.value.isNull } ? sorted.filter { !$0.value.isNull } : sorted
     }
-    var place = 0
+    var index = 0
     var differing: [Field] = []
     for field in sorted {
-      while place < held.count, held[place].name.bytesPrecede(field.name) { place += 1 }
-      let isHeld = place < held.count && held[place].name.hasSameBytes(as: field.name)
-      let value = isHeld ? held[place].value : .null
+      while index < held.count, held[index].name.bytesPrecede(field.name) { index += 1 }
+      let isHeld = index < held.count && held[index].name.hasSameBytes(as: field.name)
+      let value = isHeld ? held[index].value : .null
       if value != field.value { differing.append(field) }
     }
     return differing

@@ -23,18 +23,18 @@ extension FavoritesState {
     directory.varint(tables.count)
     for (slot, table) in tables.enumerated() {
       directory.text(libraryNames.string(of: Int32(slot)))
-      var library = LibraryWriter(table, names: names.places)
+      var library = LibraryWriter(table, names: names.indices)
       try library.append(to: &directory, &writer)
     }
     try writer.align()
-    let place = SnapshotWriter.Place(offset: writer.offset, count: directory.count)
+    let location = SnapshotWriter.Location(offset: writer.offset, count: directory.count)
     let checksum = directory.bytes.withUnsafeBytes {
-      SnapshotSource.checksum($0, seed: writer.seed, offset: place.offset)
+      SnapshotSource.checksum($0, seed: writer.seed, offset: location.offset)
     }
     try writer.append(directory.bytes)
     try writer.align()
     try writer.append(
-      SnapshotLayout.trailer(id: id, directory: place, checksum: checksum, at: writer.offset))
+      SnapshotLayout.trailer(id: id, directory: location, checksum: checksum, at: writer.offset))
     try writer.flush()
   }
 

@@ -9,13 +9,13 @@ struct LibraryWriter {
   private var order: [Int32] = []
   private var favoriteCount = 0
   /// By item slot: the item's slot in the snapshot.
-  private var places: [Int32]
+  private var newSlots: [Int32]
   /// All item slots, sorted by id.
   private let byID: [Int32]
   /// By rival index: the rival's index in the snapshot, or -1 if the slot is free.
-  private var rivalPlaces: [Int32] = []
+  private var rivalIndices: [Int32] = []
   /// The new indices of fields that have rivals, or had some.
-  private var fieldPlaces: [Int32: Int32] = [:]
+  private var fieldIndices: [Int32: Int32] = [:]
 
   init(_ table: ItemTable, names: [Int32]) {
     self.table = table
@@ -26,12 +26,12 @@ struct LibraryWriter {
     order.reserveCapacity(table.items.count)
     for slot in favorites { order.append(slot.index) }
     for slot in byID where !table.items[Int(slot)].isFavorite { order.append(slot) }
-    places = [Int32](repeating: 0, count: table.items.count)
-    for (place, slot) in order.enumerated() { places[Int(slot)] = Int32(place) }
+    newSlots = [Int32](repeating: 0, count: table.items.count)
+    for (newSlot, slot) in order.enumerated() { newSlots[Int(slot)] = Int32(newSlot) }
     var next: Int32 = 0
-    for place in 0..<table.rivals.records.count {
-      let isFree = table.rivals.records[place].isFree
-      rivalPlaces.append(isFree ? -1 : next)
+    for index in 0..<table.rivals.records.count {
+      let isFree = table.rivals.records[index].isFree
+      rivalIndices.append(isFree ? -1 : next)
       if !isFree { next += 1 }
     }
   }
@@ -43,21 +43,21 @@ struct LibraryWriter {
     // Counted again, because the count of a malformed snapshot may be wrong.
     directory.varint(order.count { table.items.read(Int($0)).pointee.isListed })
     directory.u64(table.ids.seed)
-    directory.place(try appendEntries(&writer))
+    directory.location(try appendEntries(&writer))
     var textBytes = 0
-    directory.place(try appendItems(&writer, &textBytes))
-    directory.place(try appendFields(&writer, &textBytes))
-    directory.place(try appendRivals(&writer, &textBytes))
-    let places = places
+    directory.location(try appendItems(&writer, &textBytes))
+    directory.location(try appendFields(&writer, &textBytes))
+    directory.location(try appendRivals(&writer, &textBytes))
+    let newSlots = newSlots
     let byID = byID
-    directory.place(try writer.records(byID.count) { places[Int(byID[$0])] })
+    directory.location(try writer.records(byID.count) { newSlots[Int(byID[$0])] })
     let texts = try appendTexts(&writer)
-    directory.place(texts.texts)
-    directory.place(texts.checksums)
+    directory.location(texts.texts)
+    directory.location(texts.checksums)
   }
 
   /// The hashes stay; the slots are replaced with the new ones.
-  private func appendEntries(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Place {
+  private func appendEntries(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Location {
     // Leaves some room, so that the first new items do not trigger a rehash.
     let capacity = InternTable<ItemRecord>.capacity(for: table.items.count + table.items.count / 8 + 1)
     var entries = [UInt64](repeating: 0, count: capacity)
@@ -66,27 +66,27 @@ struct LibraryWriter {
       let entry = table.ids.entries[index]
       let slot = Int(Int32(truncatingIfNeeded: entry)) - 1
       // A malformed snapshot is detected when this one is verified against the log.
-      guard slot >= 0, slot < places.count else { continue }
+      guard slot >= 0, slot < newSlots.count else { continue }
       left -= 1
       let hash = UInt32(truncatingIfNeeded: entry >> 32)
-      var place = Int(hash) & (capacity - 1)
-      while entries[place] != 0 { place = (place + 1) & (capacity - 1) }
-      entries[place] = InternTable<ItemRecord>.entry(hash, places[slot])
+      var entrySlot = Int(hash) & (capacity - 1)
+      while entries[entrySlot] != 0 { entrySlot = (entrySlot + 1) & (capacity - 1) }
+      entries[entrySlot] = InternTable<ItemRecord>.entry(hash, newSlots[slot])
     }
     return try writer.records(capacity) { entries[$0] }
   }
 
   private func appendItems(
     _ writer: inout SnapshotWriter, _ textBytes: inout Int
-  ) throws -> SnapshotWriter.Place {
+  ) throws -> SnapshotWriter.Location {
     var fieldCount: Int32 = 0
     // The texts of fields come after all ids that are not inline.
     var fieldTexts = order.reduce(0) { bytes, slot in
       let key = table.items.read(Int(slot)).pointee.key
       return bytes + (key.isInline ? 0 : Int(key.count))
     }
-    return try writer.records(order.count) { place in
-      var item = table.items[Int(order[place])]
+    return try writer.records(order.count) { index in
+      var item = table.items[Int(order[index])]
       var key = item.key
       if !key.isInline {
         key.words.0 = TextTable.mappedName(textBytes)
@@ -99,7 +99,7 @@ struct LibraryWriter {
       item.newestField = -1
       fieldCount &+= item.baseFieldCount
       item.baseTexts = UInt64(fieldTexts)
-      for field in table.fieldIndices(of: ItemSlot(index: order[place])) {
+      for field in table.fieldIndices(of: ItemSlot(index: order[index])) {
         let value = table.fields.read(field).pointee.value
         if value.isNamed { fieldTexts += Int(value.length) }
       }
@@ -112,12 +112,12 @@ struct LibraryWriter {
 
   private mutating func appendFields(
     _ writer: inout SnapshotWriter, _ textBytes: inout Int
-  ) throws -> SnapshotWriter.Place {
+  ) throws -> SnapshotWriter.Location {
     var item = 0
     var ahead: [Int] = []
     var taken = 0
-    var fieldPlaces: [Int32: Int32] = [:]
-    let place = try writer.records(table.fields.count) { (place: Int) -> FieldRecord in
+    var fieldIndices: [Int32: Int32] = [:]
+    let location = try writer.records(table.fields.count) { (index: Int) -> FieldRecord in
       while taken == ahead.count {
         // Only a malformed snapshot has fields that belong to no item.
         guard item < order.count else { throw MalformedError("fields that belong to no item") }
@@ -137,27 +137,27 @@ struct LibraryWriter {
         name: newName(field.name), next: -1, position: field.position, value: value, isQuiet: field.isQuiet)
       if field.rivals >= 0 {
         new.rivals = newRival(field.rivals)
-        fieldPlaces[Int32(old)] = Int32(place)
+        fieldIndices[Int32(old)] = Int32(index)
       }
       return new
     }
-    self.fieldPlaces = fieldPlaces
-    return place
+    self.fieldIndices = fieldIndices
+    return location
   }
 
   private func newName(_ name: FieldNameSlot) -> FieldNameSlot {
     FieldNameSlot(index: names.indices.contains(Int(name.index)) ? names[Int(name.index)] : 0)
   }
 
-  private func newRival(_ place: Int32) -> Int32 {
-    rivalPlaces.indices.contains(Int(place)) ? rivalPlaces[Int(place)] : -1
+  private func newRival(_ index: Int32) -> Int32 {
+    rivalIndices.indices.contains(Int(index)) ? rivalIndices[Int(index)] : -1
   }
 
   /// Returns an item's fields, sorted by the bytes of their names.
   private func fields(of item: ItemSlot) -> [Int] {
     var fields = table.fieldIndices(of: item)
-    func name(_ place: Int) -> Int32 { newName(table.fields.read(place).pointee.name).index }
-    for place in fields.indices.dropFirst() where name(fields[place - 1]) > name(fields[place]) {
+    func name(_ index: Int) -> Int32 { newName(table.fields.read(index).pointee.name).index }
+    for index in fields.indices.dropFirst() where name(fields[index - 1]) > name(fields[index]) {
       fields.sort { name($0) < name($1) }
       break
     }
@@ -166,12 +166,12 @@ struct LibraryWriter {
 
   private func appendRivals(
     _ writer: inout SnapshotWriter, _ textBytes: inout Int
-  ) throws -> SnapshotWriter.Place {
-    let kept = rivalPlaces.indices.filter { rivalPlaces[$0] >= 0 }
-    return try writer.records(kept.count) { place -> RivalRecord in
-      let old = table.rivals.records[kept[place]]
+  ) throws -> SnapshotWriter.Location {
+    let kept = rivalIndices.indices.filter { rivalIndices[$0] >= 0 }
+    return try writer.records(kept.count) { index -> RivalRecord in
+      let old = table.rivals.records[kept[index]]
       let item = ItemSlot(
-        index: places.indices.contains(Int(old.item.index)) ? places[Int(old.item.index)] : 0)
+        index: newSlots.indices.contains(Int(old.item.index)) ? newSlots[Int(old.item.index)] : 0)
       var new: RivalRecord
       if old.field < 0 {
         new = RivalRecord(
@@ -183,7 +183,7 @@ struct LibraryWriter {
           textBytes += Int(value.length)
         }
         new = RivalRecord(
-          item: item, field: fieldPlaces[old.field] ?? -1, position: old.position, value: value,
+          item: item, field: fieldIndices[old.field] ?? -1, position: old.position, value: value,
           isQuiet: old.isQuiet)
       }
       new.next = newRival(old.next)
@@ -194,7 +194,7 @@ struct LibraryWriter {
   /// Writes the texts of keys, fields and rivals, in the order in which names were assigned.
   private func appendTexts(
     _ writer: inout SnapshotWriter
-  ) throws -> (texts: SnapshotWriter.Place, checksums: SnapshotWriter.Place) {
+  ) throws -> (texts: SnapshotWriter.Location, checksums: SnapshotWriter.Location) {
     var texts = writer.beginTexts()
     func append(_ value: StoredValue) throws {
       guard value.isNamed else { return }
@@ -206,8 +206,8 @@ struct LibraryWriter {
     for slot in order {
       for field in fields(of: ItemSlot(index: slot)) { try append(table.fields[field].value) }
     }
-    for place in rivalPlaces.indices where rivalPlaces[place] >= 0 {
-      let rival = table.rivals.records[place]
+    for index in rivalIndices.indices where rivalIndices[index] >= 0 {
+      let rival = table.rivals.records[index]
       if rival.field >= 0 { try append(rival.value) }
     }
     return try writer.end(&texts)

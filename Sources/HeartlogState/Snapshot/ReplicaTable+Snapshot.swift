@@ -14,13 +14,13 @@ extension ReplicaTable {
         directory.u64(events.firstSequence)
         directory.varint(events.eventCount)
       }
-      directory.place(try writer.records(replica.commitNumbers.runs))
+      directory.location(try writer.records(replica.commitNumbers.runs))
       directory.u64(replica.commitNumbers.next.commit)
       directory.u64(replica.commitNumbers.next.sequence)
       directory.varint(replica.seen.entries.count)
       for (other, entries) in replica.seen.entries.sorted(by: { $0.key.index < $1.key.index }) {
         directory.varint(Int(other.index))
-        directory.place(try writer.records(entries))
+        directory.location(try writer.records(entries))
       }
     }
   }

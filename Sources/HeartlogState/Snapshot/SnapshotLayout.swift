@@ -23,7 +23,7 @@ enum SnapshotLayout {
   }
 
   static func trailer(
-    id: (UInt64, UInt64), directory: SnapshotWriter.Place, checksum: UInt64, at offset: Int
+    id: (UInt64, UInt64), directory: SnapshotWriter.Location, checksum: UInt64, at offset: Int
   ) -> [UInt8] {
     var writer = ByteWriter()
     writer.u64(UInt64(directory.offset))

@@ -3,7 +3,7 @@ import HeartlogEvents
 /// Writes the parts of a snapshot in order, as in docs/format.md.
 struct SnapshotWriter {
   /// The offset of a part, and its number of records or bytes.
-  struct Place {
+  struct Location {
     let offset: Int
     let count: Int
   }
@@ -46,9 +46,9 @@ struct SnapshotWriter {
   /// Writes a table of records, page by page.
   mutating func records<Record: MappedRecord>(
     _ count: Int, _ record: (Int) throws -> Record
-  ) throws -> Place {
+  ) throws -> Location {
     assert(Record.isLaidOutAsInFormat, "docs/format.md says where each integer of a record lies")
-    let place = Place(offset: offset, count: count)
+    let location = Location(offset: offset, count: count)
     let perPage = PagedTable<Record>.recordsPerPage
     let pageBytes = PagedTable<Record>.pageBytes
     let page = UnsafeMutableRawBufferPointer.allocate(
@@ -70,11 +70,11 @@ struct SnapshotWriter {
       }
       try append(UnsafeRawBufferPointer(page))
     }
-    return place
+    return location
   }
 
   /// Writes an existing table.
-  mutating func records<Record: MappedRecord>(_ table: PagedTable<Record>) throws -> Place {
+  mutating func records<Record: MappedRecord>(_ table: PagedTable<Record>) throws -> Location {
     try records(table.count) { table[$0] }
   }
 
@@ -109,19 +109,19 @@ struct SnapshotWriter {
   }
 
   /// Ends the texts. Returns their location, and that of the checksums of their pages, which follow them.
-  mutating func end(_ texts: inout Texts) throws -> (texts: Place, checksums: Place) {
+  mutating func end(_ texts: inout Texts) throws -> (texts: Location, checksums: Location) {
     if !texts.page.isEmpty { try endPage(of: &texts) }
     try align()
     let checksums = texts.checksums
     return (
-      Place(offset: texts.offset, count: texts.byteCount), try records(checksums.count) { checksums[$0] }
+      Location(offset: texts.offset, count: texts.byteCount), try records(checksums.count) { checksums[$0] }
     )
   }
 }
 
 extension ByteWriter {
-  mutating func place(_ place: SnapshotWriter.Place) {
-    varint(place.offset)
-    varint(place.count)
+  mutating func location(_ location: SnapshotWriter.Location) {
+    varint(location.offset)
+    varint(location.count)
   }
 }

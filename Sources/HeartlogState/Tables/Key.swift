@@ -42,7 +42,7 @@ struct Key: KeyedRecord, Equatable {
         UInt64(start.loadUnaligned(as: UInt32.self))
         | UInt64(start.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self)) << UInt64(8 * (length - 4))
     } else {
-      for place in 0..<length { words.0 |= UInt64(bytes[place]) << UInt64(8 * place) }
+      for offset in 0..<length { words.0 |= UInt64(bytes[offset]) << UInt64(8 * offset) }
     }
   }
 
@@ -53,17 +53,17 @@ struct Key: KeyedRecord, Equatable {
   @inline(__always)
   private static func bytes(_ count: Int, at start: UnsafeRawPointer) -> UInt64 {
     var word: UInt64 = 0
-    var place = 0
+    var offset = 0
     if count & 4 != 0 {
       word = UInt64(start.loadUnaligned(as: UInt32.self))
-      place = 4
+      offset = 4
     }
     if count & 2 != 0 {
-      word |= UInt64(start.loadUnaligned(fromByteOffset: place, as: UInt16.self)) << UInt64(8 * place)
-      place += 2
+      word |= UInt64(start.loadUnaligned(fromByteOffset: offset, as: UInt16.self)) << UInt64(8 * offset)
+      offset += 2
     }
     if count & 1 != 0 {
-      word |= UInt64(start.load(fromByteOffset: place, as: UInt8.self)) << UInt64(8 * place)
+      word |= UInt64(start.load(fromByteOffset: offset, as: UInt8.self)) << UInt64(8 * offset)
     }
     return word
   }

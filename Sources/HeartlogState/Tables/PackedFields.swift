@@ -18,19 +18,19 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   /// Packs those of the given registers that hold a value; nil if none does.
   ///
   /// - Parameters:
-  ///   - places: the indices of the registers in `fields`.
+  ///   - indices: the indices of the registers in `fields`.
   ///   - textBytesMax: the maximum total length of the texts. Lengths from a snapshot are not trusted beyond it.
   ///   - text: returns the bytes of a text by its name. A closure rather than the text table, to avoid reference counting.
   @inline(__always)
   static func make(
-    of places: some Collection<Int>, in fields: PagedReader<FieldRecord>, names: FieldNames.Texts,
+    of indices: some Collection<Int>, in fields: PagedReader<FieldRecord>, names: FieldNames.Texts,
     textBytesMax: Int,
     text: (_ name: UInt64, _ count: Int) -> UnsafeRawBufferPointer
   ) -> PackedFields? {
     var count = 0
     var textBytes = 0
-    for place in places {
-      let value = fields.read(place).pointee.value
+    for index in indices {
+      let value = fields.read(index).pointee.value
       guard !value.isNull else { continue }
       count += 1
       if value.isNamed { textBytes += Int(value.length) }
@@ -50,8 +50,8 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
       let behind = UnsafeMutableRawPointer(first + count)
       var next = first
       var used = 0
-      for place in places {
-        let field = fields.read(place)
+      for index in indices {
+        let field = fields.read(index)
         let value = field.pointee.value
         guard !value.isNull else { continue }
         var packed = PackedField(value: value, name: field.pointee.name)
@@ -73,9 +73,9 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   var count: Int { withUnsafeMutablePointerToHeader { $0.pointee.count } }
 
   /// Returns the name of a field; empty for a number without a name, which only a malformed snapshot contains.
-  func name(_ place: Int) -> String {
+  func name(_ index: Int) -> String {
     withUnsafeMutablePointers { header, fields in
-      let number = Int(fields[place].name.index)
+      let number = Int(fields[index].name.index)
       let names = header.pointee.names.strings
       return names.indices.contains(number) ? names[number] : ""
     }

@@ -35,11 +35,11 @@ struct PagePatch {
   static func byteCount(_ recordBytes: Int) -> Int { (recordBytes + 16 + alignment - 1) & ~(alignment - 1) }
 
   /// The word that links to the previous patch or the page.
-  func nextPlace(_ recordBytes: Int) -> UnsafeMutablePointer<UInt> {
+  func nextPointer(_ recordBytes: Int) -> UnsafeMutablePointer<UInt> {
     (memory + recordBytes).assumingMemoryBound(to: UInt.self)
   }
 
-  func next(_ recordBytes: Int) -> UInt { nextPlace(recordBytes).pointee }
+  func next(_ recordBytes: Int) -> UInt { nextPointer(recordBytes).pointee }
   func record(_ recordBytes: Int) -> Int {
     Int(memory.load(fromByteOffset: recordBytes + 8, as: UInt32.self))
   }

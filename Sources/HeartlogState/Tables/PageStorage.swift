@@ -103,10 +103,10 @@ final class PageStorage {
       room = slab
       slabPages = min(slabPages * 2, Self.slabPagesMax)
     }
-    guard let place = room else { preconditionFailure("a slab was made") }
-    room = place + count
+    guard let start = room else { preconditionFailure("a slab was made") }
+    room = start + count
     roomBytes -= count
-    return place
+    return start
   }
 
   /// Checks a part of a snapshot page. Returns the page's word with the part marked as readable, or that of a page of zeros if the part is
@@ -149,20 +149,20 @@ final class PageStorage {
   }
 
   /// Returns the location of the word with a page's address and bits, at the end of its chain of patches.
-  private func wordPlace(of page: Int) -> UnsafeMutablePointer<UInt> {
-    var place = pages + page
-    while let patch = Self.patch(place.pointee) { place = patch.nextPlace(recordBytes) }
-    return place
+  private func wordPointer(of page: Int) -> UnsafeMutablePointer<UInt> {
+    var pointer = pages + page
+    while let patch = Self.patch(pointer.pointee) { pointer = patch.nextPointer(recordBytes) }
+    return pointer
   }
 
   /// Returns the address of a record on a page that has patches or parts not yet checked.
   @inline(never)
-  func place(of record: Int, on page: Int) -> UnsafeRawPointer {
+  func address(of record: Int, on page: Int) -> UnsafeRawPointer {
     if let patch = patch(of: record, on: page) { return UnsafeRawPointer(patch.memory) }
-    let place = wordPlace(of: page)
-    let word = readable(place.pointee, page, part: part(of: record))
+    let pointer = wordPointer(of: page)
+    let word = readable(pointer.pointee, page, part: part(of: record))
     // Write only on a change: fully checked pages may be read by several threads at once.
-    if word != place.pointee { place.pointee = word }
+    if word != pointer.pointee { pointer.pointee = word }
     return UnsafeRawPointer(Self.address(word)) + record * recordBytes
   }
 
@@ -176,7 +176,7 @@ final class PageStorage {
     else {
       return makeWholeWritable(page) + record * recordBytes
     }
-    let source = place(of: record, on: page)
+    let source = address(of: record, on: page)
     let patch = PagePatch(
       allocate(PagePatch.byteCount(recordBytes)), of: record, recordBytes, from: source,
       count: count + 1, next: pages[page])
@@ -187,7 +187,7 @@ final class PageStorage {
   private func makeWholeWritable(_ page: Int) -> UnsafeMutableRawPointer {
     if pages[page] & Self.ownedBit != 0 { return Self.address(pages[page]) }
     let own = allocate(pageBytes)
-    own.copyMemory(from: Self.address(allReadable(wordPlace(of: page).pointee, page)), byteCount: pageBytes)
+    own.copyMemory(from: Self.address(allReadable(wordPointer(of: page).pointee, page)), byteCount: pageBytes)
     var next = Self.patch(pages[page])
     while let patch = next {
       (own + patch.record(recordBytes) * recordBytes).copyMemory(from: patch.memory, byteCount: recordBytes)
@@ -199,8 +199,8 @@ final class PageStorage {
 
   /// Checks all parts of a page.
   func loadAll(_ page: Int) {
-    let place = wordPlace(of: page)
-    if place.pointee & Self.ownedBit == 0 { place.pointee = allReadable(place.pointee, page) }
+    let pointer = wordPointer(of: page)
+    if pointer.pointee & Self.ownedBit == 0 { pointer.pointee = allReadable(pointer.pointee, page) }
   }
 
   func copy(pageCount: Int) -> PageStorage {
@@ -219,16 +219,16 @@ final class PageStorage {
 
   /// Copies the page and patches that a word points to.
   private func copyOwn(_ word: UnsafeMutablePointer<UInt>) {
-    var place = word
-    while let patch = Self.patch(place.pointee) {
+    var pointer = word
+    while let patch = Self.patch(pointer.pointee) {
       let own = allocate(PagePatch.byteCount(recordBytes))
       own.copyMemory(from: patch.memory, byteCount: PagePatch.byteCount(recordBytes))
-      place.pointee = UInt(bitPattern: own)
-      place = PagePatch(memory: own).nextPlace(recordBytes)
+      pointer.pointee = UInt(bitPattern: own)
+      pointer = PagePatch(memory: own).nextPointer(recordBytes)
     }
-    guard place.pointee & Self.ownedBit != 0 else { return }
+    guard pointer.pointee & Self.ownedBit != 0 else { return }
     let own = allocate(pageBytes)
-    own.copyMemory(from: Self.address(place.pointee), byteCount: pageBytes)
-    place.pointee = Self.word(own)
+    own.copyMemory(from: Self.address(pointer.pointee), byteCount: pageBytes)
+    pointer.pointee = Self.word(own)
   }
 }

@@ -94,10 +94,10 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   /// Inserts a record before those from `index` on.
   mutating func insert(_ record: Record, at index: Int) {
     append(record)
-    var place = count - 1
-    while place > index {
-      write(place).pointee = self[place - 1]
-      place -= 1
+    var moved = count - 1
+    while moved > index {
+      write(moved).pointee = self[moved - 1]
+      moved -= 1
     }
     write(index).pointee = record
   }
@@ -167,7 +167,7 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
   @inline(never)
   private func look(_ index: Int) -> UnsafePointer<Record> {
     let table = PagedTable<Record>.self
-    return storage._withUnsafeGuaranteedRef { $0.place(of: index & table.mask, on: index >> table.shift) }
+    return storage._withUnsafeGuaranteedRef { $0.address(of: index & table.mask, on: index >> table.shift) }
       .assumingMemoryBound(to: Record.self)
   }
 
