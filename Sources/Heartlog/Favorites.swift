@@ -56,7 +56,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// error, once per field. O(n log n) for all favorites. With a limit, items after the last one returned are not decoded.
   ///
   /// - Parameters:
-  ///   - order: by date, ascending or descending, or by id.
+  ///   - order: the order of the result.
   ///   - limit: the maximum number of items; all if nil. Returns fewer only if there are no more.
   public func list(order: ListOrder = .newestFirst, limit: Int? = nil) -> [Item] {
     load(order: order, limit: limit).items
@@ -66,7 +66,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// others.
   ///
   /// - Parameters:
-  ///   - order: by date, ascending or descending, or by id.
+  ///   - order: the order of the result.
   ///   - limit: the maximum number of items; all if nil. Items that cannot be decoded do not count.
   /// - Returns: the items, and the id and error of each favorite that failed to decode while collecting them. The errors have the code
   ///   `invalidItem`.

@@ -34,7 +34,7 @@ public struct FavoritesLibrary: Sendable {
   /// closure's changes.
   ///
   /// - Parameters:
-  ///   - order: by date, ascending or descending, or by id.
+  ///   - order: the order of the result.
   ///   - limit: the maximum number of items; all if nil.
   /// - Complexity: O(n log n) for all favorites. With a limit, an order by date usually looks only at the most recently written items; the
   ///   order by id looks at everything written since the last snapshot.

@@ -51,7 +51,7 @@ extension FavoritesLibrary {
   /// - Parameters:
   ///   - text: the text to search for.
   ///   - options: how texts are compared.
-  ///   - order: by date, ascending or descending, or by id.
+  ///   - order: the order of the result.
   /// - Complexity: O(favorites × their text).
   public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
@@ -76,7 +76,7 @@ extension Favorites {
   /// - Parameters:
   ///   - text: the text to search for.
   ///   - options: how texts are compared.
-  ///   - order: by date, ascending or descending, or by id.
+  ///   - order: the order of the result.
   /// - Complexity: O(favorites × their text).
   public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst

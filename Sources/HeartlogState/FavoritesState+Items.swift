@@ -103,7 +103,7 @@ extension FavoritesState {
   ///
   /// - Parameters:
   ///   - library: the name of the library.
-  ///   - order: by date, ascending or descending, or by id.
+  ///   - order: the order of the result.
   ///   - limit: the maximum number of items; all if nil. With a limit, an order by date skips most of the other items.
   public func favorites(
     in library: String, order: ListOrder = .newestFirst, limit: Int? = nil

@@ -24,7 +24,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   ///
   /// - Parameters:
   ///   - favorites: the favorites to show.
-  ///   - order: by date, ascending or descending, or by id.
+  ///   - order: the order of the result.
   public init(_ favorites: Favorites<Item>, order: ListOrder = .newestFirst) {
     self.favorites = favorites
     self.order = order
