@@ -28,7 +28,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case inputOutput
     /// This device's clock shows a time before 1970 or after 2199, which no other device would accept. Nothing was written.
     case wrongClock
-    /// An fsync failed. The commit may or may not be there when the store is opened again.
+    /// An fsync failed. The commit may or may not be there: see <doc:WhatCanGoWrong>.
     case outcomeUnknown
     /// The task was cancelled before its commit entered the queue. Nothing was written.
     case cancelled

@@ -20,7 +20,7 @@ package struct StorageError: Error, Sendable, CustomStringConvertible {
     case diskFull
     /// Any other error of the operating system.
     case inputOutput
-    /// An fsync failed: whether the commits are durable is known only when the store is opened again.
+    /// An fsync failed: whether the commits are durable is not known.
     case outcomeUnknown
     /// A value that the format cannot represent.
     case malformed

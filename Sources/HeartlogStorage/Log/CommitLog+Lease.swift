@@ -36,7 +36,7 @@ extension CommitLog {
       try checkWritable()
       try prepareTail()
     } catch {
-      if error.code == .outcomeUnknown { appender.failure = error }
+      if error.code == .outcomeUnknown { appender.fail(error) }
       lease.looksAgain = true
       release()
       throw error
@@ -99,7 +99,7 @@ extension CommitLog {
       try checkUsable()
       while isBusy || appender.isFlushing { monitor.wait() }
       if lease.unsyncedSince != nil { synchronizeLease() }
-      if let failure = appender.failure { throw failure }
+      try appender.checkOutcome()
     }
   }
 
@@ -189,7 +189,7 @@ extension CommitLog {
         if let writer = appender.writer { try appender.synchronize(writer) }
       }
     } catch {
-      appender.failure = error
+      appender.fail(error)
     }
     appender.forgetUnsynced()
     releaseWhenIdle()

@@ -135,7 +135,7 @@ extension CommitLog {
     var dropped = CommitBatch()
     do throws(StorageError) {
       // A flush may have failed since the batch was drafted.
-      if let failure = appender.failure { throw failure }
+      try appender.checkOutcome()
       let start = isDurable ? MonotonicClock.nanoseconds() : 0
       let target = try monitor.outside { () throws(StorageError) in
         let target = try appendBatch(&frames, isDurable: isDurable)
@@ -165,10 +165,7 @@ extension CommitLog {
       swap(&dropped, &queue.waiting)
       queue.reset(to: streamSet.own.tail)
       clock = HybridClock(last: streamSet.lastStamp ?? clock.last)
-      if error.code == .outcomeUnknown {
-        appender.failure = error
-        appender.forgetUnsynced()
-      }
+      if error.code == .outcomeUnknown { appender.fail(error) }
       lease.looksAgain = true
       lease.endSeries()
       openFileCount.isStale = true

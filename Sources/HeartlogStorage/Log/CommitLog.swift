@@ -263,7 +263,7 @@ package final class CommitLog: @unchecked Sendable {
 
   func checkWritable() throws(StorageError) {
     try checkUsable()
-    if let failure = appender.failure { throw failure }
+    try appender.checkOutcome()
     try access.checkWritable()
   }
 

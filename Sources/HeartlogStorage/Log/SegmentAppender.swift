@@ -24,7 +24,7 @@ final class SegmentAppender {
   /// hear of it.
   @exclusivity(unchecked) var flush = Flush.none
   /// What ended writing for good: nobody knows whether the last commits are on the disk.
-  @exclusivity(unchecked) var failure: StorageError?
+  @exclusivity(unchecked) private(set) var failure: StorageError?
 
   init(_ directory: StoreDirectory, _ lease: StoreLease) {
     self.directory = directory
@@ -81,14 +81,22 @@ final class SegmentAppender {
     // Where a write could not be taken back meanwhile, the segment is given up already.
     guard writer === segment else { return isWantedAgain }
     if let error {
-      failure = suspend(segment, because: error.description)
-      forgetUnsynced()
+      fail(suspend(segment, because: error.description))
     } else {
       segment.didSynchronize(upTo: bytes)
       lease.lock.raise(durableBytes: segment.durableOffset)
     }
     return isWantedAgain
   }
+
+  /// Notes that an fsync of the own stream failed: nothing is written any more.
+  func fail(_ error: StorageError) {
+    failure = error
+    forgetUnsynced()
+  }
+
+  /// Throws if it is not known what became of commits that were written.
+  func checkOutcome() throws(StorageError) { if let failure { throw failure } }
 
   /// Ends a segment whose fsync failed: its last batch may be on disk or not, and asking again would not tell.
   func suspend(_ segment: SegmentWriter, because reason: String) -> StorageError {
