@@ -48,6 +48,29 @@
     }
   }
 
+  /// The bytes of a text, a nested value or an unknown value; nil for the others.
+  @inline(__always)
+  package var bytes: UnsafeRawBufferPointer? {
+    switch self {
+    case .null, .bool, .int64, .double: nil
+    case .string(let bytes), .json(let bytes), .unknown(_, let bytes): bytes
+    }
+  }
+
+  /// Whether both have the same type and the same bytes.
+  @inline(__always)
+  package func isSame(as other: BorrowedValue) -> Bool {
+    switch (self, other) {
+    case (.null, .null): return true
+    case (.bool(let a), .bool(let b)): return a == b
+    case (.int64(let a), .int64(let b)): return a == b
+    case (.double(let a), .double(let b)): return a.bitPattern == b.bitPattern
+    default:
+      guard let mine = bytes, let others = other.bytes, tag == other.tag else { return false }
+      return mine.hasSameBytes(as: others)
+    }
+  }
+
   /// What is wrong with it; nil where nothing is.
   @inline(__always)
   var problem: String? {

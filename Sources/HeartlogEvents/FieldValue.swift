@@ -50,16 +50,7 @@ public struct Field: Hashable, Sendable {
 
 extension FieldValue {
   public static func == (a: FieldValue, b: FieldValue) -> Bool {
-    switch (a, b) {
-    case (.null, .null): true
-    case (.bool(let a), .bool(let b)): a == b
-    case (.int64(let a), .int64(let b)): a == b
-    case (.double(let a), .double(let b)): a.bitPattern == b.bitPattern
-    case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
-    case (.json(let a), .json(let b)): a.text.hasSameBytes(as: b.text)
-    case (.unknown(let a, let bytesOfA), .unknown(let b, let bytesOfB)): a == b && bytesOfA == bytesOfB
-    default: false
-    }
+    a.withBorrowed { a in b.withBorrowed { a.isSame(as: $0) } }
   }
 
   /// Whether the value clears a field.

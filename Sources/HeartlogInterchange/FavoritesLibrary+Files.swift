@@ -190,11 +190,7 @@ extension FileItem {
   /// The approximate number of bytes of the values in a commit.
   fileprivate var valueBytes: Int {
     (fields + defaults).reduce(id.utf8.count + 64) { sum, field in
-      switch field.value {
-      case .string(let text): sum + field.name.utf8.count + text.utf8.count
-      case .json(let json): sum + field.name.utf8.count + json.text.utf8.count
-      default: sum + field.name.utf8.count + 9
-      }
+      sum + field.name.utf8.count + field.value.withBorrowed { $0.bytes?.count ?? 9 }
     }
   }
 }

@@ -39,7 +39,7 @@ struct StoredValue: BitwiseCopyable {
     case .null, .bool: break
     case .int64(let integer): word = UInt64(bitPattern: integer)
     case .double(let number): word = number.bitPattern
-    case .string(let bytes), .json(let bytes), .unknown(_, let bytes): set(bytes, in: &texts)
+    default: if let bytes = value.bytes { set(bytes, in: &texts) }
     }
   }
 
@@ -74,17 +74,6 @@ struct StoredValue: BitwiseCopyable {
 
   /// Returns whether it equals a value, byte by byte.
   func equals(_ other: BorrowedValue, in texts: TextTable) -> Bool {
-    withBorrowed(in: texts) { value in
-      switch (value, other) {
-      case (.null, .null): true
-      case (.bool(let a), .bool(let b)): a == b
-      case (.int64(let a), .int64(let b)): a == b
-      case (.double(let a), .double(let b)): a.bitPattern == b.bitPattern
-      case (.string(let a), .string(let b)), (.json(let a), .json(let b)): a.hasSameBytes(as: b)
-      case (.unknown(let a, let bytesOfA), .unknown(let b, let bytesOfB)):
-        a == b && bytesOfA.hasSameBytes(as: bytesOfB)
-      default: false
-      }
-    }
+    withBorrowed(in: texts) { $0.isSame(as: other) }
   }
 }
