@@ -3,7 +3,7 @@ import HeartlogLibraries
 
 /// The file formats that are available: the shared ones, and those of each registered library.
 public struct FileFormats: Sendable {
-  /// The formats for the libraries of the five apps and for libraries without a descriptor.
+  /// The formats for the ready-made libraries and for libraries without a descriptor.
   public static let standard = FileFormats(libraries: .standard)
 
   /// The descriptors of the libraries.

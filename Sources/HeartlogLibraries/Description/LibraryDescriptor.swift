@@ -19,8 +19,8 @@ import Heartlog
 /// }
 /// ```
 ///
-/// Import, export and the command line use the descriptor. `LibraryRegistry` lists the descriptors of the
-/// five apps. An app's own item type provides one through `DescribedItem`.
+/// Import, export and the command line use the descriptor. `LibraryRegistry` lists the ready-made ones. An
+/// app's own item type provides one through `DescribedItem`.
 public protocol LibraryDescriptor: Sendable {
   /// The library's name in a store.
   var name: String { get }

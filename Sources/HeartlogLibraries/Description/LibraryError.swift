@@ -1,4 +1,4 @@
-/// Errors of the five libraries.
+/// Errors of the ready-made libraries.
 public enum LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A value that no item may have, or a record that lacks a required part of an item.
   case invalidItem(String)

@@ -6,7 +6,7 @@
 /// let libraries = LibraryRegistry.standard.adding(RecipesDescriptor())
 /// ```
 public struct LibraryRegistry: Sendable {
-  /// The libraries of the five apps, in the order in which they are listed.
+  /// The ready-made libraries, in the order in which they are listed.
   public static let standard = LibraryRegistry([
     Archive.descriptor, Track.descriptor, Paper.descriptor, City.descriptor, BreedImage.descriptor,
     Book.descriptor, PlaybackSettings.descriptor,
