@@ -16,6 +16,10 @@ package enum MergeOrder {
     if stamps.0 != stamps.than { return stamps.0 > stamps.than }
     if isSameReplica { return numbers.0 > numbers.than }
     let (replica, other) = replicas()
-    return replica > other
+    return isLater(replica, than: other)
   }
+
+  /// Returns whether the write of one replica comes after that of another with the same stamp.
+  @inlinable @inline(__always)
+  package static func isLater(_ replica: ReplicaID, than other: ReplicaID) -> Bool { replica > other }
 }

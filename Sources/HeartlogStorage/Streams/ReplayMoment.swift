@@ -41,7 +41,7 @@ package struct ReplayBound: Hashable, Sendable {
     switch kind {
     case .time(let milliseconds): return .time(milliseconds)
     case .commit(_, let last, let stamp):
-      let isIn = replica <= last || stamp.rawValue == 0
+      let isIn = !MergeOrder.isLater(replica, than: last) || stamp.rawValue == 0
       return .stamp(isIn ? stamp : HybridTimestamp(rawValue: stamp.rawValue - 1))
     }
   }
