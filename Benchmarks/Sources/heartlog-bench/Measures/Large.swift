@@ -22,7 +22,9 @@ struct Large {
 
     let status = try store.store.status()
     let events = Double(status.events)
-    guard events == Double(try arguments.number("count")) else { throw Failure("there are \(events) events") }
+    // A position that is set to what it was is no event: a few of 5,000,000.
+    let count = Double(try arguments.number("count"))
+    guard events <= count, events > count * 0.9999 else { throw Failure("there are \(events) events") }
     let snapshots = Double(try Snapshots.bytes(in: folder))
     report("log", "MB", Double(status.bytes) / 1e6)
     report("snapshots", "MB", snapshots / 1e6)
