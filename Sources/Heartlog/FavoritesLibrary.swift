@@ -55,7 +55,8 @@ public struct FavoritesLibrary: Sendable {
     return store.read { Array($0.items(in: name)) }
   }
 
-  /// The number of favorites, items and events in the library. O(1). Inside `write { }` these are the numbers before the closure.
+  /// The number of favorites, items and events in the library. O(1). Inside `write { }` these are the numbers without
+  /// the closure's changes.
   public var counts: LibraryCounts { store.read { $0.counts(of: name) } }
 
   // MARK: - Writing

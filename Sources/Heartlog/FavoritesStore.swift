@@ -217,7 +217,8 @@ public final class FavoritesStore: Sendable {
 
   /// Reads the state of all acknowledged commits. Writers wait for `body`, which must not write itself.
   ///
-  /// Inside `write { }` this is the state before the closure. To see the closure's changes, read items through a library.
+  /// Inside `write { }` this is the published state, without the closure's changes; commits that were queued before it may be published
+  /// while it runs. To see the closure's changes, read items through a library.
   public func read<R>(_ body: (FavoritesState) -> R) -> R { projection.read(body) }
 
   /// A digest of all visible data: equal states have equal digests, on any machine. One pass over all items.

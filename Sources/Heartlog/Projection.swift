@@ -13,7 +13,8 @@ final class Projection: CommitSink {
     var snapshotDueAtClose = UInt64.max
     /// What queued commits change. Made when a draft finds some: a lone writer's never does.
     var overlay = WriteOverlay()
-    /// The last commit in `overlay`; nil if it is empty.
+    /// The first and the last commit in `overlay`; nil if it is empty.
+    fileprivate var firstOverlaid: CommitLog.PendingCommit?
     fileprivate var lastOverlaid: CommitLog.PendingCommit?
     /// What takes the place of `state` once all has come again.
     var restarted: FavoritesState?
@@ -26,10 +27,13 @@ final class Projection: CommitSink {
       if queued.isEmpty, lastOverlaid == nil { return }
       var next = queued.count
       while next > 0, queued[next - 1] !== lastOverlaid { next -= 1 }
-      // If writers never pause, the overlay would grow without bound.
-      if next == 0 || overlay.itemCount > Self.overlaidItemsMax {
+      // If writers never pause, the overlay would grow without bound: what was published is dropped now and then.
+      let isStale =
+        next > 0 && overlay.itemCount > Self.overlaidItemsMax && queued[0] !== firstOverlaid
+      if next == 0 || isStale {
         overlay.removeAll()
         lastOverlaid = nil
+        firstOverlaid = queued.isEmpty ? nil : queued[0]
         next = 0
       }
       while next < queued.count {

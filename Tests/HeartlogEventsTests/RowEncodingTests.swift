@@ -16,6 +16,21 @@ struct RowEncodingTests {
     }
   }
 
+  @Test("a block with a wall time that no row can hold is refused")
+  func extremeWallTime() {
+    let commit = Commit(
+      replica: ReplicaID(high: 1, low: 2), number: CommitNumber(rawValue: 1),
+      firstSequence: SequenceNumber(rawValue: 1), stamp: HybridTimestamp(milliseconds: 1), wallTime: .min,
+      records: [.event(Event(library: "papers", item: "a", action: .added))])
+    let block = Block(
+      replica: commit.replica, firstCommit: commit.number, headsAtStart: [],
+      secrets: [
+        SegmentSecret(firstCommit: commit.number, kind: .whole(Digest([UInt8](repeating: 1, count: 32))))
+      ],
+      commits: [commit])
+    #expect(throws: MalformedError.self) { try BlockEncoding.encode(block) }
+  }
+
   @Test("appending leaves the bytes before alone")
   func appending() throws {
     var generator = CommitGenerator(seed: 1)

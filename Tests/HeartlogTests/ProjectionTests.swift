@@ -63,4 +63,31 @@ struct ProjectionTests {
     #expect(try wasFavorite("new", over: [new]))
     #expect(try !wasFavorite("new", over: []))
   }
+  @Test("a long queue is laid over the state once, not for each draft")
+  func longQueue() throws {
+    let projection = Projection(
+      SnapshotKeeper(at: "/store", on: MemoryFileSystem(), options: StoreOptions()))
+    let queue = (1...2_000).map {
+      pending($0, Event(library: "papers", item: "item \($0)", action: .added))
+    }
+    func isFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) -> Bool {
+      projection.isFavorite(
+        item, in: "papers", over: QueuedCommits(writing: [], waiting: queue), WriteOverlay())
+    }
+    #expect(isFavorite("item 1", over: queue))
+    // It would be gone if the overlay were made again.
+    let mark = Event(library: "papers", item: "mark", action: .added)
+    projection.content.withLock {
+      $0.overlay.apply(
+        mark,
+        at: EventPosition(
+          stamp: HybridTimestamp(milliseconds: 1), replica: Self.replica,
+          sequence: SequenceNumber(rawValue: 9_999)), wallTime: 1)
+    }
+    #expect(isFavorite("item 2000", over: queue) && isFavorite("mark", over: queue))
+    projection.publish(Array(queue.prefix(500)))
+    #expect(isFavorite("item 2000", over: Array(queue.dropFirst(500))))
+    #expect(!isFavorite("mark", over: Array(queue.dropFirst(500))))
+    #expect(projection.content.withLock(\.overlay.itemCount) == 1_500)
+  }
 }

@@ -42,7 +42,7 @@ package enum RowEncoding {
     if !commit.unknownMembers.isEmpty { presence |= CommitRow.membersBit }
     writer.u8(presence)
     writer.u64(commit.stamp.rawValue)
-    writer.zigzag(commit.wallTime - commit.stamp.milliseconds)
+    writer.zigzag(commit.wallTime &- commit.stamp.milliseconds)
     writer.varint(commit.firstSequence.rawValue)
     writer.varint(commit.eventCount)
     if let origin = commit.origin { writer.text(origin) }

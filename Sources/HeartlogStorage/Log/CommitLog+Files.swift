@@ -44,7 +44,7 @@ extension CommitLog {
     // After a fork the lock is the other process's.
     guard access.isOfThisProcess else { return }
     lease.endSeries()
-    if isIdle { if lease.unsyncedSince != nil { synchronizeLease() } else { releaseWhenIdle() } }
+    if isIdle, lease.unsyncedSince != nil { synchronizeLease() } else { releaseWhenIdle() }
     guard isIdle, !lease.isHeld else { return }
     closeFiles()
     options.budget.didRest(self)

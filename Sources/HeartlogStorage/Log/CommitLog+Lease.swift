@@ -57,12 +57,14 @@ extension CommitLog {
   /// Releases the lock where nobody in this process needs it.
   func releaseWhenIdle() {
     monitor.assertHeld()
-    guard lease.isHeld, !isBusy, !appender.isFlushing else { return }
-    // Queued commits are still written, but no more are accepted.
+    guard lease.isHeld else { return }
+    // Queued commits are still written, but no more are accepted. Asked even while another batch is written already: else many writers
+    // could keep the lock for ever.
     if lease.lock.isWanted {
       lease.isYielding = true
       lease.endSeries()
     }
+    guard !isBusy, !appender.isFlushing else { return }
     guard queue.waiting.isEmpty else { return }
     if let unsyncedSince = lease.unsyncedSince {
       guard lease.isYielding else { return monitor.notifyAll() }
@@ -119,15 +121,14 @@ extension CommitLog {
     lease.isExpiring = true
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.keptMilliseconds)) {
       [weak self] in
-      self?.expireLease()
+      if let self { WorkerPool.shared.run { self.expireLease() } }
     }
   }
 
   private func expireLease() {
     monitor.withLock {
       lease.isExpiring = false
-      guard lease.isKept else { return }
-      if !lease.lock.isWanted, isBusy || lease.isInSeries(at: MonotonicClock.nanoseconds()) {
+      if lease.isKept, !lease.lock.isWanted, isBusy || lease.isInSeries(at: MonotonicClock.nanoseconds()) {
         return keepLease()
       }
       lease.endSeries()

@@ -103,7 +103,8 @@ package final class CommitLog: @unchecked Sendable {
   /// Looks at what is known of the streams while no thread changes it. `body` must not be called by the thread that does.
   func withStreams<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     try monitor.withLock { () throws(E) in
-      while phase == .changingStreams { monitor.wait() }
+      // In a forked process nobody would end the phase.
+      while phase == .changingStreams, access.isOfThisProcess { monitor.wait() }
       return try body()
     }
   }

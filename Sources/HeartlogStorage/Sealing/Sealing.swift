@@ -132,7 +132,7 @@ extension CommitLog {
 
   /// Seals a run that is no longer written.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
-    let (name, snapshots) = monitor.withLock { (replicaName(of: run), streamSet.snapshots) }
+    let (name, snapshots) = withStreams { (replicaName(of: run), streamSet.snapshots) }
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: name, options: options, snapshots: snapshots)
