@@ -23,16 +23,7 @@
   /// Creates a mutex that guards `value`.
   package init(_ value: sending Value) {
     self.value.initialize(to: value)
-    mutex.initialize(to: pthread_mutex_t())
-    var attributes = pthread_mutexattr_t()
-    pthread_mutexattr_init(&attributes)
-    defer { pthread_mutexattr_destroy(&attributes) }
-    #if canImport(Glibc)
-      // The mutex is held for a microsecond at most: a thread spins before it sleeps.
-      pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
-    #endif
-    let made = pthread_mutex_init(mutex, &attributes) == 0
-    precondition(made, "out of memory")
+    mutex.initializeMutex()
   }
 
   deinit {
@@ -49,5 +40,20 @@
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body(&value.pointee)
+  }
+}
+
+extension UnsafeMutablePointer where Pointee == pthread_mutex_t {
+  /// Initializes a mutex that is held for a microsecond or two: on Linux, a thread spins before it sleeps.
+  package func initializeMutex() {
+    initialize(to: pthread_mutex_t())
+    var attributes = pthread_mutexattr_t()
+    pthread_mutexattr_init(&attributes)
+    defer { pthread_mutexattr_destroy(&attributes) }
+    #if canImport(Glibc)
+      pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+    #endif
+    let isInitialized = pthread_mutex_init(self, &attributes) == 0
+    precondition(isInitialized, "out of memory")
   }
 }

@@ -1,3 +1,4 @@
+import HeartlogFiles
 import Synchronization
 
 #if canImport(Darwin)
@@ -13,17 +14,10 @@ final class Monitor: @unchecked Sendable {
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
   init() {
-    mutex.initialize(to: pthread_mutex_t())
+    mutex.initializeMutex()
     condition.initialize(to: pthread_cond_t())
-    var attributes = pthread_mutexattr_t()
-    pthread_mutexattr_init(&attributes)
-    defer { pthread_mutexattr_destroy(&attributes) }
-    #if canImport(Glibc)
-      // A microsecond or two inside are the rule: whoever comes meanwhile looks again before the system lets it sleep.
-      pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
-    #endif
-    let made = pthread_mutex_init(mutex, &attributes) == 0 && pthread_cond_init(condition, nil) == 0
-    precondition(made, "out of memory")
+    let isInitialized = pthread_cond_init(condition, nil) == 0
+    precondition(isInitialized, "out of memory")
   }
 
   deinit {
