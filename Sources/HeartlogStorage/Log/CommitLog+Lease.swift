@@ -2,18 +2,18 @@ import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
-/// When this process holds the store's lock, and when it releases it.
+/// Acquiring and releasing the store's lock in this process.
 extension CommitLog {
-  /// After this time at most, buffered commits are flushed and others get the lock.
+  /// The maximum time until buffered commits are flushed and other processes can get the lock.
   private static let leaseMillisecondsMax = 100
-  /// Others may have the lock earlier, but not before some work was done under it.
+  /// The minimum time before other processes can get the lock, so that some work is done under it.
   private static let leaseMillisecondsMin: UInt64 = 25
-  /// A series of durable commits is looked at this often: once it is over, the lock is released.
+  /// How often a series of durable commits is checked. When the series is over, the lock is released.
   private static let keptMilliseconds = 50
-  /// Less than this is made durable in a moment when the segment is full.
+  /// A smaller amount is made durable quickly when the segment is full.
   private static let flushedAheadBytesMin: UInt64 = 256 << 10
 
-  /// Takes the store's lock for this process, and reads everything that others wrote.
+  /// Acquires the store's lock for this process, and reads everything that other processes wrote.
   func takeLock(quietly: Bool = false) throws(StorageError) {
     monitor.assertHeld()
     while true {
@@ -21,7 +21,7 @@ extension CommitLog {
       if lease.isBeingAcquired {
         try lease.waitForAcquisition()
       } else if lease.isYielding || (lease.quietRequests > 0 && !quietly) {
-        // What this thread has queued may be what everybody waits for.
+        // All other threads may be waiting for commits that this thread has queued.
         if isBusy || queue.waiting.isEmpty { monitor.wait() } else { writeBatch() }
       } else {
         break
@@ -32,7 +32,7 @@ extension CommitLog {
     defer { if !wasOpen { openFileCount.isStale = true } }
     try lease.acquire(waitingAtMost: options.lockMillisecondsMax)
     do throws(StorageError) {
-      // The store may have been closed meanwhile.
+      // The store may have been closed while this thread waited.
       try checkWritable()
       try prepareTail()
     } catch {
@@ -43,7 +43,8 @@ extension CommitLog {
     }
   }
 
-  /// Reads what others wrote, and makes the own tail ready to be written to. Where nobody wrote since this process last did, it is.
+  /// Reads what other processes wrote, and prepares the own tail for writing. If no other process wrote since this process last did, the
+  /// tail is already prepared.
   private func prepareTail() throws(StorageError) {
     if lease.isTailReady, lease.isUnchanged { return }
     lease.endSeries()
@@ -54,12 +55,12 @@ extension CommitLog {
     lease.isTailReady = true
   }
 
-  /// Releases the lock where nobody in this process needs it.
+  /// Releases the lock if nothing in this process needs it.
   func releaseWhenIdle() {
     monitor.assertHeld()
     guard lease.isHeld else { return }
-    // Queued commits are still written, but no more are accepted. Asked even while another batch is written already: else many writers
-    // could keep the lock for ever.
+    // Queued commits are still written, but no new ones are accepted. This is checked even while another batch is being written. Otherwise
+    // many writers could keep the lock forever.
     if lease.lock.isWanted {
       lease.isYielding = true
       lease.endSeries()
@@ -74,7 +75,7 @@ extension CommitLog {
         monitor.notifyAll()
         return
       }
-      // Ends by calling this function again, with nothing unsynced.
+      // This calls the current function again when it ends, with nothing unsynced.
       return synchronizeLease()
     }
     guard !lease.isKept else { return monitor.notifyAll() }
@@ -94,7 +95,7 @@ extension CommitLog {
 
   // MARK: - The lease
 
-  /// Makes every acknowledged commit durable, and lets others write.
+  /// Makes every acknowledged commit durable, and lets other processes write.
   package func flush() throws(StorageError) {
     defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
@@ -105,7 +106,7 @@ extension CommitLog {
     }
   }
 
-  /// A lock and unlock cost as much as a buffered write: the lock is kept until the next flush.
+  /// Keeps the lock until the next flush, because locking and unlocking cost as much as a buffered write.
   func startLease() {
     guard lease.unsyncedSince == nil else { return }
     lease.unsyncedSince = MonotonicClock.nanoseconds()
@@ -115,7 +116,7 @@ extension CommitLog {
     }
   }
 
-  /// Keeps the lock after a durable commit for as long as more of them follow.
+  /// Keeps the lock after a durable commit as long as more durable commits follow.
   func keepLease() {
     guard lease.isKept, !lease.isExpiring else { return }
     lease.isExpiring = true
@@ -136,7 +137,7 @@ extension CommitLog {
     }
   }
 
-  /// Begins to make a segment durable that is about to be full, so that little is left to do when the next one is made.
+  /// Starts to make a nearly full segment durable, so that little work remains when the next segment is created.
   func flushAhead(of segment: SegmentWriter) {
     guard !segment.isFlushedAhead, segment.offset - segment.durableOffset >= Self.flushedAheadBytesMin,
       segment.offset >= options.segmentBytesMax / 4 * 3
@@ -150,7 +151,7 @@ extension CommitLog {
   private func endLease() {
     monitor.withLock {
       while isBusy, phase != .appending, !appender.isFlushing { monitor.wait() }
-      // Whoever waited here would be woken by every commit.
+      // A thread that waited here would be woken by every commit.
       guard !appender.isFlushing else { return appender.requestFlush() }
       if let acknowledged = appender.acknowledged, lease.unsyncedSince != nil {
         flush(acknowledged.segment, upTo: acknowledged.bytes)
@@ -159,8 +160,8 @@ extension CommitLog {
     noteFiles()
   }
 
-  /// Makes durable what is acknowledged, while writers go on: what they write meanwhile begins a lease of its own. The lock stays until
-  /// it is done.
+  /// Makes acknowledged commits durable while writers continue. Commits written during the flush start a new lease. The lock is held until
+  /// the flush is done.
   private func flush(_ segment: SegmentWriter, upTo bytes: UInt64) {
     appender.flush = .running(isWantedAgain: false)
     appender.forgetUnsynced()
@@ -178,7 +179,7 @@ extension CommitLog {
     didBecomeIdle()
   }
 
-  /// Takes note of a flush beside writers that is over. No thread is busy.
+  /// Handles the outcome of a flush that ran concurrently with writers. No thread is busy.
   func takeFlushOutcome() {
     if appender.takeFlushOutcome() { runLeaseEnd() }
   }
@@ -197,18 +198,18 @@ extension CommitLog {
     didBecomeIdle()
   }
 
-  /// Runs `body` outside the monitor as the one thread that changes the log's files.
+  /// Runs `body` outside the monitor, as the one thread that changes the log's files.
   func whileBusy<R, E: Error>(as busy: Phase = .busy, _ body: () throws(E) -> R) throws(E) -> R {
     phase = busy
     defer { phase = .idle }
     return try monitor.outside(body)
   }
 
-  // MARK: - The log for one alone
+  // MARK: - Exclusive access
 
-  /// Runs `body` outside the monitor with the store's lock held, everything read, and nothing queued or unsynced.
+  /// Runs `body` outside the monitor, with the store's lock held, every stream read, and nothing queued or unsynced.
   ///
-  /// - Parameter isFlushed: false where `body` does not care for what is acknowledged and not durable yet.
+  /// - Parameter isFlushed: false if `body` does not depend on commits that are acknowledged but not yet durable.
   func withQuietLog<R>(isFlushed: Bool = true, _ body: () throws -> R) throws -> R {
     monitor.enter()
     defer { monitor.leave() }
@@ -231,7 +232,7 @@ extension CommitLog {
       }
     }
     defer {
-      // What `body` did may have changed the own stream.
+      // `body` may have changed the own stream.
       lease.isTailReady = false
       lease.endSeries()
       takeFlushOutcome()

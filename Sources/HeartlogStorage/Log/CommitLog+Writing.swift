@@ -3,9 +3,9 @@ import HeartlogFiles
 
 /// Group commit: queueing commits, and writing them in batches.
 extension CommitLog {
-  /// Writes one commit: `stage`, and `finish`.
+  /// Writes one commit. Equivalent to `stage` followed by `finish`.
   ///
-  /// - Returns: the commit, acknowledged as `durability` says; nil where nothing was to be written.
+  /// - Returns: the commit, acknowledged according to `durability`, or nil if there was nothing to write.
   package func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
     monitor.enter()
     let pending: PendingCommit?
@@ -21,24 +21,25 @@ extension CommitLog {
     return pending
   }
 
-  /// Queues a commit. One thread may queue several before it finishes the first: they are written together.
+  /// Queues a commit. A thread may queue several commits before it finishes the first one. They are written together.
   ///
-  /// - Parameter draft: says what to write, given everything that is published or in `queuedCommits`; nil writes nothing. It is called
-  ///   once, with the store's lock held, and must not call the log otherwise.
-  /// - Returns: what `finish` must be called with, soon: until then others may have to wait. Nil where nothing is to be written.
+  /// - Parameter draft: returns what to write, based on everything that is published or in `queuedCommits`. If it returns nil, nothing is
+  ///   written. It is called once, with the store's lock held, and must not call the log otherwise.
+  /// - Returns: the value to pass to `finish`, which must be called soon because other threads and processes may have to wait until then.
+  ///   Nil if there is nothing to write.
   package func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
     monitor.enter()
     defer { leaveNotingFiles() }
     return try stageInside(durability, draft)
   }
 
-  /// What a draft builds on, beside what is published. Only drafts may ask.
+  /// The queued commits that a draft builds on, in addition to the published ones. Only drafts may read this.
   package var queuedCommits: QueuedCommits {
     monitor.assertHeld()
     return queue.queued
   }
 
-  /// Waits until a queued commit is acknowledged; writes the queue where nobody else does.
+  /// Waits until a queued commit is acknowledged. Writes the queue if no other thread does.
   package func finish(_ pending: PendingCommit) throws(StorageError) -> Commit {
     if !pending.isOver {
       monitor.enter()
@@ -62,7 +63,8 @@ extension CommitLog {
     return nil
   }
 
-  /// Leaves the monitor. While another thread writes, it waits outside on the event count of its batch, and mostly need not come back.
+  /// Leaves the monitor. While another thread writes, this thread waits outside on the event count of its batch. It usually does not need
+  /// to enter the monitor again.
   private func finishInside(_ pending: PendingCommit) throws(StorageError) {
     while !pending.isOver {
       if isBusy {
@@ -87,7 +89,7 @@ extension CommitLog {
     if isOver { options.budget.makeRoom(besides: self) }
   }
 
-  /// - Parameter draft: is left without what the commit takes of it: a copy is references to count.
+  /// - Parameter draft: the parts that the commit uses are moved out of it, because copying them costs reference counting.
   private func stage(_ draft: inout CommitDraft, _ durability: Durability) throws -> PendingCommit {
     guard queue.tail.next.rawValue <= Limits.numberMax else {
       throw StorageError(.malformed, "this replica has written all the commits that it can")
@@ -95,13 +97,13 @@ extension CommitLog {
     guard draft.wallTime <= Limits.clockMillisecondsMax else {
       throw StorageError(.malformed, "a wall time past the year 2199")
     }
-    // A commit that is refused must not move the clock.
+    // A rejected commit must not advance the clock.
     var advanced = clock
     guard let stamp = advanced.next(wallTime: draft.wallTime) else {
       throw StorageError(
         .malformed, "a stamp past the year 2999: no stamps are left that this store can write with")
     }
-    // Made in its object: a copy of a commit counts four references.
+    // The commit is constructed inside its object, because a copy of a commit counts four references.
     let pending = PendingCommit(
       Commit(
         replica: streamSet.identity.replica, number: queue.tail.next, firstSequence: queue.tail.nextSequence,
@@ -117,8 +119,8 @@ extension CommitLog {
     return pending
   }
 
-  /// Writes what is queued, or a first part of it; or waits a while, where it must be made durable and somebody else flushes: all who
-  /// call this look again.
+  /// Writes the queue, or the first part of it. If the batch must be made durable and another thread is flushing, it only waits for a
+  /// while. Every caller therefore checks its condition again.
   func writeBatch() {
     monitor.assertHeld()
     let isAppending =
@@ -134,12 +136,12 @@ extension CommitLog {
     let segment = appender.writer
     var dropped = CommitBatch()
     do throws(StorageError) {
-      // A flush may have failed since the batch was drafted.
+      // A flush may have failed after the batch was drafted.
       try appender.checkOutcome()
       let start = isDurable ? MonotonicClock.nanoseconds() : 0
       let target = try monitor.outside { () throws(StorageError) in
         let target = try appendBatch(&frames, isDurable: isDurable)
-        // One thread at a time is busy, so commits are published in their order. The next batch is drafted meanwhile.
+        // Only one thread is busy at a time, so commits are published in order. The next batch is drafted concurrently.
         sink.publish(queue.writing.commits)
         return target
       }
@@ -161,7 +163,7 @@ extension CommitLog {
       }
     } catch {
       phase = .idle
-      // What is queued behind the batch was drafted upon it.
+      // Commits queued behind the batch were drafted on top of it.
       swap(&dropped, &queue.waiting)
       queue.reset(to: streamSet.own.tail)
       clock = HybridClock(last: streamSet.lastStamp ?? clock.last)
@@ -175,15 +177,15 @@ extension CommitLog {
     if appender.writer !== segment { openFileCount.isStale = true }
     queue.endBatch(&frames)
     takeFlushOutcome()
-    // First: who comes back at once joins the queue, and the lock stays where it is.
+    // Wake the writers first: a writer that returns immediately joins the queue, and the lock is not released.
     wakeWriters(of: number, isLast: !dropped.isEmpty)
     releaseWhenIdle()
     didBecomeIdle()
   }
 
-  /// Wakes those whose commits were in a batch.
+  /// Wakes the writers whose commits were in a batch.
   ///
-  /// - Parameter isLast: what was queued behind the batch is over as well.
+  /// - Parameter isLast: true if the commits queued behind the batch are over as well.
   private func wakeWriters(of batch: Int, isLast: Bool) {
     let eventCount = queue.eventCount(of: batch)
     let wakes = eventCount.advanceForAll()
@@ -196,7 +198,7 @@ extension CommitLog {
     }
   }
 
-  /// Somebody must write what is queued, and others wait for the log.
+  /// Wakes a thread to write the queue, and the threads that wait for the log.
   func didBecomeIdle() {
     monitor.notifyAll()
     guard !isBusy, !queue.waiting.isEmpty else { return }
@@ -204,7 +206,7 @@ extension CommitLog {
     if eventCount.advance() { monitor.outside { eventCount.wakeOne() } }
   }
 
-  /// Lets threads that are about to write join: until the queue stops growing, or is long enough; not for a time.
+  /// Lets threads that are about to write join the batch, until the queue stops growing or is long enough. There is no time limit.
   private func letWritersJoin() {
     let enough = queue.sufficientCount
     var count = 0
@@ -214,13 +216,13 @@ extension CommitLog {
     }
   }
 
-  /// Runs outside the monitor, by the one thread that is busy.
+  /// Runs outside the monitor, on the one thread that is busy.
   ///
-  /// - Returns: the segment that it was written to.
+  /// - Returns: the segment that the batch was written to.
   private func appendBatch(
     _ frames: inout CommitFrames, isDurable: Bool
   ) throws(StorageError) -> SegmentWriter {
-    // Should this process die in the middle, the next holder sees that it must look at the files.
+    // If this process dies before the write completes, the next lock holder sees that it must check the files.
     lease.lock.touch()
     let target = try segmentForWriting()
     do { try target.append(&frames) } catch {
@@ -232,7 +234,7 @@ extension CommitLog {
     return target
   }
 
-  /// The open segment, or a new one where it is full.
+  /// Returns the open segment, or a new one if it is full.
   private func segmentForWriting() throws(StorageError) -> SegmentWriter {
     let full = appender.writer
     if let full {
@@ -245,7 +247,7 @@ extension CommitLog {
     return created
   }
 
-  /// Keeps the queue from being written while `body` runs outside the monitor: so a test makes one batch.
+  /// Prevents the queue from being written while `body` runs outside the monitor. Tests use it to create a single batch.
   func withQueueHeld<R>(_ body: () throws -> R) throws -> R {
     monitor.enter()
     defer { monitor.leave() }
@@ -263,7 +265,7 @@ extension CommitLog {
       own.didAppend(upTo: queue.tail)
     } else {
       for pending in queue.writing.commits {
-        // Each was checked when it was staged.
+        // Each commit was validated when it was staged.
         do { try own.didAppend(pending.commit) } catch { preconditionFailure(error.reason) }
       }
     }

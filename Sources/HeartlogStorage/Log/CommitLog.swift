@@ -2,31 +2,31 @@ import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
-/// The log of one store: reads every stream, and writes its own.
+/// The log of one store. It reads every stream, and writes its own.
 ///
-/// Concurrent writers queue. The first of them writes all that waits as one batch, and one fdatasync serves all of it. The lock of the store
-/// is held from the first draft of a batch to its fdatasync, so that drafts build on everything that any process has written.
+/// Concurrent writers are queued. The first of them writes all queued commits as one batch, with a single fdatasync. The store's lock is
+/// held from the first draft of a batch to its fdatasync, so that drafts build on everything that any process has written.
 package final class CommitLog: @unchecked Sendable {
-  /// What this process does with the log's files.
+  /// What this process is doing with the log's files.
   enum Phase {
     case idle
-    /// One thread changes the log's files, outside of the monitor.
+    /// One thread is changing the log's files, outside the monitor.
     case busy
-    /// The same, and the thread changes what is known of the streams, too: others wait before they look at it.
+    /// Like `busy`, but the thread also changes the state of the streams. Other threads wait before they read it.
     case changingStreams
-    /// The busy thread does nothing but append behind what is acknowledged: a flush may begin meanwhile.
+    /// The busy thread only appends behind the acknowledged commits. A flush may start at the same time.
     case appending
     /// The store was closed.
     case closed
   }
 
-  // Guarded by `monitor`, except that the busy thread may change the log's files, and what stands for them here, outside of it. Two accesses
-  // never meet, so those that each commit makes are not checked at run time (`exclusivity(unchecked)`): that was a seventh of what a
-  // buffered commit costs.
+  // Guarded by `monitor`, except that the busy thread may change the log's files, and the fields here that represent them, outside of it.
+  // Two accesses never overlap, so the accesses that each commit makes are not checked at run time (`exclusivity(unchecked)`): the checks
+  // were a seventh of the cost of a buffered commit.
   let directory: StoreDirectory
   let options: StorageOptions
   let monitor = Monitor()
-  // Held: sealing in the background may outlive the store that the log belongs to.
+  // A strong reference: sealing in the background may outlive the store that the log belongs to.
   let sink: any CommitSink
   let access: LogAccess
 
@@ -35,29 +35,29 @@ package final class CommitLog: @unchecked Sendable {
   let queue: CommitQueue
   let appender: SegmentAppender
   let streamSet: StreamSet
-  /// What is known of the streams for shipping. Its monitor is entered last.
+  /// The state of the streams that shipping uses. Its monitor is entered last.
   let merkleCaches = MerkleCaches()
   @exclusivity(unchecked) var clock = HybridClock()
   @exclusivity(unchecked) var openFileCount = OpenFileCount()
   @exclusivity(unchecked) var sealing = Sealing()
-  /// A writer of this process took permissions that others had for the store.
+  /// A writer of this process removed permissions that other users had for the store.
   var tookPermissions = false
 
-  /// Of the positions that the log was opened at, those that lie elsewhere now, in a segment that was sealed since, with their new locations:
-  /// comparing their trees took time.
+  /// The positions, among those that the log was opened at, that are now in a segment sealed since then, with their new locations.
+  /// Comparing their trees took time.
   package private(set) var movedPositions: [StreamPosition] = []
 
-  /// Opens a store that is there, and reads its log into `sink`: all of it, or what follows positions in it.
+  /// Opens an existing store, and reads its log into `sink`: either the whole log, or what follows the given positions.
   ///
-  /// Each position is checked before the sink gets anything: the stream must still have the same commits in front of it. Streams that no
-  /// position names are read from their start.
+  /// Each position is checked before the sink receives anything: the stream must still have the same commits before it. Streams without a
+  /// position are read from their start.
   ///
   /// - Parameters:
-  ///   - positions: at most one a stream; where the sink has all commits in front of them already.
-  ///   - snapshots: what snapshots say of the log, that of the positions among them. Where one knows of commits that are not here, they
-  ///     are lost: `findings` says so, and the next writer acts upon it.
-  /// - Throws: `otherHistory` where a position does not stand in its stream, and `otherLog` where it is of another store, or its stream was
-  ///   ended in front of it: then the log is to be read from its start.
+  ///   - positions: at most one per stream, at which the sink already has all earlier commits.
+  ///   - snapshots: what snapshots record about the log, including the one that the positions come from. If a snapshot records commits that
+  ///     are missing here, they are lost: `findings` reports it, and the next writer acts on it.
+  /// - Throws: `otherHistory` if a position does not match its stream. `otherLog` if a position belongs to another store, or if its stream
+  ///   was ended before it. In that case the log must be read from its start.
   package init(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
     sink: any CommitSink, from positions: [StreamPosition] = [], snapshots: [SnapshotClaim] = [],
@@ -94,16 +94,16 @@ package final class CommitLog: @unchecked Sendable {
 
   // MARK: - Reading
 
-  /// Who writes here.
+  /// The identity of the replica that writes here.
   package var ownIdentity: StoreIdentity { withStreams { streamSet.identity } }
 
-  /// What is not as it was written, as far as it was read; and what recovery did.
+  /// Damage found in the parts that were read so far, and what recovery did.
   package var findings: [Finding] { withStreams { streamSet.findings } }
 
-  /// Looks at what is known of the streams while no thread changes it. `body` must not be called by the thread that does.
+  /// Reads the state of the streams while no thread changes it. The thread that changes it must not call this.
   func withStreams<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     try monitor.withLock { () throws(E) in
-      // In a forked process nobody would end the phase.
+      // In a forked process, no thread would end the phase.
       while phase == .changingStreams, access.isOfThisProcess { monitor.wait() }
       return try body()
     }
@@ -112,15 +112,15 @@ package final class CommitLog: @unchecked Sendable {
   /// Whether other users of the machine could read the store, or hold its lock, until this process first wrote to it.
   package var hasTakenPermissions: Bool { monitor.withLock { tookPermissions } }
 
-  /// Why sealing in the background did not succeed the last time.
+  /// Why the last attempt to seal in the background failed.
   package var sealingFailure: StorageError? { monitor.withLock { sealing.failure } }
 
-  /// Takes in what other processes and other replicas wrote.
+  /// Reads what other processes and other replicas wrote.
   package func refresh() throws(StorageError) {
     defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()
-      // Nobody else can have written while this process holds the lock.
+      // No other process can have written while this process holds the lock.
       guard !lease.isHeld else { return }
       let page = lease.lock.page()
       if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 { return }
@@ -128,7 +128,7 @@ package final class CommitLog: @unchecked Sendable {
     }
   }
 
-  /// Whether another process changed something since the last look. Costs a few loads from memory.
+  /// Whether another process changed something since the last check. Costs a few loads from memory.
   package var isBehind: Bool {
     let generation = lease.lock.generation
     return monitor.withLock {
@@ -136,9 +136,9 @@ package final class CommitLog: @unchecked Sendable {
     }
   }
 
-  /// Reads on in every stream.
+  /// Reads new data in every stream.
   ///
-  /// - Parameter anew: reads all that there is once more, into a sink that was told so.
+  /// - Parameter anew: reads the whole log again, into a sink that was notified of it.
   func catchUp(_ progress: LogProgress?, anew: Bool = false) throws(StorageError) {
     queue.looksForHeads = true
     let page = lease.lock.page()
@@ -149,8 +149,8 @@ package final class CommitLog: @unchecked Sendable {
   }
 
   /// - Parameters:
-  ///   - page: the lock's page as it was before any stream was looked at.
-  ///   - identityFile: what `identity` was read from.
+  ///   - page: the lock's page as it was before any stream was read.
+  ///   - identityFile: the file that `identity` was read from.
   private func catchUp(
     _ progress: LogProgress?, page: StoreLock.Page, anew: Bool = false, identityFile: (any OpenFile)? = nil
   ) throws(StorageError) {
@@ -176,7 +176,7 @@ package final class CommitLog: @unchecked Sendable {
     lease.noteSeen(page)
   }
 
-  /// Whether an open file is the one that says who writes here: it is only ever replaced by another.
+  /// Whether an open file is the current identity file. That file is only ever replaced by another.
   private func isIdentity(in file: (any OpenFile)?) throws(StorageError) -> Bool {
     guard let file else { return false }
     return try onFiles { () throws(FileError) in
@@ -207,7 +207,7 @@ package final class CommitLog: @unchecked Sendable {
         case .rows(let rows, _):
           if rows.mayReadAhead { frames.readAhead() }
           rows.withRows { rows in
-            // Stamps rise along a stream.
+            // Stamps increase along a stream.
             if let last = rows.last { clock.receive(last.stamp) }
             sink.receive(rows)
           }
@@ -220,7 +220,7 @@ package final class CommitLog: @unchecked Sendable {
     }
   }
 
-  /// Reads on in one stream alone.
+  /// Reads new data in one stream only.
   func readOn(in replica: ReplicaID) throws(StorageError) {
     var meter = ProgressMeter(nil, total: 0)
     try readOn(replica, lease.lock.page(), &meter)
@@ -228,7 +228,7 @@ package final class CommitLog: @unchecked Sendable {
 
   // MARK: - The end
 
-  /// Flushes and lets go of the lock; every later call throws. Waits for commits and sealing under way.
+  /// Flushes and releases the lock. Every later call throws. Waits for commits and sealing in progress.
   package func close() {
     end()
     noteFiles()
@@ -238,7 +238,7 @@ package final class CommitLog: @unchecked Sendable {
     monitor.withLock {
       guard phase != .closed else { return }
       guard access.isOfThisProcess else { return phase = .closed }
-      // Each of these leaves the monitor, and others may come in meanwhile.
+      // Each of these leaves the monitor, and other threads may enter it in the meantime.
       while true {
         if isBusy || appender.isFlushing || sealing.isRunning {
           monitor.wait()
@@ -268,7 +268,7 @@ package final class CommitLog: @unchecked Sendable {
     try access.checkWritable()
   }
 
-  /// A thread is changing the log's files.
+  /// Whether a thread is changing the log's files.
   var isBusy: Bool {
     switch phase {
     case .busy, .changingStreams, .appending: true
