@@ -10,16 +10,16 @@ extension FavoritesStore {
   /// }
   /// ```
   ///
-  /// Other writers wait while `body` runs, so it should be short. Where it throws, nothing is written. Inside another `write` of the same
-  /// store it becomes part of that commit.
+  /// Other writers wait while `body` runs, so it should be short. If it throws, nothing is written. Inside another `write` of the same
+  /// store, it becomes part of that commit.
   ///
   /// - Parameters:
-  ///   - origin: who writes; the options' origin where nil.
-  ///   - durability: the options' where nil.
-  ///   - time: stands in for the clock: whole milliseconds since 1970, up to the end of the year 2199.
-  ///   - body: runs on this thread; a task that it starts is not part of the commit.
+  ///   - origin: who writes, or nil for the origin in the options.
+  ///   - durability: when the commit is acknowledged, or nil for the durability in the options.
+  ///   - time: replaces the clock: whole milliseconds since 1970, up to the end of the year 2199.
+  ///   - body: runs on this thread. A task that it starts is not part of the commit.
   /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Throws: what `body` throws, and what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func write<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
@@ -27,9 +27,10 @@ extension FavoritesStore {
     try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }.result
   }
 
-  /// As `write`, and returns the commit too; nil where nothing was to be written, and inside of another `write`, whose commit it is then.
+  /// Like `write`, but also returns the commit. The commit is nil if there was nothing to write, or inside another `write`, whose commit
+  /// includes the changes.
   ///
-  /// - Throws: what `body` throws; what every write throws: <doc:WhatCanGoWrong>.
+  /// - Throws: what `body` throws, and what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
   public func writeReturningCommit<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
@@ -37,14 +38,14 @@ extension FavoritesStore {
     try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }
   }
 
-  /// Runs `body` as `write` does, against the state as it stands, and forgets what it did: for a dry run.
+  /// Runs `body` as `write` does, on the current state, and discards its changes. Use it for a dry run.
   ///
-  /// It neither locks nor waits, and works on a store that is open for reading alone.
+  /// It neither locks nor waits, and also works on a store that is open read-only.
   ///
   /// - Parameters:
-  ///   - time: stands in for the clock: whole milliseconds since 1970, up to the end of the year 2199.
-  ///   - body: what would be done.
-  /// - Returns: what `body` returned, and the events that the commit would have.
+  ///   - time: replaces the clock: whole milliseconds since 1970, up to the end of the year 2199.
+  ///   - body: the changes to try.
+  /// - Returns: what `body` returned, and the events that the commit would contain.
   public func dryRun<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
     result: R, events: [Event]
   ) {
@@ -55,7 +56,7 @@ extension FavoritesStore {
     return (result, transaction.events)
   }
 
-  /// The wall time of a commit that is drafted now: the clock's, unless `time` stands in for it.
+  /// The wall time of a commit that is drafted now: the clock's, or `time` if it is given.
   private func wallTime(_ time: Milliseconds?) throws(HeartlogError) -> Milliseconds {
     let wallTime = time ?? options.clock()
     guard wallTime >= 0, wallTime <= Limits.clockMillisecondsMax else {
@@ -64,13 +65,13 @@ extension FavoritesStore {
     return wallTime
   }
 
-  /// `write { }` for a body that throws nothing but the one error.
+  /// `write { }` for a body that only throws `HeartlogError`.
   @discardableResult
   package func writeAsOne<R>(_ body: () throws(HeartlogError) -> R) throws(HeartlogError) -> R {
     try heartlogErrors { try write { try body() } }
   }
 
-  /// Runs one operation: as its own commit, or as part of the one under way.
+  /// Runs one operation, either as its own commit or as part of the current transaction.
   func perform(
     _ operation: HeartlogState.Operation, on id: String, in library: String
   ) throws(HeartlogError) -> WriteResult {
@@ -80,13 +81,13 @@ extension FavoritesStore {
     return try performAlone(operation, on: id, in: library)
   }
 
-  /// Runs one operation as a commit of its own: no closure of anybody's runs that could write more.
+  /// Runs one operation as its own commit. No caller's closure runs that could write more.
   private func performAlone(
     _ operation: HeartlogState.Operation, on id: String, in library: String
   ) throws(HeartlogError) -> WriteResult {
     var outcome: WriteResult?
     try heartlogErrors {
-      // With the log's own `throws`: turned into that, a closure of another would take memory.
+      // Uses the log's own `throws`: converting a closure with a different `throws` would allocate memory.
       _ = try log.write(options.durability.ofLog) { () throws in
         let wallTime = try wallTime(nil)
         let (event, result) = try draft(
@@ -108,7 +109,7 @@ extension FavoritesStore {
     return try finish(try stage(origin: origin, durability: durability, time: time, body))
   }
 
-  /// Runs `body` and puts what it wrote in line, as one commit; `finish` waits for what becomes of it.
+  /// Runs `body` and queues its writes as one commit. `finish` waits for the outcome.
   func stage<R>(
     origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
   ) throws -> (result: R, pending: CommitLog.PendingCommit?) {
@@ -142,7 +143,7 @@ extension FavoritesStore {
 }
 
 extension HeartlogError {
-  /// Nothing is written with a wall time that others would refuse.
+  /// The error for a wall time that other replicas would reject. Nothing is written with it.
   fileprivate static func refusing(_ wallTime: Milliseconds, isClock: Bool) -> HeartlogError {
     let shown = RFC3339.text(min(max(wallTime, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax))
     guard isClock else { return HeartlogError(.invalid, "the time is before 1970 or after 2199: \(shown)") }

@@ -1,33 +1,33 @@
 import HeartlogFiles
 import HeartlogStorage
 
-/// The state that readers see, and what writers are about to add to it.
+/// The state that readers see, and the queued changes that writers build on.
 ///
-/// Readers see what is acknowledged. A draft also sees the commits that are queued before it.
+/// Readers see acknowledged commits. A draft also sees the commits that are queued before it.
 final class Projection: CommitSink {
   struct Content {
     var state: FavoritesState
-    /// The events that the last snapshot covers, and those that the state has when the next one is due.
+    /// The number of events that the last snapshot covers, and the number of events at which the next snapshot is due.
     var coveredEvents: UInt64 = 0
     var snapshotDue = UInt64.max
     var snapshotDueAtClose = UInt64.max
-    /// What queued commits change. Made when a draft finds some: a lone writer's never does.
+    /// The changes of queued commits. Built only when a draft finds queued commits, which never happens with a lone writer.
     var overlay = WriteOverlay()
-    /// The first and the last commit in `overlay`; nil if it is empty.
+    /// The first and the last commit in `overlay`, or nil if it is empty.
     fileprivate var firstOverlaid: CommitLog.PendingCommit?
     fileprivate var lastOverlaid: CommitLog.PendingCommit?
-    /// What takes the place of `state` once all has come again.
+    /// Replaces `state` once the whole log has been received again.
     var restarted: FavoritesState?
-    /// False where the state had to be made anew, and the log did not give all of it.
+    /// False if the state had to be rebuilt and the log did not contain all of it.
     var isWhole = true
 
-    /// Brings `overlay` up to date. It may keep commits that were published meanwhile: a write wins nothing over itself. Commits that
-    /// failed are never kept, because all that were queued behind them failed, too.
+    /// Updates `overlay`. It may keep commits that have been published since, because applying a write over itself changes nothing. Failed
+    /// commits are never kept, because all commits queued behind them failed too.
     mutating func overlay(_ queued: QueuedCommits) {
       if queued.isEmpty, lastOverlaid == nil { return }
       var next = queued.count
       while next > 0, queued[next - 1] !== lastOverlaid { next -= 1 }
-      // If writers never pause, the overlay would grow without bound: what was published is dropped now and then.
+      // If writers never pause, the overlay would grow without bound, so published commits are dropped from time to time.
       let isStale =
         next > 0 && overlay.itemCount > Self.overlaidItemsMax && queued[0] !== firstOverlaid
       if next == 0 || isStale {
@@ -52,7 +52,7 @@ final class Projection: CommitSink {
   private let file: SnapshotFile?
   let hub = ChangeHub()
 
-  /// - Parameter found: what the state begins with.
+  /// - Parameter found: the snapshot that the state starts from, if any.
   init(_ snapshots: SnapshotKeeper, from found: SnapshotKeeper.Found? = nil) {
     self.snapshots = snapshots
     file = found?.file
@@ -98,7 +98,7 @@ final class Projection: CommitSink {
   }
 
   func publish(_ commits: [CommitLog.PendingCommit]) {
-    // One at a time, so that a draft waits for one commit at most.
+    // One commit at a time, so that a draft waits for at most one commit.
     for pending in commits { change { content in _ = content.state.apply(pending.commit) } }
     guard hub.hasListeners else { return }
     for pending in commits { tell(pending.commit) }
@@ -114,12 +114,12 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Reads what is acknowledged. Where the snapshot turns out to be damaged, `body` is run again, over a state without it.
+  /// Reads the acknowledged state. If the snapshot turns out to be damaged, `body` is run again on a state rebuilt without it.
   func read<R>(_ body: (FavoritesState) -> R) -> R {
     content.withLock { content in
       let result = body(content.state)
       guard content.state.mayMeetDamage else { return result }
-      // Whoever keeps a copy must never meet damage in it: then nobody could mend it.
+      // A copy that is kept must never reach damaged data, because it could not be repaired then.
       if content.state.isShared { content.state.loadSnapshot() }
       guard content.state.isDamaged else { return result }
       rebuild(&content)
@@ -132,12 +132,12 @@ final class Projection: CommitSink {
     look { FavoritesState.isFavorite(id, in: library, of: &$0.state) }
   }
 
-  /// An item, a tombstone too; nil where it was never written to.
+  /// Returns an item, which may be a tombstone, or nil if it was never written.
   func item(_ id: String, in library: LibraryKey) -> ItemState? {
     look { FavoritesState.item(id, in: library, of: &$0.state) }
   }
 
-  /// Looks at all that there is, as `read` does; of the state nothing may be kept.
+  /// Reads the content like `read`. `body` must not keep any part of the state.
   @inline(__always)
   private func look<R>(_ body: (inout Content) -> R) -> R {
     content.withLock { content in
@@ -148,7 +148,7 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Applies what the log has.
+  /// Applies changes from the log.
   private func change<R>(_ body: (inout Content) -> R) -> R {
     let (result, isDue) = content.withLock { content in
       let result = body(&content)
@@ -163,7 +163,7 @@ final class Projection: CommitSink {
 
   // MARK: - Snapshots
 
-  /// Makes the state anew, without the snapshot: its heads are known for certain, and all up to them is in the log.
+  /// Rebuilds the state without the snapshot. Its heads are known to be correct, and the log contains everything up to them.
   private func rebuild(_ content: inout Content) {
     if let file { snapshots.drop(file, because: SnapshotKeeper.damage) }
     content.state = snapshots.replayed(upTo: content.state.heads)
@@ -176,23 +176,23 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Whether there is a snapshot, as far as this process knows.
+  /// Whether a snapshot exists, as far as this process knows.
   var hasSnapshot: Bool { content.withLock { $0.coveredEvents > 0 } }
 
-  /// Makes one where so many events came since the last one that the next opening would notice.
+  /// Makes a snapshot if enough events were added since the last one to slow down the next opening noticeably.
   func snapshotAtClose() {
     let due = content.withLock { content -> FavoritesState? in
       guard content.state.eventCount >= content.snapshotDueAtClose else { return nil }
       content.snapshotDueAtClose = .max
       content.snapshotDue = .max
-      // A copy is read beside others who read.
+      // The copy is read concurrently with other readers.
       content.state.loadSnapshot()
       return content.state
     }
     if let due { snapshots.makeIfPossible(of: due) }
   }
 
-  /// Notes that there is a snapshot of so many events: the next one is due some time later.
+  /// Records that a snapshot of `events` events exists, and when the next one is due.
   func noteSnapshot(covering events: UInt64) {
     let policy = snapshots.policy
     content.withLock {
@@ -202,10 +202,10 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Decides what an operation writes when everything that is queued and in `draft` is written.
+  /// Decides what an operation writes, on top of everything that is queued and in `draft`.
   ///
-  /// - Returns: the plan, and whether the item is a favorite before it.
-  /// - Throws: where the state is not whole.
+  /// - Returns: the plan, and whether the item is a favorite before the operation.
+  /// - Throws: if the state is not whole.
   func plan(
     _ operation: HeartlogState.Operation, on id: String, in library: String,
     over queued: QueuedCommits, _ draft: WriteOverlay, wallTime: Milliseconds
@@ -223,7 +223,7 @@ final class Projection: CommitSink {
     return planned
   }
 
-  /// An item as it will be when everything that is queued and in `draft` is written.
+  /// Returns an item as it will be after everything that is queued and in `draft` is written.
   func item(_ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> ItemState?
   {
     look {
@@ -232,7 +232,7 @@ final class Projection: CommitSink {
     }
   }
 
-  /// Whether an item is a favorite then.
+  /// Whether an item will be a favorite after everything that is queued and in `draft` is written.
   func isFavorite(_ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> Bool
   {
     look {
@@ -241,7 +241,7 @@ final class Projection: CommitSink {
     }
   }
 
-  /// All items of a library that were ever written to, as they will be when everything that is queued and in `draft` is written.
+  /// Returns all items of a library that were ever written, as they will be after everything that is queued and in `draft` is written.
   func items(in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> [ItemState] {
     look { content in
       content.overlay(queued)

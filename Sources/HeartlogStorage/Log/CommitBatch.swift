@@ -1,7 +1,7 @@
 import HeartlogEvents
 import Synchronization
 
-/// Commits that are written together, with their frames.
+/// Commits that are written together, and their frames.
 struct CommitBatch {
   private(set) var commits: [CommitLog.PendingCommit] = []
   var frames = CommitFrames()
@@ -12,7 +12,7 @@ struct CommitBatch {
 
   /// Appends a commit.
   ///
-  /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
+  /// - Parameter recordsAreChecked: true if the records were validated when they were drafted.
   mutating func append(
     _ pending: CommitLog.PendingCommit, batch: Int, recordsAreChecked: Bool
   ) throws(MalformedError) {
@@ -22,7 +22,7 @@ struct CommitBatch {
     if pending.durability == .durable { durableCount += 1 }
   }
 
-  /// Takes back the commit that was appended last.
+  /// Removes the commit that was appended last.
   mutating func removeLast() {
     let pending = commits.removeLast()
     if pending.durability == .durable { durableCount -= 1 }
@@ -48,14 +48,14 @@ struct CommitBatch {
     return rest
   }
 
-  /// Tells each writer the outcome. Mutating only so that no copy of the array is made for the call.
+  /// Passes the outcome to each writer. Mutating only to avoid a copy of the array for the call.
   mutating func endAll(_ failure: StorageError? = nil) {
     for index in commits.indices { commits[index].end(failure) }
   }
 
   /// Removes all commits and keeps the capacity.
   mutating func removeAll() {
-    // A lone writer's commit is alone: `removeLast` is cheaper.
+    // The batch of a lone writer has one commit. `removeLast` is cheaper.
     if commits.count == 1 { commits.removeLast() } else { commits.removeAll(keepingCapacity: true) }
     frames.removeAll()
     durableCount = 0
@@ -67,11 +67,11 @@ extension CommitLog {
   package final class PendingCommit: Sendable {
     package let commit: Commit
     let durability: Durability
-    /// The bytes of its frame, from when it is queued. Guarded by `monitor`.
+    /// The size of its frame in bytes, set when it is queued. Guarded by `monitor`.
     fileprivate(set) nonisolated(unsafe) var frameBytes = 0
-    /// The number of its batch, which tells the event count to wait on. Guarded by `monitor`.
+    /// The number of its batch, which determines the event count to wait on. Guarded by `monitor`.
     fileprivate(set) nonisolated(unsafe) var batch = 0
-    // Written before `isOver`, and read after it.
+    // Written before `isOver` is set, and read after it.
     private nonisolated(unsafe) var failure: StorageError?
     private let over = Atomic(false)
 
@@ -80,7 +80,7 @@ extension CommitLog {
       self.durability = durability
     }
 
-    /// Whether it was written, or never will be.
+    /// Whether it was written or has failed.
     var isOver: Bool { over.load(ordering: .acquiring) }
 
     func end(_ failure: StorageError? = nil) {
@@ -88,14 +88,14 @@ extension CommitLog {
       over.store(true, ordering: .releasing)
     }
 
-    /// Throws the error that kept it from being written.
+    /// Throws the error that prevented it from being written, if any.
     func checkOutcome() throws(StorageError) {
       if let failure { throw failure }
     }
   }
 }
 
-/// The commits that are drafted and not published yet, in their order. The next draft builds on them.
+/// The commits that are drafted and not yet published, in order. The next draft builds on them.
 package struct QueuedCommits {
   private let writing: [CommitLog.PendingCommit]
   private let waiting: [CommitLog.PendingCommit]

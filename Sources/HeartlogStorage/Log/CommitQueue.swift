@@ -2,39 +2,39 @@ import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
-/// Group commit: the commits that wait to be written, those that are being written, and the threads that wait for either.
+/// Group commit: the queued commits, those that are being written, and the threads that wait for either.
 ///
-/// Guarded by the log's monitor, but the thread that writes reads `writing` outside of it.
+/// Guarded by the log's monitor, except that the writing thread reads `writing` outside of it.
 final class CommitQueue {
   /// A longer batch is written in parts. Any single commit fits.
   private static let batchBytesMax = 64 << 20
 
-  /// The own stream behind the last commit in the queue: the next one is drafted upon it.
+  /// The tail of the own stream after the last commit in the queue. The next commit is drafted on top of it.
   @exclusivity(unchecked) var tail: StreamTail
-  /// Other streams may have grown since heads were last written.
+  /// True if other streams may have grown since heads were last written.
   @exclusivity(unchecked) var looksForHeads = true
   @exclusivity(unchecked) var waiting = CommitBatch()
-  /// The batch that is being written, or memory for the next one.
+  /// The batch that is being written. Between batches, its memory is kept for the next one.
   @exclusivity(unchecked) var writing = CommitBatch()
-  /// The number of the batch that `waiting` will be.
+  /// The number that the batch in `waiting` will have.
   @exclusivity(unchecked) private(set) var nextBatch = 0
-  /// The commits of the last batch and those that waited behind it: about as many threads write at once.
+  /// The number of commits in the last batch and queued behind it, which is about the number of concurrent writers.
   @exclusivity(unchecked) private var recentWriters = 0
-  /// How long a durable batch takes: about the least of late. A second before the first.
+  /// How long a durable batch takes: approximately the minimum of recent batches. One second before the first batch.
   @exclusivity(unchecked) private var batchNanoseconds: UInt64 = 1_000_000_000
-  /// Writers of batches with even and with odd numbers wait on these.
+  /// The event counts that writers of even-numbered and odd-numbered batches wait on.
   private let evenWriters = EventCount()
   private let oddWriters = EventCount()
 
   init(replica: ReplicaID) { tail = StreamTail(replica: replica) }
 
-  /// The event count on which the writers of a batch wait.
+  /// The event count that the writers of a batch wait on.
   func eventCount(of batch: Int) -> EventCount { batch & 1 == 0 ? evenWriters : oddWriters }
 
-  /// Queues a commit behind the tail, which it extends.
+  /// Queues a commit at the tail, and extends the tail by it.
   ///
-  /// - Parameter recordsAreChecked: whoever drafted them has held them against the rules.
-  /// - Throws: where it breaks a rule; nothing is changed then.
+  /// - Parameter recordsAreChecked: true if the records were validated when they were drafted.
+  /// - Throws: if the commit breaks a rule. Nothing is changed in that case.
   func append(
     _ pending: CommitLog.PendingCommit, recordsAreChecked: Bool
   ) throws(MalformedError) {
@@ -46,15 +46,15 @@ final class CommitQueue {
     looksForHeads = false
   }
 
-  /// Drafts go on from what was written: nothing waits.
+  /// Continues drafting from `tail`, which is what was written. Nothing is queued.
   func reset(to tail: StreamTail) {
     self.tail = tail
     looksForHeads = true
   }
 
-  /// Makes what waits, or as much of it as one write takes, the batch to be written.
+  /// Moves the queued commits, or as many as fit into one write, to the batch to be written.
   ///
-  /// - Returns: its number.
+  /// - Returns: the number of the batch.
   func takeBatch() -> Int {
     swap(&waiting, &writing)
     nextBatch += 1
@@ -63,7 +63,7 @@ final class CommitQueue {
     return nextBatch - 1
   }
 
-  /// What drafts build on.
+  /// The commits that drafts build on.
   var queued: QueuedCommits {
     waiting.isEmpty && writing.isEmpty
       ? .none : QueuedCommits(writing: writing.commits, waiting: waiting.commits)
@@ -71,27 +71,28 @@ final class CommitQueue {
 
   /// Ends the batch.
   ///
-  /// - Parameter frames: those of the batch. Their memory is used again.
+  /// - Parameter frames: the frames of the batch. Their memory is reused.
   func endBatch(_ frames: inout CommitFrames) {
     recentWriters = writing.count + waiting.count
     swap(&writing.frames, &frames)
     writing.removeAll()
   }
 
-  /// As many commits make a batch worth writing: while it waits for the disk, the other writers draft the next one. A lone writer waits for
-  /// nobody.
+  /// The number of commits that make a batch worth writing. While a batch waits for the disk, the other writers draft the next one. A lone
+  /// writer does not wait.
   ///
-  /// Where all have drafted before the disk is done, one batch of all is better. Measured: 64 writers commit 1.3 times as much in halves on
-  /// a disk that takes 0.15 ms, 4 writers three quarters.
+  /// If all writers finish drafting before the disk is done, a single batch of all commits is better. Measured with half batches on a disk
+  /// that takes 0.15 ms: 64 writers commit 1.3 times as much, 4 writers three quarters.
   var sufficientCount: Int {
     if recentWriters == 1 { return 1 }
-    // What it takes on one of two cores to be woken, to draft, and to fall asleep again.
+    // The time a writer needs, on one of two cores, to wake up, draft, and go back to sleep.
     let nanosecondsPerWriter: UInt64 = 10_000
     let isHalfEnough = recentWriters >= 8 && batchNanoseconds < UInt64(recentWriters) * nanosecondsPerWriter
     return isHalfEnough ? recentWriters / 2 : .max
   }
 
-  /// Notes how long a durable batch took. One that was kept waiting for a core says nothing of the disk: the least of late counts.
+  /// Records how long a durable batch took. A batch that was delayed waiting for a core says nothing about the disk, so the minimum of
+  /// recent batches is used.
   func noteBatch(nanoseconds: UInt64) {
     batchNanoseconds = min(nanoseconds, batchNanoseconds + batchNanoseconds / 16)
   }
