@@ -1,6 +1,6 @@
-/// A field's value, borrowed from where it lies: no `FieldValue` is made of it.
+/// A field's value, borrowed from its storage: no `FieldValue` is created.
 ///
-/// Its bytes are valid as long as what they were borrowed from.
+/// Its bytes are valid as long as the storage that it borrows.
 @frozen @usableFromInline package enum BorrowedValue {
   case null
   case bool(Bool)
@@ -13,11 +13,11 @@
   /// A value of a later format version.
   case unknown(tag: UInt8, bytes: UnsafeRawBufferPointer)
 
-  /// The value with that tag, the one reader of tags.
+  /// The value with the given tag. All tags are read here.
   ///
   /// - Parameters:
-  ///   - number: called for a whole number, and for the bits of a double.
-  ///   - text: called for what has bytes.
+  /// - number: called for a whole number, and for the bits of a double.
+  /// - text: called for a value that has bytes.
   @inlinable @inline(__always)
   package init<E: Error>(
     tag: UInt8, number: () throws(E) -> Int64, text: () throws(E) -> UnsafeRawBufferPointer
@@ -34,7 +34,7 @@
     }
   }
 
-  /// The tag that it is written with.
+  /// The tag that the value is written with.
   package var tag: UInt8 {
     switch self {
     case .null: ValueTag.null
@@ -48,7 +48,7 @@
     }
   }
 
-  /// The bytes of a text, a nested value or an unknown value; nil for the others.
+  /// The bytes of a text, a nested value or an unknown value; nil for other values.
   @inline(__always)
   package var bytes: UnsafeRawBufferPointer? {
     switch self {
@@ -71,7 +71,7 @@
     }
   }
 
-  /// What is wrong with it; nil where nothing is.
+  /// The rule that the value breaks; nil if it is valid.
   @inline(__always)
   var problem: String? {
     switch self {

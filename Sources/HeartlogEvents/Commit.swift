@@ -1,6 +1,6 @@
-/// A replica and the last of its commits that somebody has seen.
+/// A replica and the last of its commits that has been seen.
 public struct Head: Hashable, Sendable {
-  /// Whose commit it is.
+  /// The replica that wrote the commit.
   public let replica: ReplicaID
   /// The number of the commit.
   public let commit: CommitNumber
@@ -12,35 +12,35 @@ public struct Head: Hashable, Sendable {
   }
 }
 
-/// What is atomic in the log: one call, one stamp, one wall time, one or more events.
+/// The atomic unit of the log: one call, one stamp, one wall time, one or more events.
 public struct Commit: Hashable, Sendable {
-  /// Who wrote it.
+  /// The replica that wrote it.
   public let replica: ReplicaID
-  /// Its place in the replica's stream.
+  /// Its number in the replica's stream.
   public let number: CommitNumber
   /// The sequence number of the first event; the others follow without a gap.
   public let firstSequence: SequenceNumber
-  /// Its place in time; it rises strictly along a stream.
+  /// Its stamp, which rises strictly along a stream.
   public let stamp: HybridTimestamp
-  /// When the device says it happened: milliseconds since 1970, never negative.
+  /// The device's time when it was written: milliseconds since 1970, never negative.
   public let wallTime: Milliseconds
-  /// Who wrote: "cli", "import:bibtex", an app's name. 1 to `Limits.originBytesMax` bytes without control
+  /// The writer: "cli", "import:bibtex", an app's name. 1 to `Limits.originBytesMax` bytes without control
   /// characters.
   public let origin: String?
   /// The heads of other replicas that changed since this replica's last commit, sorted by replica.
   public let heads: [Head]
   /// Sorted by tag, without duplicates.
   public let unknownMembers: [UnknownMember]
-  /// `records`, where they lie.
+  /// The storage of `records`.
   package let contents: EventRecords
 
   /// 1 to `Limits.commitEventsMax` records.
   public var records: [EventRecord] { contents.array }
 
-  /// How many events there are.
+  /// The number of events.
   public var eventCount: Int { contents.count }
 
-  /// A commit of these parts, which are not checked here: `validate` does that.
+  /// Creates a commit from its parts without checking them; see `validate`.
   public init(
     replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
     wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
@@ -51,7 +51,7 @@ public struct Commit: Hashable, Sendable {
       origin: origin, heads: heads, unknownMembers: unknownMembers, contents: EventRecords(records))
   }
 
-  /// A commit of these parts, which are not checked here: `validate` does that.
+  /// Creates a commit from its parts without checking them; see `validate`.
   package init(
     replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
     wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
@@ -90,9 +90,9 @@ public struct Commit: Hashable, Sendable {
   }
 }
 
-/// The fixed part of a commit, which a commit value, a row and a block have alike.
+/// The fixed part of a commit, common to a commit value, a row and a block.
 package struct CommitHeader: Hashable, Sendable {
-  /// Who wrote it.
+  /// The replica that wrote it.
   package let replica: ReplicaID
   /// Its number in the replica's stream.
   package let number: CommitNumber
@@ -131,14 +131,14 @@ package struct CommitHeader: Hashable, Sendable {
 
 /// The position of a commit in the `MergeOrder`.
 package struct CommitPosition: Hashable, Sendable, Comparable {
-  /// What comes first.
+  /// Compared first.
   package let stamp: HybridTimestamp
-  /// What decides between equal stamps.
+  /// Compared if stamps are equal.
   package let replica: ReplicaID
-  /// What decides between equal stamps of one replica, which no sound stream has.
+  /// Compared if stamps of one replica are equal, which does not occur in a valid stream.
   package let number: CommitNumber
 
-  /// The position of these three.
+  /// The position with this stamp, replica and number.
   package init(stamp: HybridTimestamp, replica: ReplicaID, number: CommitNumber) {
     self.stamp = stamp
     self.replica = replica

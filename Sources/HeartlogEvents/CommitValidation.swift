@@ -1,15 +1,15 @@
 extension Commit {
   /// Checks every rule that the format states for one commit: names, values, order, numbers, times, size.
   ///
-  /// What decoding returns was checked; this is for commits that were made otherwise.
+  /// Decoded commits have already been checked; this is for commits created in other ways.
   package func validate() throws(MalformedError) {
     try validateParts()
     try Self.checkByteCount(RowEncoding.byteCount(of: self))
   }
 
-  /// Checks every rule but the size, which whoever encodes the commit learns anyway.
+  /// Checks every rule except the size, which is known once the commit is encoded.
   ///
-  /// - Parameter recordsAreChecked: each record was checked already, with the commit's wall time.
+  /// - Parameter recordsAreChecked: each record has already been checked, with the commit's wall time.
   package func validateParts(recordsAreChecked: Bool = false) throws(MalformedError) {
     try header.validate()
     if let origin { try NameRules.checkOrigin(origin) }
@@ -19,7 +19,7 @@ extension Commit {
     try contents.forEach { (record) throws(MalformedError) in try record.validate(wallTime: wallTime) }
   }
 
-  /// - Parameter count: the bytes of a row.
+  /// - Parameter count: the size of a row in bytes.
   package static func checkByteCount(_ count: Int) throws(MalformedError) {
     guard count <= Limits.commitBytesMax else {
       throw MalformedError("a commit of \(count) bytes, the most is \(Limits.commitBytesMax)")
@@ -28,7 +28,7 @@ extension Commit {
 }
 
 extension Head {
-  /// Checks a vector of heads in the stream of `own`: sorted by replica, each once, none its own.
+  /// Checks a vector of heads in the stream of `own`: sorted by replica, without duplicates, and not including `own`.
   static func validate(_ heads: [Head], of own: ReplicaID) throws(MalformedError) {
     guard heads.count <= Limits.headsMax else {
       throw MalformedError("\(heads.count) heads, the most is \(Limits.headsMax)")
@@ -55,7 +55,7 @@ extension UnknownMember {
 }
 
 extension EventRecord {
-  /// - Parameter wallTime: the commit's; a favorited date that equals it is left out.
+  /// - Parameter wallTime: the commit's wall time; a favorited date equal to it is omitted.
   func validate(wallTime: Milliseconds) throws(MalformedError) {
     switch self {
     case .withheld: return

@@ -1,14 +1,14 @@
-/// The records of a commit: a reference, however many there are.
+/// The records of a commit: a single reference, whatever their number.
 ///
-/// Most commits have one. Of a record in an array, a copy is made to look at it: six references to count. One that is a constant of an
-/// object is lent.
+/// Most commits have one. Accessing a record in an array copies it: six references to count. A record that is a constant of an
+/// object is borrowed.
 @frozen @usableFromInline package enum EventRecords: Hashable, Sendable {
-  /// The only one.
+  /// Exactly one record.
   case one(SingleRecord)
-  /// Any other number of them.
+  /// Any other number of records.
   case several([EventRecord])
 
-  /// Those of an array.
+  /// The records of an array.
   package init(_ records: [EventRecord]) {
     self = records.count == 1 ? .one(SingleRecord(records[0])) : .several(records)
   }
@@ -16,7 +16,7 @@
   /// A single event.
   package init(_ event: Event) { self = .one(SingleRecord(.event(event))) }
 
-  /// How many there are.
+  /// The number of records.
   @inlinable package var count: Int {
     switch self {
     case .one: 1
@@ -24,7 +24,7 @@
     }
   }
 
-  /// All of them; of one an array is made.
+  /// All records; an array is created if there is only one.
   package var array: [EventRecord] {
     switch self {
     case .one(let single): [single.record]
@@ -32,7 +32,7 @@
     }
   }
 
-  /// One of them.
+  /// The record at an index.
   subscript(index: Int) -> EventRecord {
     switch self {
     case .one(let single): single.record
@@ -40,7 +40,7 @@
     }
   }
 
-  /// Gives them one by one, and makes no array.
+  /// Visits the records in order without creating an array.
   @inlinable @inline(__always)
   package func forEach<E: Error>(_ body: (EventRecord) throws(E) -> Void) throws(E) {
     switch self {
@@ -51,18 +51,18 @@
 }
 
 extension EventRecords {
-  /// They are equal where the records are.
+  /// Equal if the records are equal.
   @usableFromInline package static func == (a: EventRecords, b: EventRecords) -> Bool { a.array == b.array }
 
   /// Hashes the records.
   @usableFromInline package func hash(into hasher: inout Hasher) { hasher.combine(array) }
 }
 
-/// The record of a commit that has one.
+/// The record of a commit that has exactly one.
 @usableFromInline package final class SingleRecord: Sendable {
   /// The record.
   @usableFromInline package let record: EventRecord
 
-  /// That record.
+  /// Stores the record.
   package init(_ record: EventRecord) { self.record = record }
 }

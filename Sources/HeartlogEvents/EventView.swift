@@ -1,11 +1,11 @@
-/// One event, borrowed from where it lies: a commit value, a row or a block.
+/// One event, borrowed from its storage: a commit value, a row or a block.
 ///
-/// What an event is checked for, how it is written to a row and to the input of its hash, and what it changes are written once, against
-/// this. A view is well-formed: texts are UTF-8, nested values are canonical. Its bytes are valid as long as what it was borrowed from.
+/// Validation, encoding to a row, hash input and application of an event are each implemented once, against
+/// this protocol. A view is well-formed: texts are UTF-8, nested values are canonical. Its bytes are valid as long as the storage that it borrows.
 package protocol EventView {
   /// The first byte of its encoding.
   var header: EventHeader { get }
-  /// Nil where the event names none: the commit's wall time stands for it.
+  /// Nil if the event has none: the commit's wall time applies.
   var favoritedDate: Milliseconds? { get }
   var fieldCount: Int { get }
   /// Whether the fields are sorted by the bytes of their names, without duplicates.
@@ -13,11 +13,11 @@ package protocol EventView {
   var unknownMembers: [UnknownMember] { get }
   /// The bytes are valid until `body` returns.
   func withNames(_ body: (_ library: UnsafeRawBufferPointer, _ item: UnsafeRawBufferPointer) -> Void)
-  /// Visits the fields in their order. The bytes of each are valid until `body` returns.
+  /// Visits the fields in order. The bytes of each are valid until `body` returns.
   func forEachField(_ body: (BorrowedField) -> Void)
 }
 
-/// A field of an event, borrowed from where it lies.
+/// A field of an event, borrowed from its storage.
 package struct BorrowedField {
   package let name: UnsafeRawBufferPointer
   package let value: BorrowedValue
@@ -30,7 +30,7 @@ package struct BorrowedField {
 extension EventView {
   /// Checks names, values, order and dates.
   ///
-  /// - Parameter wallTime: the commit's; a favorited date that equals it is left out.
+  /// - Parameter wallTime: the commit's wall time; a favorited date equal to it is omitted.
   package func validate(wallTime: Milliseconds) throws(MalformedError) {
     var found: String?
     withNames { library, item in
@@ -40,7 +40,7 @@ extension EventView {
     try validateContent(wallTime: wallTime, checksFieldNames: true)
   }
 
-  /// Checks all but the names, which the caller has checked.
+  /// Checks everything except the names, which the caller has checked.
   package func validateContent(wallTime: Milliseconds) throws(MalformedError) {
     try validateContent(wallTime: wallTime, checksFieldNames: false)
   }

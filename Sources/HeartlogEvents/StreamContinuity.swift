@@ -1,15 +1,15 @@
-/// What must hold from commit to commit along a stream: numbers and sequence numbers follow without a gap, and stamps rise.
+/// The rules from commit to commit along a stream: numbers and sequence numbers follow without a gap, and stamps rise.
 package struct StreamContinuity: Hashable, Sendable {
-  /// Whose stream it is.
+  /// The replica that writes the stream.
   package let replica: ReplicaID
   /// The number of the next commit.
   package private(set) var next: CommitNumber
   /// The sequence number of the next event.
   package private(set) var nextSequence: SequenceNumber
-  /// The stamp of the last commit; 0 where it is not known.
+  /// The stamp of the last commit; 0 if it is not known.
   package private(set) var lastStamp: HybridTimestamp
 
-  /// The state in front of a commit.
+  /// The state before a commit.
   package init(
     replica: ReplicaID, next: CommitNumber = CommitNumber(rawValue: 1),
     nextSequence: SequenceNumber = SequenceNumber(rawValue: 1),
@@ -21,20 +21,20 @@ package struct StreamContinuity: Hashable, Sendable {
     self.lastStamp = lastStamp
   }
 
-  /// The state behind a commit.
+  /// The state after a commit.
   package init(behind commit: CommitHeader) {
     self.init(
       replica: commit.replica, next: commit.number.next, nextSequence: commit.nextSequence,
       lastStamp: commit.stamp)
   }
 
-  /// Takes the next commit. Refuses one that does not continue the stream, and is then unchanged.
+  /// Advances past the next commit. Throws if it does not continue the stream, and is then unchanged.
   package mutating func extend(by commit: CommitHeader) throws(MalformedError) {
     try check(commit)
     pass(commit)
   }
 
-  /// Takes the commits of a block, which follow each other: that is checked when a block is read.
+  /// Advances past the commits of a block, whose continuity is checked when the block is read.
   package mutating func extend(by block: ColumnBlock) throws(MalformedError) {
     try check(block.header(at: block.commitIndices.lowerBound))
     pass(block.header(at: block.commitIndices.upperBound - 1))

@@ -3,7 +3,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
   // Four words in memory order, so that a digest is stored inline.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
-  /// Copies 32 bytes; anything else is a programmer's error.
+  /// Copies 32 bytes; any other count is a programming error.
   public init(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == 32, "a digest has 32 bytes")
     words = (
@@ -14,10 +14,10 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     )
   }
 
-  /// Copies 32 bytes; anything else is a programmer's error.
+  /// Copies 32 bytes; any other count is a programming error.
   public init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { Digest($0) } }
 
-  /// Reads 64 hexadecimal digits; nil for anything else.
+  /// Reads 64 hexadecimal digits; nil for any other text.
   public init?(_ text: some StringProtocol) {
     guard let bytes = Hexadecimal.bytes(text), bytes.count == 32 else { return nil }
     self.init(bytes)
@@ -26,7 +26,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
   /// The 32 bytes, copied.
   public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
-  /// The 32 bytes, for the length of the call.
+  /// The 32 bytes, valid for the duration of the call.
   public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try Swift.withUnsafeBytes(of: words, body)
   }

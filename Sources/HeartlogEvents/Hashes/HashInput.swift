@@ -1,4 +1,4 @@
-/// Bytes to be hashed, in one piece of memory that is reused.
+/// Bytes to be hashed, in one reused buffer.
 struct HashInput: ~Copyable, ByteOutput {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1024, alignment: 16)
   private var count = 0
@@ -12,16 +12,16 @@ struct HashInput: ~Copyable, ByteOutput {
     return hasher.finish()
   }
 
-  /// Leaves room for a salt.
+  /// Reserves space for a salt.
   mutating func leaveSaltOpen() {
     reserve(MemoryLayout<Salt>.size)
     count += MemoryLayout<Salt>.size
   }
 
-  /// Writes the salt that room was left for, at the start.
+  /// Writes the salt into the space reserved at the start.
   mutating func fill(_ salt: Salt) { salt.withUnsafeBytes { memory.copyMemory(from: $0) } }
 
-  /// Makes room for `more` bytes. Precedes every write below.
+  /// Ensures capacity for `more` bytes. Must be called before every write below.
   @inline(__always)
   private mutating func reserve(_ more: Int) {
     if count + more > memory.count { grow(to: count + more) }

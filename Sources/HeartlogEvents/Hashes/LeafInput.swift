@@ -1,12 +1,12 @@
-/// The memory that leaves of a stream's tree are put together in, reused from leaf to leaf.
+/// The buffer in which the leaves of a stream's tree are assembled, reused from leaf to leaf.
 struct LeafInput: ~Copyable {
   private var leaf = HashInput()
   private var event = HashInput()
 
   /// The hash of a commit as a leaf of its stream's tree: see "Hashes" in docs/format.md.
   ///
-  /// - Parameter writeEvent: writes the next event as it stands in a row, or returns the hash of one that is withheld.
-  /// - Throws: where `salts` has none for an event that is not withheld.
+  /// - Parameter writeEvent: writes the next event as stored in a row, or returns the hash of a withheld event.
+  /// - Throws: if `salts` has none for an event that is not withheld.
   @inline(__always)
   mutating func hash(
     _ header: CommitHeader, origin: String?, heads: [Head], unknownMembers: [UnknownMember],
@@ -54,7 +54,7 @@ struct LeafInput: ~Copyable {
 }
 
 extension EventRecord {
-  /// SHA-256 of the salt and the event as it stands in a row; of a withheld event, what stands in its place.
+  /// SHA-256 of the salt and the event as stored in a row; for a withheld event, the stored hash.
   package func hash(salt: Salt, hasher: inout SHA256Hasher) -> EventHash {
     if case .withheld(let hash) = self { return hash }
     var input = HashInput()
@@ -68,7 +68,7 @@ extension EventRecord {
 extension Commit {
   /// The hash of this commit as a leaf of its stream's tree: see "Hashes" in docs/format.md.
   ///
-  /// - Throws: where `salts` has none for an event that is not withheld.
+  /// - Throws: if `salts` has none for an event that is not withheld.
   package func leafHash(salts: inout Salts, hasher: inout SHA256Hasher) throws(MalformedError) -> Digest {
     var input = LeafInput()
     return try input.hash(

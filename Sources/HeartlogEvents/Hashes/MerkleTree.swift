@@ -1,19 +1,19 @@
-/// The Merkle tree of a stream: leaf hashes are appended, and the root is there at any time.
+/// The Merkle tree of a stream: leaf hashes are appended, and the root is available at any time.
 ///
-/// It holds the roots of its full subtrees only (at most 53 of them). Source: RFC 6962, section 2.1.
+/// Only the roots of its full subtrees (at most 53) are stored. Source: RFC 6962, section 2.1.
 package struct MerkleTree: Sendable, Hashable {
-  /// How many leaves were appended.
+  /// The number of leaves appended.
   package private(set) var size: UInt64
   /// The roots of the full subtrees, largest first: one for each 1 bit of `size`, from the highest down.
   package private(set) var frontier: [Digest]
 
-  /// A tree without leaves.
+  /// Creates a tree without leaves.
   package init() {
     size = 0
     frontier = []
   }
 
-  /// Goes on from a stored frontier. Throws where it has not one root for each 1 bit of `size`.
+  /// Continues from a stored frontier. Throws if it does not have one root for each 1 bit of `size`.
   package init(size: UInt64, frontier: [Digest]) throws(MalformedError) {
     guard size <= Limits.numberMax, frontier.count == size.nonzeroBitCount else {
       throw MalformedError("a frontier of \(frontier.count) roots for a tree of \(size) leaves")
@@ -22,10 +22,10 @@ package struct MerkleTree: Sendable, Hashable {
     self.frontier = frontier
   }
 
-  /// Appends the hash of a leaf, as `Commit.leafHash` gives it.
+  /// Appends the hash of a leaf, as returned by `Commit.leafHash`.
   package mutating func append(leaf: Digest, hasher: inout SHA256Hasher) {
     var node = leaf
-    // Each trailing 1 bit is a full subtree of the size that `node` has reached: they join.
+    // Each trailing 1 bit is a full subtree of the size that `node` has reached: the two are joined.
     for _ in 0..<(~size).trailingZeroBitCount {
       node = Self.node(frontier.removeLast(), node, hasher: &hasher)
     }
@@ -33,7 +33,7 @@ package struct MerkleTree: Sendable, Hashable {
     size += 1
   }
 
-  /// Appends a full subtree of `2^height` leaves by its root; `size` must be a multiple of as many.
+  /// Appends a full subtree of `2^height` leaves by its root; `size` must be a multiple of `2^height`.
   mutating func append(subtree: Digest, height: Int, hasher: inout SHA256Hasher) {
     precondition(size & (1 << UInt64(height) - 1) == 0, "a subtree out of place")
     var node = subtree
@@ -44,13 +44,13 @@ package struct MerkleTree: Sendable, Hashable {
     size += 1 << UInt64(height)
   }
 
-  /// Appends the hash of a leaf, with a hasher of its own: for a few leaves.
+  /// Appends the hash of a leaf, with a new hasher: for a few leaves.
   package mutating func append(leaf: Digest) {
     var hasher = SHA256Hasher()
     append(leaf: leaf, hasher: &hasher)
   }
 
-  /// The root over all leaves; of none, SHA-256 of nothing.
+  /// The root over all leaves; SHA-256 of the empty string if there are none.
   package var root: Digest {
     var hasher = SHA256Hasher()
     guard var node = frontier.last else { return hasher.finish() }
@@ -58,7 +58,7 @@ package struct MerkleTree: Sendable, Hashable {
     return node
   }
 
-  /// The hash of a node over the hashes of its halves.
+  /// The hash of a node, computed over the hashes of its halves.
   static func node(_ left: Digest, _ right: Digest, hasher: inout SHA256Hasher) -> Digest {
     withUnsafeTemporaryAllocation(byteCount: 65, alignment: 8) { bytes in
       bytes[0] = 1

@@ -1,7 +1,7 @@
 #if canImport(CryptoKit)
   import CryptoKit
 
-  /// SHA-256 (FIPS 180-4), fed piece by piece and used again after each digest.
+  /// SHA-256 (FIPS 180-4), updated incrementally and reusable after each digest.
   package struct SHA256Hasher {
     private var hasher = SHA256()
 
@@ -9,7 +9,7 @@
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bufferPointer: bytes) }
 
-    /// The digest of what came since the last one.
+    /// The digest of the bytes added since the last digest.
     package mutating func finish() -> Digest {
       defer { hasher = SHA256() }
       return hasher.finalize().withUnsafeBytes { Digest($0) }
@@ -18,19 +18,19 @@
 #else
   import CCrypto
 
-  /// SHA-256 (FIPS 180-4), fed piece by piece and used again after each digest.
+  /// SHA-256 (FIPS 180-4), updated incrementally and reusable after each digest.
   package struct SHA256Hasher: ~Copyable {
     private var context = SHA256_CTX()
 
-    /// A hasher that has been fed nothing.
+    /// Creates a hasher without input.
     package init() { precondition(SHA256_Init(&context) == 1) }
 
-    /// Feeds it more bytes.
+    /// Adds bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
       precondition(SHA256_Update(&context, bytes.baseAddress, bytes.count) == 1)
     }
 
-    /// The digest of what came since the last one.
+    /// The digest of the bytes added since the last digest.
     package mutating func finish() -> Digest {
       withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { output in
         precondition(SHA256_Final(output.assumingMemoryBound(to: UInt8.self).baseAddress, &context) == 1)
@@ -42,7 +42,7 @@
 #endif
 
 extension SHA256Hasher {
-  /// Feeds it more bytes.
+  /// Adds bytes.
   package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
   /// The digest of `bytes` alone.

@@ -1,17 +1,17 @@
 /// The salts of a stream's events, from the secrets of its segments.
 ///
-/// The secret of the run last asked for is kept, so that going along a stream costs one hash for two events.
+/// The last run secret used is cached, so that reading along a stream costs one hash for two events.
 package struct Salts: Sendable {
-  /// By first commit, each first commit once.
+  /// Sorted by first commit, without duplicates.
   package let secrets: [SegmentSecret]
   private var cached: (commits: Range<UInt64>, secret: Digest)?
 
-  /// Takes secrets in any order. Of one segment, a whole secret outdoes runs, and runs of several are joined.
+  /// Accepts secrets in any order. For one segment, a whole secret takes precedence over runs, and runs of several secrets are joined.
   package init(_ secrets: [SegmentSecret]) {
     self.secrets = SegmentSecret.joined(secrets)
   }
 
-  /// The salt of the event at `event` (from 0) of `commit`; nil where it was withheld or no secret serves.
+  /// The salt of the event at index `event` (from 0) of `commit`; nil if it was withheld or no secret covers it.
   package mutating func salt(commit: CommitNumber, event: Int, hasher: inout SHA256Hasher) -> Salt? {
     guard event >= 0, event < Limits.commitEventsMax else { return nil }
     if let cached, cached.commits.contains(commit.rawValue) {
@@ -43,14 +43,14 @@ package struct Salts: Sendable {
     return Self.salt(commit: commit, event: event, runSecret: runSecret, hasher: &hasher)
   }
 
-  /// One salt, for those who want no more of them.
+  /// A single salt, for callers that need only one.
   package func salt(commit: CommitNumber, event: Int) -> Salt? {
     var salts = self
     var hasher = SHA256Hasher()
     return salts.salt(commit: commit, event: event, hasher: &hasher)
   }
 
-  /// The secrets that a block of these commits lists: those that serve them, cut to what serves them.
+  /// The secrets that a block of these commits lists: those that cover them, reduced to the parts that cover them.
   package func secrets(serving commits: ClosedRange<CommitNumber>) -> [SegmentSecret] {
     var served: [SegmentSecret] = []
     for (index, secret) in secrets.enumerated() where secret.firstCommit <= commits.upperBound {
@@ -72,7 +72,7 @@ package struct Salts: Sendable {
   static func salt(
     commit: CommitNumber, event: Int, runSecret: Digest, hasher: inout SHA256Hasher
   ) -> Salt {
-    // Each update costs a good part of such a small hash: the 44 bytes are put together first.
+    // Each update is a large part of the cost of such a small hash: the 44 bytes are assembled first.
     withUnsafeTemporaryAllocation(byteCount: 44, alignment: 8) { bytes in
       runSecret.withUnsafeBytes { bytes.copyMemory(from: $0) }
       bytes.storeBytes(of: commit.rawValue.littleEndian, toByteOffset: 32, as: UInt64.self)
@@ -86,7 +86,7 @@ package struct Salts: Sendable {
 }
 
 extension Array {
-  /// The first index from which `isPast` holds, or the end; before it, it must hold nowhere.
+  /// The first index at which `isPast` is true, or the end; it must be false at all indices before it.
   package func partitionPoint(_ isPast: (Element) -> Bool) -> Int {
     var low = 0
     var high = count

@@ -1,7 +1,7 @@
-// Sealing takes several segments into one block, and cuts one into several: secrets follow.
+// Sealing joins several segments into one block, or splits one into several; secrets are joined and split accordingly.
 
 extension SegmentSecret {
-  /// Secrets by first commit, each first commit once. A whole secret outdoes its parts; parts are joined.
+  /// Secrets sorted by first commit, without duplicates. A whole secret takes precedence over its parts; parts are joined.
   static func joined(_ secrets: [SegmentSecret]) -> [SegmentSecret] {
     let sorted = secrets.sorted { $0.firstCommit < $1.firstCommit }
     var joined: [SegmentSecret] = []
@@ -29,7 +29,7 @@ extension SegmentSecret {
     return SegmentSecret(firstCommit: firstCommit, kind: .runs(runs))
   }
 
-  /// What of this secret serves `commits`. A whole one serves all of them.
+  /// The part of this secret that covers `commits`. A whole secret covers all of them.
   func cut(to commits: ClosedRange<CommitNumber>) -> SegmentSecret {
     guard case .runs(let runs) = kind, let first = run(of: commits.lowerBound),
       let last = run(of: commits.upperBound)

@@ -1,28 +1,28 @@
-/// What the salts of a run of commits come from: the secret of the open segment that they were written to.
+/// The source of the salts of a run of commits: the secret of the open segment that they were written to.
 package struct SegmentSecret: Hashable, Sendable {
-  /// The first commit of that segment. The secret serves from there up to the next secret's first commit.
+  /// The first commit of that segment. The secret covers commits from there up to the next secret's first commit.
   package let firstCommit: CommitNumber
-  /// The secret, or what is left of it.
+  /// The secret, or its remaining parts.
   package let kind: Kind
 
   /// A secret that is whole, or the parts of one that may still be known.
   package enum Kind: Hashable, Sendable {
     /// The 32 random bytes themselves.
     case whole(Digest)
-    /// Where an event was withheld: the secrets of the runs that are left, by run.
+    /// If an event was withheld: the remaining run secrets, by run.
     case runs([RunSecret])
   }
 
-  /// The secret that serves from a commit on.
+  /// Creates the secret that applies from a commit on.
   package init(firstCommit: CommitNumber, kind: Kind) {
     self.firstCommit = firstCommit
     self.kind = kind
   }
 
-  /// How many commits share a run secret.
+  /// The number of commits that share a run secret.
   package static let commitsPerRun: UInt64 = 256
 
-  /// The run that `commit` lies in; nil before the segment and past the 2^32 runs that the format counts.
+  /// The run that contains `commit`; nil before the segment and past the 2^32 runs that the format counts.
   func run(of commit: CommitNumber) -> UInt32? {
     guard commit >= firstCommit else { return nil }
     return UInt32(exactly: (commit.rawValue - firstCommit.rawValue) / Self.commitsPerRun)
@@ -33,14 +33,14 @@ package struct SegmentSecret: Hashable, Sendable {
 package struct RunSecret: Hashable, Sendable {
   /// Counted from 0 at the segment's first commit.
   package let run: UInt32
-  /// The secret, or what is left of it.
+  /// The secret, or its remaining parts.
   package let kind: Kind
 
   /// A secret that is whole, or the salts that may still be known.
   package enum Kind: Hashable, Sendable {
     /// The secret itself: 32 bytes.
     case whole(Digest)
-    /// Where an event was withheld: the salts of the events that are left, by commit and event.
+    /// If an event was withheld: the salts of the remaining events, by commit and event.
     case salts([EventSalt])
   }
 
@@ -68,12 +68,12 @@ package struct EventSalt: Hashable, Sendable {
   }
 }
 
-/// 16 bytes that keep an event's hash from being guessed.
+/// 16 bytes that prevent an event's hash from being guessed.
 package struct Salt: Hashable, Sendable {
   // Two words in memory order, so that a salt is stored inline.
   private let words: (UInt64, UInt64)
 
-  /// Copies 16 bytes; anything else is a programmer's error.
+  /// Copies 16 bytes; any other count is a programming error.
   package init(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == 16, "a salt has 16 bytes")
     words = (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -82,7 +82,7 @@ package struct Salt: Hashable, Sendable {
   /// The 16 bytes, copied.
   package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
-  /// The 16 bytes, for the length of the call.
+  /// The 16 bytes, valid for the duration of the call.
   package func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try Swift.withUnsafeBytes(of: words, body)
   }

@@ -1,24 +1,24 @@
-/// A commit as it lies in its row, checked. This is the one decoder of rows: `RowEncoding.decode` makes a `Commit` of it.
+/// A commit as stored in its row, checked. This is the only decoder of rows: `RowEncoding.decode` creates a `Commit` from it.
 ///
-/// Its bytes are valid as long as what they were borrowed from. A copy counts no references.
+/// Its bytes are valid as long as the storage that it borrows. A copy counts no references.
 package struct CommitRow {
   /// Its fixed part.
   package let header: CommitHeader
-  /// Its position in time, which rises strictly along a stream.
+  /// Its stamp, which rises strictly along a stream.
   package var stamp: HybridTimestamp { header.stamp }
   private let presence: UInt8
-  /// At the origin.
+  /// The offset of the origin.
   private let parts: ByteReader
-  /// At the first event.
+  /// The offset of the first event.
   private let content: ByteReader
 
   static let originBit: UInt8 = 1
   static let headsBit: UInt8 = 2
   static let membersBit: UInt8 = 4
 
-  /// Reads one commit; nothing may follow it. The replica and the number stand outside the row.
+  /// Reads one commit; nothing may follow it. The replica and the number are stored outside the row.
   ///
-  /// - Throws: where the row is malformed, or breaks a rule of the format.
+  /// - Throws: if the row is malformed or breaks a rule of the format.
   package init(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, number: CommitNumber
   ) throws(MalformedError) {
@@ -32,7 +32,7 @@ package struct CommitRow {
     let (wallTime, overflow) = stamp.milliseconds.addingReportingOverflow(try reader.zigzag())
     guard !overflow else { throw MalformedError("a wall time past 64 bits") }
     let firstSequence = SequenceNumber(rawValue: try reader.varint())
-    // No event is smaller than a head byte, a library, an item: but 32 bytes hold a withheld one.
+    // The smallest event has a head byte, a library and an item; a withheld event is larger, with a hash of 32 bytes.
     let eventCount = try reader.count(
       atMost: min(Limits.commitEventsMax, reader.remaining), "events of a commit")
     header = CommitHeader(
@@ -67,10 +67,10 @@ package struct CommitRow {
     if presence & membersBit != 0 { try UnknownMember.validate(try RowEncoding.readMembers(from: &reader)) }
   }
 
-  /// Whether the replica had newly seen anything of others.
+  /// Whether the replica had newly seen any commits of others.
   package var hasHeads: Bool { presence & Self.headsBit != 0 }
 
-  /// What the replica had newly seen of others, by replica.
+  /// The heads of other replicas that the replica had newly seen, sorted by replica.
   package var heads: [Head] { hasHeads ? readParts().heads : [] }
 
   private func readParts() -> (origin: String?, heads: [Head], members: [UnknownMember]) {
@@ -85,7 +85,7 @@ package struct CommitRow {
     }
   }
 
-  /// In front of the first event.
+  /// A cursor before the first event.
   package var events: RowEvents { RowEvents(content) }
 
   /// The commit as a value.

@@ -1,6 +1,6 @@
 /// The first byte of an event in both encodings: its action, and which parts follow.
 ///
-/// Inlinable where blocks are replayed: called for each event, its questions take 46 of 1,110 instructions an event.
+/// Inlinable for block replay: called for each event, its accessors take 46 of 1,110 instructions per event.
 @frozen @usableFromInline package struct EventHeader: RawRepresentable, Equatable, Sendable, BitwiseCopyable {
   /// The byte.
   @usableFromInline package let rawValue: UInt8
@@ -8,10 +8,10 @@
   static let withheld = EventHeader(rawValue: 5)
   static let unknown = EventHeader(rawValue: 6)
 
-  /// The header of that byte, which is not checked.
+  /// Creates a header from a byte without checking it.
   @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// The header of an event of these parts.
+  /// Creates the header of an event with these parts.
   init(_ action: Action, hasFavoritedDate: Bool, hasFields: Bool, hasMembers: Bool) {
     let code: UInt8 =
       switch action {
@@ -24,7 +24,7 @@
     rawValue = code | (hasFavoritedDate ? 8 : 0) | (hasFields ? 16 : 0) | (hasMembers ? 32 : 0)
   }
 
-  /// Throws for a byte that no event has.
+  /// Throws if no event has this byte.
   init(checking byte: UInt8) throws(MalformedError) {
     self.init(rawValue: byte)
     guard isEvent ? byte < 64 : self == .withheld || self == .unknown else {
@@ -38,7 +38,7 @@
     }
   }
 
-  /// The action; nil for what is withheld or of a later version.
+  /// The action; nil if the event is withheld or of a later version.
   package var action: Action? {
     switch rawValue & 7 {
     case 0: .added
@@ -50,10 +50,10 @@
     }
   }
 
-  /// Of an event, the membership that it writes, as its action says; nil where it writes none.
+  /// The membership that the event's action writes; nil if it writes none.
   @inlinable package var membership: Bool? { rawValue & 7 < 4 ? rawValue & 1 == 0 : nil }
 
-  /// Whether it is an event that this version knows, with its content.
+  /// Whether this version knows the event and its content is present.
   @inlinable package var isEvent: Bool { rawValue & 7 < 5 }
   /// Whether anything follows the library and the item.
   var hasContent: Bool { rawValue & 56 != 0 }
@@ -66,7 +66,7 @@
 }
 
 extension EventRecord {
-  /// The byte that it begins with.
+  /// The first byte.
   var header: EventHeader {
     switch self {
     case .withheld: .withheld

@@ -1,4 +1,4 @@
-// One event as it stands in a row. The same bytes are what the event's hash is taken over.
+// One event as stored in a row. The event's hash is computed over the same bytes.
 
 extension RowEncoding {
   static func write(_ record: EventRecord, to writer: inout (some ByteOutput & ~Copyable)) {

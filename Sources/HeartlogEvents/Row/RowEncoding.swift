@@ -1,8 +1,8 @@
-/// One commit as bytes that need nothing outside themselves but the replica and the commit's number.
+/// One commit as self-contained bytes, except for the replica and the commit's number.
 ///
 /// A commit has exactly one row encoding; see "Row encoding" in docs/format.md.
 package enum RowEncoding {
-  /// Appends a commit, checked.
+  /// Checks a commit and appends it.
   ///
   /// - Throws: if a rule is broken; `output` is then unchanged.
   package static func append(_ commit: Commit, to output: inout [UInt8]) throws(MalformedError) {
@@ -18,7 +18,7 @@ package enum RowEncoding {
 
   /// Writes the row of a commit, if `memory` has room for it.
   ///
-  /// - Returns: how many bytes the row has. If these are more than `memory` has, what was written is to be ignored.
+  /// - Returns: the size of the row in bytes. If it exceeds the size of `memory`, the written bytes must be ignored.
   package static func write(_ commit: Commit, to memory: UnsafeMutableRawBufferPointer) -> Int {
     var writer = RowWriter(memory)
     write(commit, to: &writer)
@@ -28,7 +28,7 @@ package enum RowEncoding {
   /// The size of a commit's row.
   package static func byteCount(of commit: Commit) -> Int { byteCount { write(commit, to: &$0) } }
 
-  /// Reads one commit; nothing may follow it. The replica and the number stand outside the row.
+  /// Reads one commit; nothing may follow it. The replica and the number are stored outside the row.
   package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, number: CommitNumber
   ) throws(MalformedError) -> Commit {
@@ -70,7 +70,7 @@ extension RowEncoding {
     }
   }
 
-  /// Order and numbers are left to `Head.validate`.
+  /// Order and numbers are checked by `Head.validate`.
   static func readHeads(from reader: inout ByteReader) throws(MalformedError) -> [Head] {
     // A head has at least 17 bytes.
     let count = try reader.count(atMost: min(Limits.headsMax, reader.remaining / 17), "heads")
@@ -83,7 +83,7 @@ extension RowEncoding {
     return heads
   }
 
-  /// As `readHeads`, where a bit announces them: there is at least one.
+  /// As `readHeads`, if a bit announces them: there is at least one.
   static func readSomeHeads(from reader: inout ByteReader) throws(MalformedError) -> [Head] {
     let heads = try readHeads(from: &reader)
     guard !heads.isEmpty else { throw MalformedError("heads that are announced and absent") }
@@ -98,7 +98,7 @@ extension RowEncoding {
     }
   }
 
-  /// Order is left to `UnknownMember.validate`.
+  /// Order is checked by `UnknownMember.validate`.
   static func readMembers(from reader: inout ByteReader) throws(MalformedError) -> [UnknownMember] {
     // A member has at least 2 bytes.
     let count = try reader.count(atMost: reader.remaining / 2, "members")

@@ -1,4 +1,4 @@
-/// An event as it lies in a row. Its bytes are valid as long as the row's; a copy counts no references.
+/// An event as stored in a row. Its bytes are valid as long as the row's; a copy counts no references.
 package struct RowEvent: EventView {
   package let header: EventHeader
   package let favoritedDate: Milliseconds?
@@ -6,10 +6,10 @@ package struct RowEvent: EventView {
   package private(set) var fieldsAreSorted = true
   package let library: UnsafeRawBufferPointer
   package let item: UnsafeRawBufferPointer
-  /// At the first field; of a record that is no event, at its content.
+  /// The offset of the first field; of the content, if the record is not an event.
   private var content: ByteReader
 
-  /// Reads up to the fields, which are left to the caller.
+  /// Reads up to the fields, which the caller reads.
   @inline(__always)
   fileprivate init(_ header: EventHeader, from reader: inout ByteReader) throws(MalformedError) {
     self.header = header
@@ -28,7 +28,7 @@ package struct RowEvent: EventView {
     content = reader
   }
 
-  /// Reads an event to its end. Checks that it is well-formed, and leaves the rules to `validate`.
+  /// Reads an event to its end. Checks that it is well-formed; the rules are checked by `validate`.
   init(from reader: inout ByteReader) throws(MalformedError) {
     try self.init(try EventHeader(checking: try reader.u8()), from: &reader)
     try item.checkUTF8()
@@ -48,7 +48,7 @@ package struct RowEvent: EventView {
     try Self.passRest(header, &reader)
   }
 
-  /// Passes all that stands behind the fields.
+  /// Skips everything after the fields.
   fileprivate static func passRest(
     _ header: EventHeader, _ reader: inout ByteReader
   ) throws(MalformedError) {
@@ -79,7 +79,7 @@ package struct RowEvent: EventView {
     }
   }
 
-  /// The event or what stands in its place, as a value.
+  /// The event, or its placeholder, as a value.
   var record: EventRecord {
     guard let action = header.action else {
       var reader = content
@@ -107,16 +107,16 @@ package struct RowEvent: EventView {
   }
 }
 
-/// A cursor over the events of a row, which were read before and are well-formed.
+/// A cursor over the events of a row, which have been read before and are well-formed.
 package struct RowEvents {
   private var reader: ByteReader
-  /// Of the last event: what must be passed before the next one.
+  /// The part of the last event that must be skipped before the next one.
   private var header = EventHeader(rawValue: 0)
   private var fieldCount = 0
 
   init(_ reader: ByteReader) { self.reader = reader }
 
-  /// - Precondition: there is one.
+  /// - Precondition: there is a next event.
   package mutating func next() -> RowEvent {
     ByteReader.reading { () throws(MalformedError) in
       if fieldCount > 0 || !header.isEvent || header.hasMembers { try passContent() }
@@ -134,7 +134,7 @@ package struct RowEvents {
 }
 
 extension BorrowedField {
-  /// Reads a field. Whether its texts are well-formed is left to the caller.
+  /// Reads a field. The caller checks whether its texts are well-formed.
   fileprivate init(from reader: inout ByteReader) throws(MalformedError) {
     name = try reader.lengthAndBytes()
     let tagByte = try reader.u8()
@@ -151,7 +151,7 @@ extension BorrowedField {
 }
 
 extension ByteReader {
-  /// Reads bytes that were read before and found well-formed.
+  /// Reads bytes that have been read before and are well-formed.
   @inline(__always)
   fileprivate static func reading<R>(_ body: () throws(MalformedError) -> R) -> R {
     do throws(MalformedError) { return try body() } catch {

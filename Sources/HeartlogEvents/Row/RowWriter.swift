@@ -1,8 +1,8 @@
-/// Writes a row to memory that outlives the writer, as far as it has room, and counts the bytes of the whole row.
+/// Writes a row to memory that outlives the writer, as far as there is room, and counts the bytes of the whole row.
 ///
-/// An array checks its storage at each byte that is appended; that was half of the cost of a row.
+/// An array checks its storage for each appended byte, which took half of the time to write a row.
 struct RowWriter: ByteOutput {
-  /// How many bytes the row has so far. Only the first `memory.count` of them are written.
+  /// The number of bytes in the row so far. Only the first `memory.count` of them are written.
   private(set) var byteCount = 0
   private let start: UnsafeMutableRawPointer?
   private let capacity: Int

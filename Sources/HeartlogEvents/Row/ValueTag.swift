@@ -1,4 +1,4 @@
-/// The tags of values, as both encodings write them. `BorrowedValue` maps them to values and back.
+/// The tags of values in both encodings. `BorrowedValue` maps them to values and back.
 @usableFromInline package enum ValueTag {
   @inlinable package static var null: UInt8 { 0 }
   @inlinable package static var no: UInt8 { 1 }
@@ -7,9 +7,9 @@
   @inlinable package static var double: UInt8 { 4 }
   @inlinable package static var string: UInt8 { 5 }
   @inlinable package static var json: UInt8 { 6 }
-  /// Tags that this version does not know; their values carry their length.
+  /// Tags that this version does not know; their values are prefixed with their length.
   static let unknown: ClosedRange<UInt8> = 7...63
-  /// Beside the tag, in the same byte.
+  /// Combined with the tag in the same byte.
   static let quietBit: UInt8 = 0x80
 
   /// A tag and the quiet bit.
