@@ -2,18 +2,18 @@ import HeartlogEvents
 
 /// Writes the events of a block into a state, one after the other, from the columns.
 ///
-/// A name is interned once, and then is a small integer for the rest of the block: what is withheld or applied already leaves
+/// A name is interned once, and is a small integer for the rest of the block: withheld or already applied events leave
 /// no name.
 struct BlockApplier {
   private let block: ColumnBlock
   private let columns: BlockColumns
   private let replica: ReplicaSlot
-  /// In front of the first event of a commit.
+  /// A cursor before the first event of a commit.
   private var cursor: BlockColumns.Cursor
-  /// Slots by index in the block; negative for what was not looked up yet.
+  /// Slots by index in the block; negative if not yet looked up.
   private var libraries: [Int32]
   private var items: [Item]
-  /// The members of all shapes, one shape after the other, and where each shape's begin and the last's end.
+  /// The members of all shapes, one shape after the other, and the start of each shape's members and the end of the last's.
   private var members: [Member] = []
   private var shapeStarts: [Int] = [0]
 
@@ -26,22 +26,22 @@ struct BlockApplier {
     static let askedFor: Int32 = -2
   }
 
-  /// How many events ahead of the one that is written an item's record is asked for.
+  /// How many events ahead of the current one an item's record is prefetched.
   private static let eventsAhead = 12
 
   private struct Member {
-    /// Of the field's name; -1 as long as it was not asked for.
+    /// The slot of the field's name; -1 until it is requested.
     var name: Int32 = -1
-    /// Of the column that holds the value; -1 for those that have none.
+    /// The index of the column that holds the value; -1 if it has none.
     let column: Int32
     let tag: UInt8
     let isQuiet: Bool
-    /// The shape's, and the member's among its.
+    /// The index of the shape, and of the member among its members.
     let shape: Int32
     let index: Int32
   }
 
-  /// In front of the block's first event, which `replica` wrote.
+  /// Creates an applier before the first event of a block written by `replica`.
   init(_ block: ColumnBlock, by replica: ReplicaSlot) {
     self.block = block
     self.replica = replica
@@ -60,13 +60,13 @@ struct BlockApplier {
     }
   }
 
-  /// Writes the events of the commits at these indices, which lie behind those that were played before.
+  /// Writes the events of the commits at these indices, which follow those written before.
   mutating func play(_ indices: Range<Int>, on state: inout FavoritesState) {
     let eventStarts = columns.commits.eventStarts
     columns.skip(Int(eventStarts[indices.lowerBound]) - cursor.event, &cursor)
     intern(upTo: Int(eventStarts[indices.upperBound]), &state)
     for library in state.tables.indices { state.tables[library].makeOwnIfShared() }
-    // Out of the state for so long, they can be written to where they lie.
+    // Moved out of the state meanwhile, so that they can be written to in place.
     var tables: [ItemTable] = []
     swap(&tables, &state.tables)
     tables.withUnsafeMutableBufferPointer { play(indices, on: $0, order: &state.replicas) }
@@ -76,7 +76,7 @@ struct BlockApplier {
   private mutating func play(
     _ indices: Range<Int>, on tables: UnsafeMutableBufferPointer<ItemTable>, order: inout ReplicaTable
   ) {
-    // All of this stays as it is while the events are written: no item is added, and none of the tables copied.
+    // All of this is constant while the events are written: no item is added, and none of the tables is copied.
     let columns = columns
     let commits = columns.commits
     let (slots, librarySlots) = (items, libraries)
@@ -104,7 +104,7 @@ struct BlockApplier {
           item &+= 1
           if item &+ Self.eventsAhead < itemSpan.count {
             let ahead = items[Int(itemSpan[item &+ Self.eventsAhead])]
-            // One of a later run may not be looked up yet.
+            // An item of a later run may not be looked up yet.
             if ahead.slot >= 0 {
               ItemRecord.prefetchRegisters(records[Int(libraries[Int(ahead.library)])].read(Int(ahead.slot)))
             }
@@ -183,13 +183,13 @@ struct BlockApplier {
     }
   }
 
-  /// Looks up items, some at a time: each waits for memory twice, and they wait together.
+  /// Looks up several items at a time: each waits for memory twice, and the waits overlap.
   private mutating func intern(_ indices: [Int32], in table: inout ItemTable) {
     let columns = columns
     let texts = columns.texts
     let blockItems = columns.items
     let known = blockItems.span
-    // Good until the table is written to.
+    // Valid until the table is written to.
     var finder = table.ids.finder
     let soughtTogether = InternTable<ItemRecord>.soughtTogether
     withUnsafeTemporaryAllocation(of: InternTable<ItemRecord>.Probe.self, capacity: soughtTogether) {

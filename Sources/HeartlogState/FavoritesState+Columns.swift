@@ -1,9 +1,9 @@
 import HeartlogEvents
 
 extension FavoritesState {
-  /// Applies the commits of a block, as `apply` does one after the other, without any of them being made.
+  /// Applies the commits of a block, as `apply` does one after the other, without creating any of them.
   ///
-  /// - Returns: how many of them had not been applied before.
+  /// - Returns: the number of commits that had not been applied before.
   @discardableResult
   package mutating func apply(_ block: ColumnBlock) -> Int {
     var new: [ClosedRange<CommitNumber>] = []
@@ -13,10 +13,10 @@ extension FavoritesState {
 
   /// Applies the commits of a block.
   ///
-  /// First all of them are taken note of, then their events are written, library and item of each looked up once: two short loops
-  /// are faster than one that does both, and what a write finds does not depend on which later commits are known.
+  /// All commits are recorded first. Then their events are written, with each library and item looked up once: two short loops
+  /// are faster than one that does both, and the result of a write does not depend on which later commits are known.
   ///
-  /// - Parameter new: gets those that had not been applied before.
+  /// - Parameter new: receives the commits that had not been applied before.
   package mutating func apply(_ block: ColumnBlock, new: inout [ClosedRange<CommitNumber>]) {
     let replica = replicas.intern(block.replica)
     let runs = begin(block, of: replica)
@@ -34,7 +34,7 @@ extension FavoritesState {
     }
   }
 
-  /// Takes note of the commits of a block. Returns the indices of those that had not been applied before.
+  /// Records the commits of a block. Returns the indices of those that had not been applied before.
   private mutating func begin(_ block: ColumnBlock, of replica: ReplicaSlot) -> [Range<Int>] {
     let commits = block.columns.commits
     var number = block.firstCommit
@@ -46,7 +46,7 @@ extension FavoritesState {
     var indexOfHeads = commits.heads.commitIndex(at: nextHeads)
     var index = indices.lowerBound
     while index < indices.upperBound {
-      // Up to the next commit that has seen something new, all can be noted at once.
+      // Up to the next commit that has seen something new, all can be recorded at once.
       let quiet = index..<(indexOfHeads < 0 ? indices.upperBound : min(indexOfHeads, indices.upperBound))
       if !quiet.isEmpty, beginRun(quiet, number, sequence, of: replica, commits) {
         number = CommitNumber(rawValue: number.rawValue + UInt64(quiet.count))
@@ -74,7 +74,7 @@ extension FavoritesState {
     return runs
   }
 
-  /// Takes note of commits that follow each other and have seen nothing new; false where they are not next.
+  /// Records commits that follow each other and have seen nothing new; false if they are not next.
   private mutating func beginRun(
     _ indices: Range<Int>, _ number: CommitNumber, _ sequence: UInt64, of replica: ReplicaSlot,
     _ commits: CommitColumns

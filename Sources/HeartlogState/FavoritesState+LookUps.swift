@@ -1,8 +1,8 @@
-// Look-ups in a state where it lies. A state is some hundred bytes of references: a method of a value so large may be given a copy of it,
-// which costs as much as the look-up. Whoever has it `inout` looks at its parts in place.
+// In-place lookups in a state. A state is some hundred bytes of references: a method of so large a value may receive a copy of it,
+// which costs as much as the lookup. Callers that have it `inout` access its parts in place.
 //
-// What a look-up takes is waiting for memory, two places of it. A processor looks some 500 instructions ahead: the fewer a look-up has, the
-// more of the next one's waiting it does meanwhile.
+// A lookup's time is spent waiting for memory, at two addresses. A processor executes some 500 instructions ahead: the fewer a lookup has,
+// the more of the next lookup's wait overlaps with it.
 
 extension FavoritesState {
   /// `isFavorite`.
@@ -23,12 +23,12 @@ extension FavoritesState {
     guard record.addedFieldCount == 0 else {
       return state.tables[table].state(of: ItemSlot(index: found.item), id: id, names: state.fieldNames)
     }
-    // All of its fields came with the snapshot, by the bytes of their names.
+    // All of its fields came with the snapshot, sorted by the bytes of their names.
     let fields = state.tables[table].fields.reader
     let mapped = state.tables[table].texts.mappedReader
     let fieldIndices = record.baseFieldRange(of: fields.count)
     if !fieldIndices.isEmpty {
-      // Fields and texts wait for memory together.
+      // Fields and texts wait for memory at the same time.
       Prefetch.lines(3, at: fields.read(fieldIndices.lowerBound))
       mapped.seek(Int(truncatingIfNeeded: record.baseTexts))
     }
@@ -44,7 +44,7 @@ extension FavoritesState {
   /// `isDamaged`.
   package static func isDamaged(_ state: inout FavoritesState) -> Bool { state.snapshot?.isDamaged ?? false }
 
-  /// An item, and where its record lies until the state is written to.
+  /// An item, and the address of its record, valid until the state is written to.
   typealias Found = (table: Int, item: Int32, record: UnsafePointer<ItemRecord>)
 
   @inline(__always)
@@ -62,7 +62,7 @@ extension FavoritesState {
     }
   }
 
-  /// An item whose id is long, or whose library was not the last one.
+  /// An item whose id is long, or whose library is not the last one used.
   @inline(never)
   private static func findAnywhere(
     _ id: String, in library: LibraryKey, of state: inout FavoritesState

@@ -1,13 +1,13 @@
 import HeartlogEvents
 
 extension FavoritesState {
-  /// Decides what an operation writes, given this state, what stands in line over it, and a draft over both.
+  /// Decides what an operation writes, given this state, the pending writes over it, and a draft over both.
   ///
-  /// Of an item that neither of them writes to, nothing is made: the fields that are given are held against those in the tables.
+  /// If neither of them writes to the item, no item is created: the given fields are compared with those in the tables.
   ///
-  /// Where the item is, is remembered: what is planned is mostly what is applied next.
+  /// The item's position is stored: a planned item is usually the next one applied.
   ///
-  /// - Parameter wallTime: the commit's; a favorited date equal to it is left out of the event.
+  /// - Parameter wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
   /// - Returns: the plan, and whether the item is a favorite before it.
   package mutating func plan(
     _ operation: Operation, on item: String, in library: String, under pending: WriteOverlay,
@@ -49,7 +49,7 @@ extension FavoritesState {
     return (plan, wasFavorite)
   }
 
-  /// Whether an item holds that value in that field, or none where it is null.
+  /// Whether an item has that value in that field, or no value if it is null.
   private static func holds(
     _ field: Field, of item: ItemSlot, in table: Int, of state: inout FavoritesState
   ) -> Bool {

@@ -1,9 +1,9 @@
 import HeartlogEvents
 
 extension FavoritesState {
-  /// Applies commits as they lie in their rows, as `apply` of each does, without any of them being made.
+  /// Applies commits from their rows, as `apply` of each does, without creating any of them.
   ///
-  /// - Returns: the indices of those that were applied before.
+  /// - Returns: the indices of those that had been applied before.
   @discardableResult
   package mutating func apply(_ rows: [CommitRow]) -> [Int] {
     let found = firstItems(of: rows)
@@ -22,7 +22,7 @@ extension FavoritesState {
     return known
   }
 
-  /// Takes note of all of the commits at once, where they follow each other and have seen nothing new; nil where one is to be asked after
+  /// Records all of the commits at once, if they follow each other and have seen nothing new; nil if they must be recorded one after
   /// the other.
   private mutating func beginRun(_ rows: [CommitRow]) -> ReplicaSlot? {
     guard let first = rows.first?.header else { return nil }
@@ -46,13 +46,13 @@ extension FavoritesState {
     return replica
   }
 
-  /// Where the item of a commit's first event is; nothing where it is not there.
+  /// The position of the item of a commit's first event; nothing if it is absent.
   private struct FoundItem {
     var library = LibrarySlot(index: -1)
     var item: Int32 = -1
   }
 
-  /// Looks the items up some at a time: the processor waits for several places in memory at once then.
+  /// Looks up several items at a time, so that the processor waits for several memory addresses at once.
   private func firstItems(of rows: [CommitRow]) -> [FoundItem] {
     var found: [FoundItem] = []
     found.reserveCapacity(rows.count)
@@ -87,7 +87,7 @@ extension FavoritesState {
     return found
   }
 
-  /// - Parameter found: where the first event's item was before any of the rows.
+  /// - Parameter found: the position of the first event's item before any of the rows.
   private mutating func write(_ row: CommitRow, _ found: FoundItem, by replica: ReplicaSlot) {
     var position = WritePosition(
       stamp: row.header.stamp.rawValue, sequence: row.header.firstSequence.rawValue, replica: replica)

@@ -1,39 +1,39 @@
 import HeartlogEvents
 
-/// What is true now: the projection of every commit that was applied.
+/// The current state: the projection of every applied commit.
 ///
-/// Own writes, replay and other devices' commits all come through `apply(_:)`, which is commutative, idempotent
-/// and associative: the same commits leave the same state, in whatever order and however often they came.
+/// Own writes, replay and other devices' commits are all applied by `apply(_:)`, which is commutative, idempotent
+/// and associative: the same commits produce the same state, in any order and any number of times.
 ///
-/// It is a value. Copies share their storage until one of them is written to, which then copies what it
+/// A value type. Copies share their storage until one of them is written to, which then copies what it
 /// changes: the registers of a library as a whole.
 public struct FavoritesState: Sendable {
   var replicas = ReplicaTable()
   var fieldNames = FieldNames()
   var libraryNames = InternTable<Key>()
-  /// By library slot.
+  /// Indexed by library slot.
   var tables: [ItemTable] = []
-  /// The library of the last event or look-up; 0 before the first.
+  /// The library of the last event or lookup; 0 before the first.
   var lastLibrary: Int32 = 0
-  /// Where the item is that was planned last: a hint.
+  /// The position of the last planned item: a hint.
   var planned: (table: Int, slot: Int)?
-  /// Events applied, of all replicas: withheld and unknown ones count.
+  /// The number of events applied, of all replicas, including withheld and unknown ones.
   public private(set) var eventCount: UInt64 = 0
-  /// Commits applied, of all replicas.
+  /// The number of commits applied, of all replicas.
   public private(set) var commitCount: UInt64 = 0
   /// The highest stamp seen; 0 before the first commit.
   public private(set) var lastStamp = HybridTimestamp(rawValue: 0)
 
-  /// What the state was read from, as far as it was not written to since.
+  /// The snapshot that the state was read from, except for the parts written to since.
   var snapshot: SnapshotSource?
-  /// All of the snapshot was checked.
+  /// Whether the whole snapshot has been checked.
   var isLoaded = false
-  /// What copies of a state with a snapshot have in common.
+  /// Shared by all copies of a state with a snapshot.
   var share: Share?
 
   final class Share: Sendable {}
 
-  /// The count of changed items that is under way, or the last one.
+  /// The count of changed items that is in progress, or the last one.
   private var countings: UInt32 = 0
   private var countsChanges = false
 
@@ -46,9 +46,9 @@ public struct FavoritesState: Sendable {
     self.lastStamp = lastStamp
   }
 
-  /// Counts the items of which `body` changes what any register holds.
+  /// Counts the items for which `body` changes the contents of any register.
   package mutating func countingChanges(_ body: (inout FavoritesState) -> Void) -> Int {
-    // 0 stands for none. An item that was last counted four billion counts ago may be missed in one.
+    // 0 means none. An item last counted four billion counts ago may be missed in one.
     countings = countings == .max ? 1 : countings + 1
     countsChanges = true
     for index in tables.indices { tables[index].beginCountingChanges(countings) }
@@ -59,12 +59,12 @@ public struct FavoritesState: Sendable {
     return count
   }
 
-  /// Applies a commit, which may come at any time: before those that precede it in its stream, and again.
+  /// Applies a commit. Commits may be applied in any order, including before their predecessors in the stream, and repeatedly.
   ///
-  /// Fields are applied whatever the action, for a state follows the event. A record whose content is withheld
+  /// Fields are applied whatever the action, because a state follows the event. A record whose content is withheld
   /// or unknown counts as an event of its stream and changes nothing.
   ///
-  /// - Returns: false where it was applied before.
+  /// - Returns: false if it was applied before.
   @discardableResult
   package mutating func apply(_ commit: Commit) -> Bool {
     guard let replica = begin(commit.header, heads: commit.heads) else { return false }
@@ -79,7 +79,7 @@ public struct FavoritesState: Sendable {
 
   /// Applies an event of a commit or of a row.
   ///
-  /// - Parameter found: where its item is, where that was looked up already.
+  /// - Parameter found: the position of its item, if it has already been looked up.
   mutating func apply(
     _ event: some EventView, at position: WritePosition, wallTime: Milliseconds,
     found: (library: LibrarySlot, item: ItemSlot)? = nil
@@ -110,13 +110,13 @@ public struct FavoritesState: Sendable {
 }
 
 extension FavoritesState {
-  /// Takes note of a commit; nil where it was applied before, and then nothing of it may be written.
+  /// Records a commit; nil if it was applied before, in which case none of it may be written.
   mutating func begin(_ commit: CommitHeader, heads: [Head]) -> ReplicaSlot? {
     let slot = replicas.intern(commit.replica)
     return begin(commit, heads: heads, of: slot) ? slot : nil
   }
 
-  /// Takes note of a commit; false where it was applied before, and then nothing of it may be written.
+  /// Records a commit; false if it was applied before, in which case none of it may be written.
   mutating func begin(_ commit: CommitHeader, heads: [Head], of replica: ReplicaSlot) -> Bool {
     guard replicas.note(commit, of: replica) else { return false }
     if !heads.isEmpty { replicas.note(heads, seenBy: commit.number, of: replica) }
@@ -126,7 +126,7 @@ extension FavoritesState {
     return true
   }
 
-  /// Counts commits that were noted together.
+  /// Counts commits that were recorded together.
   mutating func noteRun(commits: Int, events: Int, lastStamp: HybridTimestamp) {
     commitCount &+= UInt64(commits)
     eventCount &+= UInt64(events)
@@ -144,13 +144,13 @@ extension FavoritesState {
     return LibrarySlot(index: number)
   }
 
-  /// Mostly the library is the one that the last event was of.
+  /// The library is usually that of the last event.
   @inline(__always)
   func isLastLibrary(_ name: UnsafeRawBufferPointer) -> Bool {
     Int(lastLibrary) < tables.count && libraryNames.withBytes(of: lastLibrary) { $0.hasSameBytes(as: name) }
   }
 
-  /// `intern` of an item that most likely is the one that was planned last: one record is looked at instead of a table.
+  /// `intern` of an item that is probably the last planned one: a single record is checked instead of a table.
   private mutating func internPlanned(
     item id: UnsafeRawBufferPointer, in library: LibrarySlot
   ) -> ItemSlot {
@@ -170,7 +170,7 @@ extension FavoritesState {
     fieldNames.intern(name)
   }
 
-  /// Counts events that name a library, once each.
+  /// Counts events that name a library, each once.
   mutating func countEvents(_ count: UInt64, in library: LibrarySlot) {
     tables[Int(library.index)].eventCount &+= count
   }

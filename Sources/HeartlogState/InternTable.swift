@@ -1,19 +1,19 @@
 import CXXHash
 
-/// Byte strings, numbered from 0 in the order of their arrival: a name is stored once and is a small integer
+/// Byte strings, numbered from 0 in the order of insertion: a name is stored once and is a small integer
 /// from then on.
 ///
 /// Open addressing with linear probing over (hash, number) pairs of eight bytes; keys up to 24 bytes, which most
-/// ids are, lie in the records that they lead to, so that a look-up touches two places in memory. A Dictionary keyed
-/// by String costs several times as much at each event, and takes canonically equivalent texts for one key.
+/// ids are, are stored in the records that they lead to, so that a lookup accesses two memory addresses. A Dictionary keyed
+/// by String costs several times as much for each event, and treats canonically equivalent texts as one key.
 struct InternTable<Record: KeyedRecord>: Sendable {
-  /// A power of two of them, or none. 0 is free; else the hash in the high half, the number plus one in the low.
+  /// A power of two of them, or none. 0 is free; otherwise the hash in the high half, the number plus one in the low.
   private(set) var entries = PagedTable<UInt64>()
-  /// By number.
+  /// Indexed by number.
   var records = PagedTable<Record>()
   /// The bytes of the keys that do not fit into a `Key`.
   private(set) var texts = TextTable()
-  /// Random, so that nobody who chooses ids can make them collide.
+  /// Random, so that chosen ids cannot be made to collide.
   let seed: UInt64
 
   init() { seed = .random(in: .min ... .max) }
@@ -28,31 +28,31 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     self.texts = texts
   }
 
-  /// How many keys there are.
+  /// The number of keys.
   @inline(__always) var count: Int { records.count }
 
-  /// The entries that `count` keys want: at most three quarters of them are taken, so that a search soon meets a free one.
+  /// The number of entries for `count` keys: at most three quarters of them are used, so that a search soon reaches a free one.
   static func capacity(for count: Int) -> Int {
     var capacity = 16
     while capacity / 4 * 3 < count { capacity *= 2 }
     return capacity
   }
 
-  /// The number of a key; nil where it is not there.
+  /// The number of a key; nil if it is absent.
   @inline(__always)
   func find(_ key: UnsafeRawBufferPointer) -> Int32? {
     finder.find(key) { texts.holds($0, key) }?.number
   }
 
-  /// Finds keys for as long as the table lives and is not written to. It counts no references.
+  /// Finds keys as long as the table exists and is not written to. It counts no references.
   struct Finder {
     fileprivate let entries: PagedReader<UInt64>
     let records: PagedReader<Record>
     fileprivate let seed: UInt64
 
-    /// The number of a key, and where its record lies.
+    /// The number of a key, and the address of its record.
     ///
-    /// - Parameter isText: whether the text of that name is the key, where it is too long to lie in place.
+    /// - Parameter isText: whether the text of that name is the key, if it is too long to be stored in the record.
     @inline(__always)
     func find(
       _ bytes: UnsafeRawBufferPointer, isText: (UInt64) -> Bool = { _ in false }
@@ -68,7 +68,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
       let mask = entries.count - 1
       var slot = Int(hash) & mask
       var steps = entries.count
-      // As many steps as there are slots: none may be free in a snapshot that lies.
+      // At most as many steps as there are slots: a corrupt snapshot may have no free slot.
       while steps > 0 {
         let entry = entries.read(slot).pointee
         if entry == 0 { return nil }
@@ -88,13 +88,13 @@ struct InternTable<Record: KeyedRecord>: Sendable {
       return nil
     }
 
-    /// The number of a key that was sought; nil where it is not there, and for one that does not lie in place.
+    /// The number of a prefetched key; nil if it is absent, or is not stored in its record.
     @inline(__always)
     func find(_ sought: Probe) -> Int32? {
       sought.key.isInline ? find(sought.key, hash: sought.hash) { _ in false }?.number : nil
     }
 
-    /// Makes ready to intern a key: has its entry brought into the cache.
+    /// Prepares to intern a key: prefetches its entry into the cache.
     @inline(__always)
     func seek(_ key: UnsafeRawBufferPointer) -> Probe {
       let inline = Key(key)
@@ -103,7 +103,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
       return sought
     }
 
-    /// Has the record that is most likely the key's brought into the cache, once its entry is.
+    /// Prefetches the record that is probably the key's into the cache, once its entry is there.
     @inline(__always)
     func seekRecord(_ sought: Probe) {
       guard entries.count > 0 else { return }
@@ -117,22 +117,22 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   @inline(__always)
   var finder: Finder { Finder(entries: entries.reader, records: records.reader, seed: seed) }
 
-  /// How many keys are best sought before the first of them is found: so many waits for memory pass at once.
+  /// How many keys to prefetch before the first of them is found, so that the waits for memory overlap.
   static var soughtTogether: Int { 32 }
 
-  /// A key as it is looked for.
+  /// A key being searched for.
   struct Probe: BitwiseCopyable {
     fileprivate var key: Key
     fileprivate let hash: UInt32
   }
 
-  /// The number of a key, which is added where it is not there.
+  /// The number of a key, which is added if it is absent.
   mutating func intern(_ key: UnsafeRawBufferPointer) -> Int32 {
     let inline = Key(key)
     return intern(key, Probe(key: inline, hash: Self.hash(of: key, as: inline, seed)))
   }
 
-  /// `intern` of a key that was sought.
+  /// `intern` of a prefetched key.
   mutating func intern(_ key: UnsafeRawBufferPointer, _ sought: Probe) -> Int32 {
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
     var new = sought.key
@@ -157,20 +157,20 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   func find(_ key: String) -> Int32? { key.withBytes { find($0) } }
   mutating func intern(_ key: String) -> Int32 { key.withBytes { intern($0) } }
 
-  /// The bytes of key `number`, for the length of the call.
+  /// The bytes of key `number`, valid for the duration of the call.
   @inline(__always)
   func withBytes<R>(of number: Int32, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     let record = records.read(Int(number))
     let key = record.pointee.key
     guard key.isInline else { return try body(texts.bytes(key.words.0, count: Int(key.count))) }
-    // A key comes first in its record, and words in a key.
+    // A key is first in its record, and words are first in a key.
     return try body(UnsafeRawBufferPointer(start: record, count: Int(key.count)))
   }
 
   /// Key `number` as a string.
   func string(of number: Int32) -> String { withBytes(of: number) { String(decoding: $0, as: UTF8.self) } }
 
-  /// Whether key `a` comes before key `b` in the order of bytes.
+  /// Whether key `a` sorts before key `b` by bytes.
   func precedes(_ a: Int32, _ b: Int32) -> Bool {
     withBytes(of: a) { first in withBytes(of: b) { first.precedes($0) } }
   }
@@ -180,19 +180,19 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     withBytes(of: number) { Self.hash(of: $0, as: records[Int(number)].key, seed) }
   }
 
-  /// Checks all of it that lies in a snapshot.
+  /// Checks all parts that are stored in a snapshot.
   func loadAll() {
     entries.loadAll()
     records.loadAll()
     texts.loadAll()
   }
 
-  /// Where the key is, or the free slot where it would go.
+  /// The slot of the key, or the free slot where it would be inserted.
   @inline(__always)
   private func slot(of bytes: UnsafeRawBufferPointer, as key: Key, hash: UInt32) -> Int {
     let mask = entries.count - 1
     var slot = Int(hash) & mask
-    // As many steps as there are slots: none may be free in a snapshot that lies.
+    // At most as many steps as there are slots: a corrupt snapshot may have no free slot.
     for _ in 0...mask {
       let entry = entries[slot]
       if entry == 0 { return slot }
@@ -224,7 +224,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     entries = new
   }
 
-  /// Makes the entries anew from the keys, where those of a snapshot cannot be right.
+  /// Rebuilds the entries from the keys, if those of a snapshot cannot be correct.
   private mutating func rebuildEntries() {
     entries = PagedTable(zeros: Self.capacity(for: count + 1))
     let mask = entries.count - 1
@@ -236,7 +236,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     }
   }
 
-  /// Multiply and fold, as wyhash does (Wang Yi, 2019), over words of eight bytes.
+  /// Multiply and fold, as in wyhash (Wang Yi, 2019), over words of eight bytes.
   @inline(__always)
   private static func hash(of bytes: UnsafeRawBufferPointer, as key: Key, _ seed: UInt64) -> UInt32 {
     var hash = seed ^ UInt64(key.count)
@@ -245,7 +245,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
       if key.count > 8 { hash = Self.fold(hash ^ key.words.1, 0xe703_7ed1_a0b4_28db) }
       if key.count > 16 { hash = Self.fold(hash ^ key.words.2, 0x8ebc_6af0_9c88_c6e3) }
     } else if bytes.count >= 8 {
-      // It has its bytes, but for one of a snapshot that lies.
+      // The bytes are present, except in a corrupt snapshot.
       var offset = 0
       while offset + 8 <= bytes.count {
         hash = Self.fold(

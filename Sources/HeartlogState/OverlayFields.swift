@@ -16,7 +16,7 @@ extension PendingWrite {
     return b.isLater(than: a.position) ? b : a
   }
 
-  /// Whether it wins over what was written at a position; nil stands for a register that was never written.
+  /// Whether it wins over a write at a position; nil means a register that was never written.
   func isLater(than position: EventPosition?) -> Bool { position.map { $0 < self.position } ?? true }
 }
 
@@ -27,16 +27,16 @@ struct OverlayFields: Sendable {
     let position: EventPosition
   }
 
-  /// Up to so many are compared one by one; the indices of more are looked up, so that a commit that writes field after field of one item
-  /// takes a time in proportion to their number.
+  /// Up to this many are compared one by one; with more, their indices are looked up, so that a commit that writes many fields of one item
+  /// takes time proportional to their number.
   private static let comparedMax = 64
 
-  /// In the order in which they were first written, one a name.
+  /// In the order in which they were first written, one per name.
   private(set) var writes: [Write] = []
-  /// Of more than `comparedMax`.
+  /// Used if there are more than `comparedMax`.
   private var indices: [UTF8Key: Int] = [:]
 
-  /// - Parameter fields: no two of which have one name.
+  /// - Parameter fields: no two of them have the same name.
   init(_ fields: [Field], at position: EventPosition) {
     writes = fields.map { Write(field: $0, position: position) }
     if writes.count > Self.comparedMax { findIndices() }
@@ -44,10 +44,10 @@ struct OverlayFields: Sendable {
 
   init() {}
 
-  /// What is written to a field.
+  /// The write to a field.
   subscript(name: String) -> Write? { index(of: name).map { writes[$0] } }
 
-  /// Takes a write; of two to one field the later one stays.
+  /// Adds a write; of two to one field the later one is kept.
   mutating func take(_ new: Write) {
     let name = new.field.name
     if let index = index(of: name) {
@@ -67,7 +67,7 @@ struct OverlayFields: Sendable {
     for write in others.writes { take(write) }
   }
 
-  /// By the bytes of their names.
+  /// Sorted by the bytes of their names.
   var sorted: [Write] {
     FieldVisits.note(writes.count)
     return writes.sorted { $0.field.name.bytesPrecede($1.field.name) }
@@ -89,7 +89,7 @@ struct OverlayFields: Sendable {
   }
 }
 
-/// How many pending fields are looked at: debug builds count them for tests, which hold the work to a bound.
+/// The number of pending fields accessed: debug builds count them for tests, which check a bound on the work.
 enum FieldVisits {
   #if DEBUG
     final class Counter: Sendable {

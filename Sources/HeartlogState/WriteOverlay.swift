@@ -1,10 +1,10 @@
 import HeartlogEvents
 
-/// What commits will have written that are not yet published: a thin overlay that a writer looks through, so
+/// The writes of commits that are not yet published: a thin overlay that a writer reads through, so
 /// that its second operation on an item sees its first.
 ///
-/// It holds only the registers that were written, each with its position in the total order, so that it reads
-/// right over a base that took in other replicas' commits meanwhile.
+/// Only the written registers are stored, each with its position in the total order, so that reads are
+/// correct over a base that has applied other replicas' commits meanwhile.
 package struct WriteOverlay: Sendable {
   fileprivate struct Membership: PendingWrite, Sendable {
     let isFavorite: Bool
@@ -25,38 +25,38 @@ package struct WriteOverlay: Sendable {
     }
   }
 
-  /// What two overlays write to one item.
+  /// The writes of two overlays to one item.
   struct Written {
     fileprivate let mine: Item?
     fileprivate let other: Item?
 
     fileprivate var membership: Membership? { .later(mine?.membership, other?.membership) }
 
-    /// By the bytes of their names.
+    /// Sorted by the bytes of their names.
     fileprivate var fields: [OverlayFields.Write] {
       var both = mine?.fields ?? OverlayFields()
       if let other { both.take(other.fields) }
       return both.sorted
     }
 
-    /// The later write to a field. Nothing else of what is pending is looked at.
+    /// The later write to a field. No other pending write is accessed.
     subscript(name: String) -> OverlayFields.Write? { .later(mine?.fields[name], other?.fields[name]) }
   }
 
   private var items: [Item] = []
-  /// Open addressing over `items`: a power of two of slots, at most half of them taken; -1 is free.
+  /// Open addressing over `items`: a power of two of slots, at most half of them used; -1 is free.
   private var slots: [Int32] = []
 
-  /// An overlay that changes nothing.
+  /// Creates an overlay that changes nothing.
   package init() {}
 
   /// Whether it changes nothing.
   package var isEmpty: Bool { items.isEmpty }
 
-  /// How many items it writes to.
+  /// The number of items it writes to.
   package var itemCount: Int { items.count }
 
-  /// Applies an event of a commit that is under way.
+  /// Applies an event of a commit that is in progress.
   package mutating func apply(_ event: Event, at position: EventPosition, wallTime: Milliseconds) {
     guard event.action.isFavorite != nil || !event.fields.isEmpty else { return }
     let index = intern(event.item, in: event.library)
@@ -86,7 +86,7 @@ package struct WriteOverlay: Sendable {
     }
   }
 
-  /// Takes in another overlay; where both wrote a register, the later write stays.
+  /// Merges another overlay; if both wrote a register, the later write is kept.
   package mutating func merge(_ other: WriteOverlay) {
     guard !isEmpty else {
       self = other
@@ -95,26 +95,26 @@ package struct WriteOverlay: Sendable {
     for item in other.items { items[intern(item.id, in: item.library)].merge(item) }
   }
 
-  /// Forgets all, and keeps the memory.
+  /// Removes all writes and keeps the memory.
   package mutating func removeAll() {
     guard !items.isEmpty else { return }
     items.removeAll(keepingCapacity: true)
     for slot in slots.indices { slots[slot] = -1 }
   }
 
-  /// The ids of a library's items that were written to, in no order that means anything.
+  /// The ids of a library's items that were written to, in no particular order.
   package func ids(in library: String) -> [String] {
     items.lazy.filter { $0.library.hasSameBytes(as: library) }.map(\.id)
   }
 
   // MARK: - Reading through
 
-  /// An item as it will be once what is pending is published; nil where it was never written to.
+  /// An item as it will be once the pending writes are published; nil if it was never written to.
   package func item(_ id: String, in library: String, over base: FavoritesState) -> ItemState? {
     item(id, in: library, over: base, under: WriteOverlay())
   }
 
-  /// As the other, with what `draft` writes on top.
+  /// As above, with the writes of `draft` on top.
   package func item(
     _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> ItemState? {
@@ -142,7 +142,7 @@ package struct WriteOverlay: Sendable {
     return ItemState(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: fields)
   }
 
-  /// Whether an item will be a favorite once what is pending and what `draft` writes is published.
+  /// Whether an item will be a favorite once the pending writes and those of `draft` are published.
   package func isFavorite(
     _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> Bool {
@@ -155,7 +155,7 @@ package struct WriteOverlay: Sendable {
   /// Whether an item is written to.
   func writes(to id: String, in library: String) -> Bool { find(id, in: library) != nil }
 
-  /// What is written to an item, here and by `draft`; nil where nothing is.
+  /// The writes to an item, here and in `draft`; nil if there are none.
   func written(_ id: String, in library: String, under draft: WriteOverlay) -> Written? {
     let mine = find(id, in: library).map { items[$0] }
     let other = draft.find(id, in: library).map { draft.items[$0] }
@@ -164,7 +164,7 @@ package struct WriteOverlay: Sendable {
 
   // MARK: - The table
 
-  /// Random, so that nobody who chooses ids can make them collide.
+  /// Random, so that chosen ids cannot be made to collide.
   private static let seed = UInt64.random(in: .min ... .max)
 
   private static func hash(_ id: String, in library: String) -> Int {
@@ -190,7 +190,7 @@ package struct WriteOverlay: Sendable {
     return items.count - 1
   }
 
-  /// Where the item is, or the free slot where it would go.
+  /// The slot of the item, or the free slot where it would be inserted.
   private func slot(of id: String, in library: String, hash: Int) -> Int {
     let mask = slots.count - 1
     var slot = hash & mask

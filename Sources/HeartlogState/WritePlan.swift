@@ -1,30 +1,30 @@
 import HeartlogEvents
 
-/// What an operation writes, decided from the item as it is.
+/// What an operation writes, decided from the current item.
 package struct WritePlan: Hashable, Sendable {
-  /// What is left to write.
+  /// The remaining write.
   package enum Outcome: Hashable, Sendable {
-    /// The one event to write: only fields whose value differs from the one held.
+    /// The one event to write: only fields whose value differs from the current one.
     case event(Event)
-    /// Nothing is left to write.
+    /// There is nothing to write.
     case nothing(Reason)
   }
 
-  /// Why nothing is left to write.
+  /// Why there is nothing to write.
   package enum Reason: Hashable, Sendable {
-    /// An add of what is a favorite.
+    /// An add of an item that is a favorite.
     case alreadyFavorite
-    /// A removal of what is none.
+    /// A removal of an item that is not a favorite.
     case notFavorite
-    /// Fields that all have these values already.
+    /// All fields already have these values.
     case nothingToChange
   }
 
-  /// What is left to write, or why nothing is.
+  /// The remaining write, or why there is none.
   package let outcome: Outcome
-  /// Fields were given where none are taken: to a toggle that switches off, to an add of a favorite.
+  /// Fields were given where none are accepted: to a toggle that switches off, to an add of a favorite.
   package let ignoredFields: Bool
-  /// The same of the favorited date.
+  /// The same for the favorited date.
   package let ignoredFavoritedDate: Bool
 
   init(_ outcome: Outcome, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false) {
@@ -33,12 +33,12 @@ package struct WritePlan: Hashable, Sendable {
     self.ignoredFavoritedDate = ignoredFavoritedDate
   }
 
-  /// The event to write; nil where there is none.
+  /// The event to write; nil if there is none.
   package var event: Event? {
     if case .event(let event) = outcome { event } else { nil }
   }
 
-  /// `event`, of a plan that is not needed any more.
+  /// `event`, of a plan that is no longer needed.
   package consuming func takeEvent() -> Event? {
     switch outcome {
     case .event(let event): event
@@ -46,7 +46,7 @@ package struct WritePlan: Hashable, Sendable {
     }
   }
 
-  /// Why there is nothing to write; nil where there is something.
+  /// Why there is nothing to write; nil if there is an event to write.
   package var reason: Reason? {
     if case .nothing(let reason) = outcome { reason } else { nil }
   }
@@ -56,8 +56,8 @@ extension Operation {
   /// Decides what this operation writes to `item`.
   ///
   /// - Parameters:
-  ///   - current: the item as it is, nil where it was never written to.
-  ///   - wallTime: the commit's; a favorited date equal to it is left out of the event.
+  /// - current: the current item; nil if it was never written to.
+  /// - wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
   package func plan(
     item: String, in library: String, current: ItemState?, wallTime: Milliseconds
   ) -> WritePlan {
@@ -66,7 +66,7 @@ extension Operation {
     return plan(item: item, in: library, isFavorite: isFavorite, differing: differing, wallTime: wallTime)
   }
 
-  /// The fields that are written to an item as far as they differ from what it holds.
+  /// The fields written to an item, where they differ from its current ones.
   func takenFields(isFavorite: Bool) -> [Field] {
     switch self {
     case .add(let fields, _): isFavorite ? [] : fields
@@ -76,9 +76,9 @@ extension Operation {
     }
   }
 
-  /// As the other.
+  /// As above.
   ///
-  /// - Parameter differing: those of `takenFields` whose value is not the one that is held, sorted by the bytes of their names.
+  /// - Parameter differing: those of `takenFields` whose value differs from the current one, sorted by the bytes of their names.
   func plan(
     item: String, in library: String, isFavorite: Bool, differing: [Field], wallTime: Milliseconds
   ) -> WritePlan {
@@ -114,8 +114,8 @@ extension Operation {
     }
   }
 
-  /// Those of `fields` whose value is not the one that is held, sorted by the bytes of their names.
-  /// A field that is not held is null.
+  /// Those of `fields` whose value differs from the current one, sorted by the bytes of their names.
+  /// A missing field is null.
   static func differing(_ fields: [Field], from held: [Field]) -> [Field] {
     if fields.isEmpty { return fields }
     let sorted = sortedByName(fields)
@@ -133,10 +133,10 @@ extension Operation {
     return differing
   }
 
-  /// Fields by the bytes of their names; of several with one name the last. Those of an encoded item come so.
+  /// Fields sorted by the bytes of their names; of several with one name the last. Those of an encoded item are already sorted.
   static func sortedByName(_ fields: [Field]) -> [Field] {
     if zip(fields, fields.dropFirst()).allSatisfy({ $0.name.bytesPrecede($1.name) }) { return fields }
-    // Sorting is stable, so the last of several with one name is the last that was given.
+    // Sorting is stable, so the last of several with one name is the last one given.
     let sorted = fields.sorted { $0.name.bytesPrecede($1.name) }
     return sorted.indices.filter { index in
       index + 1 == sorted.count || !sorted[index + 1].name.hasSameBytes(as: sorted[index].name)

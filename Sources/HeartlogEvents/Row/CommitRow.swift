@@ -32,7 +32,7 @@ package struct CommitRow {
     let (wallTime, overflow) = stamp.milliseconds.addingReportingOverflow(try reader.zigzag())
     guard !overflow else { throw MalformedError("a wall time past 64 bits") }
     let firstSequence = SequenceNumber(rawValue: try reader.varint())
-    // The smallest event has a head byte, a library and an item; a withheld event is larger, with a hash of 32 bytes.
+    // A record has at least a head byte, followed by a library and an item, or by 32 bytes if it is withheld.
     let eventCount = try reader.count(
       atMost: min(Limits.commitEventsMax, reader.remaining), "events of a commit")
     header = CommitHeader(
