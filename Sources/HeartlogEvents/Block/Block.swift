@@ -1,17 +1,17 @@
-/// A run of commits of one stream, as it is sealed and shipped.
+/// A run of commits of one stream, in the form in which it is sealed and shipped.
 package struct Block: Hashable, Sendable {
-  /// Whose stream the commits are from.
+  /// The replica that wrote the stream.
   package let replica: ReplicaID
   /// The number of the first commit; the others follow without a gap.
   package let firstCommit: CommitNumber
-  /// The heads in force before the first commit, sorted by replica: what the stream before it adds up to.
+  /// The heads in force before the first commit, sorted by replica: the combined heads of the stream before it.
   package let headsAtStart: [Head]
-  /// The secrets that serve these commits, by first commit.
+  /// The secrets that cover these commits, sorted by first commit.
   package let secrets: [SegmentSecret]
   /// At least one; numbers, sequences and stamps rise as in the stream.
   package let commits: [Commit]
 
-  /// A block of these parts. `BlockEncoding` checks them when it writes the block.
+  /// Creates a block from its parts. `BlockEncoding` checks them when it writes the block.
   package init(
     replica: ReplicaID, firstCommit: CommitNumber, headsAtStart: [Head] = [], secrets: [SegmentSecret],
     commits: [Commit]
@@ -28,6 +28,6 @@ package struct Block: Hashable, Sendable {
     CommitNumber(rawValue: firstCommit.rawValue + UInt64(max(1, commits.count)) - 1)
   }
 
-  /// How many events the commits have. O(commits).
+  /// The number of events in the commits. O(commits).
   package var eventCount: Int { commits.reduce(0) { $0 + $1.eventCount } }
 }

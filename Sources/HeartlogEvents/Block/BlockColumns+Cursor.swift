@@ -1,5 +1,5 @@
 extension BlockColumns {
-  /// How far each column was used. The columns' counts were taken from `kinds` and `shapes`, so that none ends
+  /// The position in each column. The columns' counts were taken from `kinds` and `shapes`, so no column ends
   /// early.
   package struct Cursor: Sendable {
     package var event = 0
@@ -9,14 +9,14 @@ extension BlockColumns {
     var members = 0
     var withheld = 0
     var unknown = 0
-    /// By value column, an index in `words`.
+    /// For each value column, an index in `words`.
     package var values: [Int]
   }
 
-  /// In front of the first event.
+  /// A cursor before the first event.
   package var start: Cursor { Cursor(values: values.map(\.range.lowerBound)) }
 
-  /// Passes over events.
+  /// Skips events.
   package func skip(_ count: Int, _ cursor: inout Cursor) {
     for kind in kinds[cursor.event..<cursor.event + count] {
       if kind.isEvent {
@@ -37,7 +37,7 @@ extension BlockColumns {
     cursor.event += count
   }
 
-  /// The value of a member with that tag; where it has a column, what the word there says. Its bytes are valid as long as the columns.
+  /// The value of a member with that tag; if it has a column, the value of the word there. Its bytes are valid as long as the columns.
   @inline(__always)
   package func value(_ word: Int64, tag: UInt8) -> BorrowedValue {
     let text = TextSlice(word: word)

@@ -1,11 +1,11 @@
 extension BlockColumns {
-  /// Throws where the row encodings of the commits would take more than a block may hold.
+  /// Throws if the row encodings of the commits would exceed the size allowed for a block.
   func checkRowByteCount(firstSequence: SequenceNumber) throws(MalformedError) {
     if rowByteCountBound <= Limits.blockRowBytesMax { return }
     try Block.validateRowByteCount(rowByteCount(firstSequence: firstSequence))
   }
 
-  /// At least `rowByteCount`, and told without a look at any event: of most blocks it says enough.
+  /// An upper bound of `rowByteCount`, computed without reading any event: sufficient for most blocks.
   var rowByteCountBound: Int {
     let varintMax = 10
     // Presence, stamp, wall time, sequence number and number of events.
@@ -22,7 +22,7 @@ extension BlockColumns {
     return count
   }
 
-  /// What the row encodings of the commits would take together: `RowEncoding.byteCount(of:)` of each, from the columns.
+  /// The total size of the row encodings of the commits: `RowEncoding.byteCount(of:)` of each, computed from the columns.
   ///
   /// - Parameter firstSequence: the sequence number of the first event.
   func rowByteCount(firstSequence: SequenceNumber) -> Int {
@@ -55,7 +55,7 @@ extension BlockColumns {
     return count
   }
 
-  /// All of the events but the values of their fields.
+  /// All parts of the events except the values of their fields.
   private var eventByteCount: Int {
     var count = kinds.count + shapeRowByteCount + rareByteCount
     let libraryByteCounts = libraries.map { ByteWriter.lengthAndBytesByteCount($0.utf8.count) }
@@ -67,14 +67,14 @@ extension BlockColumns {
     return count
   }
 
-  /// Members, what is withheld, and what is of a later version.
+  /// Members, withheld records, and records of a later version.
   private var rareByteCount: Int {
-    // What is withheld has a hash in place of all that follows the head byte.
+    // A withheld record has a hash instead of everything after the head byte.
     var count = 32 * withheldHashes.count
     for members in eventMembers {
       count += RowEncoding.byteCount { RowEncoding.write(members: members, to: &$0) }
     }
-    // Their head bytes are among `kinds`.
+    // Their head bytes are counted in `kinds`.
     for record in unknownEvents { count += RowEncoding.byteCount { RowEncoding.write(record, to: &$0) } - 1 }
     return count
   }

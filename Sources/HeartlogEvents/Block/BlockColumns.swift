@@ -1,8 +1,8 @@
-/// The columns of a block, read and checked value by value: every index points at something, every name and
-/// value is one that the format allows.
+/// The columns of a block, read and checked value by value: every index is in range, every name and
+/// value is allowed by the format.
 ///
-/// Texts stay bytes in `texts`, each distinct item's once: a reader who wants no commits takes them from there, and no
-/// string is made of them.
+/// Texts remain bytes in `texts`, stored once for each distinct item: a reader that needs no commits reads them from there, and no
+/// string is created.
 package final class BlockColumns: Sendable {
   /// A distinct item.
   package struct Item: Sendable, BitwiseCopyable {
@@ -14,28 +14,28 @@ package final class BlockColumns: Sendable {
   package let commits: CommitColumns
   package let kinds: [EventHeader]
   package let libraries: [String]
-  /// The distinct items, and for each event that has one, its index among them.
+  /// The distinct items, and the index of its item for each event that has one.
   package let items: [Item]
   package let itemIndices: [Int32]
-  /// Of the events that have one.
+  /// For events that have one.
   package let favoritedDates: [Milliseconds]
   package let shapes: [Shape]
   /// For each event that has fields, its index in `shapes`.
   package let shapeIndices: [Int32]
-  /// What the shapes' `values` points at.
+  /// The values that the shapes' `values` refer to.
   package let values: [ValueColumn]
   /// The values of all value columns, one column after the other.
   package let words: ColumnWords
-  /// What the slices of items and values are taken from.
+  /// The bytes that the slices of items and values refer to.
   package let texts: BlockTexts
-  /// What the fields of all events take in rows, but for the values that have a column.
+  /// The size in rows of the fields of all events, except the values that have a column.
   let shapeRowByteCount: Int
   let eventMembers: [[UnknownMember]]
   let withheldHashes: [EventHash]
   let unknownEvents: [EventRecord]
 
   /// - Parameters:
-  ///   - commitCount, eventCount: bounded by `Limits.blockEventsMax`.
+  /// - commitCount, eventCount: at most `Limits.blockEventsMax`.
   init(
     _ table: inout ColumnReader, replica: ReplicaID, commitCount: Int, eventCount: Int,
     firstStamp: HybridTimestamp
@@ -82,7 +82,7 @@ package final class BlockColumns: Sendable {
     for library in libraries { try NameRules.checkLibrary(library) }
     var ends = [Int](repeating: 0, count: libraryCount)
     for library in itemLibraries { ends[Int(library)] += 1 }
-    // The ids of each library one after the other; `ends` becomes where each library's begin.
+    // The ids of each library one after the other; `ends` is changed to the start of each library's ids.
     let slices: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
       var start = 0
       for library in 0..<libraryCount {
@@ -117,7 +117,7 @@ package final class BlockColumns: Sendable {
   ) throws(MalformedError) -> [Milliseconds] {
     guard count > 0 else { return [] }
     return try Array(count: count) { (dates) throws(MalformedError) in
-      // As they are read, the dates less the wall times of their commits.
+      // As stored: the dates minus the wall times of their commits.
       try table.ints(.favoritedDates, into: dates)
       var next = 0
       for index in 0..<commits.count {
@@ -137,7 +137,7 @@ package final class BlockColumns: Sendable {
 
 extension BlockColumns {
   /// Indices in a table that is filled by first use, so that each is at most one more than those before it.
-  /// Returns how many there are.
+  /// Returns the size of the table.
   static func firstUses(
     _ indices: UnsafeBufferPointer<Int64>, what: StaticString
   ) throws(MalformedError) -> Int {
@@ -149,7 +149,7 @@ extension BlockColumns {
     return Int(count)
   }
 
-  /// A column in which 0 stands for the next new thing, and other numbers for the index of a known one, from 1.
+  /// A column in which 0 means the next new entry, and other numbers the index of a known one, from 1.
   struct NewOrKnown {
     let indices: [Int32]
     let distinctCount: Int

@@ -2,9 +2,9 @@
 package enum BlockEncoding {
   static let version: UInt8 = 1
 
-  /// Encodes `block`, checked.
+  /// Checks `block` and encodes it.
   ///
-  /// - Parameter compressed: false for the form before compression, of which a run of commits has exactly one.
+  /// - Parameter compressed: false for the form before compression, which is unique for a run of commits.
   package static func encode(_ block: Block, compressed: Bool = true) throws(MalformedError) -> [UInt8] {
     try block.validate()
     let first = block.commits[0]
@@ -26,7 +26,7 @@ package enum BlockEncoding {
     return writer.bytes
   }
 
-  /// Reads a block; nothing may follow it. What the frame tells stands outside.
+  /// Reads a block; nothing may follow it. The contents of the frame are stored outside.
   package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
   ) throws(MalformedError) -> Block {
@@ -36,7 +36,7 @@ package enum BlockEncoding {
       commits: block.commits())
   }
 
-  /// Reads a block as `decode` does, with all its checks, and leaves it in columns.
+  /// Reads a block as `decode` does, with all its checks, and keeps it in columns.
   package static func decodeColumns(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
   ) throws(MalformedError) -> ColumnBlock {
@@ -59,7 +59,7 @@ package enum BlockEncoding {
     var table = try ColumnReader(&reader)
     let columns = try BlockColumns(
       &table, replica: replica, commitCount: count, eventCount: eventCount, firstStamp: stamp)
-    // The columns were checked value by value as they were read; what is left are the sums, and the secrets.
+    // The columns were checked value by value as they were read; the sums and the secrets remain to be checked.
     try columns.checkRowByteCount(firstSequence: firstSequence)
     try BlockHeader(
       replica: replica, firstCommit: firstCommit, commitCount: count, headsAtStart: heads, secrets: secrets

@@ -1,4 +1,4 @@
-/// A cursor over the events of a block, and a view of the one that it stands at.
+/// A cursor over the events of a block, and a view of the current one.
 struct BlockEvents: EventView {
   private let block: ColumnBlock
   private let columns: BlockColumns
@@ -10,10 +10,10 @@ struct BlockEvents: EventView {
     cursor = start
   }
 
-  /// Passes events.
+  /// Skips events.
   mutating func pass(_ count: Int = 1) { columns.skip(count, &cursor) }
 
-  /// What stands in the place of an event; nil where there is one.
+  /// The placeholder of an event; nil if the event itself is present.
   var placeholder: EventRecord? {
     if header.isEvent { return nil }
     return header == .withheld
@@ -22,7 +22,7 @@ struct BlockEvents: EventView {
 
   var header: EventHeader { columns.kinds[cursor.event] }
 
-  /// The position of its item among those of the block.
+  /// The index of its item among those of the block.
   var itemIndex: Int { Int(columns.itemIndices[cursor.item]) }
 
   var favoritedDate: Milliseconds? {
@@ -35,7 +35,7 @@ struct BlockEvents: EventView {
 
   var fieldCount: Int { shape.count }
 
-  /// It was checked when the shapes were read.
+  /// Checked when the shapes were read.
   var fieldsAreSorted: Bool { true }
 
   var unknownMembers: [UnknownMember] { header.hasMembers ? columns.eventMembers[cursor.members] : [] }
@@ -55,13 +55,13 @@ struct BlockEvents: EventView {
     }
   }
 
-  /// A shape has each name once, so that no two of its members have one column.
+  /// A shape has each name once, so no two of its members share a column.
   @inline(__always)
   private func value(of member: Shape.Member) -> BorrowedValue {
     columns.value(member.values.map { columns.words[cursor.values[$0]] } ?? 0, tag: member.tag)
   }
 
-  /// The fields as values, with the names that the block has.
+  /// The fields as values, with the names stored in the block.
   var fields: [Field] {
     shape.map {
       Field(name: $0.name, value: FieldValue(copying: value(of: $0)), isQuiet: $0.isQuiet)

@@ -1,22 +1,22 @@
-/// The leaves of a block's commits in their stream's tree, in parts that may be hashed on several threads at once.
+/// The leaves of a block's commits in their stream's tree, in parts that can be hashed concurrently.
 ///
-/// A leaf is what `Commit.leafHash` says; here it comes from the columns, without a commit being made.
+/// A leaf is defined by `Commit.leafHash`; here it is computed from the columns, without creating a commit.
 package struct BlockLeafHasher: Sendable {
-  /// What a part adds to the tree.
+  /// The nodes that a part adds to the tree.
   package enum Hashes: Sendable {
     /// The root of a full subtree.
     case subtree(Digest)
-    /// Leaves, where no subtree is full.
+    /// Leaves, if no subtree is full.
     case leaves([Digest])
   }
 
   private struct Part: Sendable {
     let commitIndices: Range<Int>
-    /// In front of the first event.
+    /// A cursor before the first event.
     let start: BlockColumns.Cursor
   }
 
-  /// Parts are subtrees of so many levels, but for what stands before the first and behind the last.
+  /// Parts are subtrees with this many levels, except those before the first and after the last such subtree.
   fileprivate static let height = 10
 
   private let block: ColumnBlock
@@ -40,12 +40,12 @@ package struct BlockLeafHasher: Sendable {
     self.parts = parts
   }
 
-  /// How many parts there are, in the order of their commits.
+  /// The number of parts, in the order of their commits.
   package var count: Int { parts.count }
 
   /// Hashes one part.
   ///
-  /// - Throws: where there is no salt for an event that is not withheld.
+  /// - Throws: if there is no salt for an event that is not withheld.
   package func hashes(of part: Int) throws(MalformedError) -> Hashes {
     let part = parts[part]
     var salts = Salts(block.secrets)
@@ -81,7 +81,7 @@ package struct BlockLeafHasher: Sendable {
 }
 
 extension MerkleTree {
-  /// Appends what a part of a block adds, in the order of the parts: the tree must end in front of the block's first commit.
+  /// Appends the nodes of a part of a block, in the order of the parts: the tree must end before the block's first commit.
   package mutating func append(_ hashes: BlockLeafHasher.Hashes, hasher: inout SHA256Hasher) {
     switch hashes {
     case .subtree(let root): append(subtree: root, height: BlockLeafHasher.height, hasher: &hasher)

@@ -32,7 +32,7 @@ extension Block {
   }
 }
 
-/// What stands in a block before its columns, and must agree with them.
+/// The parts of a block before its columns, which must be consistent with them.
 struct BlockHeader {
   let replica: ReplicaID
   let firstCommit: CommitNumber
@@ -45,9 +45,9 @@ struct BlockHeader {
     CommitNumber(rawValue: firstCommit.rawValue &+ UInt64(commitCount) &- 1)
   }
 
-  /// Checks the heads, and that every commit has one secret that serves it.
+  /// Checks the heads, and that every commit is covered by one secret.
   ///
-  /// - Parameter eventCount: of the commit at an index of the block.
+  /// - Parameter eventCount: the number of events of the commit at an index of the block.
   func validate(eventCount: (Int) -> Int) throws(MalformedError) {
     try Head.validate(headsAtStart, of: replica)
     guard let first = secrets.first, first.firstCommit.rawValue >= 1 else {
@@ -65,7 +65,7 @@ struct BlockHeader {
       guard secret.firstCommit <= lastCommit else { throw MalformedError("a secret that serves no commit") }
       let next =
         index + 1 < secrets.count ? secrets[index + 1].firstCommit.rawValue : lastCommit.rawValue &+ 1
-      // Where the next secret's first commit is out of order, its own turn in this loop refuses it.
+      // If the next secret's first commit is out of order, the next iteration of this loop throws.
       let last = max(next, secret.firstCommit.rawValue &+ 1) - 1
       let served = max(secret.firstCommit, firstCommit)
       guard served.rawValue <= last else {

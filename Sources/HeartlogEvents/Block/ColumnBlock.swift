@@ -1,13 +1,13 @@
-/// A run of commits of one stream as it was read: in columns, checked, and put together as commits for those who ask.
+/// A run of commits of one stream as read: in columns, checked, and assembled into commits on request.
 package struct ColumnBlock: Sendable {
-  /// Whose stream the commits are from.
+  /// The replica that wrote the stream.
   package let replica: ReplicaID
   /// The heads in force before the first commit that was read.
   package let headsAtStart: [Head]
-  /// The secrets that serve the commits, by first commit.
+  /// The secrets that cover the commits, sorted by first commit.
   package let secrets: [SegmentSecret]
   package let columns: BlockColumns
-  /// The commits of the columns that this stands for.
+  /// The commits of the columns that this value includes.
   package private(set) var commitIndices: Range<Int>
   private let firstRead: CommitNumber
   private let firstSequenceRead: SequenceNumber
@@ -31,13 +31,13 @@ package struct ColumnBlock: Sendable {
   /// The number of the last commit.
   package var lastCommit: CommitNumber { number(at: commitIndices.upperBound - 1) }
 
-  /// Whether none of the commits that were read was cut off.
+  /// Whether all commits that were read are included.
   package var isWhole: Bool { commitIndices.count == columns.commits.count }
 
-  /// How many commits there are.
+  /// The number of commits.
   package var commitCount: Int { commitIndices.count }
 
-  /// How many events the commits have.
+  /// The number of events in the commits.
   package var eventCount: Int { columns.commits.eventCount(in: commitIndices) }
 
   /// The sequence number of the first event.
@@ -73,7 +73,7 @@ package struct ColumnBlock: Sendable {
     SequenceNumber(rawValue: firstSequenceRead.rawValue + UInt64(columns.commits.eventStarts[index]))
   }
 
-  /// The commits of these numbers, and nothing else: at least one of them must be here.
+  /// Only the commits with these numbers: at least one of them must be included.
   package func cut(to numbers: ClosedRange<CommitNumber>) -> ColumnBlock {
     precondition(numbers.overlaps(firstCommit...lastCommit), "commits that are not in the block")
     var block = self
@@ -83,19 +83,19 @@ package struct ColumnBlock: Sendable {
     return block
   }
 
-  /// In front of the first event.
+  /// A cursor before the first event.
   package var start: BlockColumns.Cursor {
     var cursor = columns.start
     columns.skip(columns.commits.eventCount(in: 0..<commitIndices.lowerBound), &cursor)
     return cursor
   }
 
-  /// Where in the order of all commits the one at an index stands.
+  /// The position in the order of all commits of the commit at an index.
   package func position(at index: Int) -> CommitPosition {
     CommitPosition(stamp: columns.commits.stamps[index], replica: replica, number: number(at: index))
   }
 
-  /// The indices of the commits that have an event of an item, rising; none where the block does not name it.
+  /// The indices of the commits that have an event of an item, rising; empty if the block does not name it.
   package func commitIndices(ofItem id: String, in library: String) -> [Int] {
     let named = id.withUTF8Bytes { id in
       columns.items.indices.filter { index in
@@ -119,7 +119,7 @@ package struct ColumnBlock: Sendable {
     return found
   }
 
-  /// Puts the commits together.
+  /// Assembles the commits.
   package func commits() -> [Commit] {
     var assembly = CommitAssembly(self)
     return commitIndices.map { assembly.commit(at: $0) }

@@ -1,4 +1,4 @@
-/// Takes commits apart into the columns of a block.
+/// Splits commits into the columns of a block.
 struct ColumnBuilder {
   // Columns of commits.
   private var eventCounts: [Int64] = []
@@ -46,7 +46,7 @@ struct ColumnBuilder {
     let item: UTF8Key
   }
 
-  /// The values of one name and tag: of the four kinds, the one that the tag asks for.
+  /// The values of one name and tag: of the four kinds, the one that the tag requires.
   private struct Values {
     var ints: [Int64] = []
     var doubles: [Double] = []
@@ -54,7 +54,7 @@ struct ColumnBuilder {
     var opaque = ByteWriter()
   }
 
-  /// Adds the commit after the last one. It was checked.
+  /// Adds the commit after the last one. It has already been checked.
   mutating func add(_ commit: Commit) {
     eventCounts.append(Int64(commit.eventCount - 1))
     if let lastStamp {
@@ -153,7 +153,7 @@ struct ColumnBuilder {
     columns.add(.shapeIndices, ints: shapeIndices)
     columns.add(.shapes, opaque: shapes)
     columns.add(.fieldNames, table: fieldNames.texts)
-    // A dictionary has no order of its own: its keys are sorted before they become bytes.
+    // A dictionary has no defined order: its keys are sorted before they are written.
     for key in values.keys.sorted() {
       guard let column = values[key] else { continue }
       columns.add(key, ints: column.ints)

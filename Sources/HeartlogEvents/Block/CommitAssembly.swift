@@ -1,8 +1,8 @@
-/// Puts commits of a block together, each when it is asked for. A text is made a string at its first use.
+/// Assembles commits of a block, each on request. A string is created at the first use of a text.
 package struct CommitAssembly {
   private let block: ColumnBlock
   private let columns: BlockColumns
-  /// In front of the first event of the commit at `index`.
+  /// A cursor before the first event of the commit at `index`.
   private var events: BlockEvents
   private var index: Int
   private var items: [String?]
@@ -15,7 +15,7 @@ package struct CommitAssembly {
     items = [String?](repeating: nil, count: columns.items.count)
   }
 
-  /// The commit at an index of the block, behind those that were asked for before.
+  /// The commit at an index of the block, after those requested before.
   package mutating func commit(at next: Int) -> Commit {
     let commits = columns.commits
     precondition(next >= index, "a commit that was passed")

@@ -1,11 +1,11 @@
-/// The columns of a block that tell of its commits rather than of their events, read and checked.
+/// The columns of a block that describe its commits rather than their events, read and checked.
 package struct CommitColumns: Sendable {
-  /// The index of each commit's first event, and behind them the number of all events.
+  /// The index of each commit's first event, followed by the number of all events.
   package let eventStarts: [Int32]
   /// Strictly rising.
   package let stamps: [HybridTimestamp]
   package let wallTimes: [Milliseconds]
-  /// The distinct origins, and of each commit 0 for none, or the index of its origin among them, from 1.
+  /// The distinct origins, and for each commit 0 for none, or the index of its origin among them, from 1.
   package let origins: [String]
   package let originIndices: [Int32]
   package let heads: SparseColumn<[Head]>
@@ -13,11 +13,11 @@ package struct CommitColumns: Sendable {
 
   package var count: Int { stamps.count }
 
-  /// How many events the commit at an index has: at least one.
+  /// The number of events of the commit at an index: at least one.
   @inline(__always)
   package func eventCount(at index: Int) -> Int { Int(eventStarts[index + 1] - eventStarts[index]) }
 
-  /// How many events the commits at these indices have.
+  /// The number of events of the commits at these indices.
   package func eventCount(in indices: Range<Int>) -> Int {
     Int(eventStarts[indices.upperBound] - eventStarts[indices.lowerBound])
   }
@@ -60,9 +60,9 @@ package struct CommitColumns: Sendable {
       })
   }
 
-  /// The numbers of a column, of which most are all the same here.
+  /// The numbers of a column that mostly has a single value.
   private struct Values {
-    /// What all of them are; nil where they differ.
+    /// The value of all of them; nil if they differ.
     let constant: Int64?
     private let values: [Int64]
 
@@ -121,7 +121,7 @@ package struct CommitColumns: Sendable {
       var counter = Int64(first.counter)
       for (index, delta) in deltas.enumerated() {
         let counterDelta = counters[index]
-        // A counter that does not rise, and a carry that was not made, both leave the range of a counter.
+        // A counter that does not rise and a missing carry both leave the range of a counter.
         let expected = delta == 0 ? counter + 1 : 0
         guard delta >= 0, delta <= Limits.timeMillisecondsMax - milliseconds, counterDelta >= 0,
           counterDelta <= Int64(UInt16.max) - expected
@@ -135,7 +135,7 @@ package struct CommitColumns: Sendable {
     }
   }
 
-  /// Whether no two stamps are of one millisecond, and none after the year 2999.
+  /// Whether no two stamps are in the same millisecond, and none is after the year 2999.
   private static func risesEachMillisecond(
     _ deltas: UnsafeMutableBufferPointer<Int64>, from first: Milliseconds
   ) -> Bool {
@@ -147,7 +147,7 @@ package struct CommitColumns: Sendable {
       largest = max(largest, delta)
       last &+= delta
     }
-    // Of so many that none is longer than all time, the sum is true: 50,000 times 2^45.
+    // With at most 50,000 values, none longer than all time, the sum does not overflow: 50,000 times 2^45.
     return smallest > 0 && largest <= Limits.timeMillisecondsMax && last <= Limits.timeMillisecondsMax
   }
 

@@ -1,4 +1,4 @@
-/// How many events of a block have what.
+/// How many events of a block have which parts.
 struct KindCounts {
   private(set) var items = 0
   private(set) var dates = 0
@@ -20,10 +20,10 @@ struct KindCounts {
     }
   }
 
-  /// Adds up to eight events, a byte each; zeros above them.
+  /// Adds up to eight events, one byte each; the bytes above them are zero.
   @inline(__always)
   private mutating func add(_ heads: UInt64, count: Int) {
-    // Actions 5 and 6 are no events, and 5 is what is withheld: 7 was refused.
+    // Actions 5 and 6 are not events, and 5 is a withheld record: 7 has been rejected.
     let others = heads >> 2 & (heads >> 1 | heads)
     items &+= count &- Self.sum(others)
     withheld &+= Self.sum(others & heads)
@@ -32,7 +32,7 @@ struct KindCounts {
     members &+= Self.sum(heads >> 5)
   }
 
-  /// The number of bytes with the lowest bit: of the product, the highest byte is the sum of all bytes.
+  /// The number of bytes with the lowest bit set: the highest byte of the product is the sum of all bytes.
   @inline(__always)
   private static func sum(_ word: UInt64) -> Int {
     Int(truncatingIfNeeded: ((word & 0x0101_0101_0101_0101) &* 0x0101_0101_0101_0101) >> 56)

@@ -36,11 +36,11 @@ enum SecretsEncoding {
     }
   }
 
-  /// Reads secrets; whom they serve is left to `Block.validateSecrets`.
+  /// Reads secrets; the commits that they cover are checked by `Block.validateSecrets`.
   static func read(
     from reader: inout ByteReader, commitCount: Int, eventCount: Int
   ) throws(MalformedError) -> [SegmentSecret] {
-    // Each serves a commit, and takes at least 3 bytes.
+    // Each covers a commit, and takes at least 3 bytes.
     let count = try reader.count(atMost: min(commitCount, reader.remaining / 3), "secrets of a block")
     var secrets: [SegmentSecret] = []
     secrets.reserveCapacity(count)

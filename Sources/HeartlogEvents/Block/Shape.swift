@@ -1,4 +1,4 @@
-/// The names and kinds of an event's fields, which many events share.
+/// The names and kinds of an event's fields, shared by many events.
 package struct Shape: Sendable {
   package struct Member: Sendable {
     package let name: String
@@ -14,14 +14,14 @@ package struct Shape: Sendable {
 /// The values of one field name and tag, in the order of the events.
 package struct ValueColumn: Sendable {
   package let tag: UInt8
-  /// Where they stand in `BlockColumns.words`: whole numbers as they are, doubles as their bits, all else as slices of the texts.
+  /// Their range in `BlockColumns.words`: whole numbers as they are, doubles as their bits, all others as slices of the texts.
   package let range: Range<Int>
-  /// The bytes of all slices.
+  /// The size of all slices in bytes.
   let byteCount: Int
 }
 
 extension BlockColumns {
-  /// Reads the shapes, the names and the values that the shapes ask for.
+  /// Reads the shapes, the names and the values that the shapes require.
   static func shapes(
     _ table: inout ColumnReader, _ uses: NewOrKnown, texts: inout TextBuilder
   ) throws(MalformedError) -> ([Shape], rowByteCount: Int, [ValueColumn], ColumnWords) {
@@ -39,7 +39,7 @@ extension BlockColumns {
     for index in uses.indices { useCounts[Int(index)] += 1 }
     let rowByteCount = try rowByteCount(raw, useCounts, names: names)
 
-    // How many values each column has, and where it stands among them.
+    // The number of values of each column, and its position among them.
     var counts: [ColumnKey: Int] = [:]
     for (shape, useCount) in zip(raw, useCounts) {
       for member in shape where member.hasValue { counts[member.key, default: 0] += useCount }
@@ -79,7 +79,7 @@ extension BlockColumns {
     let isQuiet: Bool
 
     var hasValue: Bool { tag > ValueTag.yes }
-    /// `name` was checked to be an index in a table before this is asked for.
+    /// `name` has been checked to be an index in a table before this is called.
     var key: ColumnKey { .values(name: Int(name), tag: tag) }
   }
 
@@ -102,10 +102,10 @@ extension BlockColumns {
     return shape
   }
 
-  /// What the fields of all events take in rows, but for the values that have a column.
+  /// The size in rows of the fields of all events, except the values that have a column.
   ///
-  /// Refuses what no block has room for, before as many fields are made: null and constant values take no
-  /// bytes of their own, so that a short block may claim any number of fields.
+  /// Rejects sizes that no block has room for, before as many fields are created: null and constant values take no
+  /// bytes of their own, so a short block may claim any number of fields.
   private static func rowByteCount(
     _ shapes: [[RawMember]], _ useCounts: [Int], names: [String]
   ) throws(MalformedError) -> Int {
@@ -118,9 +118,9 @@ extension BlockColumns {
         size += ByteWriter.lengthAndBytesByteCount(names[Int(member.name)].utf8.count) + 1
         if member.hasValue { valueCount += 1 }
       }
-      // Of 64 MiB of columns, names of 256 bytes and 50,000 uses, no product or sum passes 2^53.
+      // With 64 MiB of columns, names of 256 bytes and 50,000 uses, no product or sum exceeds 2^53.
       rowByteCount += useCount * (size + ByteWriter.varintByteCount(UInt64(shape.count)))
-      // A value takes a byte at least.
+      // A value takes at least one byte.
       leastByteCount += useCount * (size + valueCount)
     }
     guard leastByteCount <= Limits.blockRowBytesMax else {
@@ -151,7 +151,7 @@ extension BlockColumns {
     return ValueColumn(tag: tag, range: range, byteCount: byteCount)
   }
 
-  /// Throws where a text is not canonical, byte for byte. Each text is looked at once, however often it stands there.
+  /// Throws if a text is not canonical, byte for byte. Each text is checked once, however often it occurs.
   private static func checkJSON(
     _ slices: UnsafeBufferPointer<Int64>, isRepeated: Bool, _ texts: borrowing TextBuilder
   ) throws(MalformedError) {
