@@ -1,7 +1,8 @@
 /// One event, borrowed from its storage: a commit value, a row or a block.
 ///
 /// Validation, encoding to a row, hash input and application of an event are each implemented once, against
-/// this protocol. A view is well-formed: texts are UTF-8, nested values are canonical. Its bytes are valid as long as the storage that it borrows.
+/// this protocol. A view is well-formed: texts are UTF-8, nested values are canonical.
+/// Its bytes are valid as long as the storage that it borrows.
 package protocol EventView {
   /// The first byte of its encoding.
   var header: EventHeader { get }
