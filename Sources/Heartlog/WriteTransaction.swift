@@ -7,9 +7,9 @@ import Synchronization
   import Glibc
 #endif
 
-/// One commit under way: the events of a `write { }` closure, and what they change.
+/// A commit in progress: the events of a `write { }` closure, and what they change.
 final class WriteTransaction: @unchecked Sendable {
-  // Touched by the one thread that runs the closure alone: `isJoined` sees to that.
+  // Only accessed by the thread that runs the closure. `isJoined` ensures this.
   private let store: FavoritesStore
   private let thread = pthread_self()
   private var isOpen = true
@@ -21,7 +21,7 @@ final class WriteTransaction: @unchecked Sendable {
 
   @TaskLocal static var current: WriteTransaction?
 
-  /// - Parameter queued: the commits that the transaction builds on, beside what is published.
+  /// - Parameter queued: the commits that the transaction builds on, in addition to the published ones.
   init(_ store: FavoritesStore, over queued: QueuedCommits, wallTime: Milliseconds) {
     self.store = store
     self.queued = queued
@@ -29,12 +29,13 @@ final class WriteTransaction: @unchecked Sendable {
     store.openTransactions.add(1, ordering: .relaxed)
   }
 
-  /// The transaction that a call on `store` belongs to; nil outside of `write { }`.
+  /// The transaction that a call on `store` belongs to, or nil outside of `write { }`.
   ///
-  /// A task that was started inside the closure inherits the task-local value; what it does is not part of it.
+  /// A task that was started inside the closure inherits the task-local value, but its calls are not part of the transaction.
   @inline(__always)
   static func joined(by store: FavoritesStore) -> WriteTransaction? {
-    // Most look-ups are made while nobody writes, and asking for a task's value costs as much as one. A thread sees what it added itself.
+    // Most lookups are made while no thread is writing, and reading a task-local value costs as much as a lookup. A thread always sees its
+    // own increment.
     guard store.openTransactions.load(ordering: .relaxed) > 0 else { return nil }
     return current(of: store)
   }
@@ -52,7 +53,7 @@ final class WriteTransaction: @unchecked Sendable {
     store.openTransactions.subtract(1, ordering: .relaxed)
   }
 
-  /// What was written so far.
+  /// The events that were written so far.
   var events: [Event] { records.compactMap(\.event) }
 
   /// An item as this transaction sees it.
@@ -80,7 +81,7 @@ final class WriteTransaction: @unchecked Sendable {
       throw HeartlogError(
         .invalid, "the commit has more than \(Limits.commitEventsMax) events; write it in parts")
     }
-    // Later than everything, and in the order of the closure.
+    // After everything else, and in the order of the closure.
     let position = EventPosition(
       stamp: HybridTimestamp(rawValue: .max), replica: ReplicaID(high: .max, low: .max),
       sequence: SequenceNumber(rawValue: UInt64(records.count)))
@@ -91,13 +92,13 @@ final class WriteTransaction: @unchecked Sendable {
 }
 
 extension FavoritesStore {
-  /// Decides what an operation writes when everything that is queued and in `changes` is written, and holds it against the rules.
+  /// Decides what an operation writes, on top of everything that is queued and in `changes`, and validates it.
   func draft(
     _ operation: HeartlogState.Operation, on id: String, in library: String, over queued: QueuedCommits,
     _ changes: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
     do throws(MalformedError) {
-      // What turns out to need no event is refused all the same where it breaks a rule.
+      // An operation that needs no event is still rejected if it breaks a rule.
       try NameRules.checkItem(id)
       for field in operation.fields { try NameRules.checkFieldName(field.name) }
     } catch {
@@ -107,7 +108,7 @@ extension FavoritesStore {
       operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
     let result = WriteResult(plan, wasFavorite: wasFavorite)
     guard let event = plan.takeEvent() else { return (nil, result) }
-    // Here, so that the error names the call that is wrong.
+    // Validated here so that the error names the call that is wrong.
     do throws(MalformedError) { try event.validateContent(wallTime: wallTime) } catch {
       throw HeartlogError(.invalid, error.reason)
     }
@@ -115,15 +116,16 @@ extension FavoritesStore {
   }
 }
 
-/// What an operation came to.
+/// The result of an operation.
 public struct WriteResult: Hashable, Sendable {
   /// Whether an event was written.
   public let isChange: Bool
   /// Whether the item is a favorite now.
   public let isFavorite: Bool
-  /// Fields, or a favorited date, were given where none are taken: to an add of a favorite, to a toggle that switched off.
+  /// True if fields or a favorited date were given to an operation that does not take them: adding an existing favorite, or a toggle that
+  /// switched off.
   public let ignoredFields: Bool
-  /// The same of a favorited date.
+  /// The same for a favorited date alone.
   public let ignoredFavoritedDate: Bool
 
   init(_ plan: WritePlan, wasFavorite: Bool) {

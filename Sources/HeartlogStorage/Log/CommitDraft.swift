@@ -8,12 +8,12 @@ package enum Durability: Sendable {
   case buffered
 }
 
-/// A commit before it has its number and its stamp.
+/// A commit before its number and stamp are assigned.
 package struct CommitDraft: Sendable {
   package var wallTime: Milliseconds
   package var origin: String?
   package var contents: EventRecords
-  /// Each record was held against the rules already, with this wall time: it is not looked at again.
+  /// True if each record was already validated with this wall time. Records are not validated again.
   package var recordsAreChecked: Bool
 
   package init(
@@ -33,7 +33,7 @@ package struct CommitDraft: Sendable {
     self.recordsAreChecked = recordsAreChecked
   }
 
-  /// The records, of which none are left.
+  /// Moves the records out of the draft.
   mutating func takeContents() -> EventRecords {
     var taken = EventRecords.several([])
     swap(&taken, &contents)
@@ -41,25 +41,25 @@ package struct CommitDraft: Sendable {
   }
 }
 
-/// Who keeps the state that the log's commits make. All calls come one at a time.
+/// Maintains the state that results from the log's commits. Calls are never concurrent.
 package protocol CommitSink: AnyObject, Sendable {
-  /// A commit from the log: at opening, from another process, from another replica.
+  /// Receives a commit from the log: when the store is opened, from another process, or from another replica.
   func receive(_ commit: Commit)
-  /// The same of commits where they lie, which are there until the call returns: some that follow each other.
+  /// Like `receive` of a commit, for consecutive commits in place. The rows are only valid until the call returns.
   func receive(_ rows: [CommitRow])
-  /// A run of commits that follow each other, as `receive` of one: from the log, or just shipped here.
+  /// Like `receive` of a commit, for a run of consecutive commits that are from the log or were just shipped here.
   ///
-  /// - Returns: how many items it changed.
+  /// - Returns: the number of items that changed.
   @discardableResult
   func receive(_ block: ColumnBlock) -> Int
-  /// Publishes commits of this process, which are acknowledged.
+  /// Publishes acknowledged commits of this process.
   func publish(_ commits: [CommitLog.PendingCommit])
-  /// Some of what was received is part of the log no more: all of it comes again, between this call and `endRestart`.
+  /// Some received commits are no longer part of the log. The whole log is received again between this call and `endRestart`.
   func beginRestart()
   func endRestart()
 }
 
 extension CommitSink {
-  /// Makes commits of them.
+  /// Converts the rows to commits, and receives each of them.
   package func receive(_ rows: [CommitRow]) { for row in rows { receive(row.commit()) } }
 }

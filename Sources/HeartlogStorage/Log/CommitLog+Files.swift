@@ -1,15 +1,15 @@
 import HeartlogFiles
 
-/// How many files a log holds open between two calls.
+/// The number of files that a log keeps open between calls.
 struct OpenFileCount {
   var count = 0
-  /// Files may have been opened or closed since they were counted.
+  /// True if files may have been opened or closed since they were counted.
   var isStale = true
 }
 
-/// Which files a log holds open between two calls, and how it gives them back.
+/// The files that a log keeps open between calls, and how it closes them.
 extension CommitLog {
-  /// Says how many files are open now, and makes other logs rest where that is too many. Called outside of the monitor.
+  /// Reports how many files are open, and makes other logs rest if there are too many. Called outside the monitor.
   func noteFiles() {
     let isOver = monitor.withLock {
       openFileCount.isStale = true
@@ -18,7 +18,7 @@ extension CommitLog {
     if isOver { options.budget.makeRoom(besides: self) }
   }
 
-  /// How many files are open between two calls. While a thread is busy with them, as many as it had in use before.
+  /// The number of files that are open between calls. While a thread is using the files, the number that were in use before.
   var openFiles: Int {
     if openFileCount.isStale, !isBusy { openFileCount = OpenFileCount(count: countFiles(), isStale: false) }
     return openFileCount.count
@@ -34,14 +34,14 @@ extension CommitLog {
     return count
   }
 
-  /// Gives back the files, where nobody uses the log at this moment; the next call that needs them opens them again.
+  /// Closes the files if no thread is using the log. The next call that needs them opens them again.
   ///
-  /// Never waits for the log: whoever asks may be in the middle of a call on another one. What is acknowledged and not flushed is
+  /// Never waits for the log, because the caller may be inside a call on another log. Acknowledged commits that are not flushed yet are
   /// flushed first.
   func rest() {
     guard monitor.tryEnter() else { return }
     defer { monitor.leave() }
-    // After a fork the lock is the other process's.
+    // After a fork, the lock belongs to the other process.
     guard access.isOfThisProcess else { return }
     lease.endSeries()
     if isIdle, lease.unsyncedSince != nil { synchronizeLease() } else { releaseWhenIdle() }
@@ -55,14 +55,14 @@ extension CommitLog {
       && lease.quietRequests == 0 && queue.waiting.isEmpty
   }
 
-  /// Nobody uses the log; in the monitor.
+  /// Closes the files. Called in the monitor, when no thread is using the log.
   func closeFiles() {
     appender.writer = nil
     appender.forgetUnsynced()
     lease.lock.rest()
     openFileCount.isStale = true
     for reader in streamSet.readers.values { reader.rest() }
-    // What was open may be another file when it is opened again: all is looked at then.
+    // A file may have been replaced before it is opened again, so everything is checked then.
     lease.forgetReleased()
   }
 }

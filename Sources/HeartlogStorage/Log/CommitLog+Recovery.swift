@@ -2,12 +2,12 @@ import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
-/// What the holder of the lock does before it writes. Source of the verdicts: docs/format.md, "Recovery".
+/// What the lock holder does before it writes. Source of the verdicts: docs/format.md, "Recovery".
 extension CommitLog {
-  /// Makes the tail ready to be written to: judged, mended, and its durable length known.
+  /// Prepares the tail for writing: it is checked and repaired, and its durable length is determined.
   ///
-  /// Whatever changes a file raises the generation first: should this process die in the middle, the next
-  /// holder looks at the files, whatever it knew.
+  /// Every change of a file raises the generation first. If this process dies before it is done, the next lock holder checks the files,
+  /// regardless of what it knew.
   func recoverTail() throws(StorageError) {
     if let corrupt = streamSet.damage {
       throw StorageError(
@@ -19,12 +19,12 @@ extension CommitLog {
     if let finding { try cutTail(finding, of: own) }
     let isResolved = own.resolvedStructure == lease.lock.page().structure
     let missing = isResolved ? [] : streamSet.missing
-    // The heads of others may have come without any name of a file changing.
+    // Heads from other replicas may have arrived without a change to any file name.
     var isOver = finding?.verdict == .lost || streamSet.othersHaveSeenMoreOfOwn
     if !isOver, !isResolved { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
     if !isResolved {
       if try directory.closeToOthers() { tookPermissions = true }
-      // The folder may have been copied or restored before it was opened, not while it is open.
+      // The folder may have been copied or restored before it was opened, but not while it is open.
       let location = try StoreIdentity.Location.of(directory)
       if isOver || !location.isSame(as: streamSet.identity.location) {
         try becomeNewReplica(at: location)
@@ -43,27 +43,27 @@ extension CommitLog {
     streamSet.own.resolvedStructure = lease.lock.page().structure
   }
 
-  /// Whether the store must not write its own stream any more: its numbers were given out before, or nobody would read them.
+  /// Whether the store must stop writing its own stream, because its numbers were already used or nothing would read them.
   private func isOver(_ own: StreamReader, missing: [Finding]) throws(StorageError) -> Bool {
     if own.isEnded || missing.contains(where: { $0.replica == own.replica }) { return true }
-    // A segment that begins with a block was received: `store` is of another folder, or older than this one.
+    // A segment that begins with a block was received. In that case `store` belongs to another folder, or is older than this one.
     guard let cursor = own.cursor, own.segment?.state == .open, try cursor.wake(in: directory) else {
       return false
     }
     return try cursor.header(at: UInt64(SegmentHeader.byteCount))?.kind == FrameHeader.Kind.block
   }
 
-  /// Reports what snapshots know of and the log has lost, once. Their files keep another name from then on: nothing is read from them, and
-  /// nothing that they prove is thrown away.
+  /// Reports, once, the commits that snapshots know of and the log has lost. The snapshot files are then kept under another name: nothing
+  /// is read from them, and nothing that they prove is discarded.
   ///
-  /// - Parameter replica: whose loss is reported already.
+  /// - Parameter replica: the replica whose loss is already reported.
   private func setAside(
     _ missing: [(claim: SnapshotClaim, finding: Finding)], reportedOf replica: ReplicaID?
   ) throws(StorageError) {
     guard !missing.isEmpty else { return }
     for file in Set(missing.map(\.claim.file)).sorted() {
       do throws(FileError) { try directory.fileSystem.rename(file, to: file + ".lost") } catch {
-        // Somebody removed it: snapshots may be.
+        // The file was removed. Snapshots may be removed at any time.
         guard error.isNotFound else { throw StorageError(error) }
       }
     }
@@ -71,8 +71,9 @@ extension CommitLog {
     streamSet.snapshots.removeAll { claim in missing.contains { $0.claim.file == claim.file } }
   }
 
-  /// Makes sure that what is appended to a stream's tail will be read: leaves a segment whose commits another process has sealed, which
-  /// may have died before it removed it, and removes what such a process left. Looks again only where files of the store have changed.
+  /// Ensures that data appended to a stream's tail will be read. Switches away from a segment whose commits another process has sealed and
+  /// may not have removed before it died, and removes what such a process left behind. Checks again only if files of the store have
+  /// changed.
   func resolve(_ reader: StreamReader) throws(StorageError) {
     guard reader.resolvedStructure != lease.lock.page().structure else { return }
     let serving = try directory.servingSegments(of: reader.replica).serving
@@ -88,7 +89,7 @@ extension CommitLog {
     reader.resolvedStructure = lease.lock.page().structure
   }
 
-  /// Cuts what is bad from the tail of a stream, and keeps it aside.
+  /// Cuts the bad data from the tail of a stream, and keeps a copy of it.
   func cutTail(_ finding: Finding, of own: StreamReader) throws(StorageError) {
     if own.replica == streamSet.identity.replica { appender.writer = nil }
     guard let cursor = own.cursor, let segment = own.segment, let offset = finding.error.offset,
@@ -96,7 +97,7 @@ extension CommitLog {
     else { return }
     lease.lock.update { _ in }
     try onFiles { () throws(FileError) in
-      // A suspect is copied up to its last whole frame, and not written to.
+      // A suspect is copied up to its last whole frame, and is not written to.
       let isSuspect = segment.state == .suspect
       let file = try directory.fileSystem.open(cursor.path, isSuspect ? .read : .readWrite)
       let size = try file.size()
@@ -124,7 +125,7 @@ extension CommitLog {
     try directory.fileSystem.synchronizeDirectory(folder)
   }
 
-  /// Opens the tail for writing, unless this process holds it already just as it is.
+  /// Opens the tail for writing, unless this process already has it open in its current state.
   private func recoverOwnTail(of own: StreamReader) throws(StorageError) {
     guard let cursor = own.cursor, let segment = own.segment, segment.state != .sealed else {
       appender.writer = nil
@@ -135,7 +136,7 @@ extension CommitLog {
     let page = lease.lock.page()
     let isRecorded = page.replica == own.replica && page.segment == cursor.header.id
     if !isRecorded {
-      // Whoever made the segment may have died before its names were durable.
+      // The process that created the segment may have died before its names were durable.
       try synchronizeNames(startingWith: cursor.header.firstCommit)
     }
     let offset = cursor.offset
@@ -152,7 +153,7 @@ extension CommitLog {
         fileBytes: try file.size())
     }
     if taken.durableOffset < offset {
-      // What another process wrote may be in memory only: no frame may call it durable before it is.
+      // Data from another process may be in memory only. No frame may declare it durable before it is.
       do { try taken.synchronize() } catch { throw appender.suspend(taken, because: error.description) }
     }
     appender.writer = taken
@@ -160,18 +161,18 @@ extension CommitLog {
     announce(taken, isStructural: false)
   }
 
-  /// Makes the names durable that lead to a segment of the own stream.
+  /// Makes the directory entries on the path to a segment of the own stream durable.
   private func synchronizeNames(startingWith firstCommit: CommitNumber) throws(StorageError) {
     try onFiles { () throws(FileError) in
       try directory.fileSystem.synchronizeDirectory(directory.streamPath(streamSet.identity.replica))
       guard firstCommit.rawValue == 1 else { return }
       try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
-      // A new replica's stream must not outlive the file that says who writes it.
+      // A new replica's stream must not outlive the file that identifies its writer.
       try directory.fileSystem.synchronizeDirectory(directory.path)
     }
   }
 
-  /// Tells everybody where the tail is.
+  /// Publishes the position of the tail to other processes.
   func announce(_ writer: SegmentWriter, isStructural: Bool) {
     lease.lock.update { page in
       page.replica = writer.header.replica
@@ -185,7 +186,7 @@ extension CommitLog {
 
   // MARK: - Segments
 
-  /// Makes a new open segment that starts with `commit`.
+  /// Creates an open segment that starts with `commit`.
   func createSegment(before commit: Commit) throws(StorageError) -> SegmentWriter {
     if commit.number.rawValue == 1 { try makeStreamFolder(of: streamSet.identity.replica) }
     var generator = options.generator
@@ -201,7 +202,7 @@ extension CommitLog {
     return created
   }
 
-  /// What is there already may have been left by a process that died before it was durable.
+  /// An existing folder may have been left by a process that died before the folder was durable.
   func makeStreamFolder(of replica: ReplicaID) throws(StorageError) {
     let folder = directory.streamPath(replica)
     try onFiles { () throws(FileError) in
@@ -211,7 +212,7 @@ extension CommitLog {
     }
   }
 
-  /// The frontier that the last sealed segment starts from: the newest at hand without hashing.
+  /// The frontier that the last sealed segment starts from, which is the newest one available without hashing.
   private func newestFrontier() throws(StorageError) -> (size: UInt64, roots: [Digest]) {
     guard
       let sealed = try directory.segments(of: streamSet.identity.replica).last(where: { $0.state == .sealed })
@@ -224,7 +225,7 @@ extension CommitLog {
     return (header.treeSize, header.frontier)
   }
 
-  /// Copies the whole frames of a suspect to a new file: what the system caches of it may never reach the disk.
+  /// Copies the whole frames of a suspect to a new file, because data that the system has cached for it may never reach the disk.
   private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
     let taken = try copyOfSuspect(cursor)
     appender.writer = taken
@@ -232,7 +233,7 @@ extension CommitLog {
     announce(taken, isStructural: true)
   }
 
-  /// A new file with the whole frames of a suspect, in its place.
+  /// Creates a file with the whole frames of a suspect, which replaces it.
   func copyOfSuspect(_ cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
     let folder = directory.streamPath(cursor.header.replica)
     let offset = cursor.offset
@@ -256,7 +257,7 @@ extension CommitLog {
       file: file, path: path, header: cursor.header, offset: offset, durableOffset: offset, fileBytes: offset)
   }
 
-  /// Removes a stream's unfinished files, and its segments whose commits all stand in the one before.
+  /// Removes a stream's unfinished files, and the segments whose commits are all in the previous segment.
   private func removeLeftovers(of replica: ReplicaID, besides serving: [SegmentFile]) throws(StorageError) {
     let folder = directory.streamPath(replica)
     var names: [String]
@@ -271,7 +272,7 @@ extension CommitLog {
     guard !names.isEmpty else { return }
     lease.lock.update { $0.structure &+= 1 }
     try onFiles { () throws(FileError) in
-      // What serves instead must be durable first: whoever sealed may have died before that.
+      // The replacement must be durable first, because the process that sealed it may have died before that.
       try directory.fileSystem.synchronizeDirectory(folder)
       for name in names { try directory.fileSystem.remove("\(folder)/\(name)") }
       try directory.fileSystem.synchronizeDirectory(folder)
@@ -280,7 +281,7 @@ extension CommitLog {
 
   // MARK: - Identity
 
-  /// The folder was copied or restored, or lost acknowledged commits: its numbers may be used elsewhere.
+  /// The folder was copied or restored, or lost acknowledged commits. Its numbers may be in use elsewhere.
   func becomeNewReplica(at location: StoreIdentity.Location) throws(StorageError) {
     var generator = options.generator
     var changed = streamSet.identity
@@ -288,7 +289,7 @@ extension CommitLog {
     changed.location = location
     lease.lock.update { $0.structure &+= 1 }
     if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
-      // The new stream names the old one's last commit: that one must not be lost after it.
+      // The new stream names the last commit of the old one, so that commit must not be lost after it.
       try onFiles { () throws(FileError) in
         try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
       }
@@ -297,7 +298,7 @@ extension CommitLog {
       directory.identityPath, with: changed.encoded(), in: directory.path, suffix: generator.next())
     streamSet.identity = changed
     appender.writer = nil
-    // Until here the page remembers what was lost.
+    // Until this point, the page records what was lost.
     lease.lock.update { page in
       page = StoreLock.Page(generation: page.generation, structure: page.structure)
     }

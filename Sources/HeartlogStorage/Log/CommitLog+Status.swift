@@ -1,16 +1,16 @@
 import HeartlogEvents
 
 extension CommitLog {
-  /// One stream, as far as it was read.
+  /// The status of one stream, as far as it was read.
   package struct StreamStatus: Sendable {
     package let replica: ReplicaID
-    /// What people call the replica.
+    /// The display name of the replica.
     package let name: String
-    /// It was forked.
+    /// True if the stream was forked.
     package let isEnded: Bool
-    /// What the writer's clock said at the last commit; nil before the first.
+    /// The writer's clock at the last commit, or nil before the first commit.
     package let lastWallTime: Milliseconds?
-    /// The latest that it ever said; nil before the first commit.
+    /// The latest time that the writer's clock ever showed, or nil before the first commit.
     package let latestWallTime: Milliseconds?
   }
 
@@ -30,7 +30,7 @@ extension CommitLog {
     }
   }
 
-  /// What the clock of a stream's writer said at the last commit that was read; nil where there is none.
+  /// The wall time of the last commit that was read from a stream, or nil if there is none.
   package func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
     withStreams {
       guard let tail = streamSet.readers[replica]?.tail, tail.head != nil else { return nil }
@@ -38,6 +38,6 @@ extension CommitLog {
     }
   }
 
-  /// The size of the log on disk in bytes, zeros written ahead included.
+  /// The size of the log on disk in bytes, including zeros written ahead.
   package func logBytes() throws(StorageError) -> UInt64 { try directory.logBytes() }
 }

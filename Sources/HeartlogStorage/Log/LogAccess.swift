@@ -23,7 +23,7 @@ struct LogAccess {
       }
   }
 
-  /// After a fork the lock is the parent's, and so is what was not flushed.
+  /// After a fork, the lock and the unflushed data belong to the parent process.
   var isOfThisProcess: Bool { fileSystem.processID == processID }
 
   func checkProcess() throws(StorageError) {

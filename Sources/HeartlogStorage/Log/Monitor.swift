@@ -7,9 +7,9 @@ import Synchronization
   import Glibc
 #endif
 
-/// A mutex with a condition to wait for: `Mutex` of the standard library cannot be waited on.
+/// A mutex with a condition variable. `Mutex` of the standard library does not support waiting for a condition.
 final class Monitor: @unchecked Sendable {
-  // Both stay where they are for as long as a thread may use them.
+  // Both must keep their address as long as a thread may use them.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -27,7 +27,7 @@ final class Monitor: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Enters where nobody is inside; false where somebody is.
+  /// Enters if no thread is inside. Returns false otherwise.
   func tryEnter() -> Bool {
     guard pthread_mutex_trylock(mutex) == 0 else { return false }
     didEnter()
@@ -67,7 +67,7 @@ final class Monitor: @unchecked Sendable {
       owner.store(0, ordering: .relaxed)
     }
 
-    /// Stops a debug build where the calling thread is not inside.
+    /// Stops a debug build if the calling thread is not inside.
     func assertHeld() {
       assert(owner.load(ordering: .relaxed) == Self.thisThread, "this must be called inside the monitor")
     }
@@ -85,14 +85,14 @@ final class Monitor: @unchecked Sendable {
     return try body()
   }
 
-  /// Runs `body` outside, for work that others need not wait for.
+  /// Runs `body` outside the monitor, for work that other threads need not wait for.
   func outside<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     leave()
     defer { enter() }
     return try body()
   }
 
-  /// Gives other threads a chance to run, outside.
+  /// Leaves the monitor for a moment to let other threads run.
   func yield() {
     outside { _ = sched_yield() }
   }

@@ -1,16 +1,16 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// The open segment of the own stream: what was written to it, and what of that is durable.
+/// The open segment of the own stream: what was written to it, and how much of it is durable.
 ///
-/// Guarded by the log's monitor; the busy thread may write to the segment, and change `writer`, outside of it.
+/// Guarded by the log's monitor, except that the busy thread may write to the segment, and change `writer`, outside of it.
 final class SegmentAppender {
-  /// A flush that runs beside writers.
+  /// A flush that runs concurrently with writers.
   enum Flush {
     case none
-    /// - Parameter isWantedAgain: another lease ended meanwhile.
+    /// - Parameter isWantedAgain: true if another lease ended during the flush.
     case running(isWantedAgain: Bool)
-    /// It is over, and the busy thread has not taken note of it yet.
+    /// The flush is over, and the busy thread has not handled its outcome yet.
     case ended(segment: SegmentWriter, bytes: UInt64, error: FileError?, isWantedAgain: Bool)
   }
 
@@ -18,12 +18,12 @@ final class SegmentAppender {
   private let lease: StoreLease
 
   @exclusivity(unchecked) var writer: SegmentWriter?
-  /// The segment that is written to, and up to where its commits are acknowledged.
+  /// The segment that is being written, and the offset up to which its commits are acknowledged.
   @exclusivity(unchecked) private(set) var acknowledged: (segment: SegmentWriter, bytes: UInt64)?
-  /// Until a flush is over, nobody else makes the segment durable: the system reports an error once, and whoever asked second would not
-  /// hear of it.
+  /// Until a flush is over, no other thread makes the segment durable. The system reports an error only once, so a second caller would not
+  /// receive it.
   @exclusivity(unchecked) var flush = Flush.none
-  /// What ended writing for good: nobody knows whether the last commits are on the disk.
+  /// The error that ended writing permanently, because it is unknown whether the last commits are on disk.
   @exclusivity(unchecked) private(set) var failure: StorageError?
 
   init(_ directory: StoreDirectory, _ lease: StoreLease) {
@@ -44,19 +44,19 @@ final class SegmentAppender {
     }
   }
 
-  /// Nothing is to be flushed: all is durable, or its segment was given up, which is never tried again.
+  /// Records that there is nothing to flush: either everything is durable, or its segment was abandoned and is never tried again.
   func forgetUnsynced() {
     acknowledged = nil
     lease.unsyncedSince = nil
   }
 
-  /// One fdatasync. After a failure nobody appends to the segment again.
+  /// Performs one fdatasync. After a failure, nothing is appended to the segment again.
   func synchronize(_ segment: SegmentWriter) throws(StorageError) {
     do { try segment.synchronize() } catch { throw suspend(segment, because: error.description) }
     lease.lock.raise(durableBytes: segment.durableOffset)
   }
 
-  /// Has the running flush be followed by another one.
+  /// Requests another flush after the running one.
   func requestFlush() {
     switch flush {
     case .none: break
@@ -66,19 +66,19 @@ final class SegmentAppender {
     }
   }
 
-  /// The running flush is over.
+  /// Records that the running flush is over.
   func endFlush(of segment: SegmentWriter, upTo bytes: UInt64, error: FileError?) {
     guard case .running(let isWantedAgain) = flush else { preconditionFailure("no flush was running") }
     flush = .ended(segment: segment, bytes: bytes, error: error, isWantedAgain: isWantedAgain)
   }
 
-  /// Takes note of a flush that is over. No thread is busy.
+  /// Handles the outcome of a flush that is over. No thread is busy.
   ///
-  /// - Returns: whether another one is wanted.
+  /// - Returns: whether another flush is wanted.
   func takeFlushOutcome() -> Bool {
     guard case .ended(let segment, let bytes, let error, let isWantedAgain) = flush else { return false }
     flush = .none
-    // Where a write could not be taken back meanwhile, the segment is given up already.
+    // If a write could not be undone in the meantime, the segment is already abandoned.
     guard writer === segment else { return isWantedAgain }
     if let error {
       fail(suspend(segment, because: error.description))
@@ -89,16 +89,16 @@ final class SegmentAppender {
     return isWantedAgain
   }
 
-  /// Notes that an fsync of the own stream failed: nothing is written any more.
+  /// Records that an fsync of the own stream failed. Nothing is written after that.
   func fail(_ error: StorageError) {
     failure = error
     forgetUnsynced()
   }
 
-  /// Throws if it is not known what became of commits that were written.
+  /// Throws if the outcome of written commits is unknown.
   func checkOutcome() throws(StorageError) { if let failure { throw failure } }
 
-  /// Ends a segment whose fsync failed: its last batch may be on disk or not, and asking again would not tell.
+  /// Ends a segment whose fsync failed. Its last batch may or may not be on disk, and retrying would not tell.
   func suspend(_ segment: SegmentWriter, because reason: String) -> StorageError {
     writer = nil
     var reason = "\(reason); whether the last commits are there shows when the store is opened again"

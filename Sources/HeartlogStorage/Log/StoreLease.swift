@@ -1,6 +1,6 @@
 import HeartlogFiles
 
-/// The store's lock as this process holds it, and what it knows of the log since it last did.
+/// The store's lock as this process holds it, and what this process knows of the log since it last held the lock.
 ///
 /// Guarded by the log's monitor.
 final class StoreLease {
@@ -10,29 +10,30 @@ final class StoreLease {
   @exclusivity(unchecked) private(set) var isHeld = false
   private var isAcquiring = false
   private var acquisitions = 0
-  /// The last acquisition that failed: whoever waited for it need not wait as long again.
+  /// The last failed acquisition. A thread that waited for it need not wait that long again.
   private var failedAcquisition: (number: Int, error: StorageError)?
-  /// Other processes want the lock: no commit joins the queue until they had it.
+  /// True if other processes want the lock. No commit is queued until they have had it.
   @exclusivity(unchecked) var isYielding = false
-  /// Threads that want the log to themselves: no commit joins the queue until they had it.
+  /// The number of threads that want exclusive access to the log. No commit is queued until they have had it.
   @exclusivity(unchecked) var quietRequests = 0
-  /// Since when acknowledged commits are not durable, by the monotonic clock; nil if all are. The lock is kept until they are.
+  /// The monotonic time since which there are acknowledged commits that are not durable, or nil if all are durable. The lock is kept until
+  /// they are.
   @exclusivity(unchecked) var unsyncedSince: UInt64?
-  /// The lock is kept although everything is durable: another commit is expected soon.
+  /// True if the lock is kept although everything is durable, because another commit is expected soon.
   @exclusivity(unchecked) private(set) var isKept = false
-  /// A timer that ends `isKept` is running.
+  /// True if a timer that ends `isKept` is running.
   @exclusivity(unchecked) var isExpiring = false
-  /// When the last durable batch ended; nil if another process has written since, or wanted to.
+  /// When the last durable batch ended, or nil if another process has written or requested the lock since.
   @exclusivity(unchecked) private var lastBatchEnd: UInt64?
 
   /// The page as it was before the log was last read.
   private(set) var seenPage: StoreLock.Page?
-  /// The generation and the structure at which this process released the lock, with everything read. While they stand, nobody has written.
-  /// A page that was seen without the lock says less: its writer may go on without raising it again.
+  /// The generation and the structure at which this process released the lock, with everything read. If they are unchanged, no other
+  /// process has written. A page that was read without the lock says less, because its writer may continue without raising it again.
   @exclusivity(unchecked) private var released: (generation: UInt64, structure: UInt64)?
-  /// The own tail was recovered, and only commits were appended since: while nothing else changes, the next one may follow.
+  /// True if the own tail was recovered and only commits were appended since. If nothing else changes, the next commit can be appended.
   @exclusivity(unchecked) var isTailReady = false
-  /// Something failed half-way: all files are looked at before the next write.
+  /// True if an operation failed before it was complete. All files are checked before the next write.
   @exclusivity(unchecked) var looksAgain = false
 
   init(_ lock: StoreLock, monitor: Monitor) {
@@ -43,7 +44,7 @@ final class StoreLease {
   /// Whether another thread is waiting for the lock.
   var isBeingAcquired: Bool { isAcquiring }
 
-  /// Waits until another thread has the lock, or has failed to get it.
+  /// Waits until another thread has acquired the lock or failed to.
   func waitForAcquisition() throws(StorageError) {
     monitor.assertHeld()
     let awaited = acquisitions
@@ -51,7 +52,7 @@ final class StoreLease {
     if let failedAcquisition, failedAcquisition.number == awaited { throw failedAcquisition.error }
   }
 
-  /// Takes the lock. Leaves the monitor meanwhile.
+  /// Acquires the lock. Leaves the monitor while it waits.
   func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
     monitor.assertHeld()
     isAcquiring = true
@@ -69,30 +70,30 @@ final class StoreLease {
     isHeld = true
   }
 
-  /// Whether nobody has written since this process released the lock.
+  /// Whether no other process has written since this process released the lock.
   var isGenerationUnchanged: Bool { released.map { $0.generation == lock.generation } ?? false }
 
-  /// Whether also the names of the store's files are what they were.
+  /// Whether, in addition, the names of the store's files are unchanged.
   var isUnchanged: Bool {
     isGenerationUnchanged && released?.structure == lock.structure
   }
 
-  /// A writer that commits again within this time is one that writes a series.
+  /// A writer that commits again within this time is writing a series.
   private static let seriesNanosecondsMax: UInt64 = 1_000_000
 
-  /// Notes a durable batch. The lock is kept after the second batch of a series: a lock and an unlock cost three system calls and an
-  /// eighth of a commit's instructions.
+  /// Records a durable batch. The lock is kept after the second batch of a series, because locking and unlocking cost three system calls
+  /// and an eighth of a commit's instructions.
   func noteBatch(from start: UInt64, to end: UInt64) {
     if let lastBatchEnd, start < lastBatchEnd &+ Self.seriesNanosecondsMax { isKept = true }
     lastBatchEnd = end
   }
 
-  /// Whether a series goes on.
+  /// Whether a series is in progress.
   func isInSeries(at uptime: UInt64) -> Bool {
     lastBatchEnd.map { uptime < $0 &+ Self.seriesNanosecondsMax } ?? false
   }
 
-  /// Another process wrote, or wants to: the next durable commit begins a new series.
+  /// Ends the series, because another process wrote or wants to. The next durable commit begins a new series.
   func endSeries() {
     isKept = false
     lastBatchEnd = nil
@@ -106,7 +107,7 @@ final class StoreLease {
     lock.release()
   }
 
-  /// Notes, before the lock is released, that nothing of others has been missed.
+  /// Records, before the lock is released, that no changes from other processes have been missed.
   func noteSeen() {
     if looksAgain {
       forget()
@@ -118,16 +119,16 @@ final class StoreLease {
     looksAgain = false
   }
 
-  /// Notes the page as it was before the log was read.
+  /// Records the page as it was before the log was read.
   func noteSeen(_ page: StoreLock.Page) { seenPage = page }
 
-  /// All files are looked at before the next write.
+  /// Requires all files to be checked before the next write.
   func forget() {
     seenPage = nil
     released = nil
     isTailReady = false
   }
 
-  /// What was open may be another file when it is opened again.
+  /// A file may have been replaced before it is opened again.
   func forgetReleased() { released = nil }
 }

@@ -1,7 +1,7 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What was read of each stream, what was found wrong there, and who writes the own one.
+/// What was read of each stream, what damage was found, and the identity of the writer of the own stream.
 ///
 /// Guarded by the log's monitor.
 final class StreamSet {
@@ -9,15 +9,15 @@ final class StreamSet {
 
   var identity: StoreIdentity { didSet { knownOwn = nil } }
   var readers: [ReplicaID: StreamReader] = [:] { didSet { knownOwn = nil } }
-  /// The reader of the own stream, once it was looked up.
+  /// The reader of the own stream, if it was already looked up.
   @exclusivity(unchecked) private var knownOwn: StreamReader?
-  /// What ends the sound part of a stream.
+  /// The findings that end the sound part of each stream.
   var ends: [ReplicaID: Finding] = [:]
-  /// What snapshots say of the log, those among them from which it could not be opened.
+  /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
-  /// What the store's recovery did since it was opened.
+  /// What recovery of the store did since it was opened.
   var reports: [Finding] = []
-  /// Where received streams go on, as far as this process wrote them.
+  /// The tails of received streams, as far as this process wrote them.
   var receivedTails: [ReplicaID: SegmentWriter] = [:]
 
   init(_ directory: StoreDirectory, identity: StoreIdentity, snapshots: [SnapshotClaim]) {
@@ -26,7 +26,7 @@ final class StreamSet {
     self.snapshots = snapshots
   }
 
-  /// The reader of the own stream, which may be empty yet.
+  /// The reader of the own stream, which may still be empty.
   var own: StreamReader {
     if let knownOwn { return knownOwn }
     let reader = readers[identity.replica] ?? StreamReader(directory, replica: identity.replica)
@@ -35,19 +35,19 @@ final class StreamSet {
     return reader
   }
 
-  /// Whether others have seen commits of the own stream that are not here: their numbers must not be used again.
+  /// Whether other replicas have seen commits of the own stream that are missing here. Their numbers must not be used again.
   var othersHaveSeenMoreOfOwn: Bool {
     let own = own
     return readers.values.contains { $0.tail.seen[own.replica].map { $0 >= own.tail.next } ?? false }
   }
 
-  /// What keeps the store from being written: damage, in the first stream that has any.
+  /// The damage that prevents the store from being written, in the first stream that has any.
   var damage: Finding? {
     ends.isEmpty
       ? nil : ends.sorted { $0.key < $1.key }.map(\.value).first { $0.verdict == .corrupt }
   }
 
-  /// Commits that a snapshot was made from, and that are not here any more.
+  /// Commits that a snapshot was made from and that are now missing.
   var missing: [(claim: SnapshotClaim, finding: Finding)] {
     snapshots.flatMap { claim in
       claim.positions.compactMap { position in
@@ -60,14 +60,14 @@ final class StreamSet {
     }
   }
 
-  /// What is not as it was written, as far as it was read; and what recovery did.
+  /// Damage found in the parts that were read so far, and what recovery did.
   var findings: [Finding] {
     let lost = Set(ends.values.filter { $0.verdict == .lost }.map(\.replica))
     return reports + ends.sorted { $0.key < $1.key }.map(\.value)
       + missing.map(\.finding).filter { !lost.contains($0.replica) }
   }
 
-  /// The heads of other replicas that the own stream, as it stands at `tail`, has not named yet.
+  /// The heads of other replicas that the own stream, up to `tail`, has not named yet.
   func newHeads(after tail: StreamTail) -> [Head] {
     let heads = readers.values.compactMap { reader -> Head? in
       guard reader.replica != identity.replica, let head = reader.tail.head,

@@ -6,19 +6,19 @@ import HeartlogFiles
   import Glibc
 #endif
 
-/// The threads of this process that wait for disks and locks in the place of others: sealing, leases that end, and whatever a task
-/// awaits. A thread that tasks run on must never do that.
+/// The threads of this process that wait for disks and locks on behalf of other threads: for sealing, for leases that end, and for anything
+/// that a task awaits. A thread that tasks run on must never block on these.
 ///
-/// There are few of them, whatever the number of stores; they are made when there is work, and stay.
+/// The number of threads is small, regardless of the number of stores. Threads are created when there is work, and are kept.
 package final class WorkerPool: @unchecked Sendable {
   package static let shared = WorkerPool(threadsMax: 16)
-  /// For long work that nobody waits for, as sealing and snapshots: where cores are wanted, it leaves most of them to others.
+  /// For long work that nothing waits for, such as sealing and snapshots. If other threads need the cores, it leaves most of them to those.
   package static let unhurried = WorkerPool(threadsMax: 4, isUnhurried: true)
 
-  /// Those that help the calling thread with what it does; nil where it is itself to leave cores to others: then it works alone.
+  /// The pool that helps the calling thread with its work, or nil if the calling thread has low priority. It then works alone.
   static var helping: WorkerPool? { ThreadPriority.isLow ? nil : shared }
 
-  // All below is touched in the monitor alone.
+  // Everything below is accessed only in the monitor.
   private let monitor = Monitor()
   private let threadsMax: Int
   private let isUnhurried: Bool
@@ -31,7 +31,7 @@ package final class WorkerPool: @unchecked Sendable {
     self.isUnhurried = isUnhurried
   }
 
-  /// Runs `job` on one of the threads; jobs begin in the order in which they came.
+  /// Runs `job` on one of the threads. Jobs start in the order in which they were added.
   package func run(_ job: @escaping @Sendable () -> Void) {
     let wantsThread = monitor.withLock {
       jobs.append(job)
@@ -43,7 +43,7 @@ package final class WorkerPool: @unchecked Sendable {
       return false
     }
     guard wantsThread, !start() else { return }
-    // The system has no thread left. The others do the work; where there are none, this one must.
+    // The system cannot create another thread. The existing threads do the work, or the calling thread if there are none.
     let isAlone = monitor.withLock {
       threads -= 1
       return threads == 0

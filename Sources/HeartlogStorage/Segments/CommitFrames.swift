@@ -1,25 +1,25 @@
 import HeartlogEvents
 
-/// Frames of commits, one after the other, before it is known where they will stand: all is in place but offsets and checksums.
+/// The frames of consecutive commits, before their position is known. They are complete except for offsets and checksums.
 struct CommitFrames {
-  /// Frames, and behind them what is left of earlier ones.
+  /// The frames, followed by the remains of earlier ones.
   private(set) var memory: [UInt8] = []
   private(set) var byteCount = 0
 
-  /// A shorter row is stored as it is. Measured on papers and cities, one to a row: below this LZ4 takes 0 to 5% away from a frame, for
-  /// 0.4 to 1.1 µs, as much as the write itself; above it 11% and more.
+  /// A shorter row is stored uncompressed. Measured on papers and cities, one per row: below this size, LZ4 saves 0 to 5% of a frame and
+  /// takes 0.4 to 1.1 µs, as much as the write itself. Above it, LZ4 saves 11% and more.
   static let compressedBytesMin = 512
 
-  /// Memory beyond this is given back after a batch.
+  /// Memory beyond this size is released after a batch.
   private static let keptBytesMax = 1 << 20
 
   /// Appends a commit's frame.
   ///
-  /// - Returns: how many bytes it takes.
-  /// - Throws: if the commit breaks a rule; nothing is appended then.
+  /// - Returns: the size of the frame in bytes.
+  /// - Throws: if the commit breaks a rule. Nothing is appended in that case.
   mutating func append(_ commit: Commit, recordsAreChecked: Bool) throws(MalformedError) -> Int {
     try commit.validateParts(recordsAreChecked: recordsAreChecked)
-    // Mostly the memory of earlier batches has room for the row, and it is encoded once.
+    // The memory of earlier batches usually has room for the row, so it is encoded only once.
     var rowBytes = encode(commit)
     if byteCount + FrameHeader.frameBytes(body: rowBytes) > memory.count {
       try Commit.checkByteCount(rowBytes)
@@ -45,9 +45,9 @@ struct CommitFrames {
     return frameBytes
   }
 
-  /// Encodes a commit where the body of the next frame begins.
+  /// Encodes a commit at the position of the next frame's body.
   ///
-  /// - Returns: the bytes of its row, which may be more than there is room for.
+  /// - Returns: the size of its row in bytes, which may exceed the available room.
   private mutating func encode(_ commit: Commit) -> Int {
     let start = min(byteCount + FrameHeader.byteCount, memory.count)
     return memory.withUnsafeMutableBytes {
@@ -60,9 +60,9 @@ struct CommitFrames {
     if missing > 0 { memory.append(contentsOf: repeatElement(0, count: max(missing, memory.count))) }
   }
 
-  /// Compresses a row in its place, where that makes it smaller.
+  /// Compresses a row in place if that makes it smaller.
   ///
-  /// - Returns: how many bytes it takes then, its length included; nil where it was left as it was.
+  /// - Returns: the compressed size in bytes, including its length, or nil if the row was left unchanged.
   private static func compress(_ row: UnsafeMutableRawBufferPointer) -> Int? {
     guard row.count >= compressedBytesMin else { return nil }
     guard let compressed = LZ4.compress(UnsafeRawBufferPointer(row)), compressed.count + 4 < row.count else {
@@ -73,7 +73,7 @@ struct CommitFrames {
     return compressed.count + 4
   }
 
-  /// Says where the first frame will stand, and so where the others.
+  /// Sets the position of the first frame, and thereby of the others.
   mutating func place(at offset: UInt64, of segment: SegmentID, durableOffset: UInt32) {
     let count = byteCount
     memory.withUnsafeMutableBytes { buffer in
@@ -86,7 +86,7 @@ struct CommitFrames {
     }
   }
 
-  /// The frames, and `zeroCount` zeros behind them.
+  /// Passes the frames to `body`, followed by `zeroCount` zeros.
   mutating func withBytes<R, E: Error>(
     zerosBehind zeroCount: Int = 0, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -98,10 +98,10 @@ struct CommitFrames {
     }
   }
 
-  /// Takes back the frame that was appended last.
+  /// Removes the frame that was appended last.
   mutating func removeLast(_ frameBytes: Int) { byteCount -= frameBytes }
 
-  /// Takes out everything from `offset` on.
+  /// Removes and returns everything from `offset` on.
   mutating func split(at offset: Int) -> CommitFrames {
     var rest = CommitFrames()
     rest.memory = Array(memory[offset..<byteCount])
@@ -110,7 +110,7 @@ struct CommitFrames {
     return rest
   }
 
-  /// Forgets all, and keeps the memory, unless it is much.
+  /// Removes all frames. Keeps the memory unless it is large.
   mutating func removeAll() {
     byteCount = 0
     if memory.count > Self.keptBytesMax { memory = [] }

@@ -7,13 +7,13 @@ import HeartlogFiles
   import Glibc
 #endif
 
-/// The file `lock`: who may write, and where the tail is.
+/// The file `lock`, which determines who may write and where the tail is.
 final class StoreLock: Sendable {
   private let file: any LockFile
-  /// The file's words, where they can be reached without a call.
+  /// The file's words, if they can be accessed without a call.
   private let words: LockWords?
   private let path: String
-  /// Shared mappings are not shared over a network: there the page says nothing.
+  /// Shared mappings are not shared over a network. In that case the page is not used.
   let hasPage: Bool
 
   init(_ directory: StoreDirectory) throws(StorageError) {
@@ -37,12 +37,12 @@ final class StoreLock: Sendable {
     static let replica = 9
   }
 
-  /// Takes the lock; waits for at most `milliseconds`.
+  /// Acquires the lock. Waits for at most `milliseconds`.
   ///
-  /// Waiting is a series of tries, each of which sets the page's "wanted" word: a waiter that is killed
-  /// leaves nothing behind that the next holder does not clear. A count of waiters would stay wrong for ever.
+  /// Waiting is a series of attempts, each of which sets the page's "wanted" word. A waiter that is killed leaves nothing behind that the
+  /// next holder does not clear. A count of waiters would stay wrong forever.
   ///
-  /// - Parameter uptime: nanoseconds of a clock that never goes back. Pauses take longer than they are asked for, so they are not counted.
+  /// - Parameter uptime: nanoseconds of a monotonic clock. Pauses take longer than requested, so they are not counted.
   func acquire(
     waitingAtMost milliseconds: Int,
     uptime: () -> UInt64 = MonotonicClock.nanoseconds
@@ -77,10 +77,10 @@ final class StoreLock: Sendable {
   /// Whether another process waits for the lock.
   var isWanted: Bool { load(Word.isWanted) != 0 }
 
-  /// Leaves a waiter the time for one try.
+  /// Gives a waiter enough time for one attempt.
   func yield() { usleep(1_000) }
 
-  /// Raised with every change of the store.
+  /// Raised by every change of the store.
   var generation: UInt64 { load(Word.generation) }
   /// Raised whenever the names of the store's files change.
   var structure: UInt64 { load(Word.structure) }
@@ -91,11 +91,11 @@ final class StoreLock: Sendable {
     if let words { words.store(value, word) } else { file.store(value, word) }
   }
 
-  /// What the page says of the tail.
+  /// What the page records about the tail.
   struct Page: Equatable, Sendable {
     var generation: UInt64 = 0
     var structure: UInt64 = 0
-    /// The stream that all below speaks of.
+    /// The stream that all fields below refer to.
     var replica = ReplicaID(high: 0, low: 0)
     var segment = SegmentID(words: (0, 0))
     var firstCommit: UInt64 = 0
@@ -103,7 +103,7 @@ final class StoreLock: Sendable {
     var durableBytes: UInt64 = 0
   }
 
-  /// One consistent reading of the page, without the lock.
+  /// Returns one consistent reading of the page, without the lock.
   func page() -> Page {
     guard hasPage else { return Page() }
     var tries = 0
@@ -117,12 +117,12 @@ final class StoreLock: Sendable {
         durableBytes: load(Word.durableBytes))
       if before % 2 == 0, load(Word.sequence) == before { return page }
       tries += 1
-      // A writer killed in the middle leaves the word odd until the next one comes: then the page says nothing.
+      // A writer that is killed during an update leaves the word odd until the next writer. Until then, the page is not used.
       if tries > 1_000 { return Page(generation: page.generation, structure: page.structure) }
     }
   }
 
-  /// Says that something changes. Only the holder of the lock may, here and below.
+  /// Records that something changes. Only the lock holder may call this and the functions below.
   func touch() { change {} }
 
   /// Raises the written length.
@@ -131,7 +131,7 @@ final class StoreLock: Sendable {
   /// Raises the durable length.
   func raise(durableBytes: UInt64) { change { store(durableBytes, Word.durableBytes) } }
 
-  /// As `update`, of the words alone that `stores` changes.
+  /// Like `update`, for only the words that `stores` changes.
   private func change(_ stores: () -> Void) {
     let sequence = load(Word.sequence) | 1
     store(sequence, Word.sequence)
