@@ -71,7 +71,8 @@ package final class WorkerPool: @unchecked Sendable {
 
   private static func work(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     let pool = Unmanaged<WorkerPool>.fromOpaque(argument).takeRetainedValue()
-    // A third of the time on a core that a writer wants, not next to nothing: for moments the work has the log to itself.
+    // Lowered to a third of the time on a core that a writer also wants, and not to almost nothing, because the work sometimes has
+    // exclusive access to the log.
     if pool.isUnhurried { ThreadPriority.lower() }
     while true { pool.next()() }
   }

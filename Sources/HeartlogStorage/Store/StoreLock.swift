@@ -13,7 +13,7 @@ final class StoreLock: Sendable {
   /// The file's words, if they can be accessed without a call.
   private let words: LockWords?
   private let path: String
-  /// Shared mappings are not shared over a network. In that case the page is not used.
+  /// Shared mappings are not shared over a network. In that case the page holds no information.
   let hasPage: Bool
 
   init(_ directory: StoreDirectory) throws(StorageError) {
@@ -117,7 +117,7 @@ final class StoreLock: Sendable {
         durableBytes: load(Word.durableBytes))
       if before % 2 == 0, load(Word.sequence) == before { return page }
       tries += 1
-      // A writer that is killed during an update leaves the word odd until the next writer. Until then, the page is not used.
+      // A writer that is killed during an update leaves the word odd until the next writer. Until then, the page holds no information.
       if tries > 1_000 { return Page(generation: page.generation, structure: page.structure) }
     }
   }
