@@ -51,31 +51,19 @@ extension FavoritesState {
   static func find(
     _ id: String, in library: LibraryKey, of state: inout FavoritesState
   ) -> Found? {
-    let last = Int(state.lastLibrary)
-    guard id.utf8.count <= Key.inlineBytesMax, library.key.isInline, last < state.tables.count,
-      state.libraryNames.records.read(last).pointee == library.key
-    else {
-      return findAnywhere(id, in: library, of: &state)
-    }
+    guard state.lastLibrary.isNamed(library.key) || select(library, of: &state) else { return nil }
+    let table = Int(state.lastLibrary.number)
     return id.withBytes { bytes in
-      state.tables[last].ids.finder.find(bytes).map { (last, $0.number, $0.record) }
+      state.tables[table].ids.finder.find(bytes) { state.tables[table].ids.holdsText($0, bytes) }
+        .map { (table, $0.number, $0.record) }
     }
   }
 
-  /// An item whose id is long, or whose library is not the last one used.
+  /// Makes a library the last one used. Returns false if it was never written.
   @inline(never)
-  private static func findAnywhere(
-    _ id: String, in library: LibraryKey, of state: inout FavoritesState
-  ) -> Found? {
-    let number = library.name.withBytes { bytes in
-      state.libraryNames.finder.find(bytes) { state.libraryNames.texts.holds($0, bytes) }?.number
-    }
-    guard let number else { return nil }
-    state.lastLibrary = number
-    let table = Int(number)
-    return id.withBytes { bytes in
-      state.tables[table].ids.finder.find(bytes) { state.tables[table].ids.texts.holds($0, bytes) }
-        .map { (table, $0.number, $0.record) }
-    }
+  private static func select(_ library: LibraryKey, of state: inout FavoritesState) -> Bool {
+    guard let number = state.libraryNames.find(library.name) else { return false }
+    state.lastLibrary = LastLibrary(key: library.key, number: number)
+    return true
   }
 }

@@ -13,8 +13,8 @@ public struct FavoritesState: Sendable {
   var libraryNames = InternTable<Key>()
   /// Indexed by library slot.
   var tables: [ItemTable] = []
-  /// The library of the last event or lookup; 0 before the first.
-  var lastLibrary: Int32 = 0
+  /// The library of the last event or lookup. Most are of the same library as the one before.
+  var lastLibrary = LastLibrary()
   /// The position of the last planned item: a hint.
   var planned: (table: Int, slot: Int)?
   /// The number of events applied, of all replicas, including withheld and unknown ones.
@@ -134,20 +134,15 @@ extension FavoritesState {
   }
 
   mutating func intern(library name: UnsafeRawBufferPointer) -> LibrarySlot {
-    if isLastLibrary(name) { return LibrarySlot(index: lastLibrary) }
+    let key = Key(name)
+    if lastLibrary.isNamed(key) { return LibrarySlot(index: lastLibrary.number) }
     let number = libraryNames.intern(name)
-    lastLibrary = number
+    lastLibrary = LastLibrary(key: key, number: number)
     if Int(number) == tables.count {
       tables.append(ItemTable())
       if countsChanges { tables[Int(number)].beginCountingChanges(countings) }
     }
     return LibrarySlot(index: number)
-  }
-
-  /// The library is usually that of the last event.
-  @inline(__always)
-  func isLastLibrary(_ name: UnsafeRawBufferPointer) -> Bool {
-    Int(lastLibrary) < tables.count && libraryNames.withBytes(of: lastLibrary) { $0.hasSameBytes(as: name) }
   }
 
   /// `intern` of an item that is probably the last planned one: a single record is checked instead of a table.

@@ -187,6 +187,10 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     texts.loadAll()
   }
 
+  /// Whether the text with that name is a key too long for its record. Never inlined: short keys, which most are, need none of it.
+  @inline(never)
+  func holdsText(_ name: UInt64, _ key: UnsafeRawBufferPointer) -> Bool { texts.holds(name, key) }
+
   /// The slot of the key, or the free slot where it would be inserted.
   @inline(__always)
   private func slot(of bytes: UnsafeRawBufferPointer, as key: Key, hash: UInt32) -> Int {

@@ -9,3 +9,22 @@ package struct LibraryKey: Sendable {
     key = name.withBytes { Key($0) }
   }
 }
+
+/// A library that was looked up, and its number.
+struct LastLibrary {
+  /// The key of no library, because a name has at least one byte.
+  private var key = Key()
+  private(set) var number: Int32 = 0
+
+  /// Creates the memory of no library.
+  init() {}
+
+  init(key: Key, number: Int32) {
+    self.key = key
+    self.number = number
+  }
+
+  /// Returns whether a key is that of the library. False for a name that is too long for an inline key.
+  @inline(__always)
+  func isNamed(_ other: Key) -> Bool { key == other && key.isInline }
+}

@@ -50,22 +50,36 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
       let behind = UnsafeMutableRawPointer(first + count)
       var next = first
       var used = 0
+      // Texts that follow each other in their table, as those of an item do in a snapshot, are copied together.
+      var run = (name: UInt64(0), count: 0)
+      func copyRun() {
+        let target = UnsafeMutableRawBufferPointer(start: behind + used - run.count, count: run.count)
+        let texts = text(run.name, run.count)
+        // Absent only if the snapshot is damaged; then the result is discarded.
+        if texts.count == run.count {
+          target.copyMemory(from: texts)
+        } else {
+          target.initializeMemory(as: UInt8.self, repeating: 0)
+        }
+      }
       for index in indices {
         let field = fields.read(index)
         let value = field.pointee.value
         guard !value.isNull else { continue }
         var packed = PackedField(value: value, name: field.pointee.name)
         if value.isNamed {
-          let text = text(value.word, Int(value.length))
-          if let source = text.baseAddress { (behind + used).copyMemory(from: source, byteCount: text.count) }
+          if value.word != run.name &+ UInt64(run.count) {
+            if run.count > 0 { copyRun() }
+            run = (value.word, 0)
+          }
           packed.value.word = UInt64(used)
-          // Shorter only if the snapshot is damaged; then the result is discarded.
-          packed.value.length = UInt32(text.count)
-          used += text.count
+          run.count += Int(value.length)
+          used += Int(value.length)
         }
         next.initialize(to: packed)
         next += 1
       }
+      if run.count > 0 { copyRun() }
     }
     return made
   }
