@@ -144,9 +144,11 @@ extension FavoritesState {
   /// Returns the table and the slot of an item, without copying the table, which would cost more than the lookup.
   @inline(__always)
   func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
-    guard let number = library.withBytes({
-      lastLibrary.isNamed(Key($0)) ? lastLibrary.number : libraryNames.find($0)
-    }) else {
+    guard
+      let number = library.withBytes({
+        lastLibrary.isNamed(Key($0)) ? lastLibrary.number : libraryNames.find($0)
+      })
+    else {
       return nil
     }
     let slot = tables[Int(number)].ids.find(id)
