@@ -24,7 +24,6 @@ let package = Package(
     .executableTarget(
       name: "heartlog-bench", dependencies: [heartlog, "CPeers", "Traces"], swiftSettings: settings),
     // What starting a Swift program takes.
-    .executableTarget(name: "empty-bench", swiftSettings: settings),
     .executableTarget(name: "merge-bench", dependencies: [heartlog, "Traces"], swiftSettings: settings),
     .executableTarget(
       name: "cities-bench",

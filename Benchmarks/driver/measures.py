@@ -121,8 +121,8 @@ def tail(shop):
 def listing(shop):
     items = shop.size(1_000_000, 200_000)
     store = shop.store("heartlog", shop.adds(items), items)
-    return [partial(shop.bench, "list", "heartlog", command_line=shop.heartlog, folder=store),
-            partial(shop.bench, "list", "empty", command_line=shop.bin / "empty-bench")]
+    return [partial(shop.bench, "list", "heartlog", command_line=shop.installed(), folder=store),
+            partial(shop.bench, "list", "empty", command_line=shop.empty_program())]
 
 
 def beside(shop):
@@ -138,7 +138,7 @@ def large(shop):
     events = shop.size(5_000_000, 200_000)
     trace = mixed(shop, events)
     return [partial(shop.bench, "large", "heartlog", folder=shop.store("heartlog", trace, events), trace=trace,
-                    count=events, command_line=shop.heartlog)]
+                    count=events, command_line=shop.installed())]
 
 
 def growth(shop):

@@ -22,7 +22,7 @@ LABELS = {
     "table": "raw mapped hash table in C",
     "text": "the trace as text",
     "make-trace": "Heartlog, Scripts/make-trace.py",
-    "empty": "an empty Swift program",
+    "empty": "an empty static Swift program",
     "durable": "a durable toggle",
     "typed toggle": "a durable toggle of `Favorites<Item>`",
     "buffered": "a buffered toggle",

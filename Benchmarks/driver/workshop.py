@@ -52,6 +52,19 @@ class Workshop:
             raise Failure(f"{' '.join(map(str, words))}\nended with {done.returncode}\n{done.stderr[-2000:]}")
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
+    def installed(self):
+        """The program as people install it."""
+        subprocess.run([ROOT / "Scripts/install", BUILD / "installed"], check=True, stdout=subprocess.DEVNULL)
+        return BUILD / "installed/bin/heartlog"
+
+    def empty_program(self):
+        """A program that starts and ends: what every Swift program with a static runtime takes."""
+        program = BUILD / "empty"
+        subprocess.run(
+            ["swiftc", "-O", "-static-stdlib", "-Xlinker", "--gc-sections", "-Xlinker", "-s", "-o", program, "-"],
+            check=True, input="", text=True)
+        return program
+
     def bench(self, command, peer, under=(), program="heartlog-bench", environment=None, **options):
         """Runs one measure of one peer in a process of its own."""
         words = [f"{name}={value}" for name, value in options.items()]

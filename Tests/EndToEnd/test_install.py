@@ -89,11 +89,18 @@ class InstallTests(TestCase):
         self.program("replay")
 
     @unittest.skipUnless(sys.platform == "linux", "tells the libraries of a program by the loader of Linux")
-    def test_the_program_loads_no_library_of_swift(self):
+    def test_the_program_loads_no_library_that_is_there_as_an_archive(self):
         loaded = self.program("init", LD_DEBUG="files").stderr
-        self.assertIn("libc.so", loaded)
         self.assertNotIn("libswift", loaded)
         self.assertNotIn("libFoundation", loaded)
+        archives = "-llz4 -lxxhash -lcrypto -lstdc++ -lm".split()
+        probe = subprocess.run(
+            ["cc", "-x", "c", "-static", "-o", os.devnull, "-", *archives], input="int main(void) { return 0; }", text=True,
+            capture_output=True)
+        if probe.returncode == 0:
+            self.assertEqual(loaded, "")
+        else:
+            self.assertIn("libc.so", loaded)
 
     def test_a_prefix_that_cannot_be_written_is_refused_before_the_build(self):
         file = self.folder / "file"
