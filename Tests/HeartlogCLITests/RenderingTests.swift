@@ -18,6 +18,23 @@ struct RenderingTests {
     #expect(DisplayText.width(text) == columns)
   }
 
+  @Test("a text is as wide as its characters together, wherever those beyond ASCII stand")
+  func widthOfMixtures() {
+    let parts = [
+      "a", "bc ", "e", "\u{301}", "東", "♥", "\u{FE0F}", "👨‍👩‍👧", "\r", "\n", "~", "1", "\u{20E3}", "…",
+    ]
+    for first in parts {
+      for second in parts {
+        for third in parts {
+          let text = first + second + third
+          #expect(
+            DisplayText.width(text) == text.reduce(0) { $0 + DisplayText.width($1) },
+            "\(text.debugDescription)")
+        }
+      }
+    }
+  }
+
   @Test("what is too long is cut between characters, and never wider than asked")
   func truncation() {
     #expect(DisplayText.truncated("Berlin", to: 6) == "Berlin")
