@@ -40,7 +40,8 @@ extension FavoritesState {
     }
     return CatalogMerge(
       catalog: merged,
-      orphans: ItemListing(of: table, order: .newestFirst) { slot, item in item.isFavorite && !isListed[slot]
+      orphans: ItemListing(of: table, order: .newestFirst) { slot, item in
+        item.pointee.isFavorite && !isListed[slot]
       }
       .slots.map { table.state(of: $0, names: fieldNames) })
   }

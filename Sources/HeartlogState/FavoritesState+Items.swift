@@ -109,7 +109,7 @@ extension FavoritesState {
     in library: String, order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
-    return ItemListing(of: table, order: order, limit: limit) { $1.isFavorite }
+    return ItemListing(of: table, order: order, limit: limit) { $1.pointee.isFavorite }
       .slots.map { table.state(of: $0, names: fieldNames) }
   }
 
@@ -124,9 +124,9 @@ extension FavoritesState {
     guard let table = table(of: library) else { return [] }
     let slots = names.map { $0.compactMap { fieldNames.find($0) } }
     return ItemListing(of: table, order: order) { slot, record in
-      guard record.isFavorite else { return false }
+      guard record.pointee.isFavorite else { return false }
       if slots == nil, table.ids.withBytes(of: Int32(slot), { isWanted(.string($0)) }) { return true }
-      return table.holdsField(of: record) { field in
+      return table.holdsField(of: record.pointee) { field in
         slots?.contains(field.name) ?? true && field.value.withBorrowed(in: table.texts, isWanted)
       }
     }
@@ -136,8 +136,8 @@ extension FavoritesState {
   /// Returns every visible item and the tombstones: newest favorited date first, then those without a date, by id.
   public func all(in library: String) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
-    let favorites = ItemListing(of: table, order: .newestFirst) { $1.isFavorite }
-    let others = ItemListing(of: table, order: .byID) { !$1.isFavorite && $1.isListed }
+    let favorites = ItemListing(of: table, order: .newestFirst) { $1.pointee.isFavorite }
+    let others = ItemListing(of: table, order: .byID) { !$1.pointee.isFavorite && $1.pointee.isListed }
     return (favorites.slots + others.slots).map { table.state(of: $0, names: fieldNames) }
   }
 

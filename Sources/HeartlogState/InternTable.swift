@@ -172,7 +172,9 @@ struct InternTable<Record: KeyedRecord>: Sendable {
 
   /// Whether key `a` sorts before key `b` by bytes.
   func precedes(_ a: Int32, _ b: Int32) -> Bool {
-    withBytes(of: a) { first in withBytes(of: b) { first.precedes($0) } }
+    let (first, second) = (records.read(Int(a)).pointee.key, records.read(Int(b)).pointee.key)
+    if first.isInline, second.isInline { return first < second }
+    return withBytes(of: a) { first in withBytes(of: b) { first.precedes($0) } }
   }
 
   /// The hash of key `number`.

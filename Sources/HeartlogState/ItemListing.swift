@@ -7,21 +7,25 @@ struct ItemListing {
   private(set) var slots: [ItemSlot] = []
 
   private struct Key {
-    /// The favorited date, or the first bytes of the id.
+    /// The favorited date, in an order by date.
     let rank: UInt64
+    /// The first bytes of the id, which decide nearly every tie.
+    let prefix: UInt64
     let slot: Int32
   }
 
   /// - Parameters:
   ///   - order: an order by favorited date lists favorites only.
   ///   - limit: the maximum number of items; all if nil, none if negative.
-  init(of table: ItemTable, order: ListOrder, limit: Int? = nil, where isIncluded: (Int, ItemRecord) -> Bool)
-  {
+  init(
+    of table: ItemTable, order: ListOrder, limit: Int? = nil,
+    where isIncluded: (Int, UnsafePointer<ItemRecord>) -> Bool
+  ) {
     let limit = max(0, limit ?? .max)
     guard limit > 0 else { return }
     let ranking = Ranking(table: table, order: order)
-    func isListed(_ slot: Int, _ record: ItemRecord) -> Bool {
-      (order == .byID || record.isFavorite) && isIncluded(slot, record)
+    func isListed(_ slot: Int, _ record: UnsafePointer<ItemRecord>) -> Bool {
+      (order == .byID || record.pointee.isFavorite) && isIncluded(slot, record)
     }
     let others =
       Self.hasUnordered(table, order)
@@ -32,9 +36,9 @@ struct ItemListing {
     }
     var rest = others[...]
     func take(_ slot: Int32) -> Bool {
-      let record = table.items[Int(slot)]
-      guard order == .byID || !record.isMoved, isListed(Int(slot), record) else { return true }
-      while let other = rest.first, ranking.precedes(other, ranking.key(slot)) {
+      let record = table.items.read(Int(slot))
+      guard order == .byID || !record.pointee.isMoved, isListed(Int(slot), record) else { return true }
+      while let other = rest.first, ranking.precedes(other, ranking.key(slot, record)) {
         slots.append(ItemSlot(index: other.slot))
         rest.removeFirst()
         if slots.count == limit { return false }
@@ -74,10 +78,10 @@ struct ItemListing {
         var start = end
         var date: Milliseconds?
         while start > 0 {
-          let record = table.items[start - 1]
-          if !record.isMoved {
-            if let date, record.favoritedDate != date { break }
-            date = record.favoritedDate
+          let record = table.items.read(start - 1)
+          if !record.pointee.isMoved {
+            if let date, record.pointee.favoritedDate != date { break }
+            date = record.pointee.favoritedDate
           }
           start -= 1
         }
@@ -93,12 +97,12 @@ struct ItemListing {
     let table: ItemTable
     let order: ListOrder
 
-    func key(_ slot: Int32) -> Key {
-      let rank =
-        order == .byID
-        ? table.ids.withBytes(of: slot) { $0.prefix }
-        : rank(of: table.items.read(Int(slot)).pointee.favoritedDate)
-      return Key(rank: rank, slot: slot)
+    func key(_ slot: Int32, _ record: UnsafePointer<ItemRecord>) -> Key {
+      Key(
+        rank: order == .byID ? 0 : rank(of: record.pointee.favoritedDate),
+        prefix: record.pointee.key.isInline
+          ? record.pointee.key.words.0.bigEndian : table.ids.withBytes(of: slot) { $0.prefix },
+        slot: slot)
     }
 
     /// Returns the rank of a date, for an order by date.
@@ -109,12 +113,13 @@ struct ItemListing {
     }
 
     func precedes(_ a: Key, _ b: Key) -> Bool {
-      a.rank != b.rank ? a.rank < b.rank : table.ids.precedes(a.slot, b.slot)
+      if a.rank != b.rank { return a.rank < b.rank }
+      return a.prefix != b.prefix ? a.prefix < b.prefix : table.ids.precedes(a.slot, b.slot)
     }
 
     /// Returns the first `limit` keys, sorted, of the items that the snapshot does not have in order: new items, and for an order by date
     /// those that became favorites since.
-    func first(_ limit: Int, where isIncluded: (Int, ItemRecord) -> Bool) -> [Key] {
+    func first(_ limit: Int, where isIncluded: (Int, UnsafePointer<ItemRecord>) -> Bool) -> [Key] {
       var keys: [Key] = []
       // The last key that can still be among the first `limit`, once that many were seen.
       var bound: Key?
@@ -129,8 +134,9 @@ struct ItemListing {
         keys.removeSubrange(min(count, limit)...)
       }
       func consider(_ slot: Int32) {
-        guard isIncluded(Int(slot), table.items.read(Int(slot)).pointee) else { return }
-        let key = key(slot)
+        let record = table.items.read(Int(slot))
+        guard isIncluded(Int(slot), record) else { return }
+        let key = key(slot, record)
         if let bound, key.rank > bound.rank || !precedes(key, bound) { return }
         keys.append(key)
         // Cutting at a multiple of the limit costs only a few comparisons per item.

@@ -21,7 +21,7 @@ struct LibraryWriter {
     self.table = table
     self.names = names
     byID = ItemListing(of: table, order: .byID) { _, _ in true }.slots.map(\.index)
-    let favorites = ItemListing(of: table, order: .newestFirst) { $1.isFavorite }.slots
+    let favorites = ItemListing(of: table, order: .newestFirst) { $1.pointee.isFavorite }.slots
     favoriteCount = favorites.count
     order.reserveCapacity(table.items.count)
     for slot in favorites { order.append(slot.index) }

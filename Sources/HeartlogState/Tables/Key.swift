@@ -81,4 +81,13 @@ struct Key: KeyedRecord, Equatable {
     (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1) | (a.words.2 ^ b.words.2) | UInt64(a.count ^ b.count)
       == 0
   }
+
+  /// Orders two inline keys by their bytes; a prefix comes first.
+  @inline(__always)
+  static func < (a: Key, b: Key) -> Bool {
+    if a.words.0 != b.words.0 { return a.words.0.bigEndian < b.words.0.bigEndian }
+    if a.words.1 != b.words.1 { return a.words.1.bigEndian < b.words.1.bigEndian }
+    if a.words.2 != b.words.2 { return a.words.2.bigEndian < b.words.2.bigEndian }
+    return a.count < b.count
+  }
 }
