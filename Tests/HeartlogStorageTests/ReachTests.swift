@@ -14,8 +14,9 @@ struct ReachTests {
     open = try store.open()
   }
 
+  private var lastStamp: HybridTimestamp { open.log.streamSet.clock.last }
   /// The stamps that the store can still give.
-  private var stampsLeft: UInt64 { HybridTimestamp.last.rawValue - open.log.clock.last.rawValue }
+  private var stampsLeft: UInt64 { HybridTimestamp.last.rawValue - lastStamp.rawValue }
 
   @Test(
     "a commit with a wall time beyond the year 2199 is refused, by name, and nothing of its run is written")
@@ -52,10 +53,10 @@ struct ReachTests {
     var (first, second) = (ForgedStream(6), ForgedStream(7))
     let behind = try second.run(steps: 1, 2)
     #expect(try open.log.receive(behind).isWaiting)
-    #expect(open.sink.commits.isEmpty && open.log.clock.last.rawValue == 0)
+    #expect(open.sink.commits.isEmpty && lastStamp.rawValue == 0)
     #expect(try open.log.receive(first.run(steps: 0)).isAppended)
     #expect(try open.log.receive(behind).isAppended)
-    #expect(open.log.clock.last == .beyondClocks(2))
+    #expect(lastStamp == .beyondClocks(2))
     let own = try open.write(0)
     #expect(own.stamp == .beyondClocks(3))
     #expect(try open.log.receive(second.run(steps: 4, 5)).isAppended, "own commits lead up to it as well")
@@ -78,7 +79,7 @@ struct ReachTests {
     #expect(try open.log.receive(together: one + other).allSatisfy(\.isWaiting))
     #expect(open.sink.commits.isEmpty)
     #expect(try open.log.receive(together: one + other + [origin]).allSatisfy(\.isAppended))
-    #expect(open.log.clock.last == .beyondClocks(7))
+    #expect(lastStamp == .beyondClocks(7))
 
     let lonely = [try streams[0].run(steps: 8, 100), try streams[0].run(steps: 101)]
     let follower = try streams[1].run(steps: 9)
@@ -89,7 +90,7 @@ struct ReachTests {
     let outcomes = try open.log.receive(together: [refused, behind, follower, next])
     #expect(outcomes[0].isRefused && outcomes[1] == .gap, "\(outcomes)")
     #expect(outcomes[2].isWaiting && outcomes[3].isWaiting, "\(outcomes)")
-    #expect(open.log.clock.last == .beyondClocks(7))
+    #expect(lastStamp == .beyondClocks(7))
     #expect(try store.verify().allSatisfy { $0.finding == nil })
   }
 
@@ -105,7 +106,7 @@ struct ReachTests {
         let index = Int(generator.next() % 5)
         guard !batch.contains(where: { $0.index == index }) else { continue }
         var stream = streams[index]
-        guard let times = Self.times(after: stream.lastStamp, held: open.log.clock.last, &generator) else {
+        guard let times = Self.times(after: stream.lastStamp, held: lastStamp, &generator) else {
           continue
         }
         let run = try stream.run(times)
@@ -128,7 +129,7 @@ struct ReachTests {
       if step % 7 == 0 { try open.write(step) }
       #expect(stampsLeft >= 1_000_000_000_000)
       // Nobody got further than one step a commit.
-      let beyond = Int64(bitPattern: open.log.clock.last.rawValue &- HybridTimestamp.lastOfClocks.rawValue)
+      let beyond = Int64(bitPattern: lastStamp.rawValue &- HybridTimestamp.lastOfClocks.rawValue)
       #expect(beyond <= Int64(open.sink.commits.count), "\(beyond) of \(presented)")
     }
     #expect(

@@ -79,7 +79,8 @@ extension CommitLog {
     let serving = try directory.servingSegments(of: reader.replica).serving
     if let segment = reader.segment, !serving.contains(segment) {
       reader.leaveSegment()
-      try readOn(in: reader.replica)
+      var meter = ProgressMeter(nil, total: 0)
+      try streamSet.readOn(reader.replica, lease.lock.page(), &meter)
       guard streamSet.ends[reader.replica] == nil else {
         throw StorageError(
           .inputOutput, "the segments keep changing", file: directory.streamPath(reader.replica))

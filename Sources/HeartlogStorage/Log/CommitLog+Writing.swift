@@ -98,7 +98,7 @@ extension CommitLog {
       throw StorageError(.malformed, "a wall time past the year 2199")
     }
     // A rejected commit must not advance the clock.
-    var advanced = clock
+    var advanced = streamSet.clock
     guard let stamp = advanced.next(wallTime: draft.wallTime) else {
       throw StorageError(
         .malformed, "a stamp past the year 2999: no stamps are left that this store can write with")
@@ -115,7 +115,7 @@ extension CommitLog {
     } catch {
       throw StorageError(error)
     }
-    clock = advanced
+    streamSet.clock = advanced
     return pending
   }
 
@@ -142,7 +142,7 @@ extension CommitLog {
       let target = try monitor.outside { () throws(StorageError) in
         let target = try appendBatch(&frames, isDurable: isDurable)
         // Only one thread is busy at a time, so commits are published in order. The next batch is drafted concurrently.
-        sink.publish(queue.writing.commits)
+        streamSet.sink.publish(queue.writing.commits)
         return target
       }
       phase = .idle
@@ -166,7 +166,7 @@ extension CommitLog {
       // Commits queued behind the batch were drafted on top of it.
       swap(&dropped, &queue.waiting)
       queue.reset(to: streamSet.own.tail)
-      clock = HybridClock(last: streamSet.lastStamp ?? clock.last)
+      streamSet.resetClock()
       if error.code == .outcomeUnknown { appender.fail(error) }
       lease.looksAgain = true
       lease.endSeries()

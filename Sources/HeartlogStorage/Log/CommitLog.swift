@@ -26,8 +26,6 @@ package final class CommitLog: @unchecked Sendable {
   let directory: StoreDirectory
   let options: StorageOptions
   let monitor = Monitor()
-  // A strong reference: sealing in the background may outlive the store that the log belongs to.
-  let sink: any CommitSink
   let access: LogAccess
 
   @exclusivity(unchecked) var phase = Phase.idle
@@ -37,7 +35,6 @@ package final class CommitLog: @unchecked Sendable {
   let streamSet: StreamSet
   /// The state of the streams that shipping uses. Its monitor is entered last.
   let merkleCaches = MerkleCaches()
-  @exclusivity(unchecked) var clock = HybridClock()
   @exclusivity(unchecked) var openFileCount = OpenFileCount()
   @exclusivity(unchecked) var sealing = Sealing()
   /// A writer of this process removed permissions that other users had for the store.
@@ -66,13 +63,12 @@ package final class CommitLog: @unchecked Sendable {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     let found = try StoreIdentity.readWithFile(directory)
     self.options = options
-    self.sink = sink
     let lock = try StoreLock(directory)
     access = LogAccess(directory, options, hasLockPage: lock.hasPage)
     lease = StoreLease(lock, monitor: monitor)
     queue = CommitQueue(replica: found.identity.replica)
     appender = SegmentAppender(directory, lease)
-    streamSet = StreamSet(directory, identity: found.identity, snapshots: snapshots)
+    streamSet = StreamSet(directory, identity: found.identity, snapshots: snapshots, sink: sink)
     try monitor.withLock { () throws(StorageError) in
       let page = lease.lock.page()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)
@@ -80,7 +76,7 @@ package final class CommitLog: @unchecked Sendable {
         streamSet.readers[position.replica] = reader
         if let moved { movedPositions.append(moved) }
         merkleCaches.positions[position.replica] = position
-        clock.receive(position.lastStamp)
+        streamSet.clock.receive(position.lastStamp)
       }
       try catchUp(progress, page: page, identityFile: found.file)
     }
@@ -164,7 +160,7 @@ package final class CommitLog: @unchecked Sendable {
     var meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
     var openStreams = 0
     for replica in streamSet.readers.keys.sorted() {
-      try readOn(replica, page, &meter)
+      try streamSet.readOn(replica, page, &meter)
       guard let reader = streamSet.readers[replica], reader.cursor?.file != nil,
         replica != streamSet.identity.replica
       else {
@@ -182,48 +178,6 @@ package final class CommitLog: @unchecked Sendable {
     return try onFiles { () throws(FileError) in
       try directory.fileSystem.info(directory.identityPath)?.inode == file.inode()
     }
-  }
-
-  private func readOn(_ replica: ReplicaID, _ page: StoreLock.Page, _ meter: inout ProgressMeter)
-    throws(StorageError)
-  {
-    guard let reader = streamSet.readers[replica] else { return }
-    streamSet.ends[replica] = nil
-    reader.borrowsRows = true
-    let frames = ReadAhead(reader, page: page)
-    while true {
-      let found = try storageErrors { try frames.next() }
-      switch found.next {
-      case .end(.whole): return
-      case .end(.unfinished(let finding)), .end(.corrupt(let finding)):
-        streamSet.ends[replica] = finding
-        return
-      case .frame(let frame, let cursor):
-        meter.advance(cursor, to: found.offset)
-        switch frame {
-        case .row(let commit, _):
-          clock.receive(commit.stamp)
-          sink.receive(commit)
-        case .rows(let rows, _):
-          if rows.mayReadAhead { frames.readAhead() }
-          rows.withRows { rows in
-            // Stamps increase along a stream.
-            if let last = rows.last { clock.receive(last.stamp) }
-            sink.receive(rows)
-          }
-        case .block(let block):
-          clock.receive(block.lastStamp)
-          sink.receive(block)
-        case .record: break
-        }
-      }
-    }
-  }
-
-  /// Reads new data in one stream only.
-  func readOn(in replica: ReplicaID) throws(StorageError) {
-    var meter = ProgressMeter(nil, total: 0)
-    try readOn(replica, lease.lock.page(), &meter)
   }
 
   // MARK: - The end

@@ -1,11 +1,15 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// What was read of each stream, what damage was found, and the identity of the writer of the own stream.
+/// What was read of each stream and passed to the sink, what damage was found, and the identity of the writer of the own stream.
+///
+/// The clock is never behind a commit that the sink has.
 ///
 /// Guarded by the log's monitor.
 final class StreamSet {
   private let directory: StoreDirectory
+  // A strong reference: sealing in the background may outlive the store that the log belongs to.
+  let sink: any CommitSink
 
   var identity: StoreIdentity { didSet { knownOwn = nil } }
   var readers: [ReplicaID: StreamReader] = [:] { didSet { knownOwn = nil } }
@@ -19,9 +23,14 @@ final class StreamSet {
   var reports: [Finding] = []
   /// The tails of received streams, as far as this process wrote them.
   var receivedTails: [ReplicaID: SegmentWriter] = [:]
+  /// Stamps the next commit of the own stream.
+  @exclusivity(unchecked) var clock = HybridClock()
 
-  init(_ directory: StoreDirectory, identity: StoreIdentity, snapshots: [SnapshotClaim]) {
+  init(
+    _ directory: StoreDirectory, identity: StoreIdentity, snapshots: [SnapshotClaim], sink: any CommitSink
+  ) {
     self.directory = directory
+    self.sink = sink
     self.identity = identity
     self.snapshots = snapshots
   }
@@ -33,6 +42,52 @@ final class StreamSet {
     if readers[identity.replica] == nil { readers[identity.replica] = reader }
     knownOwn = reader
     return reader
+  }
+
+  /// Passes what is new in one stream to the sink.
+  ///
+  /// - Parameter page: the lock's page as it was before the stream is read.
+  func readOn(_ replica: ReplicaID, _ page: StoreLock.Page, _ meter: inout ProgressMeter)
+    throws(StorageError)
+  {
+    guard let reader = readers[replica] else { return }
+    ends[replica] = nil
+    reader.borrowsRows = true
+    let frames = ReadAhead(reader, page: page)
+    while true {
+      let found = try storageErrors { try frames.next() }
+      switch found.next {
+      case .end(.whole): return
+      case .end(.unfinished(let finding)), .end(.corrupt(let finding)):
+        ends[replica] = finding
+        return
+      case .frame(let frame, let cursor):
+        meter.advance(cursor, to: found.offset)
+        switch frame {
+        case .row(let commit, _):
+          clock.receive(commit.stamp)
+          sink.receive(commit)
+        case .rows(let rows, _):
+          if rows.mayReadAhead { frames.readAhead() }
+          rows.withRows { rows in
+            // Stamps increase along a stream.
+            if let last = rows.last { clock.receive(last.stamp) }
+            sink.receive(rows)
+          }
+        case .block(let block): receive(block)
+        case .record: break
+        }
+      }
+    }
+  }
+
+  /// Passes a block, which was read or was just appended, to the sink.
+  ///
+  /// - Returns: the number of items that changed.
+  @discardableResult
+  func receive(_ block: ColumnBlock) -> Int {
+    clock.receive(block.lastStamp)
+    return sink.receive(block)
   }
 
   /// Whether other replicas have seen commits of the own stream that are missing here. Their numbers must not be used again.
@@ -78,6 +133,8 @@ final class StreamSet {
     return heads.sorted { $0.replica < $1.replica }
   }
 
-  /// The latest stamp that was read.
-  var lastStamp: HybridTimestamp? { readers.values.map(\.tail.lastStamp).max() }
+  /// Sets the clock back to the latest stamp that was read, because later ones were given to commits that were not written.
+  func resetClock() {
+    if let last = readers.values.map(\.tail.lastStamp).max() { clock = HybridClock(last: last) }
+  }
 }

@@ -78,8 +78,8 @@ extension CommitLog {
 
   /// Reads the whole log again, because some of what was read is no longer part of it.
   func restart() throws(StorageError) {
-    sink.beginRestart()
-    defer { sink.endRestart() }
+    streamSet.sink.beginRestart()
+    defer { streamSet.sink.endRestart() }
     for replica in streamSet.readers.keys { merkleCaches.monitor.withLock { merkleCaches.forget(replica) } }
     streamSet.readers = [:]
     streamSet.ends = [:]

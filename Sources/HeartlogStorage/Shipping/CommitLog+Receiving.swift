@@ -60,7 +60,7 @@ extension CommitLog {
     rising.sort { $0.stamp < $1.stamp }
     var waiting: [Int: ReceivedRun] = [:]
     while true {
-      var reach = clock
+      var reach = streamSet.clock
       guard let index = rising.firstIndex(where: { !reach.receive(ifReached: $0.stamp) }) else {
         return waiting
       }
@@ -105,7 +105,7 @@ extension CommitLog {
           + "no clock is trusted beyond the year 2199")
     }
     guard admission == .checked,
-      let index = clock.firstOutOfReach(of: commits.stamps[block.commitIndices])
+      let index = streamSet.clock.firstOutOfReach(of: commits.stamps[block.commitIndices])
     else { return nil }
     return Self.waiting(for: commits.stamps[index], of: block.number(at: index))
   }
@@ -160,8 +160,7 @@ extension CommitLog {
       streamSet.receivedTails[run.replica] = writer
       merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
       merkleCache.mark()
-      clock.receive(new.lastStamp)
-      let changedItems = sink.receive(new)
+      let changedItems = streamSet.receive(new)
       if writer.offset >= options.segmentBytesMax { didRotate() }
       return .appended(
         commits: new.commitCount, events: new.eventCount, changedItems: changedItems)
