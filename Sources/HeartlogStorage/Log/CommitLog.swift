@@ -33,8 +33,6 @@ package final class CommitLog: @unchecked Sendable {
   let queue: CommitQueue
   let appender: SegmentAppender
   let streamSet: StreamSet
-  /// The state of the streams that shipping uses. Its monitor is entered last.
-  let merkleCaches = MerkleCaches()
   @exclusivity(unchecked) var openFileCount = OpenFileCount()
   @exclusivity(unchecked) var sealing = Sealing()
   /// A writer of this process removed permissions that other users had for the store.
@@ -75,7 +73,7 @@ package final class CommitLog: @unchecked Sendable {
       for (position, (reader, moved)) in zip(positions, starts) {
         streamSet.readers[position.replica] = reader
         if let moved { movedPositions.append(moved) }
-        merkleCaches.positions[position.replica] = position
+        streamSet.trees.positions[position.replica] = position
         streamSet.clock.receive(position.lastStamp)
       }
       try catchUp(progress, page: page, identityFile: found.file)

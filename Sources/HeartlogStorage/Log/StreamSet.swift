@@ -5,11 +5,12 @@ import HeartlogFiles
 ///
 /// The clock is never behind a commit that the sink has.
 ///
-/// Guarded by the log's monitor.
+/// Guarded by the log's monitor, except `trees`, which have their own.
 final class StreamSet {
   private let directory: StoreDirectory
   // A strong reference: sealing in the background may outlive the store that the log belongs to.
   let sink: any CommitSink
+  let trees: MerkleCaches
 
   var identity: StoreIdentity { didSet { knownOwn = nil } }
   var readers: [ReplicaID: StreamReader] = [:] { didSet { knownOwn = nil } }
@@ -31,6 +32,7 @@ final class StreamSet {
   ) {
     self.directory = directory
     self.sink = sink
+    trees = MerkleCaches(directory)
     self.identity = identity
     self.snapshots = snapshots
   }
@@ -42,6 +44,14 @@ final class StreamSet {
     if readers[identity.replica] == nil { readers[identity.replica] = reader }
     knownOwn = reader
     return reader
+  }
+
+  /// Forgets all streams. They are read again from their start.
+  func forgetAll() {
+    for replica in readers.keys { trees.monitor.withLock { trees.forget(replica) } }
+    readers = [:]
+    ends = [:]
+    receivedTails = [:]
   }
 
   /// Passes what is new in one stream to the sink.

@@ -80,10 +80,7 @@ extension CommitLog {
   func restart() throws(StorageError) {
     streamSet.sink.beginRestart()
     defer { streamSet.sink.endRestart() }
-    for replica in streamSet.readers.keys { merkleCaches.monitor.withLock { merkleCaches.forget(replica) } }
-    streamSet.readers = [:]
-    streamSet.ends = [:]
-    streamSet.receivedTails = [:]
+    streamSet.forgetAll()
     appender.writer = nil
     lease.looksAgain = true
     try catchUp(nil, anew: true)

@@ -3,23 +3,6 @@ import HeartlogFiles
 
 /// What other stores may receive from this one: durable commits, with the roots of their streams.
 extension CommitLog {
-  /// The Merkle caches of the streams. Guarded by `monitor`.
-  final class MerkleCaches: @unchecked Sendable {
-    let monitor = Monitor()
-    /// By replica: the cache that follows the stream's head.
-    var atHead: [ReplicaID: MerkleCache] = [:]
-    /// By replica: the cache at the end of the last run that was shipped.
-    var shipped: [ReplicaID: MerkleCache] = [:]
-    /// By replica: the position at which the log was opened. A cache starts there if that is nearer than a sealed segment.
-    var positions: [ReplicaID: StreamPosition] = [:]
-
-    func forget(_ replica: ReplicaID) {
-      atHead[replica] = nil
-      shipped[replica] = nil
-      positions[replica] = nil
-    }
-  }
-
   /// Returns the heads of all streams, counting only durable commits, sorted by replica.
   ///
   /// Hashes the commits since the last call; in the first call, those since the last sealed segment. A damaged stream ends at its
@@ -27,7 +10,7 @@ extension CommitLog {
   package func streamHeads() throws(StorageError) -> [StreamHead] {
     try storageErrors {
       let known = try resolvedHeads()
-      return try merkleCaches.monitor.withLock {
+      return try streamSet.trees.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
           guard let commit = head.commit else {
             return head.isEnded
@@ -35,7 +18,7 @@ extension CommitLog {
                 replica: head.replica, name: "", commit: CommitNumber(rawValue: 0), root: MerkleTree().root,
                 isEnded: true) : nil
           }
-          guard let merkleCache = try soundMerkleCache(of: head.replica, at: commit.rawValue) else {
+          guard let merkleCache = try streamSet.trees.soundCache(of: head.replica, at: commit.rawValue) else {
             return nil
           }
           merkleCache.mark()
@@ -53,8 +36,10 @@ extension CommitLog {
   package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
     try storageErrors {
       guard let head = head(of: replica), commit <= head else { return nil }
-      return try merkleCaches.monitor.withLock {
-        if let marked = merkleCaches.atHead[replica]?.markedTree(at: commit.rawValue) { return marked.root }
+      return try streamSet.trees.monitor.withLock {
+        if let marked = streamSet.trees.atHead[replica]?.markedTree(at: commit.rawValue) {
+          return marked.root
+        }
         let merkleCache = try MerkleCache(
           directory, replica: replica, before: CommitNumber(rawValue: commit.rawValue + 1))
         try merkleCache.advance(to: commit.rawValue)
@@ -73,9 +58,9 @@ extension CommitLog {
       let last = min(last, head(of: replica) ?? last)
       guard last.rawValue > commit, commit < Limits.numberMax else { return nil }
       let own = ownIdentity
-      return try merkleCaches.monitor.withLock {
+      return try streamSet.trees.monitor.withLock {
         let merkleCache: MerkleCache
-        if let shipped = merkleCaches.shipped[replica], shipped.position == commit {
+        if let shipped = streamSet.trees.shipped[replica], shipped.position == commit {
           merkleCache = shipped
         } else {
           merkleCache = try MerkleCache(
@@ -83,9 +68,9 @@ extension CommitLog {
           try merkleCache.advance(to: commit)
         }
         // If reading fails, the next run starts with a new cache. Streams are shipped one after the other.
-        merkleCaches.shipped = [:]
+        streamSet.trees.shipped = [:]
         func run(from first: CommitNumber, _ count: Int, _ body: [UInt8]) -> StreamRun {
-          merkleCaches.shipped[replica] = merkleCache
+          streamSet.trees.shipped[replica] = merkleCache
           return StreamRun(
             replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
             firstCommit: first, commitCount: count, body: body, root: merkleCache.tree.root)
@@ -122,7 +107,7 @@ extension CommitLog {
   package func damage(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> Finding? {
-    let known = merkleCaches.monitor.withLock { merkleCaches.positions[replica]?.commit.rawValue ?? 0 }
+    let known = streamSet.trees.monitor.withLock { streamSet.trees.positions[replica]?.commit.rawValue ?? 0 }
     let end = min(last.rawValue, known)
     guard commit < end else { return nil }
     return try storageErrors {
@@ -153,32 +138,6 @@ extension CommitLog {
     }
   }
 
-  /// Returns the Merkle cache of a stream at its head, or after the last readable commit; nil if there is none.
-  private func soundMerkleCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache? {
-    do { return try merkleCache(of: replica, at: commit) } catch let error as StorageError
-      where error.code == .corrupt
-    {
-      merkleCaches.atHead[replica] = nil
-      let merkleCache = try MerkleCache(directory, replica: replica, before: CommitNumber(rawValue: 1))
-      while merkleCache.position < commit, try merkleCache.pass() {}
-      return merkleCache.position == 0 ? nil : merkleCache
-    }
-  }
-
-  /// Returns the Merkle cache of a stream at a commit, continuing the existing one if possible.
-  func merkleCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache {
-    if let merkleCache = merkleCaches.atHead[replica], merkleCache.position <= commit {
-      try merkleCache.advance(to: commit)
-      return merkleCache
-    }
-    let merkleCache = try MerkleCache(
-      directory, replica: replica, before: CommitNumber(rawValue: commit + 1),
-      from: merkleCaches.positions[replica])
-    try merkleCache.advance(to: commit)
-    merkleCaches.atHead[replica] = merkleCache
-    return merkleCache
-  }
-
   /// Returns the positions of all streams, after everything written so far has been read and made durable.
   ///
   /// Takes the store's lock, and releases it before the Merkle trees are brought up to date. That hashes the commits since the last
@@ -194,11 +153,11 @@ extension CommitLog {
       let (tails, result) = try withQuietLog {
         (streamSet.readers.mapValues(\.tail).filter { $0.value.head != nil }, try body())
       }
-      let positions = try merkleCaches.monitor.withLock {
+      let positions = try streamSet.trees.monitor.withLock {
         try tails.sorted { $0.key < $1.key }.map { replica, tail in
           let commit = tail.next.rawValue - 1
           guard let time = tail.time else { preconditionFailure("the log reads streams from their start") }
-          if let position = try merkleCache(of: replica, at: commit).streamPosition(at: time) {
+          if let position = try streamSet.trees.cache(of: replica, at: commit).streamPosition(at: time) {
             return position
           }
           // The segment was sealed since, or the cache starts after the last commit and has not read it.

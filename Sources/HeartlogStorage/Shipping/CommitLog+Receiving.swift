@@ -129,8 +129,8 @@ extension CommitLog {
     var tail = reader.tail
     try tail.extend(by: new)
 
-    return try merkleCaches.monitor.withLock {
-      let merkleCache = try merkleCache(of: run.replica, at: reader.tail.next.rawValue - 1)
+    return try streamSet.trees.monitor.withLock {
+      let merkleCache = try streamSet.trees.cache(of: run.replica, at: reader.tail.next.rawValue - 1)
       var tree = merkleCache.tree
       try LeafHashing.append(new, to: &tree)
       guard tree.root == run.root else { return .diverged }
@@ -172,14 +172,14 @@ extension CommitLog {
     for (other, _) in streamSet.receivedTails where other != replica {
       streamSet.receivedTails[other] = nil
       streamSet.readers[other]?.rest()
-      merkleCaches.atHead[other]?.rest()
+      streamSet.trees.atHead[other]?.rest()
     }
   }
 
   /// Whether all commits of a run are here and identical.
   private func isPast(_ run: StreamRun) throws -> Bool {
-    try merkleCaches.monitor.withLock {
-      if let marked = merkleCaches.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
+    try streamSet.trees.monitor.withLock {
+      if let marked = streamSet.trees.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
         return marked.root == run.root
       }
       let merkleCache = try MerkleCache(directory, replica: run.replica, before: run.lastCommit)
