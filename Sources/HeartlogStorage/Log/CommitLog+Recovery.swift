@@ -159,7 +159,7 @@ extension CommitLog {
     }
     appender.writer = taken
     own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: offset)
-    announce(taken, isStructural: false)
+    appender.announce(taken, isStructural: false)
   }
 
   /// Makes the directory entries on the path to a segment of the own stream durable.
@@ -173,65 +173,12 @@ extension CommitLog {
     }
   }
 
-  /// Publishes the position of the tail to other processes.
-  func announce(_ writer: SegmentWriter, isStructural: Bool) {
-    lease.lock.update { page in
-      page.replica = writer.header.replica
-      page.segment = writer.header.id
-      page.firstCommit = writer.header.firstCommit.rawValue
-      page.writtenBytes = writer.offset
-      page.durableBytes = writer.durableOffset
-      if isStructural { page.structure &+= 1 }
-    }
-  }
-
-  // MARK: - Segments
-
-  /// Creates an open segment that starts with `commit`.
-  func createSegment(before commit: Commit) throws(StorageError) -> SegmentWriter {
-    if commit.number.rawValue == 1 { try makeStreamFolder(of: streamSet.identity.replica) }
-    var generator = options.generator
-    let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
-    let frontier = try newestFrontier()
-    let header = SegmentHeader(
-      kind: .open, id: .random(using: &generator), replica: streamSet.identity.replica,
-      replicaName: streamSet.identity.name,
-      firstCommit: commit.number, firstSequence: commit.firstSequence, secret: Digest(secret),
-      treeSize: frontier.size, frontier: frontier.roots)
-    let created = try SegmentWriter.create(header, in: directory, suffix: generator.next())
-    announce(created, isStructural: true)
-    return created
-  }
-
-  /// An existing folder may have been left by a process that died before the folder was durable.
-  func makeStreamFolder(of replica: ReplicaID) throws(StorageError) {
-    let folder = directory.streamPath(replica)
-    try onFiles { () throws(FileError) in
-      if try directory.fileSystem.info(folder) == nil { try directory.fileSystem.createDirectory(folder) }
-      try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
-      try directory.fileSystem.synchronizeDirectory(directory.path)
-    }
-  }
-
-  /// The frontier that the last sealed segment starts from, which is the newest one available without hashing.
-  private func newestFrontier() throws(StorageError) -> (size: UInt64, roots: [Digest]) {
-    guard
-      let sealed = try directory.segments(of: streamSet.identity.replica).last(where: { $0.state == .sealed })
-    else {
-      return (0, [])
-    }
-    let path = directory.path(of: sealed, in: streamSet.identity.replica)
-    let file = try onFiles { () throws(FileError) in try directory.fileSystem.open(path, .read) }
-    let header = try directory.header(of: file, path: path).header
-    return (header.treeSize, header.frontier)
-  }
-
   /// Copies the whole frames of a suspect to a new file, because data that the system has cached for it may never reach the disk.
   private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
     let taken = try copyOfSuspect(cursor)
     appender.writer = taken
     own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: taken.offset)
-    announce(taken, isStructural: true)
+    appender.announce(taken, isStructural: true)
   }
 
   /// Creates a file with the whole frames of a suspect, which replaces it.

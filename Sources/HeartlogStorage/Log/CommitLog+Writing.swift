@@ -241,7 +241,8 @@ extension CommitLog {
       guard full.offset >= options.segmentBytesMax else { return full }
       if full.durableOffset < full.offset { try appender.synchronize(full) }
     }
-    let created = try createSegment(before: queue.writing.commits[0].commit)
+    let created = try appender.createSegment(
+      before: queue.writing.commits[0].commit, by: streamSet.identity, options)
     appender.writer = created
     if full != nil { didRotate() }
     return created

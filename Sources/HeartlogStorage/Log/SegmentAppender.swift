@@ -31,6 +31,33 @@ final class SegmentAppender {
     self.lease = lease
   }
 
+  /// Creates an open segment that starts with `commit`.
+  func createSegment(
+    before commit: Commit, by writer: StoreIdentity, _ options: StorageOptions
+  ) throws(StorageError) -> SegmentWriter {
+    if commit.number.rawValue == 1 { try directory.makeStreamFolder(of: writer.replica) }
+    let frontier = try directory.newestFrontier(of: writer.replica)
+    var generator = options.generator
+    let header = SegmentHeader(
+      newFor: writer.replica, named: writer.name, from: commit.number, commit.firstSequence,
+      behind: frontier, using: &generator)
+    let created = try SegmentWriter.create(header, in: directory, suffix: generator.next())
+    announce(created, isStructural: true)
+    return created
+  }
+
+  /// Publishes the position of the tail to other processes.
+  func announce(_ writer: SegmentWriter, isStructural: Bool) {
+    lease.lock.update { page in
+      page.replica = writer.header.replica
+      page.segment = writer.header.id
+      page.firstCommit = writer.header.firstCommit.rawValue
+      page.writtenBytes = writer.offset
+      page.durableBytes = writer.durableOffset
+      if isStructural { page.structure &+= 1 }
+    }
+  }
+
   var isFlushing: Bool {
     if case .none = flush { false } else { true }
   }

@@ -20,7 +20,7 @@ extension CommitLog {
         let branch = try takeBranch(of: replica, after: commit)
         // The branch is durable: only now may the commits that it replaces be dropped.
         let folder = directory.streamPath(replica)
-        if try directory.fileSystem.info(folder) == nil { try makeStreamFolder(of: replica) }
+        if try directory.fileSystem.info(folder) == nil { try directory.makeStreamFolder(of: replica) }
         lease.lock.update { $0.structure &+= 1 }
         try directory.replaceFile(
           "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(), in: folder,

@@ -213,13 +213,11 @@ extension CommitLog {
         file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
         durableOffset: cursor.offset, fileBytes: try file.size())
     }
-    if tail.next.rawValue == 1 { try makeStreamFolder(of: run.replica) }
+    if tail.next.rawValue == 1 { try directory.makeStreamFolder(of: run.replica) }
     var generator = options.generator
-    let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     let header = SegmentHeader(
-      kind: .open, id: .random(using: &generator), replica: run.replica, replicaName: run.name,
-      firstCommit: tail.next, firstSequence: tail.nextSequence, secret: Digest(secret), treeSize: tree.size,
-      frontier: tree.frontier)
+      newFor: run.replica, named: run.name, from: tail.next, tail.nextSequence,
+      behind: (tree.size, tree.frontier), using: &generator)
     let created = try SegmentWriter.create(header, in: directory, suffix: generator.next(), aheadBytes: 0)
     lease.lock.update { $0.structure &+= 1 }
     return created

@@ -129,6 +129,25 @@ struct StoreDirectory: Sendable {
     }
   }
 
+  /// Returns the frontier that the last sealed segment of a stream starts from, which is the newest one available without hashing.
+  func newestFrontier(of replica: ReplicaID) throws(StorageError) -> (size: UInt64, frontier: [Digest]) {
+    guard let sealed = try segments(of: replica).last(where: { $0.state == .sealed }) else { return (0, []) }
+    let path = path(of: sealed, in: replica)
+    let file = try onFiles { () throws(FileError) in try fileSystem.open(path, .read) }
+    let header = try header(of: file, path: path).header
+    return (header.treeSize, header.frontier)
+  }
+
+  /// Creates the folder of a stream, durably. An existing one may have been left by a process that died before it was durable.
+  func makeStreamFolder(of replica: ReplicaID) throws(StorageError) {
+    let folder = streamPath(replica)
+    try onFiles { () throws(FileError) in
+      if try fileSystem.info(folder) == nil { try fileSystem.createDirectory(folder) }
+      try fileSystem.synchronizeDirectory(replicasPath)
+      try fileSystem.synchronizeDirectory(path)
+    }
+  }
+
   /// Whether an open file is the segment with this id; false if its header cannot be read.
   func isSegment(_ id: SegmentID, _ file: any OpenFile, path: String) throws(FileError) -> Bool {
     let bytes = try file.bytes(SegmentHeader.byteCount, at: 0)
