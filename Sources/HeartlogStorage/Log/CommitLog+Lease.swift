@@ -49,7 +49,7 @@ extension CommitLog {
     if lease.isTailReady, lease.isUnchanged { return }
     lease.endSeries()
     if !lease.isGenerationUnchanged { try catchUp(nil) }
-    try recoverTail()
+    try recovery.recover()
     queue.reset(to: streamSet.own.tail)
     openFileCount.isStale = true
     lease.isTailReady = true

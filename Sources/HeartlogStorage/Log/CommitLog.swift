@@ -33,10 +33,9 @@ package final class CommitLog: @unchecked Sendable {
   let queue: CommitQueue
   let appender: SegmentAppender
   let streamSet: StreamSet
+  let recovery: TailRecovery
   @exclusivity(unchecked) var openFileCount = OpenFileCount()
   @exclusivity(unchecked) var sealing = Sealing()
-  /// A writer of this process removed permissions that other users had for the store.
-  var tookPermissions = false
 
   /// The positions, among those that the log was opened at, that are now in a segment sealed since then, with their new locations.
   /// Comparing their trees took time.
@@ -67,6 +66,7 @@ package final class CommitLog: @unchecked Sendable {
     queue = CommitQueue(replica: found.identity.replica)
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(directory, identity: found.identity, snapshots: snapshots, sink: sink)
+    recovery = TailRecovery(directory, options, lease, appender, streamSet)
     try monitor.withLock { () throws(StorageError) in
       let page = lease.lock.page()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)
@@ -92,7 +92,7 @@ package final class CommitLog: @unchecked Sendable {
   package var ownIdentity: StoreIdentity { withStreams { streamSet.identity } }
 
   /// Damage found in the parts that were read so far, and what recovery did.
-  package var findings: [Finding] { withStreams { streamSet.findings } }
+  package var findings: [Finding] { withStreams { recovery.reports + streamSet.findings } }
 
   /// Reads the state of the streams while no thread changes it. The thread that changes it must not call this.
   func withStreams<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
@@ -104,7 +104,7 @@ package final class CommitLog: @unchecked Sendable {
   }
 
   /// Whether other users of the machine could read the store, or hold its lock, until this process first wrote to it.
-  package var hasTakenPermissions: Bool { monitor.withLock { tookPermissions } }
+  package var hasTakenPermissions: Bool { monitor.withLock { recovery.tookPermissions } }
 
   /// Why the last attempt to seal in the background failed.
   package var sealingFailure: StorageError? { monitor.withLock { sealing.failure } }

@@ -20,8 +20,6 @@ final class StreamSet {
   var ends: [ReplicaID: Finding] = [:]
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
-  /// What recovery of the store did since it was opened.
-  var reports: [Finding] = []
   /// The tails of received streams, as far as this process wrote them.
   var receivedTails: [ReplicaID: SegmentWriter] = [:]
   /// Stamps the next commit of the own stream.
@@ -125,10 +123,10 @@ final class StreamSet {
     }
   }
 
-  /// Damage found in the parts that were read so far, and what recovery did.
+  /// Damage found in the parts that were read so far.
   var findings: [Finding] {
     let lost = Set(ends.values.filter { $0.verdict == .lost }.map(\.replica))
-    return reports + ends.sorted { $0.key < $1.key }.map(\.value)
+    return ends.sorted { $0.key < $1.key }.map(\.value)
       + missing.map(\.finding).filter { !lost.contains($0.replica) }
   }
 

@@ -106,7 +106,7 @@ extension CommitLog {
       reader.replica != own.replica && !reader.isEnded && streamSet.ends[reader.replica] == nil
     }
     return try ([own] + others.sorted { $0.replica < $1.replica }).map { reader in
-      try resolve(reader)
+      try recovery.resolve(reader)
       return try sealableSegments(of: reader)
     }
   }

@@ -15,7 +15,7 @@ extension CommitLog {
       try withQuietLog {
         if let end = try StreamEnd.read(of: replica, in: directory), end.commit <= commit { return nil }
         if replica == streamSet.identity.replica {
-          try becomeNewReplica(at: try StoreIdentity.Location.of(directory))
+          try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory))
         }
         let branch = try takeBranch(of: replica, after: commit)
         // The branch is durable: only now may the commits that it replaces be dropped.

@@ -116,7 +116,7 @@ extension CommitLog {
     let block = try Self.block(of: run)
     let reader = streamSet.readers[run.replica] ?? StreamReader(directory, replica: run.replica)
     if reader.isEnded { return .known }
-    try resolve(reader)
+    try recovery.resolve(reader)
     if run.lastCommit.rawValue < reader.tail.next.rawValue {
       return try isPast(run) ? .known : .diverged
     }
@@ -137,7 +137,7 @@ extension CommitLog {
       if let left = reasonToLeave(new, admitting: admission) { return left }
 
       if run.replica == streamSet.identity.replica {
-        try becomeNewReplica(at: try StoreIdentity.Location.of(directory))
+        try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory))
       }
       var body = run.body
       if !isContinued {
@@ -193,13 +193,13 @@ extension CommitLog {
     of run: StreamRun, reader: StreamReader, tree: MerkleTree, tail: StreamTail
   ) throws -> SegmentWriter {
     if let finding = streamSet.ends[run.replica], finding.verdict != .corrupt {
-      try cutTail(finding, of: reader)
+      try recovery.cutTail(finding, of: reader)
       streamSet.ends[run.replica] = nil
     }
     if let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed,
       cursor.offset < options.segmentBytesMax
     {
-      if segment.state == .suspect { return try copyOfSuspect(cursor) }
+      if segment.state == .suspect { return try recovery.copyOfSuspect(cursor) }
       if let known = streamSet.receivedTails[run.replica], known.file === cursor.file,
         known.offset == cursor.offset
       {

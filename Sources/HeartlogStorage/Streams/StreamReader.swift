@@ -10,7 +10,7 @@ final class StreamReader {
   /// The segment being read.
   private(set) var cursor: SegmentCursor?
   private(set) var segment: SegmentFile?
-  /// The store's structure number when the reader's segment was last found to be a serving one: see `CommitLog.resolve`.
+  /// The store's structure number when the reader's segment was last found to be a serving one: see `TailRecovery.resolve`.
   var resolvedStructure: UInt64?
   /// The corruption at which the reader stopped for good.
   var corruption: Finding?

@@ -1,14 +1,42 @@
-import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
-/// What the lock holder does before it writes. Source of the verdicts: docs/format.md, "Recovery".
-extension CommitLog {
-  /// Prepares the tail for writing: it is checked and repaired, and its durable length is determined.
+/// What the lock holder does with the tails that it finds, before it writes. Source of the verdicts: docs/format.md, "Recovery".
+///
+/// - Every change of a stream raises the generation first. If this process dies before it is done, the next lock holder checks the files,
+///   regardless of what it knew.
+/// - What is cut or replaced is durable under another name first.
+/// - The identity of a new replica is durable before the lock page forgets what the old one lost.
+///
+/// Called by the lock holder, in the log's monitor or while the log is quiet.
+final class TailRecovery {
+  private let directory: StoreDirectory
+  private let options: StorageOptions
+  private let lease: StoreLease
+  private let appender: SegmentAppender
+  private let streamSet: StreamSet
+
+  /// What recovery did since the store was opened.
+  private(set) var reports: [Finding] = []
+  /// A writer of this process removed permissions that other users had for the store.
+  private(set) var tookPermissions = false
+
+  init(
+    _ directory: StoreDirectory, _ options: StorageOptions, _ lease: StoreLease, _ appender: SegmentAppender,
+    _ streamSet: StreamSet
+  ) {
+    self.directory = directory
+    self.options = options
+    self.lease = lease
+    self.appender = appender
+    self.streamSet = streamSet
+  }
+
+  /// Prepares the own tail for writing: it is checked and repaired, and everything in it is durable. Its numbers are used by no other
+  /// store, as far as this one can tell.
   ///
-  /// Every change of a file raises the generation first. If this process dies before it is done, the next lock holder checks the files,
-  /// regardless of what it knew.
-  func recoverTail() throws(StorageError) {
+  /// - Throws: `corrupt` if a stream is damaged. Nothing is changed then.
+  func recover() throws(StorageError) {
     if let corrupt = streamSet.damage {
       throw StorageError(
         .corrupt, "the store is read-only because it is damaged: \(corrupt.error.reason)",
@@ -36,7 +64,7 @@ extension CommitLog {
     }
     if let finding {
       streamSet.ends[finding.replica] = nil
-      streamSet.reports.append(finding)
+      reports.append(finding)
     }
     try setAside(missing, reportedOf: finding?.verdict == .lost ? own.replica : nil)
     try recoverOwnTail(of: streamSet.own)
@@ -67,7 +95,7 @@ extension CommitLog {
         guard error.isNotFound else { throw StorageError(error) }
       }
     }
-    streamSet.reports += missing.map(\.finding).filter { $0.replica != replica }
+    reports += missing.map(\.finding).filter { $0.replica != replica }
     streamSet.snapshots.removeAll { claim in missing.contains { $0.claim.file == claim.file } }
   }
 
