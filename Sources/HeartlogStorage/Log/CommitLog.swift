@@ -34,6 +34,7 @@ package final class CommitLog: @unchecked Sendable {
   let appender: SegmentAppender
   let streamSet: StreamSet
   let recovery: TailRecovery
+  let receiver: RunReceiver
   @exclusivity(unchecked) var openFileCount = OpenFileCount()
   @exclusivity(unchecked) var sealing = Sealing()
 
@@ -67,6 +68,7 @@ package final class CommitLog: @unchecked Sendable {
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(directory, identity: found.identity, snapshots: snapshots, sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
+    receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     try monitor.withLock { () throws(StorageError) in
       let page = lease.lock.page()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)

@@ -20,8 +20,6 @@ final class StreamSet {
   var ends: [ReplicaID: Finding] = [:]
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
-  /// The tails of received streams, as far as this process wrote them.
-  var receivedTails: [ReplicaID: SegmentWriter] = [:]
   /// Stamps the next commit of the own stream.
   @exclusivity(unchecked) var clock = HybridClock()
 
@@ -49,7 +47,6 @@ final class StreamSet {
     for replica in readers.keys { trees.monitor.withLock { trees.forget(replica) } }
     readers = [:]
     ends = [:]
-    receivedTails = [:]
   }
 
   /// Passes what is new in one stream to the sink.

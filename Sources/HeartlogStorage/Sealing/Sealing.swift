@@ -163,7 +163,7 @@ extension CommitLog {
     let replica = tail.header.replica
     streamSet.readers[replica]?.leaveSegment()
     streamSet.readers[replica]?.resolvedStructure = nil
-    streamSet.receivedTails[replica] = nil
+    receiver.forgetTail(of: replica)
     guard replica == streamSet.identity.replica else { return try replace(run, by: sealed, &report) }
     appender.writer = nil
     try replace(run, by: sealed, &report)

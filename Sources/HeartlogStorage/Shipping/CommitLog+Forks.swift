@@ -81,6 +81,7 @@ extension CommitLog {
     streamSet.sink.beginRestart()
     defer { streamSet.sink.endRestart() }
     streamSet.forgetAll()
+    receiver.forgetTails()
     appender.writer = nil
     lease.looksAgain = true
     try catchUp(nil, anew: true)

@@ -11,6 +11,7 @@ struct LogParts {
   let appender: SegmentAppender
   let streamSet: StreamSet
   let recovery: TailRecovery
+  let receiver: RunReceiver
 
   init(_ files: MemoryFileSystem, options: StorageOptions = TestStore.options(seed: 50)) throws {
     self.files = files
@@ -23,6 +24,7 @@ struct LogParts {
     streamSet = StreamSet(
       directory, identity: try StoreIdentity.read(directory), snapshots: [], sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
+    receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     var meter = ProgressMeter(nil, total: 0)
     for replica in try directory.replicas() {
       streamSet.readers[replica] = StreamReader(directory, replica: replica)

@@ -1,0 +1,235 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Takes runs of other replicas' commits into their streams.
+///
+/// - A run is taken as a whole or not at all. Everything is checked before the first byte is written.
+/// - A run is durable before the reader of its stream, its Merkle tree, the clock or the sink have it.
+/// - A tail is used only where the reader of its stream stands. Otherwise its file is opened again, and made durable first.
+///
+/// Called while the log is quiet.
+final class RunReceiver {
+  private let directory: StoreDirectory
+  private let options: StorageOptions
+  private let lease: StoreLease
+  private let appender: SegmentAppender
+  private let streamSet: StreamSet
+  private let recovery: TailRecovery
+
+  /// The tails of received streams, as far as this process wrote them.
+  private var tails: [ReplicaID: SegmentWriter] = [:]
+
+  init(
+    _ directory: StoreDirectory, _ options: StorageOptions, _ lease: StoreLease, _ appender: SegmentAppender,
+    _ streamSet: StreamSet, _ recovery: TailRecovery
+  ) {
+    self.directory = directory
+    self.options = options
+    self.lease = lease
+    self.appender = appender
+    self.streamSet = streamSet
+    self.recovery = recovery
+  }
+
+  /// Returns the runs that have to wait even if all runs are considered together, by index.
+  func runsOutOfReach(_ runs: [StreamRun]) -> [Int: ReceivedRun] {
+    var rising: [(stamp: HybridTimestamp, run: Int, commit: CommitNumber)] = []
+    var refused: Set<ReplicaID> = []
+    for (index, run) in runs.enumerated() {
+      // A run that cannot be decoded is refused when it is taken.
+      guard let block = try? Self.block(of: run) else {
+        refused.insert(run.replica)
+        continue
+      }
+      // The stamps of a refused run do not count for others, nor do those of later runs in its stream.
+      if block.latestWallTime > Limits.clockMillisecondsMax { refused.insert(run.replica) }
+      guard !refused.contains(run.replica) else { continue }
+      let stamps = block.columns.commits.stamps
+      rising += block.commitIndices.map { (stamps[$0], index, block.number(at: $0)) }
+    }
+    rising.sort { $0.stamp < $1.stamp }
+    var waiting: [Int: ReceivedRun] = [:]
+    while true {
+      var reach = streamSet.clock
+      guard let index = rising.firstIndex(where: { !reach.receive(ifReached: $0.stamp) }) else {
+        return waiting
+      }
+      for (stamp, run, commit) in rising[index...] where waiting[run] == nil {
+        waiting[run] = Self.waiting(for: stamp, of: commit)
+      }
+      // A run waits as a whole, so runs that depend on its earlier commits wait too.
+      rising.removeAll { waiting[$0.run] != nil }
+    }
+  }
+
+  private static func waiting(for stamp: HybridTimestamp, of commit: CommitNumber) -> ReceivedRun {
+    .waiting(
+      "commit \(commit) has a stamp of \(RFC3339.text(stamp.milliseconds)), and nothing in this store leads up to it"
+    )
+  }
+
+  private static func block(of run: StreamRun) throws -> ColumnBlock {
+    try run.body.withUnsafeBytes { bytes in
+      try BlockEncoding.decodeColumns(
+        bytes, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
+    }
+  }
+
+  /// Which checks a run does not need, because they were already made.
+  enum Admission {
+    /// The run comes from a peer.
+    case checked
+    /// The run comes from a peer, and its stamps are known to be within reach.
+    case reachableStamps
+    /// The run consists of commits of this log.
+    case ownLog
+  }
+
+  /// Returns why a sound run is not taken; nil if it can be taken. Source: docs/format.md, "Received streams".
+  private func reasonToLeave(_ block: ColumnBlock, admitting admission: Admission) -> ReceivedRun? {
+    guard admission != .ownLog else { return nil }
+    let commits = block.columns.commits
+    if let index = block.commitIndices.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
+      return .refused(
+        "commit \(block.number(at: index)) was written when a clock said \(RFC3339.text(commits.wallTimes[index])); "
+          + "no clock is trusted beyond the year 2199")
+    }
+    guard admission == .checked,
+      let index = streamSet.clock.firstOutOfReach(of: commits.stamps[block.commitIndices])
+    else { return nil }
+    return Self.waiting(for: commits.stamps[index], of: block.number(at: index))
+  }
+
+  /// Takes a run.
+  ///
+  /// - Throws: `MalformedError` if the run breaks a rule. `outcomeUnknown` if it could not be made durable: whether it is part of the
+  ///   stream shows when the stream is read again.
+  func take(_ run: StreamRun, admitting admission: Admission = .checked) throws -> ReceivedRun {
+    guard StoreIdentity.isName(run.name) else { throw MalformedError("an invalid replica name") }
+    let block = try Self.block(of: run)
+    let reader = streamSet.readers[run.replica] ?? StreamReader(directory, replica: run.replica)
+    if reader.isEnded { return .known }
+    try recovery.resolve(reader)
+    if run.lastCommit.rawValue < reader.tail.next.rawValue {
+      return try isPast(run) ? .known : .diverged
+    }
+    guard run.firstCommit <= reader.tail.next else { return .gap }
+    let isContinued = run.firstCommit == reader.tail.next
+    guard !isContinued || block.headsAtStart == reader.tail.seenHeads else {
+      throw MalformedError("a run whose heads are not those of the commits before it")
+    }
+    let new = isContinued ? block : block.cut(to: reader.tail.next...run.lastCommit)
+    var tail = reader.tail
+    try tail.extend(by: new)
+
+    return try streamSet.trees.monitor.withLock {
+      let merkleCache = try streamSet.trees.cache(of: run.replica, at: reader.tail.next.rawValue - 1)
+      var tree = merkleCache.tree
+      try LeafHashing.append(new, to: &tree)
+      guard tree.root == run.root else { return .diverged }
+      if let left = reasonToLeave(new, admitting: admission) { return left }
+
+      if run.replica == streamSet.identity.replica {
+        try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory))
+      }
+      var body = run.body
+      if !isContinued {
+        body = try BlockEncoding.encode(
+          Block(
+            replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.tail.seenHeads,
+            secrets: Salts(block.secrets).secrets(serving: new.firstCommit...run.lastCommit),
+            commits: new.commits()))
+      }
+      let writer = try receivingSegment(of: run, reader: reader, tree: merkleCache.tree)
+      let frameOffset = writer.offset
+      try append(body, new, to: writer)
+
+      reader.didAppend(upTo: tail)
+      reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
+      streamSet.readers[run.replica] = reader
+      if tails.count >= OpenFileBudget.streamsMax { restTails(but: run.replica) }
+      tails[run.replica] = writer
+      merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
+      merkleCache.mark()
+      let changedItems = streamSet.receive(new)
+      return .appended(
+        commits: new.commitCount, events: new.eventCount, changedItems: changedItems)
+    }
+  }
+
+  /// Whether the segment that the last run of a stream was appended to is full.
+  func isTailFull(of replica: ReplicaID) -> Bool {
+    tails[replica].map { $0.offset >= options.segmentBytesMax } ?? false
+  }
+
+  /// Closes the tail of a stream, which is about to be replaced.
+  func forgetTail(of replica: ReplicaID) { tails[replica] = nil }
+
+  /// Closes all tails.
+  func forgetTails() { tails = [:] }
+
+  /// Closes the files of other received streams.
+  private func restTails(but replica: ReplicaID) {
+    for (other, _) in tails where other != replica {
+      tails[other] = nil
+      streamSet.readers[other]?.rest()
+      streamSet.trees.atHead[other]?.rest()
+    }
+  }
+
+  /// Whether all commits of a run are here and identical.
+  private func isPast(_ run: StreamRun) throws -> Bool {
+    try streamSet.trees.monitor.withLock {
+      if let marked = streamSet.trees.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
+        return marked.root == run.root
+      }
+      let merkleCache = try MerkleCache(directory, replica: run.replica, before: run.lastCommit)
+      try merkleCache.advance(to: run.lastCommit.rawValue)
+      return merkleCache.tree.root == run.root
+    }
+  }
+
+  /// Returns the open segment of a received stream, or a new one if there is none or it is full.
+  private func receivingSegment(
+    of run: StreamRun, reader: StreamReader, tree: MerkleTree
+  ) throws -> SegmentWriter {
+    if let finding = streamSet.ends[run.replica], finding.verdict != .corrupt {
+      try recovery.cutTail(finding, of: reader)
+      streamSet.ends[run.replica] = nil
+    }
+    if let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed,
+      cursor.offset < options.segmentBytesMax
+    {
+      if segment.state == .suspect { return try recovery.copyOfSuspect(cursor) }
+      if let known = tails[run.replica], known.file === cursor.file, known.offset == cursor.offset {
+        return known
+      }
+      let file = try directory.fileSystem.open(cursor.path, .readWrite)
+      // The process that received the last run may have died before the run or the file's name was durable.
+      try file.synchronizeData()
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(run.replica))
+      return SegmentWriter(
+        file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
+        durableOffset: cursor.offset, fileBytes: try file.size())
+    }
+    if reader.tail.next.rawValue == 1 { try directory.makeStreamFolder(of: run.replica) }
+    var generator = options.generator
+    let header = SegmentHeader(
+      newFor: run.replica, named: run.name, from: reader.tail.next, reader.tail.nextSequence,
+      behind: (tree.size, tree.frontier), using: &generator)
+    let created = try SegmentWriter.create(header, in: directory, suffix: generator.next(), aheadBytes: 0)
+    lease.lock.update { $0.structure &+= 1 }
+    return created
+  }
+
+  private func append(_ body: [UInt8], _ block: ColumnBlock, to writer: SegmentWriter) throws(StorageError) {
+    lease.lock.update { _ in }
+    try writer.append(
+      block: Frame.Body(stored: body), firstCommit: block.firstCommit, commitCount: UInt32(block.commitCount))
+    do { try writer.synchronize() } catch {
+      tails[writer.header.replica] = nil
+      throw appender.suspend(writer, because: error.description)
+    }
+    lease.lock.update { _ in }
+  }
+}
