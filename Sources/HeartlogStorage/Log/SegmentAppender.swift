@@ -36,12 +36,9 @@ final class SegmentAppender {
     before commit: Commit, by writer: StoreIdentity, _ options: StorageOptions
   ) throws(StorageError) -> SegmentWriter {
     if commit.number.rawValue == 1 { try directory.makeStreamFolder(of: writer.replica) }
-    let frontier = try directory.newestFrontier(of: writer.replica)
-    var generator = options.generator
-    let header = SegmentHeader(
-      newFor: writer.replica, named: writer.name, from: commit.number, commit.firstSequence,
-      behind: frontier, using: &generator)
-    let created = try SegmentWriter.create(header, in: directory, suffix: generator.next())
+    let created = try SegmentWriter.create(
+      in: directory, of: writer.replica, named: writer.name, firstCommit: commit.number,
+      firstSequence: commit.firstSequence, behind: try directory.newestFrontier(of: writer.replica), options)
     announce(created, isStructural: true)
     return created
   }

@@ -161,33 +161,38 @@ final class TailRecovery {
       return
     }
     if let writer = appender.writer, writer.file === cursor.file, writer.offset == cursor.offset { return }
-    if segment.state == .suspect { return try replaceSuspect(cursor, own) }
+    let isSuspect = segment.state == .suspect
+    let taken = try isSuspect ? copyOfSuspect(cursor) : openTail(at: cursor)
+    appender.writer = taken
+    own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: taken.offset)
+    appender.announce(taken, isStructural: isSuspect)
+  }
+
+  /// Opens the segment of the own tail, and makes everything in it durable.
+  private func openTail(at cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
     let page = lease.lock.page()
-    let isRecorded = page.replica == own.replica && page.segment == cursor.header.id
+    let isRecorded = page.replica == streamSet.identity.replica && page.segment == cursor.header.id
     if !isRecorded {
       // The process that created the segment may have died before its names were durable.
       try synchronizeNames(startingWith: cursor.header.firstCommit)
     }
-    let offset = cursor.offset
-    let taken = try onFiles { () throws(FileError) in
-      let file: any OpenFile
-      if let writer = appender.writer, writer.file === cursor.file {
-        file = writer.file
-      } else {
-        file = try directory.fileSystem.open(cursor.path, .readWrite)
-      }
+    let writer = try onFiles { () throws(FileError) in
+      let file: any OpenFile =
+        if let writer = appender.writer, writer.file === cursor.file {
+          writer.file
+        } else {
+          try directory.fileSystem.open(cursor.path, .readWrite)
+        }
       return SegmentWriter(
-        file: file, path: cursor.path, header: cursor.header, offset: offset,
-        durableOffset: isRecorded ? min(page.durableBytes, offset) : UInt64(SegmentHeader.byteCount),
+        file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
+        durableOffset: isRecorded ? min(page.durableBytes, cursor.offset) : UInt64(SegmentHeader.byteCount),
         fileBytes: try file.size())
     }
-    if taken.durableOffset < offset {
+    if writer.durableOffset < writer.offset {
       // Data from another process may be in memory only. No frame may declare it durable before it is.
-      do { try taken.synchronize() } catch { throw appender.suspend(taken, because: error.description) }
+      do { try writer.synchronize() } catch { throw appender.suspend(writer, because: error.description) }
     }
-    appender.writer = taken
-    own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: offset)
-    appender.announce(taken, isStructural: false)
+    return writer
   }
 
   /// Makes the directory entries on the path to a segment of the own stream durable.
@@ -201,15 +206,8 @@ final class TailRecovery {
     }
   }
 
-  /// Copies the whole frames of a suspect to a new file, because data that the system has cached for it may never reach the disk.
-  private func replaceSuspect(_ cursor: SegmentCursor, _ own: StreamReader) throws(StorageError) {
-    let taken = try copyOfSuspect(cursor)
-    appender.writer = taken
-    own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: taken.offset)
-    appender.announce(taken, isStructural: true)
-  }
-
-  /// Creates a file with the whole frames of a suspect, which replaces it.
+  /// Creates a file with the whole frames of a suspect, which replaces it, because data that the system has cached for the suspect may
+  /// never reach the disk.
   func copyOfSuspect(_ cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
     let folder = directory.streamPath(cursor.header.replica)
     let offset = cursor.offset

@@ -167,20 +167,3 @@ struct SegmentHeader: Equatable, Sendable {
     return header
   }
 }
-
-extension SegmentHeader {
-  /// The header of a new open segment, with an id and a secret of its own.
-  ///
-  /// - Parameter tree: a frontier of the stream's Merkle tree, at the first commit or before.
-  init(
-    newFor replica: ReplicaID, named name: String, from firstCommit: CommitNumber,
-    _ firstSequence: SequenceNumber, behind tree: (size: UInt64, frontier: [Digest]),
-    using generator: inout some RandomNumberGenerator
-  ) {
-    let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
-    self.init(
-      kind: .open, id: .random(using: &generator), replica: replica, replicaName: name,
-      firstCommit: firstCommit, firstSequence: firstSequence, secret: Digest(secret), treeSize: tree.size,
-      frontier: tree.frontier)
-  }
-}

@@ -31,18 +31,26 @@ final class SegmentWriter {
     self.fileBytes = fileBytes
   }
 
-  /// Creates a segment, which is complete and durable before it is renamed to its final name.
+  /// Creates an open segment, with an id and a secret of its own. It is complete and durable before it is renamed to its
+  /// final name.
   ///
-  /// - Parameter aheadBytes: Zeros are written up to this offset. With 0, nothing is written after the
-  ///   header.
+  /// - Parameters:
+  ///   - tree: A frontier of the stream's Merkle tree, at the first commit or before.
+  ///   - aheadBytes: Zeros are written up to this offset. With 0, nothing is written after the header.
   static func create(
-    _ header: SegmentHeader, in directory: StoreDirectory, suffix: UInt64,
+    in directory: StoreDirectory, of replica: ReplicaID, named name: String, firstCommit: CommitNumber,
+    firstSequence: SequenceNumber, behind tree: (size: UInt64, frontier: [Digest]), _ options: StorageOptions,
     aheadBytes: UInt64 = SegmentWriter.aheadBytes
   ) throws(StorageError) -> SegmentWriter {
-    let stream = directory.streamPath(header.replica)
-    let path = directory.path(
-      of: SegmentFile(firstCommit: header.firstCommit, state: .open), in: header.replica)
-    let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
+    var generator = options.generator
+    let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+    let header = SegmentHeader(
+      kind: .open, id: .random(using: &generator), replica: replica, replicaName: name,
+      firstCommit: firstCommit, firstSequence: firstSequence, secret: Digest(secret), treeSize: tree.size,
+      frontier: tree.frontier)
+    let stream = directory.streamPath(replica)
+    let path = directory.path(of: SegmentFile(firstCommit: firstCommit, state: .open), in: replica)
+    let temporary = "\(path).tmp-\(String(generator.next(), radix: 16))"
     let fileSystem = directory.fileSystem
     return try onFiles { () throws(FileError) in
       do throws(FileError) {

@@ -213,11 +213,9 @@ final class RunReceiver {
         durableOffset: cursor.offset, fileBytes: try file.size())
     }
     if reader.tail.next.rawValue == 1 { try directory.makeStreamFolder(of: run.replica) }
-    var generator = options.generator
-    let header = SegmentHeader(
-      newFor: run.replica, named: run.name, from: reader.tail.next, reader.tail.nextSequence,
-      behind: (tree.size, tree.frontier), using: &generator)
-    let created = try SegmentWriter.create(header, in: directory, suffix: generator.next(), aheadBytes: 0)
+    let created = try SegmentWriter.create(
+      in: directory, of: run.replica, named: run.name, firstCommit: reader.tail.next,
+      firstSequence: reader.tail.nextSequence, behind: (tree.size, tree.frontier), options, aheadBytes: 0)
     lease.lock.update { $0.structure &+= 1 }
     return created
   }
