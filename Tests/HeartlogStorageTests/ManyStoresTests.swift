@@ -32,6 +32,30 @@ struct ManyStoresTests {
     return options
   }
 
+  @Test("a store that received and sent runs keeps no file open when it rests, or is closed")
+  func shipping() throws {
+    let stores = try stores(2)
+    let (log, peer) = (try stores[0].open(options()), try stores[1].open(options()))
+    for number in 0..<3 {
+      _ = try peer.write(number, .durable)
+      for head in try peer.log.streamHeads() {
+        let run = try #require(
+          try peer.log.streamRun(
+            of: head.replica, after: UInt64(number), upTo: CommitNumber(rawValue: UInt64(number) + 1)))
+        _ = try log.log.receive(run)
+      }
+      _ = try log.log.streamHeads()
+    }
+    #expect(files.openCount > 0 && log.log.openFiles > 0)
+    log.log.rest()
+    peer.log.rest()
+    #expect(files.openCount == 0 && log.log.openFiles == 0)
+    _ = try log.log.streamHeads()
+    log.log.close()
+    peer.log.close()
+    #expect(files.openCount == 0)
+  }
+
   @Test(
     "60 open stores, written and read in turn, keep few files open", .timeLimit(.minutes(5)),
     arguments: [Durability.durable, .buffered])

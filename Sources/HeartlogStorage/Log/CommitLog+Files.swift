@@ -31,7 +31,8 @@ extension CommitLog {
     {
       count += 1
     }
-    return count
+    // The tails of received streams are files of their readers.
+    return count + streamSet.trees.openFiles
   }
 
   /// Closes the files if no thread is using the log. The next call that needs them opens them again.
@@ -62,6 +63,8 @@ extension CommitLog {
     lease.lock.rest()
     openFileCount.isStale = true
     for reader in streamSet.readers.values { reader.rest() }
+    receiver.forgetTails()
+    streamSet.trees.rest()
     // A file may have been replaced before it is opened again, so everything is checked then.
     lease.forgetReleased()
   }

@@ -155,6 +155,9 @@ final class MerkleCache {
     return cursor.offset >= durable.bytes
   }
 
+  /// Whether it keeps a file open.
+  var isOpen: Bool { reader.cursor?.file != nil }
+
   /// Closes the file until the next read.
   func rest() { reader.rest() }
 

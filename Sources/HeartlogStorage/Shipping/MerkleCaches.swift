@@ -20,6 +20,21 @@ final class MerkleCaches: @unchecked Sendable {
     positions[replica] = nil
   }
 
+  /// The number of files that the caches keep open; 0 while a thread uses a cache.
+  var openFiles: Int {
+    guard monitor.tryEnter() else { return 0 }
+    defer { monitor.leave() }
+    return atHead.values.count(where: \.isOpen) + shipped.values.count(where: \.isOpen)
+  }
+
+  /// Closes the files until the next read, unless a thread uses a cache.
+  func rest() {
+    guard monitor.tryEnter() else { return }
+    defer { monitor.leave() }
+    for merkleCache in atHead.values { merkleCache.rest() }
+    for merkleCache in shipped.values { merkleCache.rest() }
+  }
+
   /// Returns the Merkle cache of a stream at its head, or after the last readable commit; nil if there is none.
   func soundCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache? {
     do { return try cache(of: replica, at: commit) } catch let error as StorageError
