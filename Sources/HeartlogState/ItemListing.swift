@@ -6,11 +6,11 @@ import HeartlogEvents
 struct ItemListing {
   private(set) var slots: [ItemSlot] = []
 
-  private struct Key {
-    /// The favorited date, in an order by date.
+  private struct SortKey {
+    /// The favorited date, or the first eight bytes of the id.
     let rank: UInt64
-    /// The first bytes of the id, which decide nearly every tie.
-    let prefix: UInt64
+    /// The next four bytes of the id, which decide most ties without reading the items.
+    let tie: UInt32
     let slot: Int32
   }
 
@@ -97,11 +97,19 @@ struct ItemListing {
     let table: ItemTable
     let order: ListOrder
 
-    func key(_ slot: Int32, _ record: UnsafePointer<ItemRecord>) -> Key {
-      Key(
-        rank: order == .byID ? 0 : rank(of: record.pointee.favoritedDate),
-        prefix: record.pointee.key.isInline
-          ? record.pointee.key.words.0.bigEndian : table.ids.withBytes(of: slot) { $0.prefix },
+    func key(_ slot: Int32, _ record: UnsafePointer<ItemRecord>) -> SortKey {
+      var id = record.pointee.key.words
+      if !record.pointee.key.isInline {
+        table.ids.withBytes(of: slot) {
+          id = Key(UnsafeRawBufferPointer(rebasing: $0.prefix(Key.inlineBytesMax))).words
+        }
+      }
+      if order == .byID {
+        return SortKey(
+          rank: id.0.bigEndian, tie: UInt32(truncatingIfNeeded: id.1.bigEndian >> 32), slot: slot)
+      }
+      return SortKey(
+        rank: rank(of: record.pointee.favoritedDate), tie: UInt32(truncatingIfNeeded: id.0.bigEndian >> 32),
         slot: slot)
     }
 
@@ -112,17 +120,20 @@ struct ItemListing {
       return order == .newestFirst ? ~rising : rising
     }
 
-    func precedes(_ a: Key, _ b: Key) -> Bool {
+    func precedes(_ a: SortKey, _ b: SortKey) -> Bool {
       if a.rank != b.rank { return a.rank < b.rank }
-      return a.prefix != b.prefix ? a.prefix < b.prefix : table.ids.precedes(a.slot, b.slot)
+      return a.tie != b.tie ? a.tie < b.tie : table.ids.precedes(a.slot, b.slot)
     }
 
     /// Returns the first `limit` keys, sorted, of the items that the snapshot does not have in order: new items, and for an order by date
     /// those that became favorites since.
-    func first(_ limit: Int, where isIncluded: (Int, UnsafePointer<ItemRecord>) -> Bool) -> [Key] {
-      var keys: [Key] = []
+    func first(_ limit: Int, where isIncluded: (Int, UnsafePointer<ItemRecord>) -> Bool) -> [SortKey] {
+      var keys: [SortKey] = []
+      let newCount = table.items.count - (table.base?.itemCount ?? 0)
+      // An array that doubles holds up to three times as much while it grows.
+      if limit == .max { keys.reserveCapacity(order == .byID ? newCount : table.favorited.slots.count) }
       // The last key that can still be among the first `limit`, once that many were seen.
-      var bound: Key?
+      var bound: SortKey?
       func sort() {
         keys.sort(by: precedes)
         // An item that became a favorite twice occurs twice.
