@@ -18,17 +18,13 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
       try ValueEncoder.json(value, at: codingPath + [key], isNested: isNested), for: key.stringValue)
   }
 
-  func encode(_ value: Int, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: Int8, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: Int16, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: Int32, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: Int64, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  // Serves the integers that the standard library does not encode by default. Inlined, so that it is specialized for each of them.
+  @inline(__always)
+  func encode(_ value: some BinaryInteger & Encodable, forKey key: Key) throws {
+    try encode(integer: value, forKey: key)
+  }
+
   func encode(_ value: Int128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: UInt, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: UInt8, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: UInt16, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: UInt32, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: UInt64, forKey key: Key) throws { try encode(integer: value, forKey: key) }
   func encode(_ value: UInt128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
@@ -48,6 +44,7 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder() -> any Encoder { encoder.child(for: FieldKey.super) }
   func superEncoder(forKey key: Key) -> any Encoder { encoder.child(for: key) }
 
+  @inline(__always)
   private func encode(integer: some BinaryInteger, forKey key: Key) throws(FieldCodingError) {
     encoder.set(
       try ValueEncoder.json(integer, at: codingPath + [key], isNested: isNested), for: key.stringValue)
@@ -70,44 +67,25 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
     if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
-  func encodeIfPresent(_ value: Int?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: Int128?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
-  func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
-  }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: Int128?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encode(ifPresent: value, key) }
+  func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try encode(ifPresent: value, key) }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
     if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+  }
+
+  @inline(__always)
+  private func encode(ifPresent value: (some BinaryInteger)?, _ key: Key) throws(FieldCodingError) {
+    if let value { try encode(integer: value, forKey: key) } else { encodeAbsence(forKey: key) }
   }
 
   private func encodeAbsence(forKey key: Key) { if codingPath.isEmpty { encodeNil(forKey: key) } }

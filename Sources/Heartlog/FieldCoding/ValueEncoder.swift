@@ -1,7 +1,7 @@
 import HeartlogEvents
 
 /// Encodes one value as JSON: a field's value, or a nested one.
-final class ValueEncoder: Encoder {
+class ValueEncoder: Encoder {
   /// What was encoded so far.
   private enum Content {
     case nothing
@@ -45,10 +45,12 @@ final class ValueEncoder: Encoder {
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
     if case .array = content {} else { content = .array([]) }
-    return UnkeyedValueEncoder(self)
+    return UnnamedValueEncoder(encoder: self, isElement: true)
   }
 
-  func singleValueContainer() -> any SingleValueEncodingContainer { SingleValueEncoder(self) }
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    UnnamedValueEncoder(encoder: self, isElement: false)
+  }
 
   // MARK: For the containers
 
