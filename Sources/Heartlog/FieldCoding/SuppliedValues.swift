@@ -25,9 +25,6 @@ struct SuppliedValues {
 
   /// Returns the value for a key without going through JSON, if its type allows that; nil otherwise.
   func value<T>(_ type: T.Type, for name: String) throws(MalformedError) -> T? {
-    if name == FieldKey.favoritedDate, type == Date.self, let favoritedDate {
-      return ScalarCoding.date(favoritedDate) as? T
-    }
     guard name == FieldKey.id, let identity = type as? any FavoriteID.Type else { return nil }
     guard let value = identity.init(favoriteID: id) as? T else {
       throw MalformedError("\"\(id)\" is not an identity of the type \(type)")

@@ -25,16 +25,10 @@ struct UnkeyedValueDecoder: UnkeyedDecodingContainer {
   mutating func decode(_ type: String.Type) throws -> String { try next { try $0.string() } }
   mutating func decode(_ type: Double.Type) throws -> Double { try next { try $0.double() } }
   mutating func decode(_ type: Float.Type) throws -> Float { try next { try $0.float() } }
-  mutating func decode(_ type: Int.Type) throws -> Int { try next { try $0.integer(type) } }
-  mutating func decode(_ type: Int8.Type) throws -> Int8 { try next { try $0.integer(type) } }
-  mutating func decode(_ type: Int16.Type) throws -> Int16 { try next { try $0.integer(type) } }
-  mutating func decode(_ type: Int32.Type) throws -> Int32 { try next { try $0.integer(type) } }
-  mutating func decode(_ type: Int64.Type) throws -> Int64 { try next { try $0.integer(type) } }
-  mutating func decode(_ type: UInt.Type) throws -> UInt { try next { try $0.integer(type) } }
-  mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try next { try $0.integer(type) } }
-  mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try next { try $0.integer(type) } }
-  mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try next { try $0.integer(type) } }
-  mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try next { try $0.integer(type) } }
+  // Serves the integers that the standard library does not decode by default.
+  mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
+    try next { try $0.integer(type) }
+  }
   mutating func decode(_ type: Int128.Type) throws -> Int128 { try next { try $0.integer(type) } }
   mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next { try $0.integer(type) } }
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next { try $0.decode(type) } }

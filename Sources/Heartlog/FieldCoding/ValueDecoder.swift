@@ -34,7 +34,7 @@ struct ValueDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard case .object(let members) = value else { throw mismatch("an object") }
-    return KeyedDecodingContainer(KeyedValueDecoder<Key>(members, of: self))
+    return KeyedDecodingContainer(KeyedValueDecoder<Key>(ObjectMembers(members, codingPath: codingPath)))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -115,16 +115,8 @@ struct SingleValueDecoder: SingleValueDecodingContainer {
   func decode(_ type: String.Type) throws -> String { try decoder.string() }
   func decode(_ type: Double.Type) throws -> Double { try decoder.double() }
   func decode(_ type: Float.Type) throws -> Float { try decoder.float() }
-  func decode(_ type: Int.Type) throws -> Int { try decoder.integer(type) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try decoder.integer(type) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try decoder.integer(type) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try decoder.integer(type) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try decoder.integer(type) }
-  func decode(_ type: UInt.Type) throws -> UInt { try decoder.integer(type) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try decoder.integer(type) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try decoder.integer(type) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try decoder.integer(type) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try decoder.integer(type) }
+  // Serves the integers that the standard library does not decode by default.
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T { try decoder.integer(type) }
   func decode(_ type: Int128.Type) throws -> Int128 { try decoder.integer(type) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try decoder.integer(type) }
 
