@@ -75,19 +75,9 @@ struct ColumnBlockTests {
     }
   }
 
-  @Test("kinds are counted alike, eight at a time and one by one")
-  func kindCounts() {
+  @Test("a header and its action make the same membership")
+  func memberships() {
     let all = (0...255).compactMap { try? EventHeader(checking: UInt8($0)) }
-    var random = SeededGenerator(seed: 8)
-    for count in [0, 1, 7, 8, 9, 500] {
-      let kinds = (0..<count).map { _ in all.randomElement(using: &random)! }
-      let counts = KindCounts(kinds)
-      #expect(counts.items == kinds.count { $0.isEvent })
-      #expect(counts.dates == kinds.count { $0.hasFavoritedDate })
-      #expect(counts.fields == kinds.count { $0.hasFields })
-      #expect(counts.members == kinds.count { $0.hasMembers })
-      #expect(counts.withheld == kinds.count { $0 == .withheld })
-    }
     for kind in all { #expect(kind.membership == kind.action?.isFavorite) }
   }
 

@@ -11,6 +11,22 @@ extension BlockColumns {
     var unknown = 0
     /// For each value column, an index in `words`.
     package var values: [Int]
+
+    /// Passes an event, except the values of its fields.
+    @inline(__always)
+    mutating func pass(_ kind: EventHeader) {
+      event += 1
+      if kind.isEvent {
+        item += 1
+      } else if kind == .withheld {
+        withheld += 1
+      } else {
+        unknown += 1
+      }
+      if kind.hasFavoritedDate { favoritedDate += 1 }
+      if kind.hasFields { shape += 1 }
+      if kind.hasMembers { members += 1 }
+    }
   }
 
   /// A cursor before the first event.
@@ -19,22 +35,13 @@ extension BlockColumns {
   /// Skips events.
   package func skip(_ count: Int, _ cursor: inout Cursor) {
     for kind in kinds[cursor.event..<cursor.event + count] {
-      if kind.isEvent {
-        cursor.item += 1
-      } else if kind == .withheld {
-        cursor.withheld += 1
-      } else {
-        cursor.unknown += 1
+      if kind.hasFields {
+        for member in shapes[Int(shapeIndices[cursor.shape])].members {
+          if let column = member.values { cursor.values[column] += 1 }
+        }
       }
-      if kind.hasFavoritedDate { cursor.favoritedDate += 1 }
-      if kind.hasMembers { cursor.members += 1 }
-      guard kind.hasFields else { continue }
-      for member in shapes[Int(shapeIndices[cursor.shape])].members {
-        if let column = member.values { cursor.values[column] += 1 }
-      }
-      cursor.shape += 1
+      cursor.pass(kind)
     }
-    cursor.event += count
   }
 
   /// The value of a member with that tag; if it has a column, the value of the word there. Its bytes are valid as long as the columns.

@@ -44,21 +44,22 @@ package final class BlockColumns: Sendable {
     commits = try CommitColumns(
       &table, replica: replica, commitCount: commitCount, eventCount: eventCount, firstStamp: firstStamp)
     kinds = try table.kinds(.kinds, count: eventCount)
-    let counts = KindCounts(kinds)
-    let newItems = try NewOrKnown(try table.ints(.itemIndices, count: counts.items), what: "an item")
+    var end = Cursor(values: [])
+    for kind in kinds { end.pass(kind) }
+    let newItems = try NewOrKnown(try table.ints(.itemIndices, count: end.item), what: "an item")
     itemIndices = newItems.indices
     (libraries, items) = try Self.items(&table, count: newItems.distinctCount, texts: &texts)
-    favoritedDates = try Self.favoritedDates(&table, count: counts.dates, of: kinds, commits: commits)
-    let newShapes = try NewOrKnown(try table.ints(.shapeIndices, count: counts.fields), what: "a shape")
+    favoritedDates = try Self.favoritedDates(&table, count: end.favoritedDate, of: kinds, commits: commits)
+    let newShapes = try NewOrKnown(try table.ints(.shapeIndices, count: end.shape), what: "a shape")
     shapeIndices = newShapes.indices
     (shapes, shapeRowByteCount, values, words) = try Self.shapes(&table, newShapes, texts: &texts)
-    eventMembers = try table.opaque(.eventMembers, count: counts.members) {
+    eventMembers = try table.opaque(.eventMembers, count: end.members) {
       (reader) throws(MalformedError) in try RowEncoding.readCheckedMembers(from: &reader)
     }
-    withheldHashes = try table.opaque(.withheldHashes, count: counts.withheld) {
+    withheldHashes = try table.opaque(.withheldHashes, count: end.withheld) {
       (reader) throws(MalformedError) in try reader.digest()
     }
-    unknownEvents = try table.opaque(.unknownEvents, count: eventCount - counts.items - counts.withheld) {
+    unknownEvents = try table.opaque(.unknownEvents, count: end.unknown) {
       (reader) throws(MalformedError) in
       let record = EventRecord.unknown(kind: try reader.varint(), bytes: Array(try reader.lengthAndBytes()))
       try record.validate(wallTime: 0)
