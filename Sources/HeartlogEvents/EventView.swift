@@ -70,6 +70,28 @@ extension EventView {
   }
 }
 
+extension Event {
+  /// A copy of an event that is not a placeholder.
+  init(copying event: some EventView) {
+    guard let action = event.header.action else { preconditionFailure("an event without an action") }
+    var names = (library: "", item: "")
+    event.withNames { library, item in
+      names = (String(decoding: library, as: UTF8.self), String(decoding: item, as: UTF8.self))
+    }
+    var fields: [Field] = []
+    fields.reserveCapacity(event.fieldCount)
+    event.forEachField { field in
+      fields.append(
+        Field(
+          name: String(decoding: field.name, as: UTF8.self), value: FieldValue(copying: field.value),
+          isQuiet: field.isQuiet))
+    }
+    self.init(
+      library: names.library, item: names.item, action: action, favoritedDate: event.favoritedDate,
+      fields: fields, unknownMembers: event.unknownMembers)
+  }
+}
+
 extension Event: EventView {
   package var header: EventHeader {
     EventHeader(

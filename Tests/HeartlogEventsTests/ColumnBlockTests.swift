@@ -45,7 +45,7 @@ struct ColumnBlockTests {
     #expect(read.lastCommit == block.lastCommit)
     #expect(read.lastStamp == block.commits.last?.stamp)
     let size = block.commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) }
-    #expect(read.columns.rowByteCount(firstSequence: read.firstSequence) == size)
+    #expect(read.rowByteCount == size)
     #expect(read.columns.rowByteCountBound >= size)
     try expectSameTree(read, block.commits, "seed \(seed)")
 

@@ -60,12 +60,13 @@ package enum BlockEncoding {
     let columns = try BlockColumns(
       &table, replica: replica, commitCount: count, eventCount: eventCount, firstStamp: stamp)
     // The columns were checked value by value as they were read; the sums and the secrets remain to be checked.
-    try columns.checkRowByteCount(firstSequence: firstSequence)
+    let block = ColumnBlock(
+      replica: replica, firstCommit: firstCommit, firstSequence: firstSequence, headsAtStart: heads,
+      secrets: secrets, columns: columns)
+    try block.checkRowByteCount()
     try BlockHeader(
       replica: replica, firstCommit: firstCommit, commitCount: count, headsAtStart: heads, secrets: secrets
     ).validate { columns.commits.eventCount(at: $0) }
-    return ColumnBlock(
-      replica: replica, firstCommit: firstCommit, firstSequence: firstSequence, headsAtStart: heads,
-      secrets: secrets, columns: columns)
+    return block
   }
 }

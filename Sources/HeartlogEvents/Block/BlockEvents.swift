@@ -1,29 +1,37 @@
 /// A cursor over the events of a block, and a view of the current one.
 struct BlockEvents: EventView {
-  private let block: ColumnBlock
   private let columns: BlockColumns
   private var cursor: BlockColumns.Cursor
 
-  init(_ block: ColumnBlock, at start: BlockColumns.Cursor) {
-    self.block = block
+  /// - Parameter start: a cursor before the first event; by default, before the block's first.
+  init(_ block: ColumnBlock, at start: BlockColumns.Cursor? = nil) {
     columns = block.columns
-    cursor = start
+    cursor = start ?? block.start
   }
 
   /// Skips events.
   mutating func pass(_ count: Int = 1) { columns.skip(count, &cursor) }
 
+  /// The hash of a withheld event; nil for any other.
+  var withheldHash: EventHash? { header == .withheld ? columns.withheldHashes[cursor.withheld] : nil }
+
   /// The placeholder of an event; nil if the event itself is present.
   var placeholder: EventRecord? {
     if header.isEvent { return nil }
-    return header == .withheld
-      ? .withheld(columns.withheldHashes[cursor.withheld]) : columns.unknownEvents[cursor.unknown]
+    return withheldHash.map(EventRecord.withheld) ?? columns.unknownEvents[cursor.unknown]
+  }
+
+  /// Writes the event or its placeholder as stored in a row.
+  @inline(__always)
+  func write(to output: inout (some ByteOutput & ~Copyable)) {
+    if header.isEvent {
+      RowEncoding.write(self, to: &output)
+    } else if let placeholder {
+      RowEncoding.write(placeholder, to: &output)
+    }
   }
 
   var header: EventHeader { columns.kinds[cursor.event] }
-
-  /// The index of its item among those of the block.
-  var itemIndex: Int { Int(columns.itemIndices[cursor.item]) }
 
   var favoritedDate: Milliseconds? {
     header.hasFavoritedDate ? columns.favoritedDates[cursor.favoritedDate] : nil
@@ -43,7 +51,7 @@ struct BlockEvents: EventView {
   func withNames(
     _ body: (_ library: UnsafeRawBufferPointer, _ item: UnsafeRawBufferPointer) -> Void
   ) {
-    let item = columns.items[itemIndex]
+    let item = columns.items[Int(columns.itemIndices[cursor.item])]
     columns.libraries[Int(item.library)].withUTF8Bytes { body($0, columns.texts.bytes(item.id)) }
   }
 
@@ -59,12 +67,5 @@ struct BlockEvents: EventView {
   @inline(__always)
   private func value(of member: Shape.Member) -> BorrowedValue {
     columns.value(member.values.map { columns.words[cursor.values[$0]] } ?? 0, tag: member.tag)
-  }
-
-  /// The fields as values, with the names stored in the block.
-  var fields: [Field] {
-    shape.map {
-      Field(name: $0.name, value: FieldValue(copying: value(of: $0)), isQuiet: $0.isQuiet)
-    }
   }
 }

@@ -59,12 +59,8 @@ package struct BlockLeafHasher: Sendable {
         unknownMembers: commits.members[index] ?? [], salts: &salts, hasher: &hasher
       ) { _, input in
         defer { events.pass() }
-        guard let placeholder = events.placeholder else {
-          RowEncoding.write(events, to: &input)
-          return nil
-        }
-        if case .withheld(let hash) = placeholder { return hash }
-        RowEncoding.write(placeholder, to: &input)
+        if let hash = events.withheldHash { return hash }
+        events.write(to: &input)
         return nil
       }
     }

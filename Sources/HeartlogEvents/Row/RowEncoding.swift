@@ -36,19 +36,29 @@ package enum RowEncoding {
   }
 
   private static func write(_ commit: Commit, to writer: inout (some ByteOutput & ~Copyable)) {
-    var presence: UInt8 = 0
-    if commit.origin != nil { presence |= CommitRow.originBit }
-    if !commit.heads.isEmpty { presence |= CommitRow.headsBit }
-    if !commit.unknownMembers.isEmpty { presence |= CommitRow.membersBit }
-    writer.u8(presence)
-    writer.u64(commit.stamp.rawValue)
-    writer.zigzag(commit.wallTime &- commit.stamp.milliseconds)
-    writer.varint(commit.firstSequence.rawValue)
-    writer.varint(commit.eventCount)
-    if let origin = commit.origin { writer.text(origin) }
-    if !commit.heads.isEmpty { write(heads: commit.heads, to: &writer) }
-    if !commit.unknownMembers.isEmpty { write(members: commit.unknownMembers, to: &writer) }
+    write(
+      commit.header, origin: commit.origin, heads: commit.heads, unknownMembers: commit.unknownMembers,
+      to: &writer)
     commit.contents.forEach { write($0, to: &writer) }
+  }
+
+  /// Writes what precedes the events of a commit.
+  static func write(
+    _ header: CommitHeader, origin: String?, heads: [Head], unknownMembers: [UnknownMember],
+    to writer: inout (some ByteOutput & ~Copyable)
+  ) {
+    var presence: UInt8 = 0
+    if origin != nil { presence |= CommitRow.originBit }
+    if !heads.isEmpty { presence |= CommitRow.headsBit }
+    if !unknownMembers.isEmpty { presence |= CommitRow.membersBit }
+    writer.u8(presence)
+    writer.u64(header.stamp.rawValue)
+    writer.zigzag(header.wallTime &- header.stamp.milliseconds)
+    writer.varint(header.firstSequence.rawValue)
+    writer.varint(header.eventCount)
+    if let origin { writer.text(origin) }
+    if !heads.isEmpty { write(heads: heads, to: &writer) }
+    if !unknownMembers.isEmpty { write(members: unknownMembers, to: &writer) }
   }
 }
 

@@ -81,22 +81,9 @@ package struct RowEvent: EventView {
 
   /// The event, or its placeholder, as a value.
   var record: EventRecord {
-    guard let action = header.action else {
-      var reader = content
-      return ByteReader.reading { () throws(MalformedError) in try Self.placeholder(header, from: &reader) }
-    }
-    var fields: [Field] = []
-    fields.reserveCapacity(fieldCount)
-    forEachField { field in
-      fields.append(
-        Field(
-          name: String(decoding: field.name, as: UTF8.self), value: FieldValue(copying: field.value),
-          isQuiet: field.isQuiet))
-    }
-    return .event(
-      Event(
-        library: String(decoding: library, as: UTF8.self), item: String(decoding: item, as: UTF8.self),
-        action: action, favoritedDate: favoritedDate, fields: fields, unknownMembers: unknownMembers))
+    if header.isEvent { return .event(Event(copying: self)) }
+    var reader = content
+    return ByteReader.reading { () throws(MalformedError) in try Self.placeholder(header, from: &reader) }
   }
 
   private static func placeholder(
