@@ -3,7 +3,7 @@ import HeartlogEvents
 extension FavoritesState {
   /// Decides what an operation writes, given this state, the pending writes over it, and a draft over both.
   ///
-  /// If neither of them writes to the item, no item is created: the given fields are compared with those in the tables.
+  /// No item is created: the given fields are compared with pending writes and with those in the tables.
   ///
   /// The item's position is stored: a planned item is usually the next one applied.
   ///
@@ -13,36 +13,25 @@ extension FavoritesState {
     _ operation: Operation, on item: String, in library: String, under pending: WriteOverlay,
     and draft: WriteOverlay, wallTime: Milliseconds
   ) -> (plan: WritePlan, wasFavorite: Bool) {
-    let wasFavorite: Bool
-    var differing: [Field]
-    if pending.writes(to: item, in: library) || draft.writes(to: item, in: library) {
-      wasFavorite = pending.isFavorite(item, in: library, over: self, under: draft)
-      differing = operation.takenFields(isFavorite: wasFavorite)
-      if !differing.isEmpty {
-        differing = Operation.sortedByName(differing)
-        let found = Self.find(item, in: LibraryKey(library), of: &self)
-        let written = pending.written(item, in: library, under: draft)
-        differing.removeAll { field in
-          if let write = written?[field.name],
-            position(ofField: field.name, of: item, in: library).map({ $0 <= write.position }) ?? true
-          {
-            return write.field.value == field.value
-          }
-          guard let found else { return field.value.isNull }
-          return Self.holds(field, of: ItemSlot(index: found.item), in: found.table, of: &self)
+    let found = Self.find(item, in: LibraryKey(library), of: &self)
+    let written = pending.written(item, in: library, under: draft)
+    if let found { planned = (found.table, Int(found.item)) }
+    var wasFavorite = found?.record.pointee.isFavorite ?? false
+    if let write = written?.membership, write.isLater(than: membershipPosition(of: item, in: library)) {
+      wasFavorite = write.isFavorite
+    }
+    var differing = operation.takenFields(isFavorite: wasFavorite)
+    if !differing.isEmpty {
+      differing = Operation.sortedByName(differing)
+      differing.removeAll { field in
+        if let write = written?[field.name],
+          write.isLater(than: position(ofField: field.name, of: item, in: library))
+        {
+          return write.field.value == field.value
         }
+        guard let found else { return field.value.isNull }
+        return Self.holds(field, of: ItemSlot(index: found.item), in: found.table, of: &self)
       }
-    } else if let found = Self.find(item, in: LibraryKey(library), of: &self) {
-      planned = (found.table, Int(found.item))
-      wasFavorite = found.record.pointee.isFavorite
-      differing = operation.takenFields(isFavorite: wasFavorite)
-      if !differing.isEmpty {
-        differing = Operation.sortedByName(differing)
-        differing.removeAll { Self.holds($0, of: ItemSlot(index: found.item), in: found.table, of: &self) }
-      }
-    } else {
-      wasFavorite = false
-      differing = Operation.differing(operation.takenFields(isFavorite: false), from: [])
     }
     let plan = operation.plan(
       item: item, in: library, isFavorite: wasFavorite, differing: differing, wallTime: wallTime)

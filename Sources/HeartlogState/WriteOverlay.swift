@@ -6,7 +6,7 @@ import HeartlogEvents
 /// Only the written registers are stored, each with its position in the total order, so that reads are
 /// correct over a base that has applied other replicas' commits meanwhile.
 package struct WriteOverlay: Sendable {
-  fileprivate struct Membership: PendingWrite, Sendable {
+  struct Membership: PendingWrite, Sendable {
     let isFavorite: Bool
     let favoritedDate: Milliseconds
     let position: EventPosition
@@ -30,7 +30,7 @@ package struct WriteOverlay: Sendable {
     fileprivate let mine: Item?
     fileprivate let other: Item?
 
-    fileprivate var membership: Membership? { .later(mine?.membership, other?.membership) }
+    var membership: Membership? { .later(mine?.membership, other?.membership) }
 
     /// Sorted by the bytes of their names.
     fileprivate var fields: [OverlayFields.Write] {
@@ -146,17 +146,15 @@ package struct WriteOverlay: Sendable {
   package func isFavorite(
     _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
   ) -> Bool {
-    guard !isEmpty || !draft.isEmpty, let write = written(id, in: library, under: draft)?.membership,
+    guard let write = written(id, in: library, under: draft)?.membership,
       write.isLater(than: base.membershipPosition(of: id, in: library))
     else { return base.isFavorite(id, in: library) }
     return write.isFavorite
   }
 
-  /// Whether an item is written to.
-  func writes(to id: String, in library: String) -> Bool { find(id, in: library) != nil }
-
   /// The writes to an item, here and in `draft`; nil if there are none.
   func written(_ id: String, in library: String, under draft: WriteOverlay) -> Written? {
+    guard !isEmpty || !draft.isEmpty else { return nil }
     let mine = find(id, in: library).map { items[$0] }
     let other = draft.find(id, in: library).map { draft.items[$0] }
     return mine == nil && other == nil ? nil : Written(mine: mine, other: other)

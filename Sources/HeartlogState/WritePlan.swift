@@ -53,19 +53,6 @@ package struct WritePlan: Hashable, Sendable {
 }
 
 extension Operation {
-  /// Decides what this operation writes to `item`.
-  ///
-  /// - Parameters:
-  /// - current: the current item; nil if it was never written to.
-  /// - wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
-  package func plan(
-    item: String, in library: String, current: ItemState?, wallTime: Milliseconds
-  ) -> WritePlan {
-    let isFavorite = current?.isFavorite ?? false
-    let differing = Self.differing(takenFields(isFavorite: isFavorite), from: Array(current?.fields ?? []))
-    return plan(item: item, in: library, isFavorite: isFavorite, differing: differing, wallTime: wallTime)
-  }
-
   /// The fields written to an item, where they differ from its current ones.
   func takenFields(isFavorite: Bool) -> [Field] {
     switch self {
@@ -76,9 +63,12 @@ extension Operation {
     }
   }
 
-  /// As above.
+  /// Decides what this operation writes to `item`.
   ///
-  /// - Parameter differing: those of `takenFields` whose value differs from the current one, sorted by the bytes of their names.
+  /// - Parameters:
+  /// - isFavorite: whether the item is a favorite.
+  /// - differing: those of `takenFields` whose value differs from the current one, sorted by the bytes of their names.
+  /// - wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
   func plan(
     item: String, in library: String, isFavorite: Bool, differing: [Field], wallTime: Milliseconds
   ) -> WritePlan {
@@ -112,25 +102,6 @@ extension Operation {
     case .resolveField(let field):
       return WritePlan(event(.changed, [field]))
     }
-  }
-
-  /// Those of `fields` whose value differs from the current one, sorted by the bytes of their names.
-  /// A missing field is null.
-  static func differing(_ fields: [Field], from held: [Field]) -> [Field] {
-    if fields.isEmpty { return fields }
-    let sorted = sortedByName(fields)
-    if held.isEmpty {
-      return sorted.contains { $0.value.isNull } ? sorted.filter { !$0.value.isNull } : sorted
-    }
-    var index = 0
-    var differing: [Field] = []
-    for field in sorted {
-      while index < held.count, held[index].name.bytesPrecede(field.name) { index += 1 }
-      let isHeld = index < held.count && held[index].name.hasSameBytes(as: field.name)
-      let value = isHeld ? held[index].value : .null
-      if value != field.value { differing.append(field) }
-    }
-    return differing
   }
 
   /// Fields sorted by the bytes of their names; of several with one name the last. Those of an encoded item are already sorted.

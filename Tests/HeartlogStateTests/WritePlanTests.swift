@@ -1,6 +1,7 @@
 import HeartlogEvents
-import HeartlogState
 import Testing
+
+@testable import HeartlogState
 
 @Suite("What an operation writes")
 struct WritePlanTests {
@@ -140,5 +141,16 @@ struct WritePlanTests {
         }
       }
     }
+  }
+}
+
+extension HeartlogState.Operation {
+  /// The plan for an item as a value, which a plan over tables and pending writes must equal.
+  func plan(item: String, in library: String, current: ItemState?, wallTime: Milliseconds) -> WritePlan {
+    let isFavorite = current?.isFavorite ?? false
+    let differing = Self.sortedByName(takenFields(isFavorite: isFavorite)).filter { field in
+      current?.value(of: field.name) ?? .null != field.value
+    }
+    return plan(item: item, in: library, isFavorite: isFavorite, differing: differing, wallTime: wallTime)
   }
 }
