@@ -51,18 +51,13 @@ struct RepairCommand: Command {
     if let replica = report.replica { json.member("replica", replica.description) }
     json.member("name", report.name)
     if let former = report.formerReplica { json.member("formerReplica", former.description) }
-    json.name("files")
-    json.beginArray()
-    for entry in report.entries {
-      json.beginObject()
+    json.member("files", objects: report.entries) { entry, json in
       json.member("file", entry.file)
       json.member("damage", entry.damage)
       json.member("isMended", entry.isMended)
       json.member("outcome", entry.outcome)
       if let kept = entry.keptAt { json.member("keptAt", kept) }
-      json.endObject()
     }
-    json.endArray()
   }
 
   private static func lines(_ report: RepairReport, _ style: Style) -> [String] {

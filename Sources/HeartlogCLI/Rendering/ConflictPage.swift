@@ -11,10 +11,7 @@ enum ConflictPage {
       json.member("register", "field")
       json.member("field", name)
     }
-    json.name("writes")
-    json.beginArray()
-    for write in conflict.writes {
-      json.beginObject()
+    json.member("writes", objects: conflict.writes) { write, json in
       json.member("replica", write.event.replica.description)
       json.member("sequence", write.event.sequence.rawValue)
       json.member("stamp", write.position.stamp.description)
@@ -25,9 +22,7 @@ enum ConflictPage {
         if isFavorite { json.member("favoritedDate", RFC3339.text(date)) }
       case .field(let value): json.member("value", value)
       }
-      json.endObject()
     }
-    json.endArray()
   }
 
   /// The item and the field of a conflict: `papers 2101.09077v1 @note`.

@@ -35,15 +35,10 @@ struct EventLine {
         json.endArray()
       }
       if !event.unknownMembers.isEmpty {
-        json.name("members")
-        json.beginArray()
-        for member in event.unknownMembers {
-          json.beginObject()
+        json.member("members", objects: event.unknownMembers) { member, json in
           json.member("tag", member.tag)
           json.member("bytes", Hexadecimal.text(member.bytes))
-          json.endObject()
         }
-        json.endArray()
       }
     case .withheld(let hash): json.member("withheld", hash.description)
     case .unknown(let kind, let bytes):

@@ -10,29 +10,19 @@ enum StatusPage {
     json.member("events", status.events)
     json.member("commits", status.commits)
     json.member("bytes", status.bytes)
-    json.name("replicas")
-    json.beginArray()
-    for replica in status.replicas {
-      json.beginObject()
+    json.member("replicas", objects: status.replicas) { replica, json in
       json.member("id", replica.id.description)
       json.member("name", replica.name)
       json.member("head", replica.head)
       json.member("events", replica.events)
       json.member("wallClockAheadSeconds", replica.wallClockAheadSeconds)
-      json.endObject()
     }
-    json.endArray()
-    json.name("libraries")
-    json.beginArray()
-    for library in status.libraries {
-      json.beginObject()
+    json.member("libraries", objects: status.libraries) { library, json in
       json.member("name", library.name)
       json.member("favorites", library.counts.favorites)
       json.member("items", library.counts.items)
       json.member("events", library.counts.events)
-      json.endObject()
     }
-    json.endArray()
     if status.conflicts > 0 { json.member("conflicts", status.conflicts) }
     if status.eventsWithoutContent > 0 { json.member("withoutContent", status.eventsWithoutContent) }
   }

@@ -150,40 +150,25 @@ struct SyncPage {
     json.member("conflicts", conflicts)
     if withoutContent > 0 { json.member("withoutContent", withoutContent) }
     json.member("streams", report.streams)
-    json.name("forks")
-    json.beginArray()
-    for fork in report.forks {
-      json.beginObject()
+    json.member("forks", objects: report.forks) { fork, json in
       json.member("replica", fork.replica.description)
       json.member("name", fork.name)
       if let last = fork.lastCommon { json.member("lastCommon", last.rawValue) }
       json.member("isEnded", fork.isEnded)
-      json.endObject()
     }
-    json.endArray()
-    json.name("skipped")
-    json.beginArray()
-    for stream in report.skipped {
-      json.beginObject()
+    json.member("skipped", objects: report.skipped) { stream, json in
       json.member("replica", stream.replica.description)
       json.member("name", stream.name)
       json.member("firstCommit", stream.firstCommit.rawValue)
       json.member("cause", stream.cause.rawValue)
       json.member("reason", stream.reason)
-      json.endObject()
     }
-    json.endArray()
     if let damage = report.peerDamage { json.member("peerDamage", damage) }
-    json.name("clocksAhead")
-    json.beginArray()
-    for clock in report.clocksAhead {
-      json.beginObject()
+    json.member("clocksAhead", objects: report.clocksAhead) { clock, json in
       if let replica = clock.replica { json.member("replica", replica.description) }
       if let name = clock.name { json.member("name", name) }
       json.member("aheadSeconds", Int(clock.milliseconds / 1_000))
-      json.endObject()
     }
-    json.endArray()
     if let ahead = report.peerClockAheadMilliseconds { json.member("clockAheadSeconds", Int(ahead / 1_000)) }
     if let folder = report.folder {
       json.name("folder")

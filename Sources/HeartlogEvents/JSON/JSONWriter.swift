@@ -132,6 +132,22 @@ package struct JSONWriter: Sendable {
     self.value(fields)
   }
 
+  /// Writes a name and an array that holds an object for each element.
+  ///
+  /// - Parameter write: writes the members of an element's object.
+  package mutating func member<Element>(
+    _ name: String, objects elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+  ) {
+    self.name(name)
+    beginArray()
+    for element in elements {
+      beginObject()
+      write(element, &self)
+      endObject()
+    }
+    endArray()
+  }
+
   private mutating func begin(_ bracket: UInt8) {
     separate()
     bytes.append(bracket)
