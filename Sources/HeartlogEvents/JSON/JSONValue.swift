@@ -18,11 +18,7 @@ public enum JSONValue: Hashable, Sendable {
   case object([JSONMember])
 
   /// Returns the value of a number: an `int64` if that is exact, otherwise a `double`; nil for NaN and infinity.
-  public static func number(_ value: Double) -> JSONValue? {
-    guard value.isFinite else { return nil }
-    if let integer = Int64(exactly: value) { return .int64(integer) }
-    return .double(value)
-  }
+  public static func number(_ value: Double) -> JSONValue? { FieldValue.number(value)?.jsonValue }
 
   public static func == (a: JSONValue, b: JSONValue) -> Bool {
     switch (a, b) {
