@@ -131,7 +131,9 @@ struct ItemFieldsTests {
             FavoritesState.isFavorite(id, in: LibraryKey(library), of: &state) == isThere, "\(id), \(library)"
           )
           #expect(state.isFavorite(id, in: library) == isThere, "\(id), \(library)")
-          #expect((FavoritesState.item(id, in: LibraryKey(library), of: &state)?.id == id) == isThere)
+          let found = FavoritesState.item(id, in: LibraryKey(library), of: &state)
+          #expect((found?.id == id) == isThere)
+          #expect(state.item(id, in: library) == found, "\(id), \(library)")
         }
       }
     }
