@@ -15,7 +15,7 @@ extension FavoritesState {
   ) -> (plan: WritePlan, wasFavorite: Bool) {
     let found = Self.find(item, in: LibraryKey(library), of: &self)
     let written = pending.written(item, in: library, under: draft)
-    if let found { planned = (found.table, Int(found.item)) }
+    if let found { planned = (found.table, ItemSlot(index: found.item), found.record.pointee.key) }
     var wasFavorite = found?.record.pointee.isFavorite ?? false
     if let write = written?.membership, write.isLater(than: membershipPosition(of: item, in: library)) {
       wasFavorite = write.isFavorite

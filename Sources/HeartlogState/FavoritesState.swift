@@ -15,8 +15,8 @@ public struct FavoritesState: Sendable {
   var tables: [ItemTable] = []
   /// The library of the last event or lookup. Most are of the same library as the one before.
   var lastLibrary = LastLibrary()
-  /// The position of the last planned item: a hint.
-  var planned: (table: Int, slot: Int)?
+  /// The last planned item, which is usually the next one written: its key, where it can be compared without reading the item.
+  var planned: (table: Int, item: ItemSlot, key: Key)?
   /// The number of events applied, of all replicas, including withheld and unknown ones.
   public private(set) var eventCount: UInt64 = 0
   /// The number of commits applied, of all replicas.
@@ -145,14 +145,12 @@ extension FavoritesState {
     return LibrarySlot(index: number)
   }
 
-  /// `intern` of an item that is probably the last planned one: a single record is checked instead of a table.
+  /// `intern` of an item that is probably the last planned one.
   private mutating func internPlanned(
     item id: UnsafeRawBufferPointer, in library: LibrarySlot
   ) -> ItemSlot {
-    if let planned, planned.table == Int(library.index), id.count <= Key.inlineBytesMax,
-      tables[planned.table].ids.finder.records.read(planned.slot).pointee.key == Key(id)
-    {
-      return ItemSlot(index: Int32(planned.slot))
+    if let planned, planned.table == Int(library.index), planned.key == Key(id), planned.key.isInline {
+      return planned.item
     }
     return intern(item: id, in: library)
   }

@@ -66,9 +66,9 @@ extension Operation {
   /// Decides what this operation writes to `item`.
   ///
   /// - Parameters:
-  /// - isFavorite: whether the item is a favorite.
-  /// - differing: those of `takenFields` whose value differs from the current one, sorted by the bytes of their names.
-  /// - wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
+  ///   - isFavorite: whether the item is a favorite.
+  ///   - differing: those of `takenFields` whose value differs from the current one, sorted by the bytes of their names.
+  ///   - wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
   func plan(
     item: String, in library: String, isFavorite: Bool, differing: [Field], wallTime: Milliseconds
   ) -> WritePlan {
