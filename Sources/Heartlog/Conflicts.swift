@@ -29,7 +29,7 @@ extension FavoritesStore {
     case (.membership, .field):
       throw HeartlogError(.invalid, "a field value cannot resolve a conflict about a membership")
     }
-    _ = try perform(operation, on: conflict.item, in: conflict.library)
+    _ = try perform(operation, on: conflict.item, in: LibraryKey(conflict.library))
   }
 
   /// Closes every open conflict that involves an event, in favor of that event. Writes one commit.

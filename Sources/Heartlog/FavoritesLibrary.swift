@@ -72,7 +72,7 @@ public struct FavoritesLibrary: Sendable {
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
   ) throws(HeartlogError) -> WriteResult {
-    try store.perform(.add(fields: fields, favoritedDate: favoritedDate), on: id, in: name)
+    try store.perform(.add(fields: fields, favoritedDate: favoritedDate), on: id, in: key)
   }
 
   /// Removes an item from the favorites. Its fields stay.
@@ -80,7 +80,7 @@ public struct FavoritesLibrary: Sendable {
   /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: String) throws(HeartlogError) -> WriteResult {
-    try store.perform(.remove, on: id, in: name)
+    try store.perform(.remove, on: id, in: key)
   }
 
   /// Toggles whether an item is a favorite. The fields and the date are written only when the item becomes a favorite; otherwise the
@@ -95,7 +95,7 @@ public struct FavoritesLibrary: Sendable {
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
   ) throws(HeartlogError) -> WriteResult {
-    try store.perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id, in: name)
+    try store.perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id, in: key)
   }
 
   /// Writes fields of an item, favorite or not. A null value clears a field. Fields that do not differ are not written.
@@ -106,7 +106,7 @@ public struct FavoritesLibrary: Sendable {
   /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> WriteResult {
-    try store.perform(.set(fields: fields), on: id, in: name)
+    try store.perform(.set(fields: fields), on: id, in: key)
   }
 }
 
@@ -116,7 +116,7 @@ extension FavoritesLibrary {
   package func perform(
     _ operation: HeartlogState.Operation, on id: String
   ) throws(HeartlogError) -> WriteResult {
-    try store.perform(operation, on: id, in: name)
+    try store.perform(operation, on: id, in: key)
   }
 }
 

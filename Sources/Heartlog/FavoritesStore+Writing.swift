@@ -73,7 +73,7 @@ extension FavoritesStore {
 
   /// Runs one operation, either as its own commit or as part of the current transaction.
   func perform(
-    _ operation: HeartlogState.Operation, on id: String, in library: String
+    _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey
   ) throws(HeartlogError) -> WriteResult {
     if let transaction = WriteTransaction.joined(by: self) {
       return try transaction.perform(operation, on: id, in: library)
@@ -83,7 +83,7 @@ extension FavoritesStore {
 
   /// Runs one operation as its own commit. No caller's closure runs that could write more.
   private func performAlone(
-    _ operation: HeartlogState.Operation, on id: String, in library: String
+    _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey
   ) throws(HeartlogError) -> WriteResult {
     var outcome: WriteResult?
     try heartlogErrors {

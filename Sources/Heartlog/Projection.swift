@@ -207,7 +207,7 @@ final class Projection: CommitSink {
   /// - Returns: the plan, and whether the item is a favorite before the operation.
   /// - Throws: if the state is not whole.
   func plan(
-    _ operation: HeartlogState.Operation, on id: String, in library: String,
+    _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey,
     over queued: QueuedCommits, _ draft: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> (plan: WritePlan, wasFavorite: Bool) {
     var isWhole = false

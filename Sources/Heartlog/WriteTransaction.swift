@@ -72,7 +72,8 @@ final class WriteTransaction: @unchecked Sendable {
   }
 
   /// Decides what an operation writes, and writes it.
-  func perform(_ operation: HeartlogState.Operation, on id: String, in library: String) throws(HeartlogError)
+  func perform(_ operation: HeartlogState.Operation, on id: String, in library: LibraryKey)
+    throws(HeartlogError)
     -> WriteResult
   {
     let drafted = try store.draft(operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
@@ -94,7 +95,7 @@ final class WriteTransaction: @unchecked Sendable {
 extension FavoritesStore {
   /// Decides what an operation writes, on top of everything that is queued and in `changes`, and validates it.
   func draft(
-    _ operation: HeartlogState.Operation, on id: String, in library: String, over queued: QueuedCommits,
+    _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey, over queued: QueuedCommits,
     _ changes: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
     do throws(MalformedError) {

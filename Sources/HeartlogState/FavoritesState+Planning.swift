@@ -10,14 +10,14 @@ extension FavoritesState {
   /// - Parameter wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
   /// - Returns: the plan, and whether the item is a favorite before it.
   package mutating func plan(
-    _ operation: Operation, on item: String, in library: String, under pending: WriteOverlay,
+    _ operation: Operation, on item: String, in library: LibraryKey, under pending: WriteOverlay,
     and draft: WriteOverlay, wallTime: Milliseconds
   ) -> (plan: WritePlan, wasFavorite: Bool) {
-    let found = Self.find(item, in: LibraryKey(library), of: &self)
-    let written = pending.written(item, in: library, under: draft)
+    let found = Self.find(item, in: library, of: &self)
+    let written = pending.written(item, in: library.name, under: draft)
     if let found { planned = (found.table, ItemSlot(index: found.item), found.record.pointee.key) }
     var wasFavorite = found?.record.pointee.isFavorite ?? false
-    if let write = written?.membership, write.isLater(than: membershipPosition(of: item, in: library)) {
+    if let write = written?.membership, write.isLater(than: membershipPosition(of: item, in: library.name)) {
       wasFavorite = write.isFavorite
     }
     var differing = operation.takenFields(isFavorite: wasFavorite)
@@ -25,7 +25,7 @@ extension FavoritesState {
       differing = Operation.sortedByName(differing)
       differing.removeAll { field in
         if let write = written?[field.name],
-          write.isLater(than: position(ofField: field.name, of: item, in: library))
+          write.isLater(than: position(ofField: field.name, of: item, in: library.name))
         {
           return write.field.value == field.value
         }
@@ -34,7 +34,7 @@ extension FavoritesState {
       }
     }
     let plan = operation.plan(
-      item: item, in: library, isFavorite: wasFavorite, differing: differing, wallTime: wallTime)
+      item: item, in: library.name, isFavorite: wasFavorite, differing: differing, wallTime: wallTime)
     return (plan, wasFavorite)
   }
 

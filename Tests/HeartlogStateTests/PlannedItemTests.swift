@@ -31,7 +31,7 @@ struct PlannedItemTests {
       // Mostly what is planned is written; some plans come to nothing.
       for other in [anyItem(), Bool.random(using: &generator) ? written : anyItem()] {
         _ = planned.plan(
-          .toggle(), on: other.id, in: other.library, under: nothing, and: nothing, wallTime: 1)
+          .toggle(), on: other.id, in: LibraryKey(other.library), under: nothing, and: nothing, wallTime: 1)
       }
       let commit = Commit(
         replica: ReplicaID(high: 1, low: 1), number: CommitNumber(rawValue: number),

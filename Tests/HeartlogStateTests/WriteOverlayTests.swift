@@ -68,7 +68,8 @@ struct WriteOverlayTests {
       for item in History.items + ["never written to"] {
         for operation in operations {
           let current = published.item(item, in: library)
-          let found = base.plan(operation, on: item, in: library, under: pending, and: draft, wallTime: 1_000)
+          let found = base.plan(
+            operation, on: item, in: LibraryKey(library), under: pending, and: draft, wallTime: 1_000)
           #expect(found.plan == operation.plan(item: item, in: library, current: current, wallTime: 1_000))
           #expect(found.wasFavorite == (current?.isFavorite ?? false))
         }
@@ -87,7 +88,8 @@ struct WriteOverlayTests {
         var draft = WriteOverlay()
         for (place, name) in names.enumerated() {
           let (plan, _) = base.plan(
-            .set(fields: [Field(name: name, value: .int64(1))]), on: "wide", in: "papers", under: pending,
+            .set(fields: [Field(name: name, value: .int64(1))]), on: "wide", in: LibraryKey("papers"),
+            under: pending,
             and: draft, wallTime: 9)
           if let event = plan.event { draft.apply(event, at: Self.position(UInt64(place) + 1), wallTime: 9) }
           _ = pending.isFavorite("wide", in: "papers", over: base, under: draft)

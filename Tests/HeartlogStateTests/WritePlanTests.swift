@@ -135,7 +135,8 @@ struct WritePlanTests {
         fields.shuffle(using: &generator)
         for operation in [.add(fields: fields), .toggle(fields: fields), .set(fields: fields)] as [Operation]
         {
-          let found = state.plan(operation, on: item, in: library, under: nothing, and: nothing, wallTime: 9)
+          let found = state.plan(
+            operation, on: item, in: LibraryKey(library), under: nothing, and: nothing, wallTime: 9)
           #expect(found.plan == operation.plan(item: item, in: library, current: current, wallTime: 9))
           #expect(found.wasFavorite == (current?.isFavorite ?? false))
         }

@@ -84,7 +84,7 @@ extension CommitLog {
     var isOver: Bool { over.load(ordering: .acquiring) }
 
     func end(_ failure: StorageError? = nil) {
-      self.failure = failure
+      if let failure { self.failure = failure }
       over.store(true, ordering: .releasing)
     }
 

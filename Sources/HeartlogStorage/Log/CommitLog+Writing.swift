@@ -123,9 +123,9 @@ extension CommitLog {
   /// while. Every caller therefore checks its condition again.
   func writeBatch() {
     monitor.assertHeld()
+    let segment = appender.writer
     let isAppending =
-      queue.waiting.durableCount == 0
-      && appender.writer.map { $0.offset < options.segmentBytesMax } ?? false
+      queue.waiting.durableCount == 0 && segment.map { $0.offset < options.segmentBytesMax } ?? false
     if appender.isFlushing, !isAppending { return monitor.wait() }
     phase = isAppending ? .appending : .busy
     if queue.waiting.durableCount > 0 { letWritersJoin() }
@@ -133,7 +133,6 @@ extension CommitLog {
     var frames = CommitFrames()
     swap(&frames, &queue.writing.frames)
     let isDurable = queue.writing.durableCount > 0
-    let segment = appender.writer
     var dropped = CommitBatch()
     do throws(StorageError) {
       // A flush may have failed after the batch was drafted.
@@ -189,12 +188,12 @@ extension CommitLog {
   private func wakeWriters(of batch: Int, isLast: Bool) {
     let eventCount = queue.eventCount(of: batch)
     let wakes = eventCount.advanceForAll()
-    let next = queue.eventCount(of: batch + 1)
-    let wakesNext = isLast && next.advanceForAll()
+    let next = isLast ? queue.eventCount(of: batch + 1) : nil
+    let wakesNext = next?.advanceForAll() ?? false
     guard wakes || wakesNext else { return }
     monitor.outside {
       if wakes { eventCount.wakeAll() }
-      if wakesNext { next.wakeAll() }
+      if wakesNext { next?.wakeAll() }
     }
   }
 
