@@ -17,7 +17,9 @@ extension FavoritesState {
     let written = pending.written(item, in: library.name, under: draft)
     if let found { planned = (found.table, ItemSlot(index: found.item), found.record.pointee.key) }
     var wasFavorite = found?.record.pointee.isFavorite ?? false
-    if let write = written?.membership, write.isLater(than: membershipPosition(of: item, in: library.name)) {
+    if let write = written?.membership,
+      write.isLater(than: found.flatMap { replicas.eventPosition(of: $0.record.pointee.membership) })
+    {
       wasFavorite = write.isFavorite
     }
     var differing = operation.takenFields(isFavorite: wasFavorite)

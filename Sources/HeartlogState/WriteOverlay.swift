@@ -193,8 +193,13 @@ package struct WriteOverlay: Sendable {
     let mask = slots.count - 1
     var slot = hash & mask
     while slots[slot] >= 0 {
-      let item = items[Int(slots[slot])]
-      if item.hash == hash, item.id.hasSameBytes(as: id), item.library.hasSameBytes(as: library) { break }
+      // A copy of the item would count references.
+      let index = Int(slots[slot])
+      if items[index].hash == hash, items[index].id.hasSameBytes(as: id),
+        items[index].library.hasSameBytes(as: library)
+      {
+        break
+      }
       slot = (slot + 1) & mask
     }
     return slot

@@ -145,7 +145,8 @@ struct CorruptSnapshotTests {
         .set(fields: [Field(name: "title", value: .int64(1))]),
       ] {
         _ = state.plan(
-          operation, on: item, in: LibraryKey("papers"), under: WriteOverlay(), and: WriteOverlay(), wallTime: 1)
+          operation, on: item, in: LibraryKey("papers"), under: WriteOverlay(), and: WriteOverlay(),
+          wallTime: 1)
       }
     }
   }

@@ -27,7 +27,8 @@ struct ProjectionTests {
     var queue: [CommitLog.PendingCommit] = []
     func plan(_ item: String) throws -> (plan: WritePlan, wasFavorite: Bool) {
       try projection.plan(
-        .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: [], waiting: queue), WriteOverlay(),
+        .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: [], waiting: queue),
+        WriteOverlay(),
         wallTime: 1)
     }
     for number in 1...items * 3 {
@@ -52,7 +53,8 @@ struct ProjectionTests {
       SnapshotKeeper(at: "/store", on: MemoryFileSystem(), options: StoreOptions()))
     func wasFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) throws -> Bool {
       try projection.plan(
-        .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: queue, waiting: []), WriteOverlay(),
+        .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: queue, waiting: []),
+        WriteOverlay(),
         wallTime: 1
       ).wasFavorite
     }
