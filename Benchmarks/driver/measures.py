@@ -169,7 +169,7 @@ def counts(shop):
             calls = shop.system_calls("counts", "heartlog", count=count, **options) / done
         else:
             few, many = (shop.system_calls("counts", "heartlog", count=number, **options) for number in (1_000, 3_000))
-            calls = (many - few) / 2_000
+            calls = max(0, many - few) / 2_000
         return [sample("counts", operation, "instructions", "", instructions / done),
                 sample("counts", operation, "allocations", "", allocations / done),
                 sample("counts", operation, "system calls", "", calls)]

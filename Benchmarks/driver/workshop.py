@@ -58,10 +58,10 @@ class Workshop:
         return BUILD / "installed/bin/heartlog"
 
     def empty_program(self):
-        """A program that starts and ends: what every Swift program with a static runtime takes."""
+        """A program that starts and ends, linked as the installed one: what every Swift program takes."""
         program = BUILD / "empty"
         subprocess.run(
-            ["swiftc", "-O", "-static-stdlib", "-Xlinker", "--gc-sections", "-Xlinker", "-s", "-o", program, "-"],
+            ["swiftc", "-O", "-static-executable", "-Xlinker", "--gc-sections", "-Xlinker", "-s", "-o", program, "-"],
             check=True, input="", text=True)
         return program
 

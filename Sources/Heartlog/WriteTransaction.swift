@@ -9,8 +9,8 @@ import Synchronization
 
 /// A commit in progress: the events of a `write { }` closure, and what they change.
 final class WriteTransaction: @unchecked Sendable {
-  // Only accessed by the thread that runs the closure, as `joined` ensures. No access to `records` or `changes` calls the closure, so
-  // that two accesses never overlap, and they are not checked at run time: that would take 4 percent of a batch.
+  // Only accessed by the thread that runs the closure, as `joined` ensures. No access to `records` or `changes` runs code of the
+  // app, so two accesses never overlap, and they are not checked at run time: that would take 4 percent of a batch.
   private let store: FavoritesStore
   private let thread = pthread_self()
   private var isOpen = true
@@ -73,10 +73,9 @@ final class WriteTransaction: @unchecked Sendable {
   }
 
   /// Decides what an operation writes, and writes it.
-  func perform(_ operation: HeartlogState.Operation, on id: String, in library: LibraryKey)
-    throws(HeartlogError)
-    -> WriteResult
-  {
+  func perform(
+    _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey
+  ) throws(HeartlogError) -> WriteResult {
     let drafted = try store.draft(operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
     guard let event = drafted.event else { return drafted.result }
     guard records.count < Limits.commitEventsMax else {

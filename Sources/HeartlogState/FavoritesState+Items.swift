@@ -15,8 +15,8 @@ extension FavoritesState {
       favorites: table.favoriteCount, items: table.listedCount, events: table.eventCount)
   }
 
-  // For values of a state. Stores look up in place with the static functions of the same names, which takes fewer instructions: 980 instead
-  // of 1,487 for whether an item is a favorite, 3,956 instead of 5,343 for an item. `ItemFieldsTests` holds both equal.
+  // For values of a state. Stores look up in place with the static functions of the same names, which take a third fewer instructions
+  // for whether an item is a favorite, and a quarter fewer for an item. `ItemFieldsTests` holds both equal.
 
   /// Returns an item, including a tombstone; nil if it was never written.
   public func item(_ id: String, in library: String) -> ItemState? {

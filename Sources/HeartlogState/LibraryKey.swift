@@ -12,12 +12,11 @@ package struct LibraryKey: Sendable {
 
 /// A library that was looked up, and its number.
 struct LastLibrary {
-  /// The key of no library, because a name has at least one byte.
   private var key = Key()
   private(set) var number: Int32 = 0
 
-  /// Creates the memory of no library.
-  init() {}
+  /// Creates the memory of no library, whose key equals no other: it is longer than any name.
+  init() { key.count = .max }
 
   init(key: Key, number: Int32) {
     self.key = key

@@ -33,7 +33,7 @@ struct RunReceiverTests {
     #expect(failure?.code == .outcomeUnknown && failure?.file?.hasSuffix(path) == true)
     #expect(parts.sink.commits.isEmpty && parts.streamSet.clock.last.rawValue == 0)
     #expect(parts.streamSet.readers[stream.replica] == nil)
-    #expect(parts.streamSet.trees.atHead[stream.replica]?.position == 0)
+    #expect(parts.streamSet.merkleCaches.atHead[stream.replica]?.position == 0)
     #expect(parts.trace.contains { $0.hasPrefix("rename \(path)") && $0.hasSuffix(".suspect") })
   }
 

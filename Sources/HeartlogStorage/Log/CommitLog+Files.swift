@@ -20,19 +20,21 @@ extension CommitLog {
 
   /// The number of files that are open between calls. While a thread is using the files, the number that were in use before.
   var openFiles: Int {
-    if openFileCount.isStale, !isBusy { openFileCount = OpenFileCount(count: countFiles(), isStale: false) }
+    if openFileCount.isStale, !isBusy, let count = countFiles() {
+      openFileCount = OpenFileCount(count: count, isStale: false)
+    }
     return openFileCount.count
   }
 
-  private func countFiles() -> Int {
-    var count = streamSet.readers.values.count { $0.cursor?.file != nil } + (lease.lock.isOpen ? 1 : 0)
-    if let writer = appender.writer,
-      streamSet.readers[streamSet.identity.replica]?.cursor?.file !== writer.file
-    {
-      count += 1
+  /// Returns nil while a thread uses a Merkle cache.
+  private func countFiles() -> Int? {
+    guard var files = streamSet.merkleCaches.openFiles else { return nil }
+    // Readers, writers and caches of a stream often share a file.
+    for reader in streamSet.readers.values {
+      if let file = reader.cursor?.file { files.insert(ObjectIdentifier(file)) }
     }
-    // The tails of received streams are files of their readers.
-    return count + streamSet.trees.openFiles
+    if let file = appender.writer?.file { files.insert(ObjectIdentifier(file)) }
+    return files.count + (lease.lock.isOpen ? 1 : 0)
   }
 
   /// Closes the files if no thread is using the log. The next call that needs them opens them again.
@@ -64,7 +66,7 @@ extension CommitLog {
     openFileCount.isStale = true
     for reader in streamSet.readers.values { reader.rest() }
     receiver.forgetTails()
-    streamSet.trees.rest()
+    streamSet.merkleCaches.rest()
     // A file may have been replaced before it is opened again, so everything is checked then.
     lease.forgetReleased()
   }

@@ -75,7 +75,7 @@ package final class CommitLog: @unchecked Sendable {
       for (position, (reader, moved)) in zip(positions, starts) {
         streamSet.readers[position.replica] = reader
         if let moved { movedPositions.append(moved) }
-        streamSet.trees.positions[position.replica] = position
+        streamSet.merkleCaches.positions[position.replica] = position
         streamSet.clock.receive(position.lastStamp)
       }
       try catchUp(progress, page: page, identityFile: found.file)

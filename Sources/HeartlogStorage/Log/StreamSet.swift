@@ -5,12 +5,12 @@ import HeartlogFiles
 ///
 /// The clock is never behind a commit that the sink has.
 ///
-/// Guarded by the log's monitor, except `trees`, which have their own.
+/// Guarded by the log's monitor, except `merkleCaches`, which have their own.
 final class StreamSet {
   private let directory: StoreDirectory
   // A strong reference: sealing in the background may outlive the store that the log belongs to.
   let sink: any CommitSink
-  let trees: MerkleCaches
+  let merkleCaches: MerkleCaches
 
   var identity: StoreIdentity { didSet { knownOwn = nil } }
   var readers: [ReplicaID: StreamReader] = [:] { didSet { knownOwn = nil } }
@@ -28,7 +28,7 @@ final class StreamSet {
   ) {
     self.directory = directory
     self.sink = sink
-    trees = MerkleCaches(directory)
+    merkleCaches = MerkleCaches(directory)
     self.identity = identity
     self.snapshots = snapshots
   }
@@ -44,7 +44,7 @@ final class StreamSet {
 
   /// Forgets all streams. They are read again from their start.
   func forgetAll() {
-    for replica in readers.keys { trees.monitor.withLock { trees.forget(replica) } }
+    for replica in readers.keys { merkleCaches.monitor.withLock { merkleCaches.forget(replica) } }
     readers = [:]
     ends = [:]
   }

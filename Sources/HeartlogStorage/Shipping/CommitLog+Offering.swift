@@ -8,9 +8,10 @@ extension CommitLog {
   /// Hashes the commits since the last call; in the first call, those since the last sealed segment. A damaged stream ends at its
   /// first bad byte, and is omitted if that is before its first commit.
   package func streamHeads() throws(StorageError) -> [StreamHead] {
-    try storageErrors {
+    defer { noteFiles() }
+    return try storageErrors {
       let known = try resolvedHeads()
-      return try streamSet.trees.monitor.withLock {
+      return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
           guard let commit = head.commit else {
             return head.isEnded
@@ -18,7 +19,8 @@ extension CommitLog {
                 replica: head.replica, name: "", commit: CommitNumber(rawValue: 0), root: MerkleTree().root,
                 isEnded: true) : nil
           }
-          guard let merkleCache = try streamSet.trees.soundCache(of: head.replica, at: commit.rawValue) else {
+          guard let merkleCache = try streamSet.merkleCaches.soundCache(of: head.replica, at: commit.rawValue)
+          else {
             return nil
           }
           merkleCache.mark()
@@ -36,8 +38,8 @@ extension CommitLog {
   package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
     try storageErrors {
       guard let head = head(of: replica), commit <= head else { return nil }
-      return try streamSet.trees.monitor.withLock {
-        if let marked = streamSet.trees.atHead[replica]?.markedTree(at: commit.rawValue) {
+      return try streamSet.merkleCaches.monitor.withLock {
+        if let marked = streamSet.merkleCaches.atHead[replica]?.markedTree(at: commit.rawValue) {
           return marked.root
         }
         let merkleCache = try MerkleCache(
@@ -54,13 +56,14 @@ extension CommitLog {
   package func streamRun(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> StreamRun? {
-    try storageErrors {
+    defer { noteFiles() }
+    return try storageErrors {
       let last = min(last, head(of: replica) ?? last)
       guard last.rawValue > commit, commit < Limits.numberMax else { return nil }
       let own = ownIdentity
-      return try streamSet.trees.monitor.withLock {
+      return try streamSet.merkleCaches.monitor.withLock {
         let merkleCache: MerkleCache
-        if let shipped = streamSet.trees.shipped[replica], shipped.position == commit {
+        if let shipped = streamSet.merkleCaches.shipped[replica], shipped.position == commit {
           merkleCache = shipped
         } else {
           merkleCache = try MerkleCache(
@@ -68,9 +71,9 @@ extension CommitLog {
           try merkleCache.advance(to: commit)
         }
         // If reading fails, the next run starts with a new cache. Streams are shipped one after the other.
-        streamSet.trees.shipped = [:]
+        streamSet.merkleCaches.shipped = [:]
         func run(from first: CommitNumber, _ count: Int, _ body: [UInt8]) -> StreamRun {
-          streamSet.trees.shipped[replica] = merkleCache
+          streamSet.merkleCaches.shipped[replica] = merkleCache
           return StreamRun(
             replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
             firstCommit: first, commitCount: count, body: body, root: merkleCache.tree.root)
@@ -107,7 +110,9 @@ extension CommitLog {
   package func damage(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> Finding? {
-    let known = streamSet.trees.monitor.withLock { streamSet.trees.positions[replica]?.commit.rawValue ?? 0 }
+    let known = streamSet.merkleCaches.monitor.withLock {
+      streamSet.merkleCaches.positions[replica]?.commit.rawValue ?? 0
+    }
     let end = min(last.rawValue, known)
     guard commit < end else { return nil }
     return try storageErrors {
@@ -149,15 +154,17 @@ extension CommitLog {
   package func positions<R>(_ body: () throws -> R) throws(StorageError) -> (
     positions: [StreamPosition], result: R
   ) {
-    try storageErrors {
+    defer { noteFiles() }
+    return try storageErrors {
       let (tails, result) = try withQuietLog {
         (streamSet.readers.mapValues(\.tail).filter { $0.value.head != nil }, try body())
       }
-      let positions = try streamSet.trees.monitor.withLock {
+      let positions = try streamSet.merkleCaches.monitor.withLock {
         try tails.sorted { $0.key < $1.key }.map { replica, tail in
           let commit = tail.next.rawValue - 1
           guard let time = tail.time else { preconditionFailure("the log reads streams from their start") }
-          if let position = try streamSet.trees.cache(of: replica, at: commit).streamPosition(at: time) {
+          if let position = try streamSet.merkleCaches.cache(of: replica, at: commit).streamPosition(at: time)
+          {
             return position
           }
           // The segment was sealed since, or the cache starts after the last commit and has not read it.

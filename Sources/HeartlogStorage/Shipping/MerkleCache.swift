@@ -155,8 +155,8 @@ final class MerkleCache {
     return cursor.offset >= durable.bytes
   }
 
-  /// Whether it keeps a file open.
-  var isOpen: Bool { reader.cursor?.file != nil }
+  /// The file that it keeps open.
+  var openFile: (any OpenFile)? { reader.cursor?.file }
 
   /// Closes the file until the next read.
   func rest() { reader.rest() }
@@ -166,7 +166,8 @@ final class MerkleCache {
   /// - Parameter time: The stream's time there, which a cache that started at a sealed segment does not know.
   /// - Precondition: The cache is after a commit.
   func streamPosition(at time: StreamTime) throws -> StreamPosition? {
-    guard let cursor = reader.cursor, let file = cursor.file, let location = try location(cursor),
+    guard let cursor = reader.cursor, try cursor.wake(in: reader.directory), let file = cursor.file,
+      let location = try location(cursor),
       try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
     else { return nil }
     return StreamPosition(tail: tail, at: time, tree: tree, location: location)

@@ -20,19 +20,22 @@ final class MerkleCaches: @unchecked Sendable {
     positions[replica] = nil
   }
 
-  /// The number of files that the caches keep open; 0 while a thread uses a cache.
-  var openFiles: Int {
-    guard monitor.tryEnter() else { return 0 }
+  /// The files that the caches keep open; nil while a thread uses a cache.
+  var openFiles: Set<ObjectIdentifier>? {
+    guard monitor.tryEnter() else { return nil }
     defer { monitor.leave() }
-    return atHead.values.count(where: \.isOpen) + shipped.values.count(where: \.isOpen)
+    var files: Set<ObjectIdentifier> = []
+    for merkleCache in Array(atHead.values) + shipped.values {
+      if let file = merkleCache.openFile { files.insert(ObjectIdentifier(file)) }
+    }
+    return files
   }
 
   /// Closes the files until the next read, unless a thread uses a cache.
   func rest() {
     guard monitor.tryEnter() else { return }
     defer { monitor.leave() }
-    for merkleCache in atHead.values { merkleCache.rest() }
-    for merkleCache in shipped.values { merkleCache.rest() }
+    for merkleCache in Array(atHead.values) + shipped.values { merkleCache.rest() }
   }
 
   /// Returns the Merkle cache of a stream at its head, or after the last readable commit; nil if there is none.

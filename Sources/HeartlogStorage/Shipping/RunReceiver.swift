@@ -122,8 +122,8 @@ final class RunReceiver {
     var tail = reader.tail
     try tail.extend(by: new)
 
-    return try streamSet.trees.monitor.withLock {
-      let merkleCache = try streamSet.trees.cache(of: run.replica, at: reader.tail.next.rawValue - 1)
+    return try streamSet.merkleCaches.monitor.withLock {
+      let merkleCache = try streamSet.merkleCaches.cache(of: run.replica, at: reader.tail.next.rawValue - 1)
       var tree = merkleCache.tree
       try LeafHashing.append(new, to: &tree)
       guard tree.root == run.root else { return .diverged }
@@ -173,14 +173,14 @@ final class RunReceiver {
     for (other, _) in tails where other != replica {
       tails[other] = nil
       streamSet.readers[other]?.rest()
-      streamSet.trees.atHead[other]?.rest()
+      streamSet.merkleCaches.atHead[other]?.rest()
     }
   }
 
   /// Whether all commits of a run are here and identical.
   private func isPast(_ run: StreamRun) throws -> Bool {
-    try streamSet.trees.monitor.withLock {
-      if let marked = streamSet.trees.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
+    try streamSet.merkleCaches.monitor.withLock {
+      if let marked = streamSet.merkleCaches.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
         return marked.root == run.root
       }
       let merkleCache = try MerkleCache(directory, replica: run.replica, before: run.lastCommit)
