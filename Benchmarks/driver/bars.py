@@ -148,7 +148,7 @@ def judge(results):
         Bar("`heartlog list papers --limit 50`", [
             at_most(" ms", own("list", whole), 8, ""),
             at_most(" an empty static Swift program", over("list", whole, "empty"), 2.5)],
-            beside("list", whole, "empty")),
+            beside("list", whole, "empty", "empty-whole")),
         Bar("a snapshot of 1,000,000 favorites beside a writer", [
             at_most(" its usual p99, the longest wait", quotient(*waits), 3)],
             [("the longest, µs", waits[0]), ("the usual p99, µs", waits[1])]),

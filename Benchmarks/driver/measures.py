@@ -122,7 +122,8 @@ def listing(shop):
     items = shop.size(1_000_000, 200_000)
     store = shop.store("heartlog", shop.adds(items), items)
     return [partial(shop.bench, "list", "heartlog", command_line=shop.installed(), folder=store),
-            partial(shop.bench, "list", "empty", command_line=shop.empty_program())]
+            partial(shop.bench, "list", "empty", command_line=shop.empty_program("-static-stdlib")),
+            partial(shop.bench, "list", "empty-whole", command_line=shop.empty_program("-static-executable"))]
 
 
 def beside(shop):

@@ -23,6 +23,7 @@ LABELS = {
     "text": "the trace as text",
     "make-trace": "Heartlog, Scripts/make-trace.py",
     "empty": "an empty static Swift program",
+    "empty-whole": "an empty Swift program linked with all libraries",
     "durable": "a durable toggle",
     "typed toggle": "a durable toggle of `Favorites<Item>`",
     "buffered": "a buffered toggle",

@@ -57,12 +57,12 @@ class Workshop:
         subprocess.run([ROOT / "Scripts/install", BUILD / "installed"], check=True, stdout=subprocess.DEVNULL)
         return BUILD / "installed/bin/heartlog"
 
-    def empty_program(self):
-        """A program that starts and ends, linked as the installed one: what every Swift program takes."""
-        program = BUILD / "empty"
+    def empty_program(self, linking):
+        """A program that starts and ends: what every Swift program takes that is linked in this way."""
+        program = BUILD / f"empty{linking}"
         subprocess.run(
-            ["swiftc", "-O", "-static-executable", "-Xlinker", "--gc-sections", "-Xlinker", "-s", "-o", program, "-"],
-            check=True, input="", text=True)
+            ["swiftc", "-O", linking, "-Xlinker", "--gc-sections", "-Xlinker", "-s", "-o", program, "-"],
+            check=True, input="", text=True, stderr=subprocess.DEVNULL)
         return program
 
     def bench(self, command, peer, under=(), program="heartlog-bench", environment=None, **options):
