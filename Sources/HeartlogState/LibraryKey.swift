@@ -15,7 +15,7 @@ struct LastLibrary {
   private var key = Key()
   private(set) var number: Int32 = 0
 
-  /// Creates the memory of no library, whose key equals no other: it is longer than any name.
+  /// No library. Its key equals no other, because it is longer than any name.
   init() { key.count = .max }
 
   init(key: Key, number: Int32) {
