@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
     .library(name: "HeartlogInterchange", targets: ["HeartlogInterchange"]),
     .library(name: "HeartlogShipping", targets: ["HeartlogShipping"]),
+    .library(name: "HeartlogProofs", targets: ["HeartlogProofs"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
     .executable(name: "heartlog-example", targets: ["HeartlogExample"]),
@@ -43,13 +44,17 @@ let package = Package(
       name: "HeartlogEvents", dependencies: ["CLZ4", crypto], swiftSettings: settings,
       // The standard library's rounding calls the C library's, which Glibc keeps apart.
       linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
+    .target(name: "HeartlogProofs", dependencies: ["HeartlogEvents", crypto], swiftSettings: settings),
     .target(
-      name: "HeartlogStorage", dependencies: ["HeartlogFiles", "HeartlogEvents", "CXXHash"],
+      name: "HeartlogStorage",
+      dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "CXXHash"],
       swiftSettings: settings),
     .target(name: "HeartlogState", dependencies: ["HeartlogEvents", "CXXHash"], swiftSettings: settings),
     .target(
       name: "Heartlog",
-      dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogStorage", "HeartlogState"],
+      dependencies: [
+        "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState",
+      ],
       swiftSettings: settings),
     .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
@@ -70,6 +75,7 @@ let package = Package(
 
     .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
     .testTarget(name: "HeartlogEventsTests", dependencies: ["HeartlogEvents"], swiftSettings: settings),
+    .testTarget(name: "HeartlogProofsTests", dependencies: ["HeartlogProofs"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogStorageTests", dependencies: ["HeartlogStorage"], swiftSettings: settings),
     .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),

@@ -1,0 +1,48 @@
+import HeartlogEvents
+
+/// The key with which a device signs its checkpoints. An app can keep it wherever it keeps secrets, for example in a keychain.
+public protocol DeviceKey: Sendable {
+  /// The key that others verify with.
+  var publicKey: PublicKey { get }
+
+  /// Signs a message with Ed25519 (RFC 8032).
+  func signature(of message: [UInt8]) throws -> Signature
+}
+
+/// A device key in memory.
+public struct SigningKey: DeviceKey {
+  /// The 32 secret bytes (RFC 8032, section 5.1.5).
+  public let seed: [UInt8]
+  /// The key that others verify with.
+  public let publicKey: PublicKey
+
+  /// The number of bytes of a seed.
+  public static let seedByteCount = 32
+
+  /// Creates a key from its secret bytes; nil unless there are 32.
+  public init?(seed: some Collection<UInt8>) {
+    guard seed.count == Self.seedByteCount, let publicKey = Ed25519.publicKey(seed: Array(seed)) else {
+      return nil
+    }
+    self.seed = Array(seed)
+    self.publicKey = publicKey
+  }
+
+  /// Creates a new key.
+  public init(using generator: inout some RandomNumberGenerator) {
+    let seed = (0..<Self.seedByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    guard let key = SigningKey(seed: seed) else { preconditionFailure("any 32 bytes are a seed") }
+    self = key
+  }
+
+  public func signature(of message: [UInt8]) throws -> Signature {
+    Ed25519.signature(of: message, seed: seed)
+  }
+}
+
+extension PublicKey {
+  /// Returns whether a signature of a message was made with the secret part of this key.
+  public func verifies(_ signature: Signature, of message: [UInt8]) -> Bool {
+    Ed25519.verifies(signature, of: message, with: self)
+  }
+}
