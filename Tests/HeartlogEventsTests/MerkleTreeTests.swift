@@ -48,4 +48,71 @@ struct MerkleTreeTests {
       try MerkleTree(size: .max, frontier: Array(repeating: leaf, count: 64))
     }
   }
+
+  @Test("the subtrees that cover leaves are full, aligned and as few as possible")
+  func covering() {
+    for last in 0..<70 as Range<UInt64> {
+      for first in 0...last {
+        let subtrees = MerkleSubtree.covering(first..<last)
+        var next = first
+        for subtree in subtrees {
+          #expect(subtree.leaves.lowerBound == next && subtree.leaves.count == 1 << subtree.height)
+          next = subtree.leaves.upperBound
+          // The next larger one at this place is out of place or out of range.
+          let twice = UInt64(2) << UInt64(subtree.height)
+          #expect(subtree.leaves.lowerBound % twice != 0 || subtree.leaves.lowerBound + twice > last)
+        }
+        #expect(next == last)
+      }
+    }
+  }
+
+  @Test("a tree that is extended by subtrees has the root of all leaves")
+  func extended() throws {
+    let leaves = (0..<130).map { SHA256Hasher.digest(of: [UInt8($0)]) }
+    var trees = [MerkleTree()]
+    for leaf in leaves {
+      var tree = trees[trees.count - 1]
+      tree.append(leaf: leaf)
+      trees.append(tree)
+    }
+    for last in trees.indices {
+      for first in 0...last {
+        let roots = MerkleSubtree.covering(UInt64(first)..<UInt64(last)).map {
+          naiveRoot(leaves[Int($0.leaves.lowerBound)..<Int($0.leaves.upperBound)])
+        }
+        #expect(try trees[first].extended(by: roots, to: UInt64(last)) == trees[last])
+        #expect(throws: MalformedError.self) {
+          try trees[first].extended(by: roots + [leaves[0]], to: UInt64(last))
+        }
+        if last > first {
+          #expect(throws: MalformedError.self) {
+            try trees[first].extended(by: roots.dropLast(), to: UInt64(last))
+          }
+          #expect(throws: MalformedError.self) { try trees[last].extended(by: [], to: UInt64(first)) }
+        }
+      }
+    }
+    #expect(throws: MalformedError.self) { try trees[3].extended(by: [], to: .max) }
+  }
+
+  @Test("nodes are the roots of subtrees, from wherever they are kept")
+  func nodes() {
+    let leaves = (0..<300).map { SHA256Hasher.digest(of: [UInt8($0 & 255), UInt8($0 >> 8)]) }
+    for start in [0, 1, 63, 64, 65, 130, 255, 256] {
+      var tree = MerkleTree()
+      var hasher = SHA256Hasher()
+      for leaf in leaves[..<start] { tree.append(leaf: leaf) }
+      var nodes = MerkleNodes(after: UInt64(start))
+      for leaf in leaves[start...] { tree.append(leaf: leaf, hasher: &hasher) { nodes.add($0, height: $1) } }
+      for height in 0...9 {
+        for index in 0..<(300 >> height) + 2 {
+          let subtree = MerkleSubtree(height: height, index: UInt64(index))
+          let (first, last) = (Int(subtree.leaves.lowerBound), Int(subtree.leaves.upperBound))
+          let isKnown = height >= MerkleNodes.heightMin && last <= 300 && last > start
+          #expect(nodes.root(of: subtree) == (isKnown ? naiveRoot(leaves[first..<last]) : nil))
+        }
+      }
+    }
+  }
 }

@@ -4,9 +4,9 @@
 package struct BlockLeafHasher: Sendable {
   /// The nodes that a part adds to the tree.
   package enum Hashes: Sendable {
-    /// The root of a full subtree.
-    case subtree(Digest)
-    /// Leaves, if no subtree is full.
+    /// The roots of the groups of leaves of a full subtree, of the height of the smallest `MerkleNodes`.
+    case groups([Digest])
+    /// Leaves, if the subtree is not full.
     case leaves([Digest])
   }
 
@@ -65,23 +65,35 @@ package struct BlockLeafHasher: Sendable {
       }
     }
     guard part.commitIndices.count == 1 << Self.height else {
-      var leaves: [Digest] = []
-      leaves.reserveCapacity(part.commitIndices.count)
-      for index in part.commitIndices { leaves.append(try leaf(index)) }
-      return .leaves(leaves)
+      return .leaves(try part.commitIndices.map(leaf))
     }
-    var tree = MerkleTree()
-    for index in part.commitIndices { tree.append(leaf: try leaf(index), hasher: &hasher) }
-    return .subtree(tree.root)
+    let groupLeaves = Int(MerkleNodes.groupLeaves)
+    return .groups(
+      try stride(from: part.commitIndices.lowerBound, to: part.commitIndices.upperBound, by: groupLeaves).map
+      {
+        (first) throws(MalformedError) in
+        var tree = MerkleTree()
+        for index in first..<first + groupLeaves { tree.append(leaf: try leaf(index), hasher: &hasher) }
+        return tree.root
+      })
   }
 }
 
 extension MerkleTree {
   /// Appends the nodes of a part of a block, in the order of the parts: the tree must end before the block's first commit.
-  package mutating func append(_ hashes: BlockLeafHasher.Hashes, hasher: inout SHA256Hasher) {
+  ///
+  /// - Parameter completing: As for `append(leaf:)`, except for subtrees smaller than those of `MerkleNodes`.
+  package mutating func append(
+    _ hashes: BlockLeafHasher.Hashes, hasher: inout SHA256Hasher,
+    completing: (Digest, Int) -> Void = { _, _ in }
+  ) {
     switch hashes {
-    case .subtree(let root): append(subtree: root, height: BlockLeafHasher.height, hasher: &hasher)
-    case .leaves(let leaves): for leaf in leaves { append(leaf: leaf, hasher: &hasher) }
+    case .groups(let roots):
+      for root in roots {
+        append(subtree: root, height: MerkleNodes.heightMin, hasher: &hasher, completing: completing)
+      }
+    case .leaves(let leaves):
+      for leaf in leaves { append(leaf: leaf, hasher: &hasher, completing: completing) }
     }
   }
 }

@@ -23,25 +23,54 @@ package struct MerkleTree: Sendable, Hashable {
   }
 
   /// Appends the hash of a leaf, as returned by `Commit.leafHash`.
-  package mutating func append(leaf: Digest, hasher: inout SHA256Hasher) {
-    var node = leaf
-    // Each trailing 1 bit is a full subtree of the size that `node` has reached: the two are joined.
-    for _ in 0..<(~size).trailingZeroBitCount {
-      node = Self.node(frontier.removeLast(), node, hasher: &hasher)
-    }
-    frontier.append(node)
-    size += 1
+  ///
+  /// - Parameter completing: Called with the root and the height of each subtree that becomes full, smallest first.
+  @inline(__always)
+  package mutating func append(
+    leaf: Digest, hasher: inout SHA256Hasher, completing: (Digest, Int) -> Void = { _, _ in }
+  ) {
+    append(subtree: leaf, height: 0, hasher: &hasher, completing: completing)
   }
 
   /// Appends a full subtree of `2^height` leaves by its root; `size` must be a multiple of `2^height`.
-  mutating func append(subtree: Digest, height: Int, hasher: inout SHA256Hasher) {
+  @inline(__always)
+  mutating func append(
+    subtree: Digest, height: Int, hasher: inout SHA256Hasher,
+    completing: (Digest, Int) -> Void = { _, _ in }
+  ) {
     precondition(size & (1 << UInt64(height) - 1) == 0, "a subtree out of place")
     var node = subtree
-    for _ in 0..<(~(size >> UInt64(height))).trailingZeroBitCount {
+    completing(node, height)
+    // Each trailing 1 bit is a full subtree of the size that `node` has reached: the two are joined.
+    for join in 0..<(~(size >> UInt64(height))).trailingZeroBitCount {
       node = Self.node(frontier.removeLast(), node, hasher: &hasher)
+      completing(node, height + join + 1)
     }
     frontier.append(node)
     size += 1 << UInt64(height)
+  }
+
+  /// Returns this tree with more leaves, of which only the roots of the full subtrees that cover them are known.
+  ///
+  /// - Parameters:
+  ///   - roots: The roots of `MerkleSubtree.covering` for the leaves from `size` on.
+  ///   - size: The number of leaves of the result.
+  /// - Throws: if `size` is out of range or there are more or fewer roots.
+  package func extended(by roots: [Digest], to size: UInt64) throws(MalformedError) -> MerkleTree {
+    guard self.size <= size, size <= Limits.numberMax else {
+      throw MalformedError("a tree of \(self.size) leaves that is extended to \(size)")
+    }
+    let subtrees = MerkleSubtree.covering(self.size..<size)
+    guard subtrees.count == roots.count else {
+      throw MalformedError(
+        "\(roots.count) roots instead of \(subtrees.count) for leaves \(self.size) to \(size)")
+    }
+    var tree = self
+    var hasher = SHA256Hasher()
+    for (subtree, root) in zip(subtrees, roots) {
+      tree.append(subtree: root, height: subtree.height, hasher: &hasher)
+    }
+    return tree
   }
 
   /// Appends the hash of a leaf, with a new hasher: for a few leaves.

@@ -50,6 +50,27 @@ extension CommitLog {
     }
   }
 
+  /// Returns what leads from a stream's tree over `size` commits to the one over `end` commits: the roots of
+  /// `MerkleSubtree.covering` for the commits between them.
+  ///
+  /// Hashes the commits that no call has hashed before, in the first call from the nearest sealed segment on.
+  ///
+  /// - Throws: `corrupt` if the stream is shorter or damaged.
+  package func treeExtension(
+    of replica: ReplicaID, from size: UInt64, to end: UInt64
+  ) throws(StorageError) -> [Digest] {
+    precondition(size <= end && end <= Limits.numberMax, "a tree that shrinks")
+    defer { noteFiles() }
+    return try storageErrors {
+      let head = head(of: replica)?.rawValue ?? 0
+      guard end <= head else { throw StorageError.tooShort(replica, before: end, in: directory) }
+      return try streamSet.merkleCaches.monitor.withLock {
+        try streamSet.merkleCaches.roots(
+          of: MerkleSubtree.covering(size..<end), in: replica, size: end, head: head)
+      }
+    }
+  }
+
   /// Returns the next run of a stream after `commit` (0: from the start), up to and including `last`; nil if there is none.
   ///
   /// A run is one block: a stored block as it is, or as many commits as a block may contain.

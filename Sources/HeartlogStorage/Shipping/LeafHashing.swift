@@ -24,8 +24,11 @@ final class LeafHashing: @unchecked Sendable {
 
   /// Appends the leaves of a block's commits to the tree before them.
   ///
+  /// - Parameter completing: As for `MerkleTree.append`.
   /// - Throws: `MalformedError` if the block lacks the salt of an event that is not withheld.
-  static func append(_ block: ColumnBlock, to tree: inout MerkleTree) throws(MalformedError) {
+  static func append(
+    _ block: ColumnBlock, to tree: inout MerkleTree, completing: (Digest, Int) -> Void = { _, _ in }
+  ) throws(MalformedError) {
     let hashing = LeafHashing(block)
     // A helper that starts when no parts are left returns at once. No thread waits for a helper that has not started.
     let helpers = min(helpersMax, hashing.parts.count - 1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) - 1)
@@ -37,7 +40,7 @@ final class LeafHashing: @unchecked Sendable {
     }
     var hasher = SHA256Hasher()
     for result in results {
-      if let result { tree.append(try result.get(), hasher: &hasher) }
+      if let result { tree.append(try result.get(), hasher: &hasher, completing: completing) }
     }
   }
 

@@ -5,6 +5,8 @@ import HeartlogFiles
 final class MerkleCache {
   private var reader: StreamReader
   private(set) var tree: MerkleTree
+  /// The nodes that were added to the tree, if they are kept.
+  private(set) var nodes: MerkleNodes?
   /// The stream's tail before the next commit to be returned.
   private(set) var tail: StreamTail
   private(set) var name = ""
@@ -75,36 +77,42 @@ final class MerkleCache {
   func pass() throws -> Bool {
     guard let (commit, _) = try peek() else { return false }
     ahead.removeLast()
-    tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+    tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher) {
+      nodes?.add($0, height: $1)
+    }
     try tail.extend(by: commit)
     return true
   }
 
-  /// Advances to a commit that must exist.
-  func advance(to commit: UInt64) throws {
+  /// Keeps the nodes that are added to the tree from here on.
+  func keepNodes() { nodes = MerkleNodes(after: tree.size) }
+
+  /// Advances to a commit that must exist, or beyond it to the end of its block, but not beyond `head`.
+  func advance(to commit: UInt64, head: UInt64 = 0) throws {
     while position < commit {
       let isThere =
         if ahead.isEmpty, let frame = try nextFrame() {
-          try pass(frame, upTo: CommitNumber(rawValue: commit))
+          try pass(frame, upTo: CommitNumber(rawValue: commit), head: CommitNumber(rawValue: head))
         } else {
           try pass()
         }
       guard isThere else {
-        throw StorageError(
-          .corrupt, "the stream ends before commit \(commit)",
-          file: reader.directory.streamPath(reader.replica))
+        throw StorageError.tooShort(reader.replica, before: commit, in: reader.directory)
       }
     }
   }
 
-  /// Passes the commits of a frame up to `last`, a block at once.
-  private func pass(_ frame: StoredFrame, upTo last: CommitNumber) throws -> Bool {
+  /// Passes the commits of a frame up to `last`, a block at once, and those of a block up to `head`.
+  private func pass(
+    _ frame: StoredFrame, upTo last: CommitNumber, head: CommitNumber = CommitNumber(rawValue: 0)
+  ) throws -> Bool {
     guard case .block(let block) = frame else {
       putAhead(frame)
       return try ahead.isEmpty || pass()
     }
+    let last = max(last, min(block.lastCommit, head))
     let part = block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block
-    try LeafHashing.append(part, to: &tree)
+    try LeafHashing.append(part, to: &tree) { nodes?.add($0, height: $1) }
     try tail.extend(by: part)
     if block.lastCommit > last { putAhead(.block(block.cut(to: last.next...block.lastCommit))) }
     return true

@@ -8,6 +8,8 @@ final class MerkleCaches: @unchecked Sendable {
   private(set) var atHead: [ReplicaID: MerkleCache] = [:]
   /// By replica: the cache at the end of the last run that was shipped.
   var shipped: [ReplicaID: MerkleCache] = [:]
+  /// By replica: a cache that keeps the nodes of the tree from some commit on.
+  private var withNodes: [ReplicaID: MerkleCache] = [:]
   /// By replica: the position at which the log was opened. A cache starts there if that is nearer than a sealed segment.
   var positions: [ReplicaID: StreamPosition] = [:]
 
@@ -17,6 +19,7 @@ final class MerkleCaches: @unchecked Sendable {
   func forget(_ replica: ReplicaID) {
     atHead[replica] = nil
     shipped[replica] = nil
+    withNodes[replica] = nil
     positions[replica] = nil
   }
 
@@ -25,7 +28,7 @@ final class MerkleCaches: @unchecked Sendable {
     guard monitor.tryEnter() else { return nil }
     defer { monitor.leave() }
     var files: Set<ObjectIdentifier> = []
-    for merkleCache in Array(atHead.values) + shipped.values {
+    for merkleCache in all {
       if let file = merkleCache.openFile { files.insert(ObjectIdentifier(file)) }
     }
     return files
@@ -35,8 +38,10 @@ final class MerkleCaches: @unchecked Sendable {
   func rest() {
     guard monitor.tryEnter() else { return }
     defer { monitor.leave() }
-    for merkleCache in Array(atHead.values) + shipped.values { merkleCache.rest() }
+    for merkleCache in all { merkleCache.rest() }
   }
+
+  private var all: [MerkleCache] { Array(atHead.values) + shipped.values + withNodes.values }
 
   /// Returns the Merkle cache of a stream at its head, or after the last readable commit; nil if there is none.
   func soundCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache? {
@@ -60,6 +65,44 @@ final class MerkleCaches: @unchecked Sendable {
       directory, replica: replica, before: CommitNumber(rawValue: commit + 1), from: positions[replica])
     try merkleCache.advance(to: commit)
     atHead[replica] = merkleCache
+    return merkleCache
+  }
+
+  /// Returns the roots of full subtrees of a stream's tree.
+  ///
+  /// Hashes the commits that no call has hashed before, from the first that is needed on, and those of the groups in which the
+  /// smallest subtrees lie.
+  ///
+  /// - Parameters:
+  ///   - subtrees: Within the first `size` leaves.
+  ///   - size: A size of the tree up to which the stream is durable.
+  ///   - head: The stream's last commit that is not going to be cut off.
+  func roots(
+    of subtrees: [MerkleSubtree], in replica: ReplicaID, size: UInt64, head: UInt64
+  ) throws -> [Digest] {
+    guard let start = subtrees.map(\.leaves.lowerBound).min() else { return [] }
+    let merkleCache = try cacheWithNodes(of: replica, from: start, size: size, head: head)
+    let end = merkleCache.markedTree(at: size) ?? atHead[replica]?.markedTree(at: size)
+    let frontier = end.map {
+      Dictionary(uniqueKeysWithValues: zip(MerkleSubtree.covering(0..<size), $0.frontier))
+    }
+    return try subtrees.map { subtree in
+      if let root = merkleCache.nodes?.root(of: subtree) ?? frontier?[subtree] { return root }
+      return try CommitSearch(directory: directory).tree(over: subtree.leaves, of: replica).root
+    }
+  }
+
+  private func cacheWithNodes(
+    of replica: ReplicaID, from start: UInt64, size: UInt64, head: UInt64
+  ) throws -> MerkleCache {
+    var known = withNodes[replica]
+    if let nodes = known?.nodes, nodes.start > start { known = nil }
+    let merkleCache =
+      try known ?? MerkleCache(directory, replica: replica, before: CommitNumber(rawValue: start + 1))
+    if known == nil { merkleCache.keepNodes() }
+    withNodes[replica] = nil
+    try merkleCache.advance(to: size, head: head)
+    withNodes[replica] = merkleCache
     return merkleCache
   }
 }

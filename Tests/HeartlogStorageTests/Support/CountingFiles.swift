@@ -1,13 +1,18 @@
 import HeartlogFiles
 
-/// A file system in memory that knows how many files are open.
+/// A file system in memory that knows how many files are open and how much was read.
 final class CountingFiles: FileSystem {
   private let files = MemoryFileSystem(recording: false)
   private let count = Locked(0)
+  private let bytes = Locked(0)
 
   /// Files that are open now, lock files left out.
   var openCount: Int { count.withLock { $0 } }
 
+  /// Bytes read so far.
+  var readBytes: Int { bytes.withLock { $0 } }
+
+  fileprivate func read(_ count: Int) { bytes.withLock { $0 += count } }
   fileprivate func change(_ difference: Int) { count.withLock { $0 += difference } }
 
   func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
@@ -47,7 +52,9 @@ private final class CountedFile: OpenFile {
   deinit { files.change(-1) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int {
-    try file.read(into: buffer, at: offset)
+    let count = try file.read(into: buffer, at: offset)
+    files.read(count)
+    return count
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError) {
