@@ -59,11 +59,14 @@ let package = Package(
     .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogInterchange", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
-    .target(name: "HeartlogShipping", dependencies: ["HeartlogFiles", "Heartlog"], swiftSettings: settings),
+    .target(
+      name: "HeartlogShipping", dependencies: ["HeartlogFiles", "HeartlogProofs", "Heartlog"],
+      swiftSettings: settings),
     .target(
       name: "HeartlogCLI",
       dependencies: [
-        "CHeartlogPlatform", "HeartlogFiles", "Heartlog", "HeartlogLibraries", "HeartlogInterchange",
+        "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog", "HeartlogLibraries",
+        "HeartlogInterchange",
         "HeartlogShipping",
       ],
       swiftSettings: settings),
@@ -102,7 +105,7 @@ let package = Package(
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),
     .testTarget(
-      name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
+      name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),

@@ -38,6 +38,8 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case timedOut
     /// A peer broke the protocol, or sent something other than it announced.
     case peer
+    /// The peer's store belongs to another vault. Nothing was exchanged.
+    case otherVault
     /// A programming error in the calling code.
     case misuse
   }

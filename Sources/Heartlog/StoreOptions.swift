@@ -1,3 +1,4 @@
+import HeartlogProofs
 import HeartlogStorage
 
 #if canImport(Darwin)
@@ -5,6 +6,16 @@ import HeartlogStorage
 #else
   import Glibc
 #endif
+
+/// Where the device key of a store is kept.
+public enum DeviceKeyPlace: Sendable {
+  /// In the store's folder, in the file `keys/device`, which only its owner can read.
+  case folder
+  /// Where the app keeps it, for example in a keychain.
+  case app(any DeviceKeyStore)
+  /// There is no key: the store signs nothing, and shows to others as unsigned.
+  case none
+}
 
 /// How a store is opened.
 public struct StoreOptions: Sendable {
@@ -30,6 +41,8 @@ public struct StoreOptions: Sendable {
   public var snapshots = SnapshotPolicy.automatic
   /// How long a write waits for other processes before it throws `locked`, in milliseconds.
   public var lockMillisecondsMax = 10_000
+  /// Where the key is that signs this device's checkpoints: by default in the store's folder.
+  public var deviceKey = DeviceKeyPlace.folder
   /// Returns the wall time in milliseconds since 1970.
   public var clock: @Sendable () -> Milliseconds = { Self.systemTime() }
 
@@ -44,6 +57,12 @@ public struct StoreOptions: Sendable {
     storage.access = access == .readOnly ? .readOnly : .readWrite
     storage.lockMillisecondsMax = lockMillisecondsMax
     storage.random = random
+    storage.keys =
+      switch deviceKey {
+      case .none: .none
+      case .folder: .folder
+      case .app(let store): .app(store)
+      }
     return storage
   }
 

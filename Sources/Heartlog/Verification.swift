@@ -1,4 +1,5 @@
 import HeartlogFiles
+import HeartlogProofs
 import HeartlogStorage
 
 /// The result of verifying a store.
@@ -53,10 +54,11 @@ extension FavoritesStore {
       let snapshots = try SnapshotFolder(at: path, on: fileSystem).checked()
       let streams = try Verification.run(
         at: path, on: fileSystem, snapshots: snapshots.compactMap(\.content?.claim), progress: progress)
+      let trusted = try CommitLog.trustedKeys(at: path, on: fileSystem)
       // A snapshot cannot be compared with a damaged log.
       let isLogSound = streams.allSatisfy { $0.finding?.verdict ?? .torn == .torn }
       return StoreVerification(
-        streams: streams.map(StreamVerification.init),
+        streams: streams.map { StreamVerification($0, trusted: trusted) },
         snapshots: try snapshots.map { snapshot in
           var problem = snapshot.problem
           var isOfUse = snapshot.isOfThisVersion
@@ -93,8 +95,15 @@ public struct StreamVerification: Sendable {
   public let root: Digest
   /// The damage that ends the undamaged part; nil if there is none.
   public let finding: Finding?
+  /// The checkpoint that the device signed and that the commits lead to; nil if there is none. Commits after it are unsigned.
+  public let checkpoint: SignedCheckpoint?
+  /// Whether a person has compared the key with the device; true for the own key.
+  public let isTrusted: Bool
 
-  init(_ stream: HeartlogStorage.StreamVerification) {
+  init(_ stream: HeartlogStorage.StreamVerification, trusted: [ReplicaID: Digest]) {
+    checkpoint = stream.checkpoint
+    isTrusted =
+      stream.checkpoint.map { stream.isOwn || trusted[stream.replica] == $0.key.fingerprint } ?? false
     replica = stream.replica
     name = stream.name
     isOwn = stream.isOwn

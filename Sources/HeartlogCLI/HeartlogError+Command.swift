@@ -39,6 +39,9 @@ extension CommandError {
     case .peer:
       exitCode = .badInput
       hint = "Commits that were received before this error are sound and are kept."
+    case .otherVault:
+      exitCode = .usage
+      hint = "Nothing was exchanged. \"heartlog sync --join\" makes this store a member of the other vault."
     case .locked:
       exitCode = .tryAgain
       hint = "Try again when it has finished."

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogProofs
 
 /// The part of a store that shipping uses. Every method may be called from any thread.
 package protocol ShippedStreams: Sendable {
@@ -54,9 +55,51 @@ package protocol ShippedStreams: Sendable {
   /// stream of their own. If the stream has already ended and `commit` is earlier, it now ends at `commit`.
   /// For a stream that the store does not know, records that nothing is to come.
   func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError)
+
+  /// Makes room for the signed history of a stream: the unsigned one here continues as a stream of its own.
+  func setAside(_ replica: ReplicaID) throws(HeartlogError)
+
+  /// Signs the own stream as far as it has come, if this store has a key.
+  func signStream() throws(HeartlogError)
+
+  /// Takes a checkpoint with a valid signature, and cosigns it, if the commits in the store lead to it.
+  func take(_ checkpoint: SignedCheckpoint, at time: Milliseconds) throws(HeartlogError) -> TakenCheckpoint
+
+  /// The roots that lead from the tree over a stream's first `size` commits to that over `end`: see `RunProof`.
+  func treeExtension(
+    of replica: ReplicaID, from size: UInt64, to end: UInt64
+  ) throws(HeartlogError) -> [Digest]
+
+  /// The vault that the store belongs to; `nil` if it has none.
+  var vault: VaultMembership? { get }
+
+  /// Makes the store a member of a vault; established, if another store is a member, too.
+  func join(_ vault: VaultID, isEstablished: Bool) throws(HeartlogError)
 }
 
 extension ShippedStreams {
+  /// Nothing: a store that keeps no checkpoints.
+  package func setAside(_ replica: ReplicaID) throws(HeartlogError) {}
+
+  /// Nothing: a store without a key.
+  package func signStream() throws(HeartlogError) {}
+
+  /// `ahead`: a store that keeps no checkpoints.
+  package func take(
+    _ checkpoint: SignedCheckpoint, at time: Milliseconds
+  ) throws(HeartlogError) -> TakenCheckpoint { .ahead }
+
+  /// Empty: a store without signed streams.
+  package func treeExtension(
+    of replica: ReplicaID, from size: UInt64, to end: UInt64
+  ) throws(HeartlogError) -> [Digest] { [] }
+
+  /// `nil`: a store without a vault.
+  package var vault: VaultMembership? { nil }
+
+  /// Nothing: a store without a vault.
+  package func join(_ vault: VaultID, isEstablished: Bool) throws(HeartlogError) {}
+
   /// Receives the runs one by one.
   package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
     var outcomes: [ReceivedRun] = []

@@ -6,6 +6,8 @@ public struct SyncOptions: Sendable {
   public var isPull = false
   /// Only determine what would be sent and received: nothing is written to either store.
   public var isDryRun = false
+  /// Join the vault of the other store, although this one belongs to another. Only the calling end may set this.
+  public var joinsVault = false
   /// This end receives nothing, because its store cannot be written. Only the serving end may set this.
   public var isReadOnly = false
   /// How long neither end may send a byte before the dialogue is given up.

@@ -43,6 +43,8 @@ public struct SyncReport: Hashable, Sendable {
       case waiting
       /// They have a wall time that is not believed.
       case clock
+      /// Their device has a key, and did not sign them.
+      case unsigned
       /// They do not lead to the root that came with them.
       case refused
       /// This store is damaged; `reason` says where.

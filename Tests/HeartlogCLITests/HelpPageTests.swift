@@ -85,12 +85,14 @@ struct HelpPageTests {
         merge        receive the commits of another store
         serve        serve one sync over standard input and output
         replicas     list the devices whose commits are in the store
+        trust        confirm the key of a device
         retire       mark a device that will not come back
         conflicts    list or resolve open conflicts between devices
 
       Maintenance
         replay       rebuild the state from the log alone
         verify       check every byte of the log
+        checkpoint   sign how far this device's log has come
         repair       rebuild damaged files other than the log's segments
         seal         compress the log's open end into sealed segments
         snapshot     write a snapshot, so that the store opens faster

@@ -17,6 +17,10 @@ struct ConcurrentSyncTests {
     print("SEED=\(seed)")
     let clock = ManualClock()
     let stores = try (1...4).map { try FavoritesStore.inMemory(clock: clock, seed: UInt64($0)) }
+    // They are in one vault. Pairs that first meet at the same time found several, which a person has to join.
+    for store in stores.dropFirst() {
+      _ = try StoreCarrier(store, description: "peer").sync(stores[0], options: SyncOptions())
+    }
     let folder = try MemoryFolder()
     let rounds = 40
     let written = Mutex<Set<String>>([])
@@ -62,7 +66,7 @@ struct ConcurrentSyncTests {
     for _ in 0..<2 { for store in stores { _ = try folder.sync(store) } }
     #expect(Set(stores.map(\.digest)).count == 1, "seed \(seed)")
     for store in stores {
-      #expect(try store.streamHeads() == stores[0].streamHeads(), "seed \(seed)")
+      #expect(try store.roots() == stores[0].roots(), "seed \(seed)")
       #expect(try store.verify().streams.allSatisfy { $0.finding == nil }, "seed \(seed)")
       #expect(Set(store.read { $0.favoriteIDs(in: "papers") }) == written.withLock { $0 }, "seed \(seed)")
     }

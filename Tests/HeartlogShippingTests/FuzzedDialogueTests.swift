@@ -194,7 +194,7 @@ struct FuzzedDialogueTests {
         succeeded += 1
       } catch {
         #expect(
-          [.peer, .inputOutput, .newerFormat, .locked].contains(error.code),
+          [.peer, .inputOutput, .newerFormat, .locked, .otherVault].contains(error.code),
           "seed \(seed), dialogue \(number): \(error)")
       }
       let problem = try Self.problem(store, recording.base, on: files)

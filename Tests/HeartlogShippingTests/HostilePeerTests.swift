@@ -172,7 +172,7 @@ struct HostilePeerTests {
   @Test("runs that were not wanted, out of order, too many, or beyond what was announced are refused")
   func runs() throws {
     let heads = try server.streamHeads()
-    let head = ShippedHead(replica: server.replica, position: .init(heads[0]))
+    let head = ShippedHead(replica: server.replica, position: .init(heads[0], version: Message.version))
     let answer = Message.answer(
       .init(greeting: .init(isServing: true, own: 1, wallTime: 0), states: [.none], heads: [head]))
     func run(_ first: UInt64, _ count: Int, stream: Int = 1, root: UInt64? = nil, name: String? = "tablet")
@@ -185,7 +185,7 @@ struct HostilePeerTests {
       return .run(
         ShippedRun(
           stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount, name: name,
-          root: run.root, body: run.body))
+          root: run.root, extensionRoots: [], body: run.body))
     }
     let good: [Message] = [
       answer, .wants([]), try run(1, 4), try run(5, 4, name: nil), try run(9, 1, name: nil),
@@ -234,7 +234,10 @@ struct HostilePeerTests {
     let greeting = Message.Greeting(own: 0, wallTime: 1)
     let (result, _) = play([
       .heads(
-        .init(greeting: greeting, heads: heads.map { ShippedHead(replica: $0.replica, position: .init($0)) }))
+        .init(
+          greeting: greeting,
+          heads: heads.map { ShippedHead(replica: $0.replica, position: .init($0, version: Message.version)) }
+        ))
     ])
     guard case .failure(let error) = result else { return }
     #expect(error.code == .peer)
@@ -245,19 +248,19 @@ struct HostilePeerTests {
     let channel = RecordedChannel(reading: [])
     var checksum = RunningChecksum()
     var payload = Array("HLS".utf8)
-    payload += [2, 0, 0, 0]
+    payload += [3, 0, 0, 0]
     let head = [Message.Kind.answer.rawValue, UInt8(payload.count)]
     let (result, _) = call(head + payload + checksum.take(head, payload))
     guard case .failure(let error) = result else { return }
     #expect(error.code == .newerFormat && channel.written.isEmpty)
-    guard case .failure(let told) = play([.versions(least: 2, most: 3)]).0 else { return }
-    #expect(told.code == .newerFormat && told.message.contains("2 to 3"))
+    guard case .failure(let told) = play([.versions(least: 3, most: 4)]).0 else { return }
+    #expect(told.code == .newerFormat && told.message.contains("3 to 4"))
   }
 
   @Test("a serving end that is greeted in another version tells which it speaks")
   func otherVersion() throws {
     var checksum = RunningChecksum()
-    let payload = Array("HLS".utf8) + [2, 0, 0, 0]
+    let payload = Array("HLS".utf8) + [3, 0, 0, 0]
     let head = [Message.Kind.heads.rawValue, UInt8(payload.count)]
     let channel = RecordedChannel(reading: head + payload + checksum.take(head, payload))
     #expect {
@@ -265,7 +268,7 @@ struct HostilePeerTests {
     } throws: { error in
       (error as? HeartlogError)?.code == .newerFormat
     }
-    #expect(channel.written.starts(with: [0, 2, 1, 1]) && channel.written.count == 8)
+    #expect(channel.written.starts(with: [0, 2, 1, 2]) && channel.written.count == 8)
   }
 
   @Test("a serving end holds out against the same, and against endless rounds and probes")

@@ -145,7 +145,9 @@ struct SkippedStreamTests {
           .init(
             greeting: .init(isServing: true, own: order.firstIndex(of: hub.replica), wallTime: 0),
             states: known.map { _ in .same },
-            heads: others.map { ShippedHead(replica: $0.replica, position: .init($0)) })))
+            heads: others.map {
+              ShippedHead(replica: $0.replica, position: .init($0, version: Message.version))
+            })))
       try writer.write(.wants([]))
       for stream in asked == 1 ? [streams[0]] : [streams[2]] {
         var after: UInt64 = 0
@@ -157,7 +159,7 @@ struct SkippedStreamTests {
               ShippedRun(
                 stream: order.firstIndex(of: stream) ?? 0, firstCommit: run.firstCommit.rawValue,
                 commitCount: run.commitCount, name: after == 0 ? run.name : nil, root: run.root,
-                body: run.body)))
+                extensionRoots: [], body: run.body)))
           after = run.lastCommit.rawValue
         }
       }

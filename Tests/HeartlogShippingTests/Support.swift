@@ -85,3 +85,13 @@ extension SyncSession {
       streams: store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
   }
 }
+
+extension FavoritesStore {
+  /// By replica: the last commit and the root of its stream.
+  func roots() throws -> [ReplicaID: String] {
+    try Dictionary(
+      uniqueKeysWithValues: streamHeads().map { head in
+        (head.replica, "\(head.commit) \(head.root)")
+      })
+  }
+}

@@ -1,9 +1,16 @@
+import HeartlogProofs
 import HeartlogStorage
 
 /// The head of a stream: the last commit that can be shipped.
 package typealias StreamHead = HeartlogStorage.StreamHead
 /// A run of commits in transit between stores.
 package typealias StreamRun = HeartlogStorage.StreamRun
+/// What proves that a run was signed.
+package typealias RunProof = HeartlogStorage.RunProof
+/// What a store does with a checkpoint.
+package typealias TakenCheckpoint = HeartlogStorage.TakenCheckpoint
+/// The vault that a store belongs to.
+package typealias VaultMembership = HeartlogStorage.VaultMembership
 /// The outcome of receiving a run.
 package typealias ReceivedRun = HeartlogStorage.ReceivedRun
 
@@ -70,6 +77,43 @@ extension FavoritesStore {
   package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
     try refuseInsideWrite("receive")
     return try peerErrors { () throws(StorageError) in try log.receive(together: runs) }
+  }
+
+  /// Makes room for the signed history of a stream: the unsigned one in this store continues as a stream of its own.
+  package func setAside(_ replica: ReplicaID) throws(HeartlogError) {
+    try refuseInsideWrite("setAside")
+    try heartlogErrors { try log.setAside(replica) }
+  }
+
+  /// Signs the own stream as far as it has come, if this store has a key and can be written.
+  package func signStream() throws(HeartlogError) {
+    do { try log.makeCheckpoint() } catch {
+      // What was signed before is still shipped.
+      guard error.code == .readOnly || error.code == .corrupt else { throw HeartlogError(error) }
+    }
+  }
+
+  /// Takes a checkpoint that another store showed, with a valid signature.
+  package func take(
+    _ checkpoint: SignedCheckpoint, at time: Milliseconds
+  ) throws(HeartlogError) -> TakenCheckpoint {
+    try refuseInsideWrite("take")
+    return try heartlogErrors { try log.take(checkpoint, seconds: UInt64(max(0, time) / 1_000)) }
+  }
+
+  /// Returns the roots that lead from the tree over a stream's first `size` commits to that over `end`.
+  package func treeExtension(
+    of replica: ReplicaID, from size: UInt64, to end: UInt64
+  ) throws(HeartlogError) -> [Digest] {
+    try heartlogErrors { try log.treeExtension(of: replica, from: size, to: end) }
+  }
+
+  /// The vault that the store belongs to.
+  package var vault: VaultMembership? { log.vault }
+
+  /// Makes the store a member of a vault.
+  package func join(_ vault: VaultID, isEstablished: Bool) throws(HeartlogError) {
+    try heartlogErrors { try log.join(vault, isEstablished: isEstablished) }
   }
 
   private func peerErrors<R>(_ body: () throws(StorageError) -> R) throws(HeartlogError) -> R {

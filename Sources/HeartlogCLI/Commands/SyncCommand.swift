@@ -8,18 +8,22 @@ struct SyncCommand: Command {
     "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path.")
   private static let pull = Option.flag("pull", "Only receive; write nothing at the peer.")
   private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
+  private static let join = Option.flag(
+    "join", "Join the vault of the peer, although this store belongs to another.")
   private static let watch = Option.flag(
     "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
 
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
-    arguments: [peer], options: [pull, dryRun, watch],
+    arguments: [peer], options: [pull, dryRun, join, watch],
     paragraphs: [
       "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
         + "favorites; the last tap wins. An interrupted sync continues where it ended.",
       "folder:DIR is a folder that some program carries between devices, or that is on a USB stick: each device writes files there "
         + "for the others. exec:COMMAND runs a command that serves a store on its standard input and output. ssh:// runs \"heartlog "
         + "serve --stdio\" on another machine.",
+      "This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores "
+        + "that have synced with others belong to a vault; two vaults are mixed only with --join.",
     ],
     examples: [
       .init("heartlog sync ssh://anna@desk.local/~/favorites.heartlog", "Sync with another machine."),
@@ -47,6 +51,7 @@ struct SyncCommand: Command {
     var options = SyncOptions()
     options.isPull = arguments.has(Self.pull)
     options.isDryRun = arguments.has(Self.dryRun)
+    options.joinsVault = arguments.has(Self.join)
     self.options = options
     watches = arguments.has(Self.watch)
     if watches, options.isDryRun { throw .usage("--watch cannot be used with --dry-run") }

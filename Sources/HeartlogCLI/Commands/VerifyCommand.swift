@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogProofs
 
 /// `heartlog verify`: checks every byte of the log against its checksums and hashes.
 struct VerifyCommand: Command {
@@ -72,6 +73,11 @@ struct VerifyCommand: Command {
     json.member("bytes", stream.bytes)
     json.member("root", stream.root.description)
     json.member("isSound", stream.isSound)
+    json.member("signedCommits", stream.checkpoint?.checkpoint.size ?? 0)
+    if let checkpoint = stream.checkpoint {
+      json.member("fingerprint", checkpoint.key.fingerprint.description)
+      json.member("isTrusted", stream.isTrusted)
+    }
     if let finding = stream.finding {
       if finding.verdict != .torn { json.member("partial", true) }
       json.name("finding")
@@ -79,12 +85,23 @@ struct VerifyCommand: Command {
     }
   }
 
+  /// How much of a stream its device has signed.
+  private static func signed(_ stream: StreamVerification) -> String {
+    guard let checkpoint = stream.checkpoint else { return stream.isOwn ? "not signed yet" : "unsigned" }
+    let later = stream.commits - checkpoint.checkpoint.size
+    let key = stream.isOwn ? "" : stream.isTrusted ? "; key confirmed" : "; key not confirmed"
+    return later == 0
+      ? "signed\(key)"
+      : "signed up to commit \(checkpoint.checkpoint.size), not yet \(Quantity.count(later, "later commit"))\(key)"
+  }
+
   private static func line(_ stream: StreamVerification, _ style: Style) -> String {
     let mark = stream.isSound ? style(.good, "sound  ") : style(.failure, "damaged")
     let name = DisplayText.visible(stream.name)
     return "\(mark)  \(stream.replica.description.prefix(EventLine.prefixDigits))  "
       + "\(name.isEmpty ? "" : name + "  ")\(Quantity.count(stream.commits, "commit")), \(Quantity.count(stream.events, "event")), "
-      + "\(Quantity.size(bytes: stream.bytes))\n  root \(style(.faint, stream.root.description))"
+      + "\(Quantity.size(bytes: stream.bytes))\n  root \(style(.faint, stream.root.description))\n"
+      + "  \(signed(stream))"
   }
 }
 

@@ -126,6 +126,7 @@ struct SyncPage {
     let verb =
       switch stream.cause {
       case .waiting: "waiting"
+      case .unsigned: "held"
       case .refused, .clock: "refused"
       case .damaged, .peerDamaged: "skipped"
       }

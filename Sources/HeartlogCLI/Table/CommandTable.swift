@@ -11,8 +11,9 @@ struct CommandTable: Sendable {
     ImportCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
-    ReplicasCommand.self, RetireCommand.self, ConflictsCommand.self,
-    ReplayCommand.self, VerifyCommand.self, RepairCommand.self, SealCommand.self, SnapshotCommand.self,
+    ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
+    ReplayCommand.self, VerifyCommand.self, CheckpointCommand.self, RepairCommand.self, SealCommand.self,
+    SnapshotCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 

@@ -28,9 +28,16 @@ public struct SigningKey: DeviceKey {
     self.publicKey = publicKey
   }
 
+  /// Creates a key from both parts, which were kept together.
+  package init(seed: [UInt8], publicKey: PublicKey) {
+    self.seed = seed
+    self.publicKey = publicKey
+  }
+
   /// Creates a new key.
   public init(using generator: inout some RandomNumberGenerator) {
-    let seed = (0..<Self.seedByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let words = (0..<Self.seedByteCount / 8).map { _ in generator.next() as UInt64 }
+    let seed = words.flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
     guard let key = SigningKey(seed: seed) else { preconditionFailure("any 32 bytes are a seed") }
     self = key
   }
@@ -45,4 +52,13 @@ extension PublicKey {
   public func verifies(_ signature: Signature, of message: [UInt8]) -> Bool {
     Ed25519.verifies(signature, of: message, with: self)
   }
+}
+
+/// Keeps the device key of one store. The store's folder keeps it by default; an app can use a keychain instead.
+public protocol DeviceKeyStore: Sendable {
+  /// Returns the key that was made last; nil if there is none.
+  func key() throws -> (any DeviceKey)?
+
+  /// Makes a new key and keeps it in place of the one before, durably.
+  func makeKey() throws -> any DeviceKey
 }

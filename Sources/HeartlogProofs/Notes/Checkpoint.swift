@@ -71,17 +71,26 @@ public struct SignedCheckpoint: Hashable, Sendable {
   ///
   /// - Throws: `MalformedError`: the note is not a checkpoint, or its owner did not sign it.
   public init(_ note: SignedNote, key: PublicKey) throws(MalformedError) {
-    let checkpoint = try Checkpoint(text: note.text)
+    try self.init(unverified: note, key: key)
+    guard isSigned else {
+      throw MalformedError("a checkpoint that replica \(checkpoint.replica) did not sign")
+    }
+  }
+
+  /// Accepts a note that was verified before it was kept. The key is compared with the replica's id, the signature is not verified.
+  ///
+  /// - Throws: `MalformedError`.
+  package init(unverified note: SignedNote, key: PublicKey) throws(MalformedError) {
+    checkpoint = try Checkpoint(text: note.text)
     guard key.replica == checkpoint.replica else {
       throw MalformedError("a checkpoint with a key that is not the one of replica \(checkpoint.replica)")
     }
-    guard note.isSigned(by: key, named: checkpoint.origin) else {
-      throw MalformedError("a checkpoint that replica \(checkpoint.replica) did not sign")
-    }
-    self.checkpoint = checkpoint
     self.key = key
     self.note = note
   }
+
+  /// Whether the owner signed the note.
+  package var isSigned: Bool { note.isSigned(by: key, named: checkpoint.origin) }
 
   /// The witnesses' statements, unverified.
   public var cosignatures: [Cosignature] { note.cosignatures }

@@ -49,9 +49,12 @@ public struct SignedNote: Hashable, Sendable {
     Array((text + "\n" + signatures.map { $0.line + "\n" }.joined()).utf8)
   }
 
-  /// Adds a signature behind the others, unless it is there.
+  /// Adds a signature behind the first one, which is the owner's, unless it is there. The others are sorted by name, so that the same
+  /// signatures make the same note.
   public mutating func add(_ signature: NoteSignature) {
-    if !signatures.contains(signature) { signatures.append(signature) }
+    guard !signatures.contains(signature) else { return }
+    let index = signatures.dropFirst().firstIndex { signature.name < $0.name } ?? signatures.endIndex
+    signatures.insert(signature, at: index)
   }
 
   /// No control characters but line feeds.

@@ -34,7 +34,8 @@ public struct StoreCarrier: Carrier {
     }
   }
 
-  private func hold(
+  /// Holds one dialogue.
+  func hold(
     _ store: any ShippedStreams, options: SyncOptions, attempts: SyncAttempts
   ) throws(HeartlogError) -> SyncReport {
     let (near, far) = try DescriptorChannel.pair()

@@ -92,6 +92,7 @@ struct FolderSyncPass {
     let heads = try store.streamHeads()
     let streams = Set(files.keys).union(heads.map(\.replica)).sorted()
     report.streams = streams.count
+    try meet(listing)
     if options.isDryRun {
       for stream in streams {
         try passingOver(stream, heads) { (round) throws(HeartlogError) in
@@ -105,6 +106,7 @@ struct FolderSyncPass {
         }
       }
       try resolveWaiting()
+      for stream in streams { try takeCheckpoints(stream, listing) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
       report.received.events = receivedEvents

@@ -22,6 +22,8 @@ struct FolderFile: Hashable {
 /// The contents of a folder, by names and sizes.
 struct FolderListing {
   private(set) var files: [FolderFile] = []
+  /// Checkpoint files. One whose name has no commits stands alone; any other is beside the run file of the same name.
+  private(set) var checkpoints: [FolderFile] = []
   private(set) var counts = SyncReport.FolderFiles()
   /// Unfinished files, with the writer in whose folder they are and the process that wrote them.
   private(set) var unfinished: [(writer: ReplicaID, path: String, process: Int32)] = []
@@ -74,6 +76,9 @@ struct FolderListing {
         counts.runs += 1
         files.append(file(runName, .run, info.size))
       }
+    } else if let checkpoint = RunFileName(name, ending: CheckpointFile.ending) {
+      guard let info = try fileSystem.info(path), info.kind == .file, info.size > 0 else { return }
+      checkpoints.append(file(checkpoint, .run, info.size))
     } else if name.hasPrefix(Self.temporaryPrefix) {
       let process = name.dropFirst(Self.temporaryPrefix.count).prefix { $0 != "-" }
       if let process = Int32(process) { unfinished.append((writer, path, process)) }

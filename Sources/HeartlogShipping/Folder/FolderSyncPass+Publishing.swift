@@ -22,18 +22,21 @@ extension FolderSyncPass {
     let writer = store.replica
     try removeUnfinished(listing, writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
+    try store.signStream()
     let heads = try store.streamHeads()
     for head in heads {
       try checkCancelled()
       try passingOver(head.replica, heads) { (round) throws(HeartlogError) in
-        try round.publish(head, as: writer, files[head.replica] ?? [])
+        let kept = try round.publish(head, as: writer, files[head.replica] ?? [])
+        try round.publishCheckpoint(head, as: writer, listing, kept: kept)
       }
     }
   }
 
+  /// - Returns: The stems of this device's files of the stream.
   private mutating func publish(
     _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
-  ) throws(HeartlogError) {
+  ) throws(HeartlogError) -> Set<String> {
     let stream = head.replica
     var own: [FolderFile] = []
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
@@ -46,7 +49,7 @@ extension FolderSyncPass {
       // If the range cannot be read to its end, its sound part is still written.
       let end = damage?.error.commits.map { $0.lowerBound.rawValue - 1 } ?? range.upperBound
       if end >= range.lowerBound {
-        own += try write(stream, range.lowerBound...end, as: writer, isNew: true)
+        own += try write(head, range.lowerBound...end, as: writer, isNew: true)
       }
       if let damage { throw damage.error }
     }
@@ -55,7 +58,7 @@ extension FolderSyncPass {
         replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
       _ = try write(file.encoded(endRoot: head.root), stream, writer)
     }
-    try merge(own, of: head, as: writer)
+    return try merge(own, of: head, as: writer)
   }
 
   /// The commits of a stream, 1…head, that none of the files has, judged by their names.
@@ -92,8 +95,9 @@ extension FolderSyncPass {
 
   /// Writes commits of a stream as files of about `fullBytes` at most.
   private mutating func write(
-    _ stream: ReplicaID, _ commits: ClosedRange<UInt64>, as writer: ReplicaID, isNew: Bool
+    _ head: StreamHead, _ commits: ClosedRange<UInt64>, as writer: ReplicaID, isNew: Bool
   ) throws(HeartlogError) -> [FolderFile] {
+    let stream = head.replica
     var files: [FolderFile] = []
     var runs: [StreamRun] = []
     var bytes = 0
@@ -119,19 +123,34 @@ extension FolderSyncPass {
       guard bytes >= Self.fullBytes || after == commits.upperBound, let first = runs.first else { continue }
       let file = RunFile(
         replica: stream, name: first.name, firstCommit: first.firstCommit.rawValue, runs: runs)
-      files.append(try write(file.encoded(), stream, writer))
+      let encoded = file.encoded()
+      try writeProof(of: runs, in: encoded.name, head, writer)
+      files.append(try write(encoded, stream, writer))
       runs.removeAll()
       bytes = 0
     }
     return files
   }
 
-  /// Writes a file under a temporary name, makes it durable, and renames it.
   private mutating func write(
     _ file: (name: RunFileName, bytes: [UInt8]), _ stream: ReplicaID, _ writer: ReplicaID
   ) throws(HeartlogError) -> FolderFile {
+    let path = try write(file.name.text, file.bytes, stream, writer)
+    damaged.remove(path)
+    checked.insert(path)
+    counts.written += 1
+    return FolderFile(
+      writer: writer, stream: stream, name: file.name, kind: .run, path: path, bytes: UInt64(file.bytes.count)
+    )
+  }
+
+  /// Writes a file under a temporary name, makes it durable, and renames it.
+  @discardableResult
+  mutating func write(
+    _ name: String, _ bytes: [UInt8], _ stream: ReplicaID, _ writer: ReplicaID
+  ) throws(HeartlogError) -> String {
     let folder = "\(root)/\(writer)/\(stream)"
-    let path = "\(folder)/\(file.name.text)"
+    let path = "\(folder)/\(name)"
     let temporary =
       "\(folder)/\(FolderListing.temporaryPrefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
     try onFolder { () throws(FileError) in
@@ -139,7 +158,7 @@ extension FolderSyncPass {
       try makeFolder(folder, in: "\(root)/\(writer)")
       let open = try fileSystem.open(temporary, .createNew)
       do throws(FileError) {
-        try open.write(file.bytes, at: 0)
+        try open.write(bytes, at: 0)
         try open.synchronize()
         try fileSystem.rename(temporary, to: path)
       } catch {
@@ -149,13 +168,8 @@ extension FolderSyncPass {
       }
       try fileSystem.synchronizeDirectory(folder)
     }
-    damaged.remove(path)
-    checked.insert(path)
-    counts.written += 1
-    report.sent.bytes += UInt64(file.bytes.count)
-    return FolderFile(
-      writer: writer, stream: stream, name: file.name, kind: .run, path: path, bytes: UInt64(file.bytes.count)
-    )
+    report.sent.bytes += UInt64(bytes.count)
+    return path
   }
 
   private func makeFolder(_ path: String, in parent: String) throws(FileError) {
@@ -169,12 +183,14 @@ extension FolderSyncPass {
   // MARK: - Merging
 
   /// Merges small files of this device's own, and removes those that merged files have made superfluous.
+  ///
+  /// - Returns: The stems of the files that remain.
   private mutating func merge(
     _ own: [FolderFile], of head: StreamHead, as writer: ReplicaID
-  ) throws(HeartlogError) {
+  ) throws(HeartlogError) -> Set<String> {
     var files = Self.withoutCovered(own)
     while let run = Self.toMerge(files), let first = run.first, let last = run.last {
-      let merged = try write(head.replica, first.name.first...last.name.last, as: writer, isNew: false)
+      let merged = try write(head, first.name.first...last.name.last, as: writer, isNew: false)
       files = Self.withoutCovered(files + merged)
       // Stop if no file was saved: the same files would be merged again and again.
       guard merged.count < run.count else { break }
@@ -187,9 +203,10 @@ extension FolderSyncPass {
       try remove(path)
       damaged.remove(path)
     }
+    return Set(files.map(\.name.stem))
   }
 
-  private mutating func remove(_ path: String) throws(HeartlogError) {
+  mutating func remove(_ path: String) throws(HeartlogError) {
     try onFolder { () throws(FileError) in
       do throws(FileError) { try fileSystem.remove(path) } catch {
         guard error.isNotFound else { throw error }

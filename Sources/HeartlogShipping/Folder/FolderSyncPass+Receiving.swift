@@ -15,7 +15,8 @@ extension FolderSyncPass {
     {
       try checkCancelled()
       passed.insert(file.path)
-      guard let content = try read(file) else { continue }
+      guard var content = try read(file) else { continue }
+      if let proof = try proof(of: file) { content.prove(with: proof) }
       position = try take(content, of: file, after: position)
       head = try self.head(of: stream)
     }
@@ -73,6 +74,10 @@ extension FolderSyncPass {
       case .refused(let reason):
         skip(run, .clock, reason)
         return position
+      case .unsigned(let reason):
+        // The proof may arrive later than the run.
+        skip(run, run.proof == nil ? .waiting : .unsigned, reason)
+        return position
       }
       position = run.lastCommit.rawValue
     }
@@ -110,6 +115,7 @@ extension FolderSyncPass {
       for (run, outcome) in resolution.taken { count(outcome, of: run) }
       switch resolution.stop {
       case nil: break
+      case (let run, .unsigned(let reason))?: skip(run, .unsigned, reason)
       case (let run, .refused(let reason))?: skip(run, .clock, reason)
       case (let run, .waiting(let reason))?: skip(run, .waiting, reason)
       case (let run, _)?: skip(run, .waiting, "this store has different commits there by now")

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogProofs
 
 /// The content of a run file. The format is specified in "The folder" in docs/shipping.md.
 struct RunFile: Hashable {
@@ -6,7 +7,7 @@ struct RunFile: Hashable {
   let name: String
   let firstCommit: UInt64
   /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`.
-  let runs: [StreamRun]
+  private(set) var runs: [StreamRun]
 
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x52, 0x55, 0x4E, 0x0D, 0x0A]
   static let version: UInt8 = 1
@@ -14,6 +15,15 @@ struct RunFile: Hashable {
   private static let hashBytes = 32
 
   var lastCommit: UInt64 { runs.last?.lastCommit.rawValue ?? firstCommit - 1 }
+
+  /// Says what proves the runs.
+  mutating func prove(with proof: (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])) {
+    for index in runs.indices {
+      runs[index].proof = RunProof(
+        checkpoint: proof.checkpoint,
+        extensionRoots: proof.extensionRoots[runs[index].lastCommit.rawValue] ?? [])
+    }
+  }
 
   /// Encodes the file and returns it with its name. If there are no runs, `endRoot` is the root after the
   /// last commit.

@@ -23,9 +23,9 @@ struct RunFileName: Hashable {
     self.content = content
   }
 
-  /// Parses exactly such a name.
-  init?(_ name: String) {
-    guard name.hasSuffix(Self.ending), name.utf8.count == Self.stemBytes + Self.ending.utf8.count else {
+  /// Parses exactly such a name, with this ending or that of a file beside it.
+  init?(_ name: String, ending: String = ending) {
+    guard name.hasSuffix(ending), name.utf8.count == Self.stemBytes + ending.utf8.count else {
       return nil
     }
     self.init(stem: name.prefix(Self.stemBytes))
@@ -56,9 +56,10 @@ struct RunFileName: Hashable {
     self.init(first: first, last: last, root: root, content: content)
   }
 
-  var text: String {
-    "\(Self.digits(first))-\(Self.digits(last))-\(root.text)-\(content.text)\(Self.ending)"
-  }
+  var text: String { stem + Self.ending }
+
+  /// The name without its ending.
+  var stem: String { "\(Self.digits(first))-\(Self.digits(last))-\(root.text)-\(content.text)" }
 
   var commits: UInt64 { last + 1 - first }
   var isEnd: Bool { commits == 0 }

@@ -10,28 +10,30 @@ extension Message {
   ///
   /// - Parameter answering: the number of streams that the calling end announced; an answer has a state for
   ///   each.
+  ///   - version: the version of the dialogue. A greeting has its own.
   /// - Throws: `MalformedError`, `OtherVersion`.
-  init(_ kind: Kind, payload: [UInt8], answering: Int = 0) throws {
+  init(_ kind: Kind, payload: [UInt8], answering: Int = 0, version: UInt8 = Message.version) throws {
     self = try payload.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
-      let message = try Message(kind, &reader, answering: answering)
+      let message = try Message(kind, &reader, answering: answering, version: version)
       try reader.end()
       return message
     }
   }
 
-  private init(_ kind: Kind, _ reader: inout ByteReader, answering: Int) throws {
+  private init(_ kind: Kind, _ reader: inout ByteReader, answering: Int, version: UInt8) throws {
     switch kind {
     case .versions:
       self = .versions(least: try reader.u8(), most: try reader.u8())
     case .heads:
       let greeting = try Greeting(&reader)
-      self = .heads(Heads(greeting: greeting, heads: try ShippedHead.list(&reader)))
+      self = .heads(Heads(greeting: greeting, heads: try ShippedHead.list(&reader, greeting.version)))
     case .answer:
       let greeting = try Greeting(&reader)
       var states: [Answer.State] = []
-      for _ in 0..<answering { states.append(try Answer.State(&reader)) }
-      self = .answer(Answer(greeting: greeting, states: states, heads: try ShippedHead.list(&reader)))
+      for _ in 0..<answering { states.append(try Answer.State(&reader, greeting.version)) }
+      self = .answer(
+        Answer(greeting: greeting, states: states, heads: try ShippedHead.list(&reader, greeting.version)))
     case .probe:
       let count = try reader.count(atMost: Message.listMax, "places of a probe")
       var positions: [ProbePosition] = []
@@ -58,7 +60,13 @@ extension Message {
         streams.append(stream)
       }
       self = .wants(streams)
-    case .run: self = .run(try ShippedRun(&reader))
+    case .checkpoints:
+      guard version >= 2 else { throw MalformedError("checkpoints in version \(version)") }
+      let count = try reader.count(atMost: Message.listMax, "checkpoints")
+      var checkpoints: [ShippedCheckpoint] = []
+      for _ in 0..<count { checkpoints.append(try ShippedCheckpoint(&reader)) }
+      self = .checkpoints(checkpoints)
+    case .run: self = .run(try ShippedRun(&reader, version))
     case .done: self = .done(commits: try reader.varint(), events: try reader.varint())
     case .failed:
       guard let code = ErrorCode(rawValue: try reader.u8()) else {
@@ -91,10 +99,13 @@ extension Message.Greeting {
     guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
       throw MalformedError("a greeting that is not Heartlog's")
     }
-    let version = try reader.u8()
-    guard version == Message.version else { throw Message.OtherVersion(version: version) }
+    version = try reader.u8()
+    guard (Message.versionMin...Message.version).contains(version) else {
+      throw Message.OtherVersion(version: version)
+    }
     let flags = try reader.u8()
-    guard flags & ~15 == 0 else { throw MalformedError("unknown flags in a greeting") }
+    let known: UInt8 = version == 1 ? 15 : flags & 16 == 0 ? 31 : 127
+    guard flags & ~known == 0 else { throw MalformedError("unknown flags in a greeting") }
     isServing = flags & 1 != 0
     isPull = flags & 2 != 0
     isDryRun = flags & 4 != 0
@@ -106,11 +117,17 @@ extension Message.Greeting {
       throw MalformedError("a wall time past the year 2999")
     }
     self.wallTime = Milliseconds(wallTime)
+    guard flags & 16 != 0 else { return }
+    joins = flags & 64 != 0
+    vault = VaultMembership(try reader.vault(), isEstablished: flags & 32 != 0)
+    for _ in 0..<(try reader.count(atMost: VaultMembership.formerMax, "former vaults")) {
+      vault?.former.append(try reader.vault())
+    }
   }
 }
 
 extension ShippedHead {
-  fileprivate static func list(_ reader: inout ByteReader) throws -> [ShippedHead] {
+  fileprivate static func list(_ reader: inout ByteReader, _ version: UInt8) throws -> [ShippedHead] {
     let count = try reader.count(atMost: Message.streamsMax, "streams")
     var heads: [ShippedHead] = []
     for _ in 0..<count {
@@ -118,28 +135,33 @@ extension ShippedHead {
       if let last = heads.last, last.replica >= replica {
         throw MalformedError("streams that are not sorted by replica")
       }
-      heads.append(ShippedHead(replica: replica, position: try Position(&reader)))
+      heads.append(ShippedHead(replica: replica, position: try Position(&reader, version)))
     }
     return heads
   }
 }
 
 extension ShippedHead.Position {
-  fileprivate init(_ reader: inout ByteReader) throws {
+  fileprivate init(_ reader: inout ByteReader, _ version: UInt8) throws {
     let value = try reader.varint()
     guard value >> 1 <= Limits.numberMax else { throw MalformedError("a commit number past 2^53") }
     let root = value >> 1 == 0 ? 0 : try reader.u64()
     self.init(commit: value >> 1, isEnded: value & 1 != 0, root: RootPrefix(word: root))
+    guard version >= 2 else { return }
+    let size = try reader.commit()
+    guard size > 0 else { return }
+    guard commit <= size else { throw MalformedError("commits beyond the checkpoint of their stream") }
+    checkpoint = CheckpointName(size: size, note: RootPrefix(word: try reader.u64()))
   }
 }
 
 extension Message.Answer.State {
-  fileprivate init(_ reader: inout ByteReader) throws {
+  fileprivate init(_ reader: inout ByteReader, _ version: UInt8) throws {
     switch try reader.u8() {
     case 0: self = .same
     case 1: self = .none
-    case 2: self = .other(try ShippedHead.Position(&reader), isParted: false)
-    case 3: self = .other(try ShippedHead.Position(&reader), isParted: true)
+    case 2: self = .other(try ShippedHead.Position(&reader, version), isParted: false)
+    case 3: self = .other(try ShippedHead.Position(&reader, version), isParted: true)
     case let state: throw MalformedError("a stream of state \(state)")
     }
   }
@@ -158,7 +180,10 @@ extension StreamEnd {
 }
 
 extension ShippedRun {
-  fileprivate init(_ reader: inout ByteReader) throws {
+  /// The most full subtrees between two sizes: at most two of each height.
+  private static let extensionRootsMax = 2 * 53
+
+  fileprivate init(_ reader: inout ByteReader, _ version: UInt8) throws {
     stream = try reader.streamIndex()
     firstCommit = try reader.commit()
     commitCount = try reader.count(atMost: Limits.blockEventsMax, "commits of a run")
@@ -176,6 +201,15 @@ extension ShippedRun {
       self.name = name
     }
     root = try reader.digest()
+    if version >= 2 {
+      var roots: [Digest] = []
+      for _ in 0..<(try reader.count(atMost: Self.extensionRootsMax, "roots")) {
+        roots.append(try reader.digest())
+      }
+      extensionRoots = roots
+    } else {
+      extensionRoots = nil
+    }
     body = Array(reader.rest)
     _ = try reader.take(body.count)
   }

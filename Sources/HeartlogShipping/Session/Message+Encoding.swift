@@ -4,19 +4,20 @@ extension Message {
   /// The kind of a message as it is encoded, with the most bytes that its payload may have.
   enum Kind: UInt8, CaseIterable {
     case versions = 0
-    case heads, answer, probe, roots, ends, wants, run, done, failed
+    case heads, answer, probe, roots, ends, wants, run, done, failed, checkpoints
 
     var payloadBytesMax: Int {
       switch self {
       case .versions: 2
       // A greeting, and for each stream a replica, a commit and a root.
-      case .heads, .answer: 64 + Message.listMax * 34
+      case .heads, .answer: 512 + Message.listMax * 52
       case .probe, .ends: 16 + Message.listMax * 24
       case .roots: 16 + Message.listMax * 8
       case .wants: 16 + Message.listMax * 3
       // The columns of a block, its heads and secrets, and the fields in front of it.
       case .run: Limits.blockColumnsBytesMax + (4 << 20)
       case .done: 20
+      case .checkpoints: 16 + Message.checkpointsBytesMax
       case .failed: 16 + Message.sentenceBytesMax
       }
     }
@@ -31,6 +32,7 @@ extension Message {
     case .roots: .roots
     case .ends: .ends
     case .wants: .wants
+    case .checkpoints: .checkpoints
     case .run: .run
     case .done: .done
     case .failed: .failed
@@ -46,12 +48,13 @@ extension Message {
     case .heads(let heads):
       heads.greeting.write(to: &writer)
       writer.varint(heads.heads.count)
-      for head in heads.heads { head.write(to: &writer) }
+      for head in heads.heads { head.write(to: &writer, version: heads.greeting.version) }
     case .answer(let answer):
       answer.greeting.write(to: &writer)
-      for state in answer.states { state.write(to: &writer) }
+      let version = answer.greeting.version
+      for state in answer.states { state.write(to: &writer, version: version) }
       writer.varint(answer.heads.count)
-      for head in answer.heads { head.write(to: &writer) }
+      for head in answer.heads { head.write(to: &writer, version: version) }
     case .probe(let positions):
       writer.varint(positions.count)
       for position in positions {
@@ -72,6 +75,9 @@ extension Message {
     case .wants(let streams):
       writer.varint(streams.count)
       for stream in streams { writer.varint(stream) }
+    case .checkpoints(let checkpoints):
+      writer.varint(checkpoints.count)
+      for checkpoint in checkpoints { checkpoint.write(to: &writer) }
     case .run(let run): run.write(to: &writer)
     case .done(let commits, let events):
       writer.varint(commits)
@@ -87,35 +93,46 @@ extension Message {
 extension Message.Greeting {
   fileprivate func write(to writer: inout ByteWriter) {
     writer.raw(Self.magic)
-    writer.u8(Message.version)
-    writer.u8((isServing ? 1 : 0) | (isPull ? 2 : 0) | (isDryRun ? 4 : 0) | (isReadOnly ? 8 : 0))
+    writer.u8(version)
+    var flags: UInt8 = (isServing ? 1 : 0) | (isPull ? 2 : 0) | (isDryRun ? 4 : 0) | (isReadOnly ? 8 : 0)
+    let vault = version >= 2 ? vault : nil
+    if let vault { flags |= 16 | (vault.isEstablished ? 32 : 0) | (joins ? 64 : 0) }
+    writer.u8(flags)
     writer.varint(own.map { $0 + 1 } ?? 0)
     writer.varint(UInt64(min(max(0, wallTime), Limits.timeMillisecondsMax)))
+    if let vault {
+      writer.raw(vault.id.bytes)
+      writer.varint(vault.former.count)
+      for former in vault.former { writer.raw(former.bytes) }
+    }
   }
 }
 
 extension ShippedHead {
-  fileprivate func write(to writer: inout ByteWriter) {
+  fileprivate func write(to writer: inout ByteWriter, version: UInt8) {
     writer.replica(replica)
-    position.write(to: &writer)
+    position.write(to: &writer, version: version)
   }
 }
 
 extension ShippedHead.Position {
-  fileprivate func write(to writer: inout ByteWriter) {
+  fileprivate func write(to writer: inout ByteWriter, version: UInt8) {
     writer.varint(commit << 1 | (isEnded ? 1 : 0))
     if commit > 0 { writer.u64(root.word) }
+    guard version >= 2 else { return }
+    writer.varint(checkpoint?.size ?? 0)
+    if let checkpoint { writer.u64(checkpoint.note.word) }
   }
 }
 
 extension Message.Answer.State {
-  fileprivate func write(to writer: inout ByteWriter) {
+  fileprivate func write(to writer: inout ByteWriter, version: UInt8) {
     switch self {
     case .same: writer.u8(0)
     case .none: writer.u8(1)
     case .other(let position, let isParted):
       writer.u8(isParted ? 3 : 2)
-      position.write(to: &writer)
+      position.write(to: &writer, version: version)
     }
   }
 }
@@ -132,6 +149,10 @@ extension ShippedRun {
       writer.varint(0)
     }
     writer.raw(root)
+    if let extensionRoots {
+      writer.varint(extensionRoots.count)
+      for root in extensionRoots { writer.raw(root) }
+    }
     writer.raw(body)
   }
 }

@@ -14,6 +14,8 @@ enum Message: Hashable {
   case roots([RootPrefix])
   /// Streams to end.
   case ends([StreamEnd])
+  /// The checkpoints that the other end does not have.
+  case checkpoints([ShippedCheckpoint])
   /// The streams whose missing commits are asked for: their indexes in the list, rising.
   case wants([Int])
   case run(ShippedRun)
@@ -22,7 +24,11 @@ enum Message: Hashable {
   /// The sender gives up: an `ErrorCode`, and a sentence.
   case failed(ErrorCode, String)
 
-  static let version: UInt8 = 1
+  /// The newest version that this program speaks.
+  static let version: UInt8 = 2
+  /// The oldest one: without vaults and checkpoints.
+  static let versionMin: UInt8 = 1
+  static let checkpointsBytesMax = 32 << 20
   /// The most streams that one end may have.
   static let streamsMax = 4_096
   /// The most streams that both ends may have together.
@@ -33,6 +39,7 @@ enum Message: Hashable {
   struct Greeting: Hashable {
     static let magic: [UInt8] = Array("HLS".utf8)
 
+    var version = Message.version
     var isServing = false
     var isPull = false
     var isDryRun = false
@@ -40,6 +47,10 @@ enum Message: Hashable {
     /// The index of the sender's own stream in the list; `nil` if it has none.
     var own: Int?
     var wallTime: Milliseconds = 0
+    /// The vault of the sender's store; `nil` if it has none, and in version 1.
+    var vault: VaultMembership?
+    /// Whether a person asked the calling end to join the other's vault.
+    var joins = false
   }
 
   struct Heads: Hashable {
@@ -80,15 +91,20 @@ struct ShippedHead: Hashable {
     var isEnded: Bool
     /// Meaningless if `commit` is 0.
     var root: RootPrefix
+    /// The checkpoint that the sender has; `nil` for an unsigned stream, and in version 1.
+    var checkpoint: CheckpointName?
 
-    init(commit: UInt64, isEnded: Bool, root: RootPrefix) {
+    init(commit: UInt64, isEnded: Bool, root: RootPrefix, checkpoint: CheckpointName? = nil) {
       self.commit = commit
       self.isEnded = isEnded
+      self.checkpoint = checkpoint
       self.root = commit == 0 ? RootPrefix(word: 0) : root
     }
 
-    init(_ head: StreamHead) {
-      self.init(commit: head.commit.rawValue, isEnded: head.isEnded, root: RootPrefix(head.root))
+    init(_ head: StreamHead, version: UInt8) {
+      self.init(
+        commit: head.commit.rawValue, isEnded: head.isEnded, root: RootPrefix(head.root),
+        checkpoint: version >= 2 ? head.checkpoint.map(CheckpointName.init) : nil)
     }
   }
 
@@ -120,5 +136,7 @@ struct ShippedRun: Hashable {
   /// Sent once, with the first run, if the receiver does not have the stream.
   let name: String?
   let root: Digest
+  /// What leads from the tree after the run to the sender's checkpoint: see `RunProof`. Empty for an unsigned stream; `nil` in version 1.
+  let extensionRoots: [Digest]?
   let body: [UInt8]
 }

@@ -9,6 +9,8 @@ final class MessageReader: Sendable {
     var start = 0
     /// The first bytes received; `nil` once a whole message has been read.
     var beginning: [UInt8]? = []
+    /// The version of the dialogue, once a greeting was read.
+    var version = Message.version
   }
 
   /// A printed line is cut to this length in an error.
@@ -44,22 +46,20 @@ final class MessageReader: Sendable {
       }
       state.beginning = nil
       let message: Message
-      do { message = try Message(kind, payload: payload, answering: answering) } catch let error
-        as Message.OtherVersion
-      {
-        throw HeartlogError(
-          .newerFormat,
-          "the peer uses protocol version \(error.version); this Heartlog uses \(Message.version)")
+      do {
+        message = try Message(kind, payload: payload, answering: answering, version: state.version)
+      } catch let error as Message.OtherVersion {
+        throw .otherVersions(error.version, error.version)
       } catch let error as MalformedError {
         throw .peer(error.reason)
       } catch {
         throw .peer("\(error)")
       }
       if case .failed(let code, let sentence) = message { throw HeartlogError(code, sentence) }
-      if case .versions(let least, let most) = message {
-        throw HeartlogError(
-          .newerFormat,
-          "the peer uses protocol versions \(least) to \(most); this Heartlog uses \(Message.version)")
+      switch message {
+      case .heads(let heads): state.version = heads.greeting.version
+      case .answer(let answer): state.version = answer.greeting.version
+      default: break
       }
       return message
     }
@@ -143,6 +143,14 @@ final class MessageReader: Sendable {
 extension HeartlogError {
   static func peer(_ reason: String) -> HeartlogError {
     HeartlogError(.peer, "the peer violated the protocol: \(reason)")
+  }
+
+  /// The error for a peer that does not speak a version of this program.
+  static func otherVersions(_ least: UInt8, _ most: UInt8) -> HeartlogError {
+    HeartlogError(
+      .newerFormat,
+      "the peer uses protocol version \(least == most ? "\(most)" : "\(least) to \(most)"); this Heartlog uses "
+        + "\(Message.versionMin) to \(Message.version)")
   }
 
   private static let gaveUp = "the peer gave up: "

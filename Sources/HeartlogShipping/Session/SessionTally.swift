@@ -29,7 +29,7 @@ final class SessionTally: Sendable {
   func received(commits: Int, _ outcome: ReceivedRun) {
     switch outcome {
     // Not received, or not yet.
-    case .waiting, .refused: return
+    case .waiting, .refused, .unsigned: return
     case .appended, .known, .gap, .diverged: break
     }
     change { state in

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogProofs
 
 /// The streams of both ends of a session, in the order in which both ends number them: first the calling
 /// end's, then those that only the serving end has.
@@ -7,6 +8,8 @@ struct StreamList {
     let replica: ReplicaID
     let mine: StreamHead?
     let theirs: ShippedHead.Position?
+    /// The other end's checkpoint, with a valid signature or the same as this end's.
+    var theirCheckpoint: SignedCheckpoint?
     /// Whether the roots differ at the lower of the two heads.
     var isParted: Bool
     /// Whether the stream is skipped because it is damaged: nothing of it is asked for, and it is not ended.
@@ -41,6 +44,8 @@ struct StreamList {
   }
 
   var entries: [Entry]
+  /// The version of the dialogue.
+  let version: UInt8
 
   /// The indexes of the streams of which the other end has more.
   var wanted: [Int] { entries.indices.filter { entries[$0].wanted != nil } }
@@ -58,7 +63,7 @@ struct StreamList {
       var entry = Entry(replica: head.replica, mine: own, theirs: head.position, isParted: false)
       if let own {
         entry.isParted = try parts(store, own, from: head.position)
-        let position = ShippedHead.Position(own)
+        let position = ShippedHead.Position(own, version: greeting.version)
         states.append(position == head.position ? .same : .other(position, isParted: entry.isParted))
       } else {
         states.append(.none)
@@ -71,8 +76,8 @@ struct StreamList {
     greeting.own = entries.firstIndex { $0.replica == store.replica }
     let answer = Message.Answer(
       greeting: greeting, states: states,
-      heads: others.map { ShippedHead(replica: $0.replica, position: .init($0)) })
-    return (StreamList(entries: entries), answer)
+      heads: others.map { ShippedHead(replica: $0.replica, position: .init($0, version: greeting.version)) })
+    return (StreamList(entries: entries, version: greeting.version), answer)
   }
 
   /// Builds the list at the calling end from the answer.
@@ -84,7 +89,10 @@ struct StreamList {
       var entry: Entry
       switch state {
       case .none: entry = Entry(replica: own.replica, mine: own, theirs: nil, isParted: false)
-      case .same: entry = Entry(replica: own.replica, mine: own, theirs: .init(own), isParted: false)
+      case .same:
+        entry = Entry(
+          replica: own.replica, mine: own, theirs: .init(own, version: answer.greeting.version),
+          isParted: false)
       case .other(let position, let isParted):
         entry = Entry(replica: own.replica, mine: own, theirs: position, isParted: isParted)
         // Each end can look up roots only at commits up to its own head.
@@ -97,7 +105,7 @@ struct StreamList {
       guard !own.contains(head.replica) else { throw .peer("a stream that is in the list twice") }
       entries.append(Entry(replica: head.replica, mine: nil, theirs: head.position, isParted: false))
     }
-    return StreamList(entries: entries)
+    return StreamList(entries: entries, version: answer.greeting.version)
   }
 
   /// Whether the commits of `own` differ from those that lead to `position`; false if `own` is shorter and

@@ -8,6 +8,7 @@ final class SyncAttempts: Sendable {
     var bounds: [ReplicaID: UInt64] = [:]
     var unwanted: Set<ReplicaID> = []
     var damage: HeartlogError?
+    var version = Message.version
     /// Bytes of the dialogues that broke off.
     var bytes: (read: UInt64, written: UInt64) = (0, 0)
     /// Streams that were newly left out in the current dialogue.
@@ -53,6 +54,20 @@ final class SyncAttempts: Sendable {
 
   /// The first damage found in this end's streams.
   var damage: HeartlogError? { state.withLock { $0.damage } }
+
+  /// The version of the dialogue that is held next.
+  var version: UInt8 { state.withLock { $0.version } }
+
+  /// Holds another dialogue when this one has broken off.
+  func startAgain() { state.withLock { $0.news += 1 } }
+
+  /// Speaks an older version in the next dialogue.
+  func speak(_ version: UInt8) {
+    state.withLock { state in
+      state.version = version
+      state.news += 1
+    }
+  }
 
   /// Whether nothing of a stream is asked for, because it is damaged here or broke off a dialogue.
   func passesOver(_ replica: ReplicaID) -> Bool {

@@ -1,5 +1,6 @@
 import Dispatch
 import Heartlog
+import HeartlogProofs
 import Synchronization
 
 extension SyncSession {
@@ -20,8 +21,9 @@ extension SyncSession {
     attempts.tally.expect(toReceive: toReceive, toSend: toSend)
 
     let name = try sendAndReceive(offers, wants: wants, of: list, peer: begun.peer)
+    try showCosigned(wants, of: list)
     try sayLastWord()
-    let done = try readDone(&report)
+    let done = try readDone(list, &report)
     attempts.tally.complete(&report)
     report.peerName = report.peerName ?? name
     report.sent.commits = done.commits
@@ -77,15 +79,55 @@ extension SyncSession {
 
   /// Reads how much the other end has taken. An end with a damaged store reports that instead, and takes
   /// nothing.
-  private func readDone(_ report: inout SyncReport) throws(HeartlogError) -> (commits: UInt64, events: UInt64)
-  {
+  private func readDone(
+    _ list: StreamList, _ report: inout SyncReport
+  ) throws(HeartlogError) -> (commits: UInt64, events: UInt64) {
     do throws(HeartlogError) {
-      guard case .done(let commits, let events) = try reader.read(.done) else { return (0, 0) }
+      var message = try reader.read(.done, .checkpoints)
+      if case .checkpoints(let shown) = message {
+        try takeCosigned(shown, of: list)
+        message = try reader.read(.done)
+      }
+      guard case .done(let commits, let events) = message else { return (0, 0) }
       return (commits, events)
     } catch {
       guard role == .calling, let damage = error.peerDamage else { throw error }
       report.peerDamage = damage
       return (0, 0)
+    }
+  }
+
+  /// Shows the checkpoints that this end cosigned after it received their commits.
+  private func showCosigned(_ wants: [Int], of list: StreamList) throws(HeartlogError) {
+    guard wants.contains(where: { list.entries[$0].theirCheckpoint != nil }) else { return }
+    let heads = try store.streamHeads()
+    let cosigned = wants.compactMap { stream -> ShippedCheckpoint? in
+      let entry = list.entries[stream]
+      let mine = heads.first { $0.replica == entry.replica }?.checkpoint
+      guard let mine, mine.checkpoint == entry.theirCheckpoint?.checkpoint, mine != entry.theirCheckpoint
+      else {
+        return nil
+      }
+      return ShippedCheckpoint(stream: stream, mine)
+    }
+    guard !cosigned.isEmpty else { return }
+    do throws(HeartlogError) { try writer.write(.checkpoints(cosigned)) } catch {
+      throw reason(for: error, reading: .done)
+    }
+  }
+
+  /// Takes the cosignatures of the other end for checkpoints that this end showed.
+  private func takeCosigned(_ shown: [ShippedCheckpoint], of list: StreamList) throws(HeartlogError) {
+    for checkpoint in shown {
+      guard checkpoint.stream < list.entries.count,
+        let mine = list.entries[checkpoint.stream].mine?.checkpoint, checkpoint.key == mine.key,
+        checkpoint.note.text == mine.note.text
+      else { throw .peer("a cosigned checkpoint that it was not shown") }
+      let signed: SignedCheckpoint
+      do { signed = try SignedCheckpoint(checkpoint.note, key: checkpoint.key) } catch {
+        throw .peer(error.reason)
+      }
+      if !takesNothing { _ = try store.take(signed, at: options.clock()) }
     }
   }
 
@@ -139,12 +181,23 @@ extension SyncSession {
           .run(
             ShippedRun(
               stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount, name: name,
-              root: run.root, body: run.body)))
+              root: run.root, extensionRoots: try extensionRoots(of: run, entry, list.version), body: run.body
+            )))
         name = nil
         after = run.lastCommit.rawValue
         attempts.tally.sent(commits: run.commitCount)
       }
     }
+  }
+
+  /// What proves to the receiver that the owner signed a run; `nil` in version 1, empty for an unsigned stream.
+  private func extensionRoots(
+    of run: StreamRun, _ entry: StreamList.Entry, _ version: UInt8
+  ) throws(HeartlogError) -> [Digest]? {
+    guard version >= 2 else { return nil }
+    guard let signed = entry.mine?.checkpoint else { return [] }
+    return try store.treeExtension(
+      of: entry.replica, from: run.lastCommit.rawValue, to: signed.checkpoint.size)
   }
 
   /// The next run to send. If the store has none, the receiving thread is told, too.
@@ -210,8 +263,12 @@ extension SyncSession {
         case .refused(let reason):
           isSkipped = true
           attempts.tally.skipped(received, .clock, reason)
+        case .unsigned(let reason):
+          isSkipped = true
+          attempts.tally.skipped(received, .unsigned, reason)
         }
       }
+      if !isSkipped, let signed = entry.theirCheckpoint { _ = try store.take(signed, at: options.clock()) }
       if entry.replica == peer { peerName = name }
       if theirs.isEnded {
         let end = CommitNumber(rawValue: theirs.commit)
@@ -231,7 +288,11 @@ extension SyncSession {
       switch resolution.stop {
       case nil:
         attempts.tally.resumed(replica)
+        if let signed = resolution.taken.last?.run.proof?.checkpoint {
+          _ = try store.take(signed, at: options.clock())
+        }
         if let end = ends[replica] { try store.endStream(replica, after: end) }
+      case (let run, .unsigned(let reason))?: attempts.tally.skipped(run, .unsigned, reason)
       case (let run, .refused(let reason))?: attempts.tally.skipped(run, .clock, reason)
       case (let run, .waiting(let reason))?: attempts.tally.skipped(run, .waiting, reason)
       case (let run, _)?:
@@ -285,7 +346,10 @@ extension SyncSession {
     guard let name else { throw .peer("a new stream without its name") }
     let received = StreamRun(
       replica: entry.replica, name: name, firstCommit: CommitNumber(rawValue: run.firstCommit),
-      commitCount: run.commitCount, body: run.body, root: run.root)
+      commitCount: run.commitCount, body: run.body, root: run.root,
+      proof: entry.theirCheckpoint.map {
+        RunProof(checkpoint: $0, extensionRoots: run.extensionRoots ?? [])
+      })
     guard received.lastCommit.rawValue <= theirs.commit else {
       throw .peer("commits beyond what it announced")
     }

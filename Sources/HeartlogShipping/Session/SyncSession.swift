@@ -76,27 +76,40 @@ public struct SyncSession: Sendable {
   // MARK: - The calling end
 
   private func call() throws(HeartlogError) -> SyncReport {
+    if !options.isDryRun { try store.signStream() }
     for _ in 0..<Self.roundsMax {
       let mine = try heads()
-      var own = greeting
+      var own = greeting(attempts.version)
       own.own = mine.firstIndex { $0.replica == store.replica }
       do throws(HeartlogError) {
         try writer.write(
           .heads(
-            .init(greeting: own, heads: mine.map { ShippedHead(replica: $0.replica, position: .init($0)) }))
-        )
+            .init(
+              greeting: own,
+              heads: mine.map { ShippedHead(replica: $0.replica, position: .init($0, version: own.version)) })
+          ))
       } catch {
         throw reason(for: error, reading: .answer)
       }
-      guard case .answer(let answer) = try reader.read(.answer, answering: mine.count) else { continue }
+      let reply = try reader.read(.answer, answering: mine.count)
+      if case .versions(let least, let most) = reply { throw speakOlder(least, most) }
+      guard case .answer(let answer) = reply else { continue }
       let theirs = answer.greeting
-      guard theirs.isServing, !theirs.isPull, !theirs.isDryRun else {
+      guard theirs.isServing, !theirs.isPull, !theirs.isDryRun, theirs.version == own.version else {
         throw .peer("an answer from a peer that does not serve")
       }
       // Only the answer shows what the serving end lacks. If that cannot be read, announce less.
       guard try canGive(mine, lacking: answer) else { continue }
-      let list = passingOver(try StreamList.calling(answer, store: store, mine: mine))
+      var list = passingOver(try StreamList.calling(answer, store: store, mine: mine))
       let report = try begin(list, theirs)
+      try meet(theirs, list)
+      if own.version >= 2, list.hasNewCheckpoints {
+        try writer.write(.checkpoints(list.checkpointsToShow))
+        guard case .checkpoints(let shown) = try reader.read(.checkpoints) else { continue }
+        try note(shown, in: &list)
+      } else {
+        try note([], in: &list)
+      }
       let writesBoth = !options.isPull && !theirs.isReadOnly && !options.isDryRun && !takesNothing
       if writesBoth {
         let ends = try findEnds(list)
@@ -129,21 +142,34 @@ public struct SyncSession: Sendable {
     var probesLeft = 64 * Self.roundsMax
     while true {
       let message =
-        if current == nil { try reader.read(.heads) } else { try reader.read(.heads, .probe, .ends, .wants) }
+        if current == nil {
+          try reader.read(.heads)
+        } else {
+          try reader.read(.heads, .checkpoints, .probe, .ends, .wants)
+        }
       switch (message, current) {
       case (.heads(let heads), _):
         rounds += 1
         guard rounds <= Self.roundsMax else { throw .peer("a dialogue that starts again too often") }
         guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
+        if !heads.greeting.isDryRun { try store.signStream() }
         var mine = try self.heads()
         let theirs = Dictionary(heads.heads.map { ($0.replica, $0.position.commit) }) { first, _ in first }
         if try !canGive(mine, behind: { theirs[$0] ?? 0 }) { mine = try self.heads() }
         let (answered, answer) = try StreamList.serving(
-          heads.heads, store: store, mine: mine, greeting: greeting)
-        let list = passingOver(answered)
+          heads.heads, store: store, mine: mine, greeting: greeting(heads.greeting.version))
+        var list = passingOver(answered)
         try writer.write(.answer(answer))
-        current = (list, heads.greeting, try begin(list, heads.greeting))
+        let report = try begin(list, heads.greeting)
+        try meet(heads.greeting, list)
+        if heads.greeting.version < 2 || !list.hasNewCheckpoints { try note([], in: &list) }
+        current = (list, heads.greeting, report)
+      case (.checkpoints(let shown), .some(var now)):
+        guard now.list.hasNewCheckpoints else { throw .peer("checkpoints where none are new") }
+        try writer.write(.checkpoints(now.list.checkpointsToShow))
+        try note(shown, in: &now.list, isPeerDryRun: now.greeting.isDryRun)
+        current = now
       case (.probe(let positions), .some(let now)):
         probesLeft -= 1
         guard probesLeft >= 0 else { throw .peer("too many probes") }
@@ -183,15 +209,91 @@ public struct SyncSession: Sendable {
 
   // MARK: - Both ends
 
-  private var greeting: Message.Greeting {
+  private func greeting(_ version: UInt8) -> Message.Greeting {
     Message.Greeting(
+      version: version,
       isServing: role == .serving, isPull: role == .calling && options.isPull,
       isDryRun: role == .calling && options.isDryRun, isReadOnly: role == .serving && takesNothing,
-      wallTime: options.clock())
+      wallTime: options.clock(), vault: store.vault, joins: role == .calling && options.joinsVault)
+  }
+
+  /// The error for a peer that speaks other versions. If there is an older one in common, the next dialogue speaks it.
+  private func speakOlder(_ least: UInt8, _ most: UInt8) -> HeartlogError {
+    if least <= most, (Message.versionMin..<attempts.version).contains(most) { attempts.speak(most) }
+    return .otherVersions(least, most)
+  }
+
+  // MARK: - Vaults and checkpoints
+
+  /// Agrees on a vault with the other end, and joins it.
+  private func meet(_ theirs: Message.Greeting, _ list: StreamList) throws(HeartlogError) {
+    guard theirs.version >= 2 else { return }
+    let mine = store.vault.map {
+      VaultAgreement.Side(
+        membership: $0, isEmpty: list.entries.allSatisfy { $0.myCommit == 0 },
+        joins: role == .calling && options.joinsVault)
+    }
+    let other = theirs.vault.map {
+      VaultAgreement.Side(
+        membership: $0, isEmpty: list.entries.allSatisfy { $0.theirCommit == 0 }, joins: theirs.joins)
+    }
+    switch VaultAgreement(mine, other) {
+    case .none: break
+    case .vault(let vault):
+      let isDryRun = options.isDryRun || theirs.isDryRun
+      if !isDryRun, !takesNothing, other != nil,
+        store.vault?.id != vault || store.vault?.isEstablished != true
+      {
+        try store.join(vault, isEstablished: true)
+      }
+    case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
+    }
+  }
+
+  /// Verifies the checkpoints that the other end showed, and takes those whose commits are here.
+  private func note(
+    _ shown: [ShippedCheckpoint], in list: inout StreamList, isPeerDryRun: Bool = false
+  ) throws(HeartlogError) {
+    try list.note(shown)
+    for index in list.entries.indices {
+      let entry = list.entries[index]
+      guard let mine = entry.mine, mine.checkpoint != nil || entry.theirCheckpoint != nil else { continue }
+      let isBehind = entry.theirCommit > entry.myCommit
+      if entry.theirCheckpoint == nil, isBehind || entry.isParted {
+        list.entries[index].isPassedOver = true
+        attempts.tally.skipped(
+          SyncReport.SkippedStream(
+            replica: entry.replica, name: mine.name, firstCommit: mine.commit.next, cause: .unsigned,
+            reason: "the device signs its commits, and the peer has others that it did not sign"))
+      }
+    }
+    guard !takesNothing, !options.isDryRun else { return }
+    for index in list.entries.indices {
+      let entry = list.entries[index]
+      guard entry.isParted, let mine = entry.mine, mine.checkpoint == nil, entry.theirCheckpoint != nil,
+        !isPeerDryRun
+      else { continue }
+      // The history that the owner signed keeps the stream's name.
+      try store.setAside(entry.replica)
+      attempts.tally.found(
+        SyncReport.Fork(
+          replica: entry.replica, name: mine.name, lastCommon: CommitNumber(rawValue: 0), isEnded: false))
+      // The other end was told of the history that is gone: the next dialogue asks for the signed one.
+      list.entries[index].isPassedOver = true
+      if role == .calling {
+        attempts.startAgain()
+        throw HeartlogError(.locked, "an unsigned history of \(entry.replica) was set aside")
+      }
+    }
+    for checkpoint in shown {
+      if let signed = list.entries[checkpoint.stream].theirCheckpoint {
+        _ = try store.take(signed, at: options.clock())
+      }
+    }
   }
 
   /// Whether this end receives nothing. A damaged store cannot be written.
-  private var takesNothing: Bool { options.isReadOnly || store.corruption != nil }
+  var takesNothing: Bool { options.isReadOnly || store.corruption != nil }
 
   /// The streams to ask for. Those that a damaged store cannot take are reported as skipped.
   private func wants(of list: StreamList) -> [Int] {
@@ -306,7 +408,7 @@ public struct SyncSession: Sendable {
     case .timedOut: writer.writeFailure(.later, error.message)
     case .peer: writer.writeFailure(.dialogue, error.message)
     case .newerFormat:
-      if role == .serving { writer.writeLast(.versions(least: Message.version, most: Message.version)) }
+      if role == .serving { writer.writeLast(.versions(least: Message.versionMin, most: Message.version)) }
     case .locked: writer.writeFailure(.later, error.message)
     case .corrupt: writer.writeFailure(.store, Message.damage(error))
     // The store's error may contain paths, which the peer is not told.

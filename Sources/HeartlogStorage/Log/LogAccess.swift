@@ -32,6 +32,9 @@ struct LogAccess {
     }
   }
 
+  /// Whether the log may be written, as far as it was opened for that.
+  var isWritable: Bool { isReadOnlyBecause == nil }
+
   func checkWritable() throws(StorageError) {
     if let isReadOnlyBecause { throw StorageError(.readOnly, isReadOnlyBecause, file: path) }
   }

@@ -20,6 +20,8 @@ final class StreamSet {
   var ends: [ReplicaID: Finding] = [:]
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
+  /// The checkpoints that were read, by replica. It has a lock of its own.
+  let checkpoints = Locked<[ReplicaID: KnownCheckpoint]>([:])
   /// Stamps the next commit of the own stream.
   @exclusivity(unchecked) var clock = HybridClock()
 

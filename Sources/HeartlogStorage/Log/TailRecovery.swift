@@ -1,5 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
+import HeartlogProofs
 
 /// What the lock holder does with the tails that it finds, before it writes. Source of the verdicts: docs/format.md, "Recovery".
 ///
@@ -12,6 +13,7 @@ import HeartlogFiles
 final class TailRecovery {
   private let directory: StoreDirectory
   private let options: StorageOptions
+  private let keys: DeviceKeys
   private let lease: StoreLease
   private let appender: SegmentAppender
   private let streamSet: StreamSet
@@ -27,6 +29,7 @@ final class TailRecovery {
   ) {
     self.directory = directory
     self.options = options
+    keys = DeviceKeys(directory, options)
     self.lease = lease
     self.appender = appender
     self.streamSet = streamSet
@@ -54,7 +57,11 @@ final class TailRecovery {
       if try directory.closeToOthers() { tookPermissions = true }
       // The folder may have been copied or restored before it was opened, but not while it is open.
       let location = try StoreIdentity.Location.of(directory)
-      if isOver || !location.isSame(as: streamSet.identity.location) {
+      let isMoved = !location.isSame(as: streamSet.identity.location)
+      if isOver || isMoved {
+        try storageErrors { try signFormer() }
+        try becomeNewReplica(at: location)
+      } else if try lacksKey() {
         try becomeNewReplica(at: location)
       } else {
         try resolve(own)
@@ -255,12 +262,47 @@ final class TailRecovery {
 
   // MARK: - Identity
 
+  /// Signs what this store wrote as the replica that it is about to give up, while it still has the key. Nobody could do it later, and
+  /// what nobody signs is not shipped.
+  private func signFormer() throws {
+    let identity = streamSet.identity
+    guard let head = streamSet.own.tail.head, let vault = identity.vault,
+      let key = try keys.key(of: identity.replica)
+    else { return }
+    // A checkpoint that cannot be read says nothing, and is replaced.
+    let last = try? CheckpointFile.read(of: identity.replica, in: directory)
+    let trees = try streamSet.merkleCaches.monitor.withLock {
+      try [last?.checkpoint.size ?? 0, head.rawValue].map { size in
+        let merkleCache = try MerkleCache(
+          directory, replica: identity.replica, before: CommitNumber(rawValue: size + 1))
+        try merkleCache.advance(to: size)
+        return merkleCache.tree
+      }
+    }
+    // A key never signs two histories.
+    if let last, last.checkpoint.size >= head.rawValue || last.checkpoint.root != trees[0].root { return }
+    let signed = try SignedCheckpoint(
+      Checkpoint(vault: vault.id, replica: identity.replica, size: head.rawValue, root: trees[1].root),
+      signedBy: key)
+    try CheckpointFile.write(signed, in: directory, options)
+  }
+
+  /// Whether the store signs its stream but does not have the key: it was made before there were keys, or the key was lost.
+  private func lacksKey() throws(StorageError) -> Bool {
+    guard keys.isSigning else { return false }
+    return try keys.key(of: streamSet.identity.replica) == nil
+  }
+
   /// The folder was copied or restored, or lost acknowledged commits. Its numbers may be in use elsewhere.
   func becomeNewReplica(at location: StoreIdentity.Location) throws(StorageError) {
     var generator = options.generator
     var changed = streamSet.identity
-    changed.replica = .random(using: &generator)
+    // The old key is replaced before the file `store` names the new replica. If this process dies in between, the next writer makes
+    // another key.
+    let key = try keys.makeKey()
+    changed.replica = key?.publicKey.replica ?? .random(using: &generator)
     changed.location = location
+    if key != nil, changed.vault == nil { changed.vault = VaultMembership(.random(using: &generator)) }
     lease.lock.update { $0.structure &+= 1 }
     if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
       // The new stream names the last commit of the old one, so that commit must not be lost after it.

@@ -31,6 +31,27 @@ extension CommitLog {
     }
   }
 
+  /// Makes room for the history of a stream that its owner signed: the one in this store, which is unsigned, becomes a stream of its own.
+  /// The state is rebuilt.
+  package func setAside(_ replica: ReplicaID) throws(StorageError) {
+    try storageErrors {
+      try withQuietLog {
+        guard replica != streamSet.identity.replica else {
+          throw StorageError(.misuse, "a store cannot set its own stream aside")
+        }
+        _ = try takeBranch(of: replica, after: 0)
+        // The branch is durable. Removed from the end on, what a crash leaves is a sound stream.
+        let folder = directory.streamPath(replica)
+        lease.lock.update { $0.structure &+= 1 }
+        for segment in try directory.segments(of: replica).reversed() {
+          try directory.fileSystem.remove(directory.path(of: segment, in: replica))
+          try directory.fileSystem.synchronizeDirectory(folder)
+        }
+        try restart()
+      }
+    }
+  }
+
   /// Creates a stream from the commits after `commit`, and takes it as if it had been received.
   private func takeBranch(of replica: ReplicaID, after commit: UInt64) throws -> ReplicaID? {
     let merkleCache = try MerkleCache(directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
@@ -57,7 +78,7 @@ extension CommitLog {
       case .appended, .known: break
       case .gap, .diverged:
         throw StorageError(.corrupt, "the store already has a different branch of \(replica)")
-      case .waiting(let reason), .refused(let reason):
+      case .waiting(let reason), .refused(let reason), .unsigned(let reason):
         throw StorageError(
           .corrupt, "the commits of \(replica) in this store cannot become a branch: \(reason)")
       }

@@ -13,6 +13,14 @@ extension CommitLog {
       let known = try resolvedHeads()
       return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
+          let signed = head.isEnded ? nil : try checkpoint(of: head.replica)
+          if let signed, let commit = head.commit, signed.checkpoint.size <= commit.rawValue {
+            // Of a signed stream, only what is signed is shipped.
+            return StreamHead(
+              replica: head.replica, name: head.name ?? head.fileName,
+              commit: CommitNumber(rawValue: signed.checkpoint.size), root: signed.checkpoint.root,
+              checkpoint: signed)
+          }
           guard let commit = head.commit else {
             return head.isEnded
               ? StreamHead(
@@ -28,7 +36,7 @@ extension CommitLog {
           return StreamHead(
             replica: head.replica, name: head.name ?? merkleCache.name,
             commit: CommitNumber(rawValue: merkleCache.position), root: merkleCache.tree.root,
-            isEnded: head.isEnded && merkleCache.position == commit.rawValue)
+            isEnded: head.isEnded && merkleCache.position == commit.rawValue, checkpoint: signed)
         }
       }
     }
@@ -204,6 +212,8 @@ extension CommitLog {
     let replica: ReplicaID
     /// The name of this store's replica; nil for others.
     let name: String?
+    /// The replica's name in the segment that was read last.
+    let fileName: String
     var commit: CommitNumber?
     let isEnded: Bool
   }
@@ -216,6 +226,7 @@ extension CommitLog {
         KnownHead(
           replica: reader.replica,
           name: reader.replica == streamSet.identity.replica ? streamSet.identity.name : nil,
+          fileName: reader.cursor?.header.replicaName ?? "",
           commit: reader.tail.head, isEnded: reader.isEnded)
       }
     }

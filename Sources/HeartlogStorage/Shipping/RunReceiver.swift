@@ -100,6 +100,21 @@ final class RunReceiver {
     return Self.waiting(for: commits.stamps[index], of: block.number(at: index))
   }
 
+  /// Returns why a run does not count as written by its stream's owner; nil if it does, or if the owner is not known to have a key.
+  private func reasonForUnsigned(_ run: StreamRun, _ tree: MerkleTree) throws(StorageError) -> String? {
+    if let proof = run.proof {
+      return proof.covers(tree)
+        ? nil : "commits \(run.firstCommit) to \(run.lastCommit) are not what the device signed"
+    }
+    // A checkpoint that cannot be read was one.
+    let hasKey: Bool
+    do { hasKey = try CheckpointFile.read(of: run.replica, in: directory) != nil } catch {
+      guard error.code == .corrupt else { throw error }
+      hasKey = true
+    }
+    return hasKey ? "the device signs its commits, and has not signed commit \(run.firstCommit)" : nil
+  }
+
   /// Takes a run.
   ///
   /// - Throws: `MalformedError` if the run breaks a rule. `outcomeUnknown` if it could not be made durable: whether it is part of the
@@ -127,6 +142,7 @@ final class RunReceiver {
       var tree = merkleCache.tree
       try LeafHashing.append(new, to: &tree)
       guard tree.root == run.root else { return .diverged }
+      if admission != .ownLog, let unsigned = try reasonForUnsigned(run, tree) { return .unsigned(unsigned) }
       if let left = reasonToLeave(new, admitting: admission) { return left }
 
       if run.replica == streamSet.identity.replica {

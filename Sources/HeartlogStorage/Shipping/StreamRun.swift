@@ -1,4 +1,5 @@
 import HeartlogEvents
+import HeartlogProofs
 
 /// The head of a stream that can be shipped: only durable commits count.
 package struct StreamHead: Hashable, Sendable {
@@ -11,13 +12,19 @@ package struct StreamHead: Hashable, Sendable {
   package let root: Digest
   /// Whether two histories of the stream were found: it ends here for good, and each history continues as its own stream.
   package let isEnded: Bool
+  /// The checkpoint that covers `commit`; nil if the stream is unsigned.
+  package let checkpoint: SignedCheckpoint?
 
-  package init(replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false) {
+  package init(
+    replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false,
+    checkpoint: SignedCheckpoint? = nil
+  ) {
     self.replica = replica
     self.name = name
     self.commit = commit
     self.root = root
     self.isEnded = isEnded
+    self.checkpoint = checkpoint
   }
 }
 
@@ -32,9 +39,13 @@ package struct StreamRun: Hashable, Sendable {
   package let body: [UInt8]
   /// The root of the stream's tree after the run's last commit.
   package let root: Digest
+  /// What proves that the stream's owner signed the run; nil if nothing does.
+  package var proof: RunProof?
 
   package init(
-    replica: ReplicaID, name: String, firstCommit: CommitNumber, commitCount: Int, body: [UInt8], root: Digest
+    replica: ReplicaID, name: String, firstCommit: CommitNumber, commitCount: Int, body: [UInt8],
+    root: Digest,
+    proof: RunProof? = nil
   ) {
     self.replica = replica
     self.name = name
@@ -42,10 +53,30 @@ package struct StreamRun: Hashable, Sendable {
     self.commitCount = commitCount
     self.body = body
     self.root = root
+    self.proof = proof
   }
 
   package var lastCommit: CommitNumber {
     CommitNumber(rawValue: firstCommit.rawValue &+ UInt64(commitCount) &- 1)
+  }
+}
+
+/// What proves that a run is part of what its stream's owner signed.
+package struct RunProof: Hashable, Sendable {
+  /// A checkpoint that covers the run, with a valid signature.
+  package let checkpoint: SignedCheckpoint
+  /// The roots of the full subtrees that lead from the tree after the run to the checkpoint's: see `MerkleTree.extended`.
+  package let extensionRoots: [Digest]
+
+  package init(checkpoint: SignedCheckpoint, extensionRoots: [Digest]) {
+    self.checkpoint = checkpoint
+    self.extensionRoots = extensionRoots
+  }
+
+  /// Whether a tree over a stream's first commits is part of what was signed.
+  package func covers(_ tree: MerkleTree) -> Bool {
+    let signed = checkpoint.checkpoint
+    return (try? tree.extended(by: extensionRoots, to: signed.size))?.root == signed.root
   }
 }
 
@@ -65,4 +96,7 @@ package enum ReceivedRun: Hashable, Sendable {
   /// Nothing of the run, nor anything after it in its stream, is accepted. It is sound, but was written by a clock that is not
   /// believed. The reason is a phrase without a period.
   case refused(String)
+  /// Nothing of the run, nor anything after it in its stream, is accepted: the device that owns the stream has a key, and did not sign
+  /// this. The reason is a phrase without a period.
+  case unsigned(String)
 }

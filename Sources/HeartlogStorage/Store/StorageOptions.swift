@@ -15,6 +15,8 @@ package struct StorageOptions: Sendable {
   /// Whether the lock is kept while durable commits follow each other at once. It depends on the time, so tests that compare the order of
   /// operations switch it off.
   package var keepsLockInSeries = true
+  /// Where the key is that signs the store's own stream.
+  package var keys = DeviceKeys.Place.none
   /// The number of files that logs may keep open between calls, shared by all logs that use it.
   var budget = OpenFileBudget.process
   /// The source of ids and secrets.

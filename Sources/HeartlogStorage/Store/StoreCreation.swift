@@ -32,8 +32,11 @@ extension CommitLog {
       try fileSystem.synchronizeDirectory(path)
     }
     var generator = options.generator
+    let key = try DeviceKeys(directory, options).makeKey()
     let identity = StoreIdentity(
-      replica: .random(using: &generator), name: name, location: try StoreIdentity.Location.of(directory))
+      replica: key?.publicKey.replica ?? .random(using: &generator), name: name,
+      location: try StoreIdentity.Location.of(directory),
+      vault: key.map { _ in VaultMembership(.random(using: &generator)) })
     try directory.replaceFile(
       directory.identityPath, with: identity.encoded(), in: path, suffix: generator.next())
   }
@@ -67,7 +70,7 @@ extension CommitLog {
     }
     if try StoreIdentity.isMissing(in: directory) { throw StoreIdentity.missing(directory.identityPath) }
     let unfinished = entries.filter { $0.hasPrefix("store.tmp-") }
-    guard entries.allSatisfy({ $0 == "lock" || $0 == "replicas" || unfinished.contains($0) }) else {
+    guard entries.allSatisfy({ ["lock", "replicas", "keys"].contains($0) || unfinished.contains($0) }) else {
       throw StorageError(.exists, "the folder \(path) is not empty", file: path)
     }
     return unfinished

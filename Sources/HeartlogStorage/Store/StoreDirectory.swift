@@ -9,6 +9,8 @@ struct StoreDirectory: Sendable {
   var identityPath: String { "\(path)/store" }
   var lockPath: String { "\(path)/lock" }
   var replicasPath: String { "\(path)/replicas" }
+  var keysPath: String { "\(path)/keys" }
+  var keyPath: String { "\(keysPath)/device" }
 
   func streamPath(_ replica: ReplicaID) -> String { "\(replicasPath)/\(replica)" }
 

@@ -7,6 +7,8 @@ package struct StoreIdentity: Equatable, Sendable {
   /// The user-visible name of this replica; at most 127 bytes without control characters.
   package var name: String
   var location: Location
+  /// Nil in a store that has no key, or was made before there were vaults and was not written since.
+  package var vault: VaultMembership?
   /// Lines of a later version, kept unchanged.
   var laterLines: [String] = []
 
@@ -34,6 +36,7 @@ package struct StoreIdentity: Equatable, Sendable {
       "replica \(replica)", "name \(name)", "machine \(location.machine)", "inode \(location.inode)",
       "birth \(location.birthTime)",
     ]
+    lines += vault?.lines ?? []
     lines += laterLines
     return ChecksummedText.encoded(lines)
   }
@@ -98,9 +101,11 @@ package struct StoreIdentity: Equatable, Sendable {
     guard let machine = Digest(try value("machine")), let inode = UInt64(try value("inode")),
       let birth = Int64(try value("birth")), isName(name)
     else { throw damaged(file) }
+    let vault: VaultMembership?
+    do { vault = try VaultMembership(&rest) } catch { throw damaged(file) }
     return StoreIdentity(
       replica: replica, name: name, location: Location(machine: machine, inode: inode, birthTime: birth),
-      laterLines: rest.compactMap { String(validating: $0, as: UTF8.self) })
+      vault: vault, laterLines: rest.compactMap { String(validating: $0, as: UTF8.self) })
   }
 
   static func checkName(_ name: String) throws(StorageError) {

@@ -1,5 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
+import HeartlogProofs
 
 /// What a store records about a stream's tree apart from the commits: in segment headers and in the positions of snapshots.
 ///
@@ -7,11 +8,30 @@ import HeartlogFiles
 struct TreeClaims {
   /// The tree over the first commits of a stream when a file was written.
   struct Claim {
-    let tree: MerkleTree
+    let size: UInt64
+    let root: Digest
+    /// The roots of its full subtrees; nil for a checkpoint, which has only the root.
+    let frontier: [Digest]?
     /// The file that contains the claim.
     let file: String
     /// The message for a stream whose commits differ.
     let contradiction: String
+
+    init(_ tree: MerkleTree, file: String, contradiction: String) {
+      size = tree.size
+      root = tree.root
+      frontier = tree.frontier
+      self.file = file
+      self.contradiction = contradiction
+    }
+
+    init(_ checkpoint: Checkpoint, file: String) {
+      size = checkpoint.size
+      root = checkpoint.root
+      frontier = nil
+      self.file = file
+      contradiction = "a checkpoint of its owner over other commits than the stream has"
+    }
   }
 
   private var claims: [UInt64: [Claim]] = [:]
@@ -33,28 +53,33 @@ struct TreeClaims {
         let tree = try? MerkleTree(size: header.treeSize, frontier: header.frontier)
       else { continue }
       if tree.size <= last {
-        add(
-          Claim(tree: tree, file: path, contradiction: "a frontier that differs from the commits before it"))
+        add(Claim(tree, file: path, contradiction: "a frontier that differs from the commits before it"))
       }
     }
-    for claim in snapshots.compactMap({ $0.claim(of: replica) }) where claim.tree.size <= last { add(claim) }
+    for claim in snapshots.compactMap({ $0.claim(of: replica) }) where claim.size <= last { add(claim) }
+    // A checkpoint that cannot be read makes no claim; `verify` reports it.
+    if let signed = try? CheckpointFile.read(of: replica, in: directory), signed.checkpoint.size <= last {
+      add(Claim(signed.checkpoint, file: CheckpointFile.path(of: replica, in: directory)))
+    }
   }
 
   mutating func add(_ claim: Claim) {
     // The tree over no commits is always the same.
-    guard claim.tree.size > 0 else { return }
-    claims[claim.tree.size, default: []].append(claim)
-    lastCommit = max(lastCommit, claim.tree.size)
+    guard claim.size > 0 else { return }
+    claims[claim.size, default: []].append(claim)
+    lastCommit = max(lastCommit, claim.size)
   }
 
   /// Whether the claims include this one of a file, or it is over no commits and so makes no claim.
   func contains(treeSize: UInt64, frontier: [Digest], in file: String) -> Bool {
-    treeSize == 0 || claims[treeSize]?.contains { $0.file == file && $0.tree.frontier == frontier } == true
+    treeSize == 0 || claims[treeSize]?.contains { $0.file == file && $0.frontier == frontier } == true
   }
 
   /// Returns the claim that a tree contradicts; nil if there is none.
   func contradicted(by tree: MerkleTree) -> Claim? {
-    claims.isEmpty ? nil : claims[tree.size]?.first { $0.tree != tree }
+    guard let claims = claims[tree.size] else { return nil }
+    let root = tree.root
+    return claims.first { $0.root != root || ($0.frontier ?? tree.frontier) != tree.frontier }
   }
 }
 
@@ -72,7 +97,7 @@ package struct SnapshotClaim: Sendable {
   func claim(of replica: ReplicaID) -> TreeClaims.Claim? {
     positions.first { $0.replica == replica }.map {
       TreeClaims.Claim(
-        tree: $0.tree, file: file, contradiction: "a snapshot of other commits than the stream has")
+        $0.tree, file: file, contradiction: "a snapshot of other commits than the stream has")
     }
   }
 }

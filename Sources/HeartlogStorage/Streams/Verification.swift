@@ -1,5 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
+import HeartlogProofs
 
 /// The result of `verify` for one stream.
 package struct StreamVerification: Sendable {
@@ -16,6 +17,8 @@ package struct StreamVerification: Sendable {
   package let root: Digest
   /// The finding that ends the sound part; nil if the whole stream is sound.
   package let finding: Finding?
+  /// The checkpoint that its owner signed and that its commits lead to; nil if there is none.
+  package let checkpoint: SignedCheckpoint?
 }
 
 /// Reads every byte of a store and checks everything that the format guarantees.
@@ -100,7 +103,8 @@ package enum Verification {
           replica: replica, name: verified.stream.name, isOwn: replica == own,
           commits: verified.stream.reader.tail.next.rawValue - 1,
           events: verified.stream.reader.tail.nextSequence.rawValue - 1, segments: size.count,
-          bytes: size.bytes, root: verified.stream.tree.root, finding: verified.finding)
+          bytes: size.bytes, root: verified.stream.tree.root, finding: verified.finding,
+          checkpoint: verified.stream.provenCheckpoint)
       }
     }
   }
@@ -139,10 +143,14 @@ private final class StreamVerifier {
   private let directory: StoreDirectory
   private let replica: ReplicaID
   private var segment: SegmentID?
-  /// What the segment headers and the snapshots claim about the tree.
+  /// Whether a claim about the tree is false.
+  private var isContradicted = false
+  /// What the segment headers, the snapshots and the checkpoint claim about the tree.
   private var claims = TreeClaims()
   private let snapshots: [SnapshotClaim]
   private let isOwn: Bool
+  /// The checkpoint of the stream's owner, with a valid signature.
+  private var checkpoint: SignedCheckpoint?
   /// The stream's tail at the last commit of the tree. Maintained only if there are snapshots.
   private var passed: StreamTail
 
@@ -164,13 +172,37 @@ private final class StreamVerifier {
     case changed
   }
 
+  /// The checkpoint, if the commits that were read lead to it.
+  var provenCheckpoint: SignedCheckpoint? {
+    checkpoint.flatMap { $0.checkpoint.size <= tree.size && !isContradicted ? $0 : nil }
+  }
+
+  private var checkpointPath: String { CheckpointFile.path(of: replica, in: directory) }
+
+  /// Reads the checkpoint and verifies its signature.
+  ///
+  /// - Returns: a finding if it is damaged, or its owner did not sign it.
+  private func readCheckpoint() throws(StorageError) -> Finding? {
+    do throws(StorageError) {
+      checkpoint = try CheckpointFile.read(of: replica, in: directory)
+      guard let checkpoint, !checkpoint.isSigned else { return nil }
+      self.checkpoint = nil
+      throw StorageError(
+        .corrupt, "a checkpoint that its owner did not sign", file: checkpointPath, offset: 0)
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return Finding(verdict: .corrupt, replica: replica, error: error)
+    }
+  }
+
   func run(page: StoreLock.Page, forks: Forks, meter: inout ProgressMeter) throws -> Outcome {
+    let unsigned = try readCheckpoint()
     claims = try TreeClaims(of: replica, in: directory, snapshots: snapshots)
     var hasher = SHA256Hasher()
     while true {
       let tail = reader.tail
       switch try reader.next(page: page) {
-      case .end(.whole): return missing().map(Outcome.found) ?? .sound
+      case .end(.whole): return (missing() ?? unsigned).map(Outcome.found) ?? .sound
       case .end(.unfinished(let finding)) where finding.verdict == .torn:
         // What looks like an unfinished batch may be the remains of commits that existed.
         return .found(missing() ?? finding)
@@ -197,7 +229,10 @@ private final class StreamVerifier {
             let leaf = try commit.leafHash(salts: &salts, hasher: &hasher)
             forks.note(commit, leaf: leaf)
             tree.append(leaf: leaf, hasher: &hasher)
-            if let claim = try contradicted(behind: commit) { return .found(contradiction(of: claim)) }
+            if let claim = try contradicted(behind: commit) {
+              isContradicted = true
+              return .found(contradiction(of: claim))
+            }
           } catch {
             return problem(error.reason, cursor, at: cursor.passedOffset, tail)
           }
@@ -236,11 +271,11 @@ private final class StreamVerifier {
         reader.tail.next...CommitNumber(rawValue: end), of: replica,
         knownFrom: "\(directory.streamPath(replica))/\(StreamEnd.name)")
     }
-    guard claims.lastCommit > tree.size,
-      let claim = snapshots.first(where: { ($0.claim(of: replica)?.tree.size ?? 0) > tree.size })
-    else { return nil }
+    var known = snapshots.compactMap { $0.claim(of: replica) }
+    if let checkpoint { known.append(TreeClaims.Claim(checkpoint.checkpoint, file: checkpointPath)) }
+    guard let claim = known.max(by: { $0.size < $1.size }), claim.size > tree.size else { return nil }
     return .missing(
-      reader.tail.next...CommitNumber(rawValue: claims.lastCommit), of: replica, knownFrom: claim.file)
+      reader.tail.next...CommitNumber(rawValue: claim.size), of: replica, knownFrom: claim.file)
   }
 
   private func problem(_ reason: String, _ cursor: SegmentCursor, at offset: UInt64, _ tail: StreamTail)

@@ -1,0 +1,106 @@
+import Heartlog
+import HeartlogProofs
+
+/// The content of a checkpoint file: what a run file beside it needs to be proven, or a checkpoint alone. The format is specified in
+/// "Checkpoint files" in docs/shipping.md.
+struct CheckpointFile: Hashable {
+  let replica: ReplicaID
+  let key: PublicKey
+  let note: SignedNote
+  /// The vault of the writer's store.
+  let vault: VaultMembership?
+  /// By last commit of a run: the roots that lead from there to the checkpoint.
+  let extensionRoots: [UInt64: [Digest]]
+
+  static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x43, 0x4B, 0x50, 0x0D, 0x0A]
+  static let version: UInt8 = 1
+  static let ending = ".checkpoint"
+  static let bytesMax = 4 << 20
+  private static let hashBytes = 32
+
+  init(_ signed: SignedCheckpoint, vault: VaultMembership?, extensionRoots: [UInt64: [Digest]] = [:]) {
+    replica = signed.checkpoint.replica
+    key = signed.key
+    note = signed.note
+    self.vault = vault
+    self.extensionRoots = extensionRoots
+  }
+
+  func encoded() -> [UInt8] {
+    var writer = ByteWriter()
+    writer.raw(Self.magic)
+    writer.u8(Self.version)
+    writer.replica(replica)
+    writer.u8(vault.map { $0.isEstablished ? 2 : 1 } ?? 0)
+    if let vault {
+      writer.raw(vault.id.bytes)
+      writer.varint(vault.former.count)
+      for former in vault.former { writer.raw(former.bytes) }
+    }
+    writer.raw(key.bytes)
+    writer.lengthAndBytes(note.bytes)
+    writer.varint(extensionRoots.count)
+    for (commit, roots) in extensionRoots.sorted(by: { $0.key < $1.key }) {
+      writer.varint(commit)
+      writer.varint(roots.count)
+      for root in roots { writer.raw(root) }
+    }
+    writer.raw(SHA256Hasher.digest(of: writer.bytes))
+    return writer.bytes
+  }
+
+  /// Decodes a file. The signature is not verified.
+  ///
+  /// - Throws: `MalformedError` if the bytes are not whole, or not a checkpoint file.
+  init(_ bytes: [UInt8]) throws(MalformedError) {
+    guard bytes.count > Self.magic.count + Self.hashBytes, bytes.starts(with: Self.magic),
+      SHA256Hasher.digest(of: Array(bytes.dropLast(Self.hashBytes))).bytes
+        == Array(bytes.suffix(Self.hashBytes))
+    else { throw MalformedError("an incomplete checkpoint file") }
+    self = try bytes.withBytes { (bytes) throws(MalformedError) in
+      try CheckpointFile(content: UnsafeRawBufferPointer(rebasing: bytes.dropLast(Self.hashBytes)))
+    }
+  }
+
+  private init(content: UnsafeRawBufferPointer) throws(MalformedError) {
+    var reader = ByteReader(content)
+    _ = try reader.take(Self.magic.count)
+    let version = try reader.u8()
+    guard version == Self.version else { throw MalformedError("a checkpoint file of version \(version)") }
+    replica = try reader.replica()
+    let state = try reader.u8()
+    guard state <= 2 else { throw MalformedError("a vault of state \(state)") }
+    if state > 0 {
+      var vault = VaultMembership(try reader.vault(), isEstablished: state == 2)
+      for _ in 0..<(try reader.count(atMost: VaultMembership.formerMax, "former vaults")) {
+        vault.former.append(try reader.vault())
+      }
+      self.vault = vault
+    } else {
+      vault = nil
+    }
+    guard let key = PublicKey(bytes: try reader.take(PublicKey.byteCount)) else {
+      throw MalformedError("a key that is too short")
+    }
+    self.key = key
+    note = try SignedNote(Array(try reader.lengthAndBytes()))
+    var extensionRoots: [UInt64: [Digest]] = [:]
+    for _ in 0..<(try reader.count(atMost: reader.remaining / 2, "runs")) {
+      let commit = try reader.varint()
+      var roots: [Digest] = []
+      for _ in 0..<(try reader.count(atMost: reader.remaining / Self.hashBytes, "roots")) {
+        roots.append(try reader.digest())
+      }
+      extensionRoots[commit] = roots
+    }
+    self.extensionRoots = extensionRoots
+    try reader.end()
+  }
+}
+
+extension ByteReader {
+  mutating func vault() throws(MalformedError) -> VaultID {
+    guard let vault = VaultID(bytes: try take(16)) else { throw MalformedError("a vault that is too short") }
+    return vault
+  }
+}

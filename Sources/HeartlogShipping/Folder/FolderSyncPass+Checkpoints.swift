@@ -1,0 +1,124 @@
+import Heartlog
+import HeartlogFiles
+import HeartlogProofs
+
+/// Checkpoints in a folder: beside each run file of a signed stream one that proves its runs, and from each device the newest one that it
+/// knows of each stream.
+extension FolderSyncPass {
+  /// Agrees on a vault with the devices that write in the folder, and joins it.
+  mutating func meet(_ listing: FolderListing) throws(HeartlogError) {
+    guard let mine = store.vault else { return }
+    let isEmpty = try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 }
+    var side = VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault)
+    for file in listing.checkpoints
+    where file.writer == file.stream && file.name.isEnd && file.writer != store.replica {
+      guard let theirs = try readCheckpoint(file)?.vault else { continue }
+      switch VaultAgreement(side, VaultAgreement.Side(membership: theirs)) {
+      case .none: break
+      case .vault(let vault):
+        // What a file says may be old. That its writer is in the vault is certain only if the file says so.
+        let joined = side.membership.joined(vault, isEstablished: theirs.id == vault)
+        if !options.isDryRun, joined != side.membership {
+          try store.join(vault, isEstablished: joined.isEstablished)
+        }
+        side.membership = joined
+      case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
+      }
+    }
+  }
+
+  /// Takes the checkpoints that stand alone, as far as their commits are here.
+  mutating func takeCheckpoints(_ stream: ReplicaID, _ listing: FolderListing) throws(HeartlogError) {
+    let known = try head(of: stream)
+    for file in listing.checkpoints where file.stream == stream && file.name.isEnd {
+      guard let content = try readCheckpoint(file), content.note != known?.checkpoint?.note,
+        let signed = verified(content, of: file)
+      else { continue }
+      _ = try store.take(signed, at: options.clock())
+    }
+  }
+
+  /// What proves the runs of a file; `nil` if its stream is not signed, or the proof is not here yet.
+  mutating func proof(
+    of file: FolderFile
+  ) throws(HeartlogError) -> (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])? {
+    let folder = file.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+      separator: "/")
+    let beside = FolderFile(
+      writer: file.writer, stream: file.stream, name: file.name, kind: .run,
+      path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
+    guard let content = try readCheckpoint(beside), let signed = verified(content, of: beside) else {
+      return nil
+    }
+    return (signed, content.extensionRoots)
+  }
+
+  /// Verifies the signature of a checkpoint; `nil` if its owner did not sign it.
+  private mutating func verified(_ content: CheckpointFile, of file: FolderFile) -> SignedCheckpoint? {
+    guard let signed = try? SignedCheckpoint(content.note, key: content.key),
+      signed.checkpoint.replica == file.stream
+    else {
+      damaged.insert(file.path)
+      return nil
+    }
+    return signed
+  }
+
+  /// The content of a checkpoint file; `nil` if it is not whole or not here.
+  private mutating func readCheckpoint(_ file: FolderFile) throws(HeartlogError) -> CheckpointFile? {
+    let bytes: [UInt8]
+    do throws(FileError) {
+      let open = try fileSystem.open(file.path, .read)
+      bytes = try open.bytes(Int(min(try open.size(), UInt64(CheckpointFile.bytesMax))), at: 0)
+    } catch {
+      if !error.isNotFound { damaged.insert(file.path) }
+      return nil
+    }
+    report.received.bytes += UInt64(bytes.count)
+    guard let content = try? CheckpointFile(bytes), content.replica == file.stream else {
+      damaged.insert(file.path)
+      return nil
+    }
+    return content
+  }
+
+  // MARK: - Writing
+
+  /// Writes what proves the runs of a file, before the file itself. Does nothing for an unsigned stream.
+  mutating func writeProof(
+    of runs: [StreamRun], in name: RunFileName, _ head: StreamHead, _ writer: ReplicaID
+  ) throws(HeartlogError) {
+    guard let signed = head.checkpoint else { return }
+    var extensionRoots: [UInt64: [Digest]] = [:]
+    for run in runs {
+      extensionRoots[run.lastCommit.rawValue] = try store.treeExtension(
+        of: head.replica, from: run.lastCommit.rawValue, to: signed.checkpoint.size)
+    }
+    let file = CheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
+    try write("\(name.stem)\(CheckpointFile.ending)", file.encoded(), head.replica, writer)
+  }
+
+  /// Writes the newest checkpoint of a stream with the cosignatures that this store knows, in place of the one before, and removes the
+  /// proofs of files that are gone.
+  mutating func publishCheckpoint(
+    _ head: StreamHead, as writer: ReplicaID, _ listing: FolderListing, kept: Set<String>
+  ) throws(HeartlogError) {
+    let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
+    var name: RunFileName?
+    if let signed = try store.streamHeads().first(where: { $0.replica == head.replica })?.checkpoint {
+      let bytes = CheckpointFile(signed, vault: store.vault).encoded()
+      let size = signed.checkpoint.size
+      let current = RunFileName(
+        first: size + 1, last: size, root: RootPrefix(signed.checkpoint.root),
+        content: RootPrefix(Digest(Array(bytes.suffix(32)))))
+      if !own.contains(where: { $0.name == current }) {
+        try write("\(current.stem)\(CheckpointFile.ending)", bytes, head.replica, writer)
+      }
+      name = current
+    }
+    for file in own where file.name.isEnd ? file.name != name && name != nil : !kept.contains(file.name.stem)
+    {
+      try remove(file.path)
+    }
+  }
+}

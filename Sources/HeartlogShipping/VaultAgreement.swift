@@ -1,0 +1,67 @@
+import Heartlog
+
+/// The vault that two stores agree on when they meet. The rule is specified in "Vaults" in docs/shipping.md.
+enum VaultAgreement: Hashable {
+  /// Neither store has a vault.
+  case none
+  /// Both belong to this vault from now on.
+  case vault(VaultID)
+  /// They belong to different vaults, which this person would have to join on purpose.
+  case refused(mine: VaultID, theirs: VaultID)
+
+  /// What one end says of its vault.
+  struct Side: Hashable {
+    var membership: VaultMembership
+    /// Whether its store has no commits.
+    var isEmpty = false
+    /// Whether a person asked to join the other end's vault.
+    var joins = false
+
+    /// Whether it may join any vault.
+    fileprivate var isFree: Bool { isEmpty || joins || !membership.isEstablished }
+  }
+
+  /// Both ends come to the same result.
+  init(_ mine: Side?, _ theirs: Side?) {
+    guard let mine, let theirs else {
+      self = (mine ?? theirs).map { .vault($0.membership.id) } ?? .none
+      return
+    }
+    let (one, other) = (mine.membership, theirs.membership)
+    // Whoever left a vault for another is followed by the devices of the one it left.
+    let (iFollow, theyFollow) = (other.former.contains(one.id), one.former.contains(other.id))
+    if iFollow && theyFollow {
+      self = .vault(min(one.id, other.id))
+    } else if iFollow || one.id == other.id {
+      self = .vault(other.id)
+    } else if theyFollow {
+      self = .vault(one.id)
+    } else if mine.isFree, theirs.isFree {
+      self = .vault(Self.preferred(mine, theirs))
+    } else if mine.isFree {
+      self = .vault(other.id)
+    } else if theirs.isFree {
+      self = .vault(one.id)
+    } else {
+      self = .refused(mine: one.id, theirs: other.id)
+    }
+  }
+
+  /// Of two stores that may both join the other's vault: an established vault first, then one with commits, then the smaller id.
+  private static func preferred(_ a: Side, _ b: Side) -> VaultID {
+    func rank(_ side: Side) -> Int {
+      (side.joins ? 4 : 0) + (side.membership.isEstablished ? 0 : 2) + (side.isEmpty ? 1 : 0)
+    }
+    if rank(a) != rank(b) { return rank(a) < rank(b) ? a.membership.id : b.membership.id }
+    return min(a.membership.id, b.membership.id)
+  }
+}
+
+extension HeartlogError {
+  /// The error for stores of different vaults.
+  static func otherVault(mine: VaultID, theirs: VaultID) -> HeartlogError {
+    HeartlogError(
+      .otherVault,
+      "the stores belong to different vaults, \(mine) here and \(theirs) there")
+  }
+}

@@ -1,0 +1,91 @@
+import HeartlogEvents
+import HeartlogFiles
+import HeartlogProofs
+
+/// The key with which a store signs its own stream. Source: docs/format.md, "Device keys".
+package struct DeviceKeys: Sendable {
+  /// Where the key is kept.
+  package enum Place: Sendable {
+    /// The store has no key and signs nothing.
+    case none
+    /// In the store's folder.
+    case folder
+    /// Where the app keeps it.
+    case app(any DeviceKeyStore)
+  }
+
+  private let store: (any DeviceKeyStore)?
+
+  init(_ directory: StoreDirectory, _ options: StorageOptions) {
+    store =
+      switch options.keys {
+      case .none: nil
+      case .folder: FolderKeyStore(directory: directory, random: options.random)
+      case .app(let store): store
+      }
+  }
+
+  /// Whether the store signs its stream.
+  var isSigning: Bool { store != nil }
+
+  /// Returns the key of a replica; nil if the store does not have it.
+  func key(of replica: ReplicaID) throws(StorageError) -> (any DeviceKey)? {
+    let key = try withKeys { try store?.key() }
+    return key?.publicKey.replica == replica ? key : nil
+  }
+
+  /// Makes a new key; nil if the store signs nothing.
+  func makeKey() throws(StorageError) -> (any DeviceKey)? { try withKeys { try store?.makeKey() } }
+
+  private func withKeys<R>(_ body: () throws -> R) throws(StorageError) -> R {
+    do { return try body() } catch let error as StorageError { throw error } catch let error as FileError {
+      throw StorageError(error)
+    } catch {
+      throw StorageError(.inputOutput, "the device key cannot be used: \(error)")
+    }
+  }
+}
+
+/// Keeps the key in the file `keys/device` of the store's folder.
+private struct FolderKeyStore: DeviceKeyStore {
+  let directory: StoreDirectory
+  let random: @Sendable () -> UInt64
+
+  func key() throws -> (any DeviceKey)? {
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try directory.fileSystem.open(directory.keyPath, .read).bytes(4_096, at: 0)
+    } catch {
+      guard error.isNotFound || error.isNotDirectory else { throw error }
+      return nil
+    }
+    // A damaged key signs nothing. It is lost: the store writes as a new replica.
+    guard let text = ChecksummedText(bytes), text.lines.count >= 2 else { return nil }
+    try text.checkVersion(of: "a device key", file: directory.keyPath)
+    guard let seed = ChecksummedText.value(of: "seed", in: text.lines[0]).flatMap(Hexadecimal.bytes),
+      seed.count == SigningKey.seedByteCount,
+      let publicKey = ChecksummedText.value(of: "public", in: text.lines[1]).flatMap(Hexadecimal.bytes)
+        .flatMap({ PublicKey(bytes: $0) })
+    else { return nil }
+    return SigningKey(seed: seed, publicKey: publicKey)
+  }
+
+  func makeKey() throws -> any DeviceKey {
+    var generator = Generator(random: random)
+    let key = SigningKey(using: &generator)
+    let fileSystem = directory.fileSystem
+    if try fileSystem.info(directory.keysPath) == nil {
+      try fileSystem.createDirectory(directory.keysPath)
+      try fileSystem.synchronizeDirectory(directory.path)
+    }
+    let text = ChecksummedText.encoded(["seed \(Hexadecimal.text(key.seed))", "public \(key.publicKey)"])
+    try directory.replaceFile(
+      directory.keyPath, with: text, in: directory.keysPath, suffix: random())
+    return key
+  }
+
+  private struct Generator: RandomNumberGenerator {
+    let random: @Sendable () -> UInt64
+    mutating func next() -> UInt64 { random() }
+  }
+}
