@@ -78,6 +78,11 @@ public final class LogReader {
   /// Returns the display name of a replica; nil if its stream was not found yet.
   public func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
 
+  /// Returns the position of the commit that a moment names, read or not; nil if the log does not have it, or if the moment is a time.
+  package func position(of moment: LogMoment) throws(HeartlogError) -> CommitPosition? {
+    try heartlogErrors { try log.position(of: moment.inStorage) }
+  }
+
   /// The damage found so far.
   public var findings: [Finding] { log.findings.damage.map(Finding.init) }
 }

@@ -87,18 +87,23 @@ extension Statistics {
 
   /// Counts the rest of a log by the periods of a calendar. Commits are read in place from their blocks.
   ///
-  /// - Parameter isCounted: whether the events of a commit count, given its position and its time as the log reports it.
+  /// - Parameters:
+  ///   - isIncluded: whether the log had a commit at the moment of the counts, given its position and its time as the log reports it; a
+  ///     prefix of each stream. If nil, the log is counted to its end.
+  ///   - isCounted: whether the events of a commit count.
   package init(
     reading log: LogReader, library: String?, by period: Period, of calendar: PeriodCalendar,
+    upTo isIncluded: ((CommitPosition, Milliseconds) -> Bool)? = nil,
     where isCounted: (CommitPosition, Milliseconds) -> Bool
   ) throws(HeartlogError) {
     var counter = StatisticsCounter(of: library, by: period, calendar: calendar)
     while let run = try log.nextRun() {
       switch run.commits {
       case .one(let commit):
+        guard isIncluded?(commit.position, log.lastTime) ?? true else { continue }
         counter.take(commit, isCounted: isCounted(commit.position, log.lastTime))
       case .several(let block, let indices):
-        counter.take(indices, of: block, timeBefore: run.timeBefore, where: isCounted)
+        counter.take(indices, of: block, timeBefore: run.timeBefore, upTo: isIncluded, where: isCounted)
       }
     }
     self = counter.statistics

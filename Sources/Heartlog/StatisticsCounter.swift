@@ -45,13 +45,16 @@ struct StatisticsCounter {
     let block: MergedBlock
     /// The locations of the block's items.
     let locations: [ItemLocation]
+    /// The end of the commits that are included.
+    let end: Int
     /// The next index into the block's `itemIndices`.
     var item: Int
     /// Indices into `sources`, by the block's origin index; -1 if not looked up yet.
     var sources: [Int]
 
-    init(_ block: MergedBlock, _ locations: [ItemLocation], item: Int) {
+    init(_ block: MergedBlock, upTo end: Int, _ locations: [ItemLocation], item: Int) {
       self.block = block
+      self.end = end
       self.locations = locations
       self.item = item
       sources = [Int](repeating: -1, count: block.content.columns.commits.origins.count + 1)
@@ -108,19 +111,20 @@ struct StatisticsCounter {
     sources[sourceIndex(Source(replica: commit.replica, origin: commit.origin))].events += count
   }
 
-  /// Counts adjacent commits of a block. Calls for one block must go forward.
+  /// Counts adjacent commits of a block, up to the first that is not included. Calls for one block must go forward.
   mutating func take(
     _ indices: Range<Int>, of block: MergedBlock, timeBefore: Milliseconds,
+    upTo isIncluded: ((CommitPosition, Milliseconds) -> Bool)?,
     where isCounted: (CommitPosition, Milliseconds) -> Bool
   ) {
     let content = block.content
     let columns = content.columns
     let commits = columns.commits
-    let cursor = cursor(of: block, at: indices.lowerBound)
+    guard let cursor = cursor(of: block, at: indices.lowerBound, timeBefore, upTo: isIncluded) else { return }
     let replica = number(of: content.replica)
     var time = timeBefore
     var sequence = content.sequence(at: indices.lowerBound).rawValue
-    for index in indices {
+    for index in indices.clamped(to: indices.lowerBound..<max(indices.lowerBound, cursor.end)) {
       let wallTime = commits.wallTimes[index]
       time = max(time, wallTime)
       var write = Write(
@@ -196,17 +200,32 @@ struct StatisticsCounter {
     if libraryNumber == nil, let library { libraryNumber = state.number(ofLibrary: library) }
   }
 
-  /// Returns the cursor of a block whose next commit is at `index`. Applies a block to the state on first use.
-  private mutating func cursor(of block: MergedBlock, at index: Int) -> Cursor {
+  /// Returns the cursor of a block whose next commit is at `index`; nil if that is not included. Applies what is included of a block to the
+  /// state on first use.
+  private mutating func cursor(
+    of block: MergedBlock, at index: Int, _ timeBefore: Milliseconds,
+    upTo isIncluded: ((CommitPosition, Milliseconds) -> Bool)?
+  ) -> Cursor? {
     let content = block.content
     if let known = cursors[content.replica], known.block === block { return known }
+    var end = content.commitIndices.upperBound
+    if let isIncluded {
+      var time = timeBefore
+      let wallTimes = content.columns.commits.wallTimes
+      let first = (index..<end).first { index in
+        time = max(time, wallTimes[index])
+        return !isIncluded(content.position(at: index), time)
+      }
+      end = first ?? end
+    }
+    guard end > index else { return nil }
     // If part of the log was read before, only the rest counts.
-    let rest = content.cut(to: content.number(at: index)...content.lastCommit)
+    let rest = content.cut(to: content.number(at: index)...content.number(at: end - 1))
     state.apply(rest)
     noteLibrary()
     let locations = state.locations(of: rest)
     for location in locations where location.library >= 0 { makeRoom(for: location) }
-    let cursor = Cursor(block, locations, item: rest.start.item)
+    let cursor = Cursor(block, upTo: end, locations, item: rest.start.item)
     cursors[content.replica] = cursor
     return cursor
   }

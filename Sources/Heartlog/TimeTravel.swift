@@ -13,11 +13,24 @@ public enum LogMoment: Hashable, Sendable {
   case milliseconds(Milliseconds)
   /// The commit that contains this event, and all commits before it in the total order.
   case event(EventID)
+  /// This commit of a device, and all commits before it in the total order.
+  case commit(ReplicaID, CommitNumber)
 
   var inStorage: ReplayMoment {
     switch self {
     case .milliseconds(let milliseconds): .milliseconds(milliseconds)
     case .event(let id): .event(id)
+    case .commit(let replica, let number): .commit(replica, number)
+    }
+  }
+
+  /// The error if the log does not have the commit that this moment names; nil for a time.
+  package var absence: HeartlogError? {
+    switch self {
+    case .milliseconds: nil
+    case .event(let id): HeartlogError(.notFound, "the log has no event \(id)")
+    case .commit(let replica, let number):
+      HeartlogError(.notFound, "the log has no commit \(number) of \(replica)")
     }
   }
 
@@ -34,7 +47,7 @@ extension FavoritesStore {
   /// - Parameters:
   ///   - moment: the last moment to replay; the end of the log if nil.
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
-  /// - Throws: `notFound` if the log does not contain the event; `corrupt` if the log cannot be read to its end.
+  /// - Throws: `notFound` if the log does not contain the event or the commit; `corrupt` if the log cannot be read to its end.
   public func state(
     at moment: LogMoment? = nil, progress: LogProgress? = nil
   ) throws(HeartlogError) -> FavoritesState {
@@ -48,7 +61,7 @@ extension FavoritesStore {
   /// - Parameters:
   ///   - moment: the last moment to replay; the end of the log if nil.
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
-  /// - Throws: `notFound` if the log does not contain the event; `inputOutput` if a file cannot be read.
+  /// - Throws: `notFound` if the log does not contain the event or the commit; `inputOutput` if a file cannot be read.
   public func replay(
     upTo moment: LogMoment? = nil, progress: LogProgress? = nil
   ) throws(HeartlogError) -> (state: FavoritesState, findings: [Finding]) {
@@ -60,17 +73,15 @@ extension FavoritesStore {
         return (state, outcome.findings.damage.map(Finding.init))
       }
       guard let bound = try log.bound(of: moment.inStorage) else {
-        guard case .event(let id) = moment else { return (FavoritesState(), []) }
-        throw HeartlogError(.notFound, "the log has no event \(id)")
+        if let absence = moment.absence { throw absence }
+        return (FavoritesState(), [])
       }
       let (state, start, outcome) = try snapshots.replay(where: { $0.allSatisfy(bound.contains) }) {
         state, positions in
         try log.run(from: positions, upTo: bound) { state.apply($0) }
       }
       if let start { snapshots.note(outcome.movedPositions, of: start) }
-      if case .event(let id) = moment, !outcome.reachedBound {
-        throw HeartlogError(.notFound, "the log has no event \(id)")
-      }
+      if !outcome.reachedBound, let absence = moment.absence { throw absence }
       return (state, outcome.findings.damage.map(Finding.init))
     }
   }

@@ -153,10 +153,27 @@ extension FavoritesLibrary {
   public func exportFile(
     format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil
   ) throws(LibraryError) -> [UInt8] {
-    let library = descriptor ?? LibraryRegistry.standard[name]
-    let holdsAll = format is JSONLinesFormat || library.traits.contains(.settings)
+    try format.write(
+      descriptor ?? LibraryRegistry.standard[name], all: { all() }, favorites: { favorites() })
+  }
+}
+
+extension FavoritesState {
+  /// Exports a library of this state as a file, like `FavoritesLibrary.exportFile`.
+  package func exportFile(of library: String, format: any FileFormat) throws(LibraryError) -> [UInt8] {
+    try format.write(
+      LibraryRegistry.standard[library], all: { all(in: library) }, favorites: { favorites(in: library) })
+  }
+}
+
+extension FileFormat {
+  /// Writes what a file of this format contains of a library.
+  fileprivate func write(
+    _ library: any LibraryDescriptor, all: () -> [ItemState], favorites: () -> [ItemState]
+  ) throws(LibraryError) -> [UInt8] {
+    let holdsAll = self is JSONLinesFormat || library.traits.contains(.settings)
     let items = holdsAll ? all().filter(\.isVisible) : favorites()
-    return try format.write(items.map(FileItem.init), of: library)
+    return try write(items.map(FileItem.init), of: library)
   }
 }
 

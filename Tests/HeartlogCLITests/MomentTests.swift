@@ -121,6 +121,17 @@ struct MomentTests {
     }
   }
 
+  @Test("a commit is a prefix of its replica and its number after a c, which no event has")
+  func commit() throws {
+    let commit = Moment.commit(replicaPrefix: "3f9a", number: CommitNumber(rawValue: 42))
+    #expect(try moment("3F9a:c42", utc) == commit)
+    #expect(commit.shown(.utc) == "commit 3f9a:c42" && commit.first == nil && commit.last == nil)
+    #expect(Moment.event("3f9a:c42") == nil && Moment.commit("3f9a:42") == nil)
+    // Two and two digits are a time, but not these.
+    #expect(
+      try moment("07:c5", utc) == .commit(replicaPrefix: "07", number: CommitNumber(rawValue: 5)))
+  }
+
   @Test(
     "anything else is refused",
     arguments: [
@@ -128,7 +139,8 @@ struct MomentTests {
       "2026-03-02T07:15:60Z", "2026-03-02T07:15:00.Z", "2026-03-02 ", "2026-03-02  07:15", "2026-03-02 7:15",
       "2026-03-02T07:15:", "2026-03-02 07:15 Z", "2026-03-02 07", "2026-03-02 24:00", "07:15Zulu", "07:15:",
       "24:00",
-      "xyz:1", "3f:0", "3f:", ":1", "3f:-1", "3f:9007199254740992", "3f:1:2", "é:1", "3f:+1",
+      "xyz:1", "3f:c", "3f:c0", "3f:c-1", "3f:cc1", "3f:c1c", "3f:C1", "3f:c9007199254740992", "c:", "3f:0",
+      "3f:", ":1", "3f:-1", "3f:9007199254740992", "3f:1:2", "é:1", "3f:+1",
       "000000000000000000000000000000000:1",
       "ago", "2 hours", "hours ago", "-2 hours ago", "2.5 hours ago", "2 fortnights ago", "2 s ago", "2 ago",
       "99999999999 seconds ago", "9999999999 hours ago", "9999999999 weeks ago", "9999 years ago",
@@ -157,6 +169,8 @@ struct MomentTests {
       #expect(error.sentence.contains(Moment.eventForm) == takesEvents)
       if takesEvents { try check(Moment.eventForm) }
       #expect(error.sentence.contains("an event") == takesEvents)
+      #expect(error.sentence.contains(Moment.commitForm) == (kind == .moment))
+      if kind == .moment { try check(Moment.commitForm) }
     }
   }
 }

@@ -30,6 +30,7 @@ struct LogReplayTests {
       let event = commit.eventID(at: commit.records.count - 1)
       return [
         .milliseconds(commit.wallTime), .milliseconds(commit.wallTime - 1), .event(event),
+        .commit(commit.replica, commit.number),
       ]
     }
   }
@@ -47,7 +48,10 @@ struct LogReplayTests {
         history.commits.first {
           $0.replica == id.replica && $0.firstSequence <= id.sequence && id.sequence < $0.nextSequence
         })
-      return history.commits.filter { $0 == last || $0.position < last.position }
+      return try commits(of: history, upTo: .commit(last.replica, last.number))
+    case .commit(let replica, let number):
+      let last = try #require(history.commits.first { $0.replica == replica && $0.number == number })
+      return history.commits.filter { $0.position <= last.position }
     }
   }
 

@@ -109,15 +109,31 @@ public struct ItemCollection: Sendable {
   }
 
   private func positions() -> [(id: String, key: OrderKey)] {
-    let all = library.items().compactMap { item in key(of: item).map { (id: item.id, key: $0) } }
-    return all.sorted { a, b in
+    Self.positions(of: library.items(), by: field)
+  }
+
+  /// The items that have a position in a field, in order.
+  fileprivate static func positions(
+    of items: some Sequence<ItemState>, by field: String
+  ) -> [(id: String, key: OrderKey)] {
+    items.compactMap { item in key(of: item, in: field).map { (id: item.id, key: $0) } }.sorted { a, b in
       a.key != b.key ? a.key < b.key : a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
     }
   }
 
-  private func key(of item: ItemState?) -> OrderKey? {
-    guard case .string(let text)? = item?.value(of: field) else { return nil }
+  private func key(of item: ItemState?) -> OrderKey? { item.flatMap { Self.key(of: $0, in: field) } }
+
+  private static func key(of item: ItemState, in field: String) -> OrderKey? {
+    guard case .string(let text)? = item.value(of: field) else { return nil }
     return OrderKey(text)
+  }
+}
+
+extension FavoritesState {
+  /// The ids of the items of a collection in order, as `ItemCollection.ids` has them now; empty if there is no such collection. One pass
+  /// over the library.
+  package func collection(_ name: String, in library: String) -> [String] {
+    ItemCollection.positions(of: items(in: library), by: ItemCollection.fieldPrefix + name).map(\.id)
   }
 }
 

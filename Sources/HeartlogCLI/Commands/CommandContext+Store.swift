@@ -106,12 +106,15 @@ extension CommandContext {
   }
 
   /// Warns if nothing was ever written to a library: its name may be mistyped.
-  func tellUnknown(_ library: String, in store: FavoritesStore) throws {
-    let known = store.read { $0.libraries }
+  func tellUnknown(_ library: String, in view: StoreView) throws {
+    let known = view.read { $0.libraries }
     guard !known.contains(library) else { return }
     try output.flush()
+    let then = sentence(of: view.moment)
     let error = CommandError(
-      .success, "nothing was ever written to the library \(library)",
+      .success,
+      then.map { "nothing had been written to the library \(library) \($0)" }
+        ?? "nothing was ever written to the library \(library)",
       hint: NearestMatch.hint(for: library, among: known))
     output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.sentence)")
   }

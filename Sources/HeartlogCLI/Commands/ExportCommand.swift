@@ -10,7 +10,7 @@ struct ExportCommand: Command {
 
   static let description = CommandDescription(
     name: "export", group: .read, summary: "write the favorites of a library to a file",
-    arguments: [.library, file], options: [.format],
+    arguments: [.library, file], options: [.format, .at],
     paragraphs: [
       "Writes the newest favorite first. The name of the file determines the format; if it does not, the format is jsonl, which "
         + "also contains known items that are not favorites.",
@@ -19,6 +19,7 @@ struct ExportCommand: Command {
     examples: [
       .init("heartlog export papers favorites.jsonl", "Write all papers with all their fields."),
       .init("heartlog export papers --format jsonl", "Write the same to standard output."),
+      .init("heartlog export papers then.jsonl --at 2026-03-02", "Write what it was at the end of that day."),
     ],
     endings: [
       .init(.badInput, "Part of the store is damaged; the sound part was exported."),
@@ -29,11 +30,13 @@ struct ExportCommand: Command {
   /// nil for standard output.
   let path: String?
   let format: any FileFormat
+  let moment: Moment?
 
   init(_ arguments: Arguments) throws(CommandError) {
     library = arguments.text(.library)
     let path = arguments.optionalText(Self.file)
     self.path = path == "-" ? nil : path
+    moment = try arguments.moment(.at)
     format =
       try arguments.format(for: library) ?? self.path.flatMap { [library] in
         FileFormats.standard.forWriting(name: $0, of: library)
@@ -47,11 +50,13 @@ struct ExportCommand: Command {
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForReading()
+    let view = try context.openForReading(at: moment)
     let bytes: [UInt8]
-    do {
-      bytes = try store.library(library).exportFile(format: format)
-    } catch let error as LibraryError {
+    do throws(LibraryError) {
+      bytes = try view.read { state in
+        Result { () throws(LibraryError) in try state.exportFile(of: library, format: format) }
+      }.get()
+    } catch {
       throw CommandError(
         .badInput, "this library cannot be exported as \(format.name)", at: error.description,
         hint: "jsonl can hold everything.")
@@ -61,7 +66,12 @@ struct ExportCommand: Command {
     } else {
       try context.output.write(String(decoding: bytes, as: UTF8.self))
     }
-    try context.tellUnknown(library, in: store)
-    return try context.report(store.findings)
+    if let sentence = context.sentence(of: view.moment) {
+      // Standard output may be the file.
+      try context.output.flush()
+      context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(sentence)")
+    }
+    try context.tellUnknown(library, in: view)
+    return try context.report(view.findings)
   }
 }

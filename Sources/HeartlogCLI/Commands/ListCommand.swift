@@ -23,7 +23,7 @@ struct ListCommand: Command {
 
   static let description = CommandDescription(
     name: "list", group: .read, summary: "list the favorites of a library",
-    arguments: [.library], options: [all, order, limit, match, collection],
+    arguments: [.library], options: [all, order, limit, match, collection, .at],
     paragraphs: [
       "The default order is newest first, by the date when each item became a favorite; equal dates are ordered by id."
     ],
@@ -32,6 +32,7 @@ struct ListCommand: Command {
       .init("heartlog list cities --match berlin --order id", "List the cities that match a text."),
       .init("heartlog list books --all --json", "Print all books as JSON."),
       .init("heartlog list papers --collection 'to read'", "List a collection."),
+      .init("heartlog list papers --at 2026-03-02", "List what the favorites were at the end of that day."),
     ],
     endings: [.init(.badInput, "Part of the store is damaged; the sound part was listed.")])
 
@@ -41,6 +42,7 @@ struct ListCommand: Command {
   let limit: Int?
   let match: String?
   let collection: String?
+  let moment: Moment?
 
   init(_ arguments: Arguments) throws(CommandError) {
     library = arguments.text(.library)
@@ -49,6 +51,7 @@ struct ListCommand: Command {
     limit = arguments.count(Self.limit)
     match = arguments.text(Self.match)
     collection = arguments.text(Self.collection)
+    moment = try arguments.moment(.at)
     if collection != nil, isAll || arguments.text(Self.order) != nil {
       throw .usage(
         "a collection is listed as a whole, in its own order",
@@ -57,22 +60,31 @@ struct ListCommand: Command {
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForReading()
-    let items = try selected(from: try store.library(library))
+    let view = try context.openForReading(at: moment)
+    // The names are checked here; a state has nothing under a name that is not valid.
+    let named = try view.store.library(library)
+    if let collection { _ = try named.collection(collection) }
+    let items = view.read(selected)
     if context.isJSON {
-      for item in items { try context.jsonLine { ItemLine.write(item, in: library, to: &$0) } }
-      try context.jsonPartial(store.findings)
+      for item in items {
+        try context.jsonLine { json in
+          ItemLine.write(item, in: library, to: &json)
+          json.asOf(view.moment)
+        }
+      }
+      try context.jsonPartial(view.findings)
     } else {
+      try context.lineWithMoment(view.moment)
       var table = Table(ItemLine.columns)
       let descriptor = LibraryRegistry.standard[library]
       for item in items { table.add(ItemLine.cells(item, of: descriptor, context.times)) }
       try context.linesWithTimes(table.lines(style: context.style, width: context.width))
     }
-    try context.tellUnknown(library, in: store)
-    return try context.report(store.findings)
+    try context.tellUnknown(library, in: view)
+    return try context.report(view.findings)
   }
 
-  private func selected(from library: FavoritesLibrary) throws -> [ItemState] {
+  private func selected(from state: FavoritesState) -> [ItemState] {
     let order: ListOrder =
       switch order {
       case .newest: .newestFirst
@@ -83,10 +95,10 @@ struct ListCommand: Command {
     let early = match == nil ? limit : nil
     var items =
       if let collection {
-        try library.collection(collection).ids.compactMap { library.item($0) }
+        state.collection(collection, in: library).compactMap { state.item($0, in: library) }
       } else if isAll {
-        order.sorted(library.all())
-      } else { library.favorites(order: order, limit: early) }
+        order.sorted(state.all(in: library))
+      } else { state.favorites(in: library, order: order, limit: early) }
     if let match {
       let search = TextSearch(match)
       items = items.filter { Self.holds(search, $0) }

@@ -48,6 +48,12 @@ struct Arguments: Sendable {
     return try Moment(text, label: option.spelling, clock: clock)
   }
 
+  /// The moment that was given as an argument; nil if it was not.
+  func moment(_ argument: Argument) throws(CommandError) -> Moment? {
+    guard let text = optionalText(argument) else { return nil }
+    return try Moment(text, label: argument.name, clock: clock)
+  }
+
   /// The event that was given; nil if none was.
   func event(_ option: Option) -> Moment? { text(option).flatMap(Moment.event) }
 

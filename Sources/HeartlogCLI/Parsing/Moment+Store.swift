@@ -1,13 +1,14 @@
 import Heartlog
 
 extension Moment {
-  /// Resolves the moment in a store: replaces the prefix of an event's replica by the full id.
-  func resolved(in store: FavoritesStore) throws -> LogMoment {
+  /// Resolves the moment: replaces the prefix of a replica by the full id.
+  func resolved(among replicas: [(id: ReplicaID, name: String)]) throws(CommandError) -> LogMoment {
     switch self {
-    case .time, .day: return .milliseconds(last ?? 0)
+    case .time(let span), .day(let span, _): return .milliseconds(span.last)
     case .event(let prefix, let sequence):
-      let replica = try Self.replica(prefix, among: try store.status().replicas.map { ($0.id, $0.name) })
-      return .event(EventID(replica: replica, sequence: sequence))
+      return .event(EventID(replica: try Self.replica(prefix, among: replicas), sequence: sequence))
+    case .commit(let prefix, let number):
+      return .commit(try Self.replica(prefix, among: replicas), number)
     }
   }
 

@@ -14,6 +14,8 @@ enum Moment: Equatable, Sendable {
   case day(Span, name: String)
   /// An event: the first hexadecimal digits of its replica, in lower case, and its number.
   case event(replicaPrefix: String, sequence: SequenceNumber)
+  /// A commit: likewise, with the number of the commit.
+  case commit(replicaPrefix: String, number: CommitNumber)
 
   /// Forms of times and dates, for messages.
   static let timeForms = [
@@ -22,31 +24,50 @@ enum Moment: Equatable, Sendable {
   ]
   /// The form of an event, for messages.
   static let eventForm = "3f9a12c0:42"
+  /// The form of a commit, for messages. No event has it: the number of an event begins with a digit.
+  static let commitForm = "3f9a12c0:\(commitMark)42"
+  static let commitMark: Character = "c"
 
   static let timeHint = "Examples: \(timeForms.joined(separator: ", "))."
 
-  /// Parses a time, a date or an event; times and dates without an offset are in the clock's zone. `label` names the argument in messages.
+  /// Parses a time, a date, an event or a commit; times and dates without an offset are in the clock's zone. `label` names the argument in messages.
   init(_ text: String, label: String, clock: LocalClock) throws(CommandError) {
     if let time = Self.time(text, clock: clock) {
       self = time
-    } else if let event = Self.event(text) {
-      self = event
+    } else if let position = Self.event(text) ?? Self.commit(text) {
+      self = position
     } else {
       throw .usage(
-        "\(label) needs a time, a date or an event, not \(Quoted(text))",
-        hint: "\(Self.timeHint) Write an event as \"heartlog log\" shows it, like \(Self.eventForm).")
+        "\(label) needs a time, a date, an event or a commit, not \(Quoted(text))",
+        hint: "\(Self.timeHint) Write an event as \"heartlog log\" shows it, like \(Self.eventForm), "
+          + "and commit 42 of 3f9a12c0 as \(Self.commitForm).")
     }
   }
 
   /// An event, `3f9a12c0:42`; nil if `text` is not one.
   static func event(_ text: String) -> Moment? {
+    numbered(text).map { .event(replicaPrefix: $0.prefix, sequence: SequenceNumber(rawValue: $0.number)) }
+  }
+
+  /// A commit, `3f9a12c0:c42`; nil if `text` is not one.
+  static func commit(_ text: String) -> Moment? {
+    numbered(text, mark: commitMark).map {
+      .commit(replicaPrefix: $0.prefix, number: CommitNumber(rawValue: $0.number))
+    }
+  }
+
+  /// The first digits of a replica, a colon, `mark` if there is one, and a number.
+  private static func numbered(_ text: String, mark: Character? = nil) -> (prefix: String, number: UInt64)? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, (1...32).contains(parts[0].utf8.count),
-      parts[0].utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-      parts[1].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-      let number = UInt64(parts[1]), (1...Limits.numberMax).contains(number)
+      parts[0].utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
     else { return nil }
-    return .event(replicaPrefix: parts[0].lowercased(), sequence: SequenceNumber(rawValue: number))
+    var digits = parts[1]
+    if let mark, digits.popFirst() != mark { return nil }
+    guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+      let number = UInt64(digits), (1...Limits.numberMax).contains(number)
+    else { return nil }
+    return (parts[0].lowercased(), number)
   }
 
   /// A time or a date; nil if `text` is neither, or is outside the years 0000 to 9999.
@@ -64,22 +85,20 @@ enum Moment: Equatable, Sendable {
     case .time(let span): style.zone.isUTC ? "\(style.text(span.last)) UTC" : style.named(span.last)
     case .day(_, let name): "the end of \(name)"
     case .event(let prefix, let sequence): "event \(prefix):\(sequence)"
+    case .commit(let prefix, let number): "commit \(prefix):\(Self.commitMark)\(number)"
     }
   }
 
-  /// The first millisecond, for `--since` and `--date`; nil for an event.
-  var first: Milliseconds? {
-    switch self {
-    case .time(let span), .day(let span, _): span.first
-    case .event: nil
-    }
-  }
+  /// The first millisecond, for `--since` and `--date`; nil for an event or a commit.
+  var first: Milliseconds? { span?.first }
 
-  /// The last millisecond, for `--at` and `--until`; nil for an event.
-  var last: Milliseconds? {
+  /// The last millisecond, for `--at` and `--until`; nil for an event or a commit.
+  var last: Milliseconds? { span?.last }
+
+  private var span: Span? {
     switch self {
-    case .time(let span), .day(let span, _): span.last
-    case .event: nil
+    case .time(let span), .day(let span, _): span
+    case .event, .commit: nil
     }
   }
 }

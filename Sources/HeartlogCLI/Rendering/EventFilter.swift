@@ -15,21 +15,25 @@ struct EventFilter {
   ) throws {
     self.library = library
     self.item = item
-    let needsReplicas = !names.isEmpty || since?.isEvent == true || until?.isEvent == true
+    let needsReplicas = !names.isEmpty || [since, until].contains { $0 != nil && $0?.last == nil }
     let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
     replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
-    if let position = try since?.position(in: directory) {
+    if let position = try since.flatMap({ try directory?.position(of: $0) }) {
       isSince = { commit, _ in commit >= position }
     } else {
       let first = since?.first
       isSince = { _, time in first.map { time >= $0 } ?? true }
     }
-    if let position = try until?.position(in: directory) {
-      isUntil = { commit, _ in commit <= position }
-    } else {
-      let last = until?.last
-      isUntil = { _, time in last.map { time <= $0 } ?? true }
-    }
+    isUntil = try until.map { try Self.bound(until: $0, in: directory) } ?? { _, _ in true }
+  }
+
+  /// Whether a commit, given its position in the order of all commits and its time in the log, is within a moment.
+  static func bound(
+    until moment: Moment, in directory: ReplicaDirectory?
+  ) throws -> (CommitPosition, Milliseconds) -> Bool {
+    if let last = moment.last { return { _, time in time <= last } }
+    guard let position = try directory?.position(of: moment) else { return { _, _ in false } }
+    return { commit, _ in commit <= position }
   }
 
   /// Whether any event of a commit may be shown.
@@ -54,13 +58,11 @@ struct EventFilter {
   }
 }
 
-/// The replicas of a store, and the positions of its events.
+/// The replicas of a store, and the positions of its commits.
 struct ReplicaDirectory {
   private let log: LogReader
-  private let path: String
 
   init(at path: String) throws {
-    self.path = path
     log = try LogReader(at: path)
     // The first read finds every stream; names do not need the rest of the log.
     _ = try log.next()
@@ -75,23 +77,17 @@ struct ReplicaDirectory {
     return [try Moment.replica(text.lowercased(), among: all)]
   }
 
-  /// The position of an event's commit in the total order.
-  func position(ofEvent sequence: SequenceNumber, prefix: String) throws -> CommitPosition {
-    let replica = try Moment.replica(prefix, among: all)
-    let log = try LogReader(at: path)
-    while let commit = try log.next() {
-      if commit.contains(EventID(replica: replica, sequence: sequence)) { return commit.position }
-    }
-    throw CommandError(.no, "the log has no event \(prefix):\(sequence)")
+  /// A moment with the full id of its replica.
+  func resolved(_ moment: Moment) throws(CommandError) -> PastMoment {
+    PastMoment(given: moment, inLog: try moment.resolved(among: all))
   }
-}
 
-extension Moment {
-  fileprivate var isEvent: Bool { if case .event = self { true } else { false } }
-
-  fileprivate func position(in directory: ReplicaDirectory?) throws -> CommitPosition? {
-    guard case .event(let prefix, let sequence) = self else { return nil }
-    return try directory?.position(ofEvent: sequence, prefix: prefix)
+  /// The position in the total order of the commit that a moment names; nil for a time.
+  func position(of moment: Moment) throws -> CommitPosition? {
+    let moment = try resolved(moment).inLog
+    if let position = try log.position(of: moment) { return position }
+    if let absence = moment.absence { throw absence }
+    return nil
   }
 }
 

@@ -7,6 +7,8 @@ struct StatisticsPage {
   let period: Statistics.Period
   /// The zone of the periods, in JSON too.
   let zone: Zone
+  /// As of when the counts are; nil for now.
+  var moment: PastMoment?
   let name: (ReplicaID) -> String?
 
   /// Prints one object for each period, each of the most tapped items, and each device and origin; `kind` distinguishes them.
@@ -19,6 +21,7 @@ struct StatisticsPage {
         json.member("unfavorited", interval.unfavorited)
         json.member("changed", interval.changed)
         json.member("favoritesAtEnd", interval.favoritesAtEnd)
+        json.asOf(moment)
       }
     }
     for tally in statistics.mostTapped {
@@ -28,6 +31,7 @@ struct StatisticsPage {
         json.member("id", tally.item.id)
         json.member("isFavorite", tally.item.isFavorite)
         json.member("taps", tally.taps)
+        json.asOf(moment)
       }
     }
     for tally in statistics.sources {
@@ -37,6 +41,7 @@ struct StatisticsPage {
         json.member("name", name(tally.replica) ?? "")
         if let origin = tally.origin { json.member("origin", origin) }
         json.member("events", tally.events)
+        json.asOf(moment)
       }
     }
   }

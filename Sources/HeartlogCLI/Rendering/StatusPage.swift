@@ -76,3 +76,20 @@ enum StatusPage {
     return lines + [""] + table.lines(style: style, width: width)
   }
 }
+
+extension CommandContext {
+  /// Prints the status of a store, now or then.
+  func show(_ status: StoreStatus, of view: StoreView, isOpenToOthers: Bool = false) throws {
+    if isJSON {
+      try jsonLine { json in
+        StatusPage.write(status, to: &json)
+        json.asOf(view.moment)
+        if isOpenToOthers { json.member("openToOthers", true) }
+        json.partial(view.findings)
+      }
+    } else {
+      try lineWithMoment(view.moment)
+      for line in StatusPage.lines(status, style: style, width: width) { try output.line(line) }
+    }
+  }
+}

@@ -50,6 +50,10 @@ extension Option {
   static let version = Option.flag("version", "Print the version.")
   static let help = Option.flag("help", short: "h", "Print help for heartlog or for a command.")
 
+  static let at = Option.value(
+    "at", "WHEN", .moment,
+    "Show what the store contained at that moment. A date means its end; an event or a commit means it and everything before it in the log's order."
+  )
   static let fields = Option.value(
     "fields", "JSON", .json, "Fields as one JSON object, alone or together with FIELD arguments.")
   static let date = Option.value(

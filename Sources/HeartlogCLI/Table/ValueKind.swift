@@ -10,7 +10,7 @@ enum ValueKind: Hashable, Sendable {
   case json
   /// A whole number, 0 or more.
   case count
-  /// A WHEN: a time, a date, or an event.
+  /// A WHEN: a time, a date, an event, or a commit.
   case moment
   /// A time or a date.
   case date
@@ -41,8 +41,8 @@ enum ValueKind: Hashable, Sendable {
     case .moment: _ = try Moment(text, label: label, clock: clock)
     case .date:
       guard Moment.time(text, clock: clock) != nil else {
-        let event = Moment.event(text) == nil ? "" : "the event "
-        throw .usage("\(label) needs a date or a time, not \(event)\(Quoted(text))", hint: Moment.timeHint)
+        let kind = Moment.event(text) != nil ? "the event " : Moment.commit(text) != nil ? "the commit " : ""
+        throw .usage("\(label) needs a date or a time, not \(kind)\(Quoted(text))", hint: Moment.timeHint)
       }
     case .event:
       guard Moment.event(text) != nil else {

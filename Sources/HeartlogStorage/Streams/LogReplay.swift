@@ -27,7 +27,7 @@ package final class LogReplay {
     package fileprivate(set) var findings: [Finding] = []
     /// The number of events passed to the visitor.
     package fileprivate(set) var eventCount: UInt64 = 0
-    /// Whether the event that defines the bound was reached; true for any other bound.
+    /// Whether the commit that defines the bound was reached; true for any other bound.
     package fileprivate(set) var reachedBound = true
     /// The start positions that are now elsewhere, because their segment was sealed since, with their new locations. Finding them
     /// required comparing trees, which took time.
@@ -43,14 +43,12 @@ package final class LogReplay {
     self.progress = progress
   }
 
-  /// Returns the bound of a moment; nil if nothing is before it: the log does not have that event, or the time is before 1970.
+  /// Returns the bound of a moment; nil if nothing is before it: the log does not have that commit, or the time is before 1970.
   ///
-  /// For an event, this reads the segment that contains it.
+  /// For an event or a commit, this reads the segment that contains it.
   package func bound(of moment: ReplayMoment) throws(StorageError) -> ReplayBound? {
-    switch moment {
-    case .milliseconds(let milliseconds): return ReplayBound(upTo: milliseconds)
-    case .event(let id): return try storageErrors { try EventSearch(directory: directory).bound(of: id) }
-    }
+    if case .milliseconds(let milliseconds) = moment { return ReplayBound(upTo: milliseconds) }
+    return try storageErrors { try directory.position(of: moment).map { ReplayBound(upTo: $0) } }
   }
 
   /// Reads all streams.

@@ -74,6 +74,11 @@ package final class MergedLog {
     replica == identity.replica ? identity.name : streams[replica]?.name
   }
 
+  /// Returns the position of the commit that a moment names, read or not; nil if the log does not have it, or if the moment is a time.
+  package func position(of moment: ReplayMoment) throws(StorageError) -> CommitPosition? {
+    try storageErrors { try directory.position(of: moment) }
+  }
+
   /// Everything found so far that differs from what was written.
   package var findings: [Finding] {
     streams.sorted { $0.key < $1.key }.compactMap(\.value.finding)

@@ -6,6 +6,8 @@ package enum ReplayMoment: Hashable, Sendable {
   case milliseconds(Milliseconds)
   /// The commit of this event and all commits before it in the total order.
   case event(EventID)
+  /// This commit of a replica and all commits before it in the total order.
+  case commit(ReplicaID, CommitNumber)
 }
 
 /// The end of a replay: a last commit for each stream.
@@ -14,7 +16,7 @@ package struct ReplayBound: Hashable, Sendable {
     /// Every commit up to a time.
     case time(Milliseconds)
     /// The commits up to and including this one in the total order.
-    case commit(CommitNumber, ReplicaID, HybridTimestamp)
+    case commit(CommitPosition)
   }
 
   private let kind: Kind
@@ -26,23 +28,20 @@ package struct ReplayBound: Hashable, Sendable {
   }
 
   /// This commit and all commits before it.
-  init(upTo commit: CommitNumber, of replica: ReplicaID, at stamp: HybridTimestamp) {
-    kind = .commit(commit, replica, stamp)
-  }
+  init(upTo commit: CommitPosition) { kind = .commit(commit) }
 
   /// The commit that the log must contain for the moment to belong to it; nil for a time.
-  var commit: (number: CommitNumber, replica: ReplicaID)? {
-    guard case .commit(let number, let replica, _) = kind else { return nil }
-    return (number, replica)
+  var commit: CommitPosition? {
+    if case .commit(let position) = kind { position } else { nil }
   }
 
   /// Returns the bound of one replica's stream.
   func bound(of replica: ReplicaID) -> StreamBound {
     switch kind {
     case .time(let milliseconds): return .time(milliseconds)
-    case .commit(_, let last, let stamp):
-      let isIn = !MergeOrder.isLater(replica, than: last) || stamp.rawValue == 0
-      return .stamp(isIn ? stamp : HybridTimestamp(rawValue: stamp.rawValue - 1))
+    case .commit(let last):
+      let isIn = !MergeOrder.isLater(replica, than: last.replica) || last.stamp.rawValue == 0
+      return .stamp(isIn ? last.stamp : HybridTimestamp(rawValue: last.stamp.rawValue - 1))
     }
   }
 
