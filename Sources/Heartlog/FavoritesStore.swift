@@ -205,11 +205,7 @@ public final class FavoritesStore: Sendable {
   /// The damage that was found, and what recovery did about it. The part of the log before the snapshot that the store was opened from is
   /// not checked: see `verify(progress:)`.
   public var findings: [Finding] {
-    let found = log.findings.map(Finding.init)
-    let more = snapshots.findings.filter { finding in
-      !found.contains { $0.error.file == finding.error.file && $0.error.offset == finding.error.offset }
-    }
-    return found + more
+    log.findings.map(Finding.init).union(snapshots.findings)
   }
 
   /// Why the last attempt to seal in the background failed; nil if it succeeded. A failure costs only disk space.

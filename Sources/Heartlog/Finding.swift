@@ -37,3 +37,13 @@ public struct Finding: Sendable {
     error = HeartlogError(finding.error)
   }
 }
+
+extension [Finding] {
+  /// Both, each place of the log once.
+  package func union(_ others: [Finding]) -> [Finding] {
+    self
+      + others.filter { other in
+        !contains { $0.error.file == other.error.file && $0.error.offset == other.error.offset }
+      }
+  }
+}

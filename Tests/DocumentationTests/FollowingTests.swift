@@ -81,6 +81,11 @@ struct FollowingTests {
     print(then.counts(of: "recipes").favorites)  // 1
     #expect(then.favorites(in: "recipes").map(\.id) == ["ribollita"])
 
+    for item in try store.state().difference(from: then) {
+      print(item.library, item.id, item.before.isFavorite, item.after.isFavorite, item.fields.map(\.name))
+    }
+    #expect(try store.state().difference(from: then).map(\.id) == ["nata"])
+
     let months = try recipes.library.statistics(by: .month).intervals
     for month in months { print(month.start, month.favorited, month.unfavorited, month.favoritesAtEnd) }
     #expect(months.map(\.favoritesAtEnd) == [2])

@@ -78,6 +78,7 @@ struct HelpPageTests {
         show         show an item: whether it is a favorite, since when, its fields
         log          show events, oldest first
         stats        count events by time, by item and by device
+        diff         show what changed between two moments
         export       write the favorites of a library to a file
 
       Devices

@@ -48,8 +48,13 @@ struct Arguments: Sendable {
     return try Moment(text, label: option.spelling, clock: clock)
   }
 
-  /// The moment that was given as an argument; nil if it was not.
-  func moment(_ argument: Argument) throws(CommandError) -> Moment? {
+  /// The moment of a required argument.
+  func moment(_ argument: Argument) throws(CommandError) -> Moment {
+    try Moment(text(argument), label: argument.name, clock: clock)
+  }
+
+  /// The moment of an optional argument; nil if it was not given.
+  func optionalMoment(_ argument: Argument) throws(CommandError) -> Moment? {
     guard let text = optionalText(argument) else { return nil }
     return try Moment(text, label: argument.name, clock: clock)
   }
