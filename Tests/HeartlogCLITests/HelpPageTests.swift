@@ -79,6 +79,7 @@ struct HelpPageTests {
         log          show events, oldest first
         stats        count events by time, by item and by device
         diff         show what changed between two moments
+        blame        show which event wrote an item's state and each field
         export       write the favorites of a library to a file
 
       Devices

@@ -162,6 +162,90 @@ struct PastModelTests {
     }
   }
 
+  @Test(
+    "the history of each item ends with what the state shows and has its conflicts, and what lost was not seen",
+    arguments: 1...4 as ClosedRange<UInt64>)
+  func histories(seed: UInt64) throws {
+    print("SEED=\(seed)")
+    var generator = Chance(source: SeededRandom(seed: seed))
+    let store = try Self.store(using: &generator, seed: seed)
+    var conflicts: [Conflict] = []
+    var losses = 0
+    for library in store.read(\.libraries) {
+      for item in store.read({ Array($0.items(in: library)) }).sorted(by: { $0.id < $1.id }) {
+        let history = try ItemHistory(of: item.id, in: library, from: try store.readLog(), of: store)
+        for register in history.registers {
+          let shown = register.shown
+          switch (register.register, shown.value) {
+          case (.membership, .membership(let isFavorite, let date)):
+            #expect(item.isFavorite == isFavorite && item.favoritedDate == (isFavorite ? date : nil))
+            #expect(store.read { $0.membershipPosition(of: item.id, in: library) } == shown.position)
+          case (.field(let name), .field(let value)):
+            #expect(item.value(of: name) ?? .null == value)
+            #expect(store.read { $0.position(ofField: name, of: item.id, in: library) } == shown.position)
+          default: Issue.record("a value of another register")
+          }
+          #expect(zip(register.writes, register.writes.dropFirst()).allSatisfy { $0.position < $1.position })
+          var order = store.read(\.writeOrder)
+          for (lost, winner) in register.losses {
+            losses += 1
+            let wasSeen = order.supersedes(register.writes[winner].position, register.writes[lost].position)
+            #expect(!wasSeen)
+            #expect(register.writes[lost].value != register.writes[winner].value)
+          }
+          guard !register.sides.isEmpty else { continue }
+          conflicts.append(
+            Conflict(
+              library: library, item: item.id, register: register.register,
+              writes: register.sides.map { Conflict.Write(position: $0.position, value: $0.value) }))
+          for side in register.sides {
+            let fate = try #require(history.fates(of: side.event).first { $0.register == register.register })
+            #expect(fate.opponents.count == register.sides.count - 1)
+            #expect(fate.isShown == (side.event == shown.event))
+          }
+        }
+      }
+    }
+    #expect(conflicts == store.conflicts && !conflicts.isEmpty && losses > 0)
+  }
+
+  @Test(
+    "a write that lost stays lost after the conflict was resolved; one that its own device overwrote never was"
+  )
+  func lost() throws {
+    let clocks = [ManualClock(), ManualClock()]
+    let phone = try FavoritesStore.inMemory(clock: clocks[0], seed: 1)
+    let tablet = try FavoritesStore.inMemory(clock: clocks[1], seed: 2)
+    func write(_ text: String, at store: FavoritesStore) throws -> EventID {
+      let library = try store.library("papers")
+      let commit = try store.writeReturningCommit {
+        try library.set([Field(name: "@note", value: .string(text))], of: "a")
+      }.commit
+      return try #require(commit).eventID(at: 0)
+    }
+    func history() throws -> ItemHistory {
+      try MergeTests.ship(tablet, to: phone)
+      return try ItemHistory(of: "a", in: "papers", from: try phone.readLog(), of: phone)
+    }
+    let overwritten = try write("1", at: phone)
+    let loser = try write("2", at: phone)
+    clocks[1].advance(by: 10)
+    let winner = try write("3", at: tablet)
+    let open = try history()
+    #expect(open.fates(of: overwritten).isEmpty)
+    #expect(open.fates(of: loser).map(\.lostTo) == [winner])
+    #expect(open.fates(of: loser).map(\.opponents) == [[winner]])
+    #expect(open.fates(of: winner).map(\.isShown) == [true])
+    #expect(open.registers[0].rivals.map(\.event) == [loser])
+    clocks[0].advance(by: 20)
+    try phone.resolveConflicts(inFavorOf: loser)
+    let resolved = try history()
+    #expect(resolved.fates(of: loser).map(\.lostTo) == [winner])
+    #expect(resolved.fates(of: loser).map(\.opponents) == [[]])
+    #expect(resolved.fates(of: winner).isEmpty && resolved.registers[0].rivals.isEmpty)
+    #expect(resolved.registers[0].overridden?.event == winner)
+  }
+
   @Test("an item that is seen in neither state is no difference, however it was written")
   func invisible() throws {
     let store = try FavoritesStore.inMemory(clock: ManualClock())

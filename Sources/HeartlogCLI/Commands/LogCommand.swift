@@ -20,7 +20,9 @@ struct LogCommand: Command {
     arguments: [library, item], options: [replica, since, until, last, follow],
     paragraphs: [
       "Each line shows the time on the device that wrote the event, the event's id (which is valid as WHEN), its action, the "
-        + "item and the fields."
+        + "item and the fields.",
+      "The log of one item marks writes that other devices contradicted: the sides of open conflicts, and what lost to a write that had "
+        + "not seen it.",
     ],
     examples: [
       .init("heartlog log -n 20", "Show the last 20 events."),
@@ -59,10 +61,13 @@ struct LogCommand: Command {
     // With -n nothing is printed before the end of the log, which may be far.
     let filter = try EventFilter(
       library: library, item: item, replicas: replicas, since: since, until: until, store: directory)
+    let history = try history(context)
     let log = try LogReader(at: directory)
     var printer = EventPrinter(context)
     var last = LastLines(count: self.last)
     try log.forEachEvent(where: filter) { line in
+      var line = line
+      if let history { line.fates = history.fates(of: line.id) }
       if self.last == nil { try printer.take(line) } else { last.take(line) }
     }
     for line in last.lines { try printer.take(line) }
@@ -70,6 +75,15 @@ struct LogCommand: Command {
     if follows { try follow(log, filter, &printer, context) }
     if context.isJSON { try context.jsonPartial(log.findings) }
     return try context.report(log.findings)
+  }
+
+  /// The history of the only item that is shown; nil if there are others, or if there is no other device that could contradict.
+  private func history(_ context: CommandContext) throws -> ItemHistory? {
+    guard let library, let item, try ReplicaDirectory(at: try context.storeDirectory()).count > 1 else {
+      return nil
+    }
+    let store = try context.openForReading()
+    return try ItemHistory(of: item, in: library, from: try store.readLog(), of: store)
   }
 
   /// Prints new events until the process is interrupted or the output is closed.

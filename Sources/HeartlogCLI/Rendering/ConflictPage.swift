@@ -5,23 +5,39 @@ enum ConflictPage {
   static func write(_ conflict: Conflict, to json: inout JSONWriter) {
     json.member("library", conflict.library)
     json.member("id", conflict.item)
-    switch conflict.register {
-    case .membership: json.member("register", "membership")
-    case .field(let name):
-      json.member("register", "field")
-      json.member("field", name)
-    }
+    write(conflict.register, to: &json)
     json.member("writes", objects: conflict.writes) { write, json in
       json.member("replica", write.event.replica.description)
       json.member("sequence", write.event.sequence.rawValue)
       json.member("stamp", write.position.stamp.description)
       json.member("isShown", write == conflict.writes[0])
-      switch write.value {
-      case .membership(let isFavorite, let date):
-        json.member("isFavorite", isFavorite)
-        if isFavorite { json.member("favoritedDate", RFC3339.text(date)) }
-      case .field(let value): json.member("value", value)
-      }
+      Self.write(write.value, to: &json)
+    }
+  }
+
+  static func write(_ register: Conflict.Register, to json: inout JSONWriter) {
+    switch register {
+    case .membership: json.member("register", "membership")
+    case .field(let name):
+      json.member("register", "field")
+      json.member("field", name)
+    }
+  }
+
+  static func write(_ value: Conflict.Value, to json: inout JSONWriter) {
+    switch value {
+    case .membership(let isFavorite, let date):
+      json.member("isFavorite", isFavorite)
+      if isFavorite { json.member("favoritedDate", RFC3339.text(date)) }
+    case .field(let value): json.member("value", value)
+    }
+  }
+
+  /// `membership`, or the name of a field.
+  static func name(_ register: Conflict.Register) -> String {
+    switch register {
+    case .membership: "membership"
+    case .field(let name): DisplayText.visible(name)
     }
   }
 

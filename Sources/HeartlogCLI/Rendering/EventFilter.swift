@@ -68,6 +68,8 @@ struct ReplicaDirectory {
     _ = try log.next()
   }
 
+  var count: Int { log.replicas.count }
+
   private var all: [(id: ReplicaID, name: String)] { log.replicas.map { ($0, log.name(of: $0) ?? "") } }
 
   /// The replicas named `text`, or else the one whose id begins with it.

@@ -4,6 +4,8 @@ import Heartlog
 struct EventLine {
   let commit: Commit
   let index: Int
+  /// What became of its writes where others contradicted them, if that was looked up.
+  var fates: [ItemHistory.Fate] = []
 
   var record: EventRecord { commit.records[index] }
   var id: EventID { commit.eventID(at: index) }
@@ -46,6 +48,32 @@ struct EventLine {
       json.member("bytes", Hexadecimal.text(bytes))
     }
     if let origin = commit.origin { json.member("origin", origin) }
+    guard !fates.isEmpty else { return }
+    json.member("conflicts", objects: fates) { fate, json in
+      ConflictPage.write(fate.register, to: &json)
+      json.member("isShown", fate.isShown)
+      if !fate.opponents.isEmpty {
+        json.name("openWith")
+        json.beginArray()
+        for event in fate.opponents { json.value("\(event)") }
+        json.endArray()
+      }
+      if let event = fate.lostTo { json.member("lostTo", "\(event)") }
+    }
+  }
+
+  /// A line for each register in which other events contradict this one.
+  func marks(_ style: Style) -> [String] {
+    fates.map { fate in
+      let register = ConflictPage.name(fate.register)
+      guard fate.opponents.isEmpty else {
+        let others = fate.opponents.map(Self.shortID).joined(separator: ", ")
+        let side = fate.isShown ? "shown" : "not shown"
+        return style(.failure, "  ! \(register): \(side), in an open conflict with \(others)")
+      }
+      let winner = fate.lostTo.map(Self.shortID) ?? ""
+      return style(.faint, "  ! \(register): lost to \(winner), which had not seen it")
+    }
   }
 
   static func name(_ action: Action) -> String {

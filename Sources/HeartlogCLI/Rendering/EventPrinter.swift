@@ -22,13 +22,15 @@ struct EventPrinter {
     guard !page.isEmpty else { return }
     var table = Table(EventLine.columns)
     for line in page { table.add(line.cells(context.times)) }
-    page.removeAll(keepingCapacity: true)
-    let lines = table.lines(style: context.style, width: context.width)
+    let lines = zip(page, table.lines(style: context.style, width: context.width)).flatMap {
+      [$1] + $0.marks(context.style)
+    }
     if isHeaded {
       for line in lines { try context.output.line(line) }
     } else {
       try context.linesWithTimes(lines)
     }
+    page.removeAll(keepingCapacity: true)
     isHeaded = true
   }
 }

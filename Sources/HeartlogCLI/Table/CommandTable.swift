@@ -10,6 +10,7 @@ struct CommandTable: Sendable {
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
     ImportCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
+    BlameCommand.self,
     ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
