@@ -1,6 +1,11 @@
-"""What a store of several devices contained at any moment: read as of then, compared, and traced to its writes."""
+"""What a store of several devices contained at any moment: read as of then, compared, traced to its writes, and searched."""
 
+import json
+import os
 import random
+import shlex
+import signal
+import sys
 import unittest
 
 from heartlog import seed
@@ -188,6 +193,130 @@ class BlameTests(PastTestCase):
     def test_an_item_that_is_not_there_is_the_answer_no(self):
         store = self.device("phone", 3)
         self.assertIn("no item", self.expect(1, store("blame", "papers", "nobody")).err)
+
+
+class BisectTests(PastTestCase):
+    def script(self, text):
+        """A command line that runs some Python."""
+        return f"{shlex.quote(sys.executable)} -c {shlex.quote(text)}"
+
+    def bisect(self, store, command, *options, code=0):
+        return self.expect(code, store("bisect", "--json", "--run", command, *options))
+
+    def test_the_first_commit_after_which_the_answer_changes_is_found(self):
+        chance = random.Random(seed())
+        store = self.devices(chance, rounds=20)[0]
+        events = sorted(store.log(), key=order)
+        commits = sorted({(event["stamp"], event["replica"], event["commit"]) for event in events})
+        counts = []
+        for commit in commits:
+            items = folded([event for event in events if (event["stamp"], event["replica"], event["commit"]) <= commit])
+            counts.append(sum(item["isFavorite"] for item in items.values()))
+        self.assertGreaterEqual(counts[-1], 1)
+        for wanted in range(1, min(4, counts[-1] + 1)):
+            # The answer may change back and forth: a binary search finds one of the changes.
+            command = self.script(
+                "import json, sys\n"
+                "items = [json.loads(line) for line in sys.stdin]\n"
+                "assert all(set(item) == {'library', 'id', 'isFavorite', 'favoritedDate', 'fields'} for item in items)\n"
+                f"sys.exit(0 if sum(item['isFavorite'] for item in items) < {wanted} else 7)")
+            answer = self.bisect(store, command)
+            found = answer.object
+            index = next(index for index, commit in enumerate(commits) if commit[1:] == (found["replica"], found["commit"]))
+            before = counts[index - 1] if index else 0
+            self.assertTrue(before < wanted <= counts[index])
+            self.assertEqual((found["exitCodeBefore"], found["exitCodeAfter"], found["isCertain"]), (0, 7, True))
+            self.assertEqual([event["sequence"] for event in found["events"]],
+                             [event["sequence"] for event in events
+                              if (event["replica"], event["commit"]) == (found["replica"], found["commit"])])
+            self.assertLessEqual(found["runs"], len(commits).bit_length() + 2)
+            self.assertEqual(len(answer.err.splitlines()), found["runs"])
+
+    def test_a_change_that_never_goes_back_is_found_exactly_between_any_bounds(self):
+        chance = random.Random(seed())
+        store = self.devices(chance)[0]
+        events = sorted(store.log(), key=order)
+        commits = sorted({(event["stamp"], event["replica"], event["commit"]) for event in events})
+        name = lambda index: f"{commits[index][1]}:c{commits[index][2]}"
+        # The commits that are the first to mention an item, and leave something of it to be seen.
+        firsts, known = [], set()
+        for event in events:
+            item = event["library"], event["item"]
+            if item not in known and item in visible(folded([event])):
+                firsts.append((commits.index((event["stamp"], event["replica"], event["commit"])), item))
+            known.add(item)
+        firsts = [first for first in firsts if first[0] > 0]
+        self.assertTrue(firsts)
+        for index, (library, ident) in chance.sample(firsts, min(3, len(firsts))):
+            line = shlex.quote(json.dumps({"library": library, "id": ident}, separators=(",", ":"))[:-1] + ",")
+            found = self.bisect(store, f"grep -qF {line}", "--to", name(index)).object
+            self.assertEqual((found["replica"], found["commit"]), commits[index][1:])
+            self.assertEqual((found["exitCodeBefore"], found["exitCodeAfter"]), (1, 0))
+            found = self.bisect(store, f"! grep -qF {line}", "--from", name(index - 1), "--to", name(index)).object
+            self.assertEqual(((found["replica"], found["commit"]), found["runs"]), (commits[index][1:], 2))
+
+    def numbered(self, count):
+        """A store with one more item after each commit."""
+        store = self.store("numbered")
+        self.expect(0, store.apply([{"op": "add", "library": "papers", "id": str(number)} for number in range(count)]))
+        return store
+
+    def test_a_command_that_reads_nothing_is_no_reason_to_end(self):
+        store = self.store("large")
+        text = "x" * 10_000
+        self.expect(0, store.apply([{"op": "add", "library": "papers", "id": str(number), "fields": {"text": text}} for number in range(200)]))
+        # As it does for others who ignore the signal of a broken pipe, and for those who do not.
+        for ignored in signal.SIG_DFL, signal.SIG_IGN:
+            answer = store("bisect", "--run", "exit 3", preexec_fn=lambda: signal.signal(signal.SIGPIPE, ignored))
+            self.assertIn("same answer", self.expect(1, answer).err)
+        self.assertEqual(self.bisect(store, "head -c 1 | grep -q .").object["commit"], 1)
+
+    def test_what_the_command_prints_is_kept_from_the_answer(self):
+        store = self.numbered(5)
+        answer = self.bisect(store, "echo printed; test $(wc -l) -lt 3")
+        self.assertEqual(answer.object["commit"], 3)
+        self.assertEqual(answer.err.count("printed"), answer.object["runs"])
+        text = self.expect(0, store("bisect", "--run", "test $(wc -l) -lt 3"))
+        self.assertRegex(text.out, r"^the exit code changes from 0 to 1 after commit [0-9a-f]{8}:c3\n.*added +papers +2\n$")
+
+    def test_a_command_may_have_no_answer(self):
+        store = self.numbered(20)
+        unknown = "n=$(wc -l); test $n -gt {} -a $n -lt {} && exit 125; test $n -lt 10"
+        self.assertEqual(self.bisect(store, unknown.format(2, 6)).object["commit"], 10)
+        found = self.bisect(store, unknown.format(8, 12), code=1).lines
+        self.assertEqual([line["commit"] for line in found], [9, 10, 11, 12])
+        self.assertFalse(any(line["isCertain"] for line in found))
+        self.assertIn("could not tell", self.expect(1, store("bisect", "--run", unknown.format(8, 12))).out)
+        self.assertIn("no answer at the ends", self.bisect(store, "exit 125", code=1).err)
+
+    def test_a_command_that_cannot_be_run_ends_the_search(self):
+        store = self.numbered(4)
+        for command, reason in ("/nowhere/command", "cannot be run"), ("kill -9 $$", "signal 9"):
+            answer = store("bisect", "--run", command)
+            self.assertEqual((answer.code, answer.out), (74, ""))
+            self.assertIn(reason, answer.err)
+        self.assertIn("needs --run", self.expect(64, store("bisect")).err)
+
+    def test_the_ends_must_differ_and_have_commits_between_them(self):
+        store = self.numbered(4)
+        self.assertIn("same answer", self.bisect(store, "true", code=1).err)
+        self.assertIn("same answer", self.bisect(store, "exit 1", code=1).err)
+        self.assertIn("no commit", self.bisect(store, "true", "--from", "now", code=1).err)
+        replica = store.log()[0]["replica"]
+        self.assertIn("no commit", self.bisect(store, "true", "--from", f"{replica}:c3", "--to", f"{replica}:c2", code=1).err)
+        self.assertIn("no commit 9", self.bisect(store, "true", "--from", f"{replica}:c9", code=1).err)
+
+    def test_a_damaged_store_is_searched_as_far_as_it_is_sound(self):
+        store = self.numbered(40)
+        self.expect(0, store("seal"))
+        self.expect(0, store.apply([{"op": "add", "library": "papers", "id": f"more-{number}"} for number in range(40)]))
+        (tail,) = store.segments(".log") or store.segments()[-1:]
+        with open(tail, "r+b") as file:
+            file.seek(os.path.getsize(tail) // 64)
+            file.write(b"\xff" * 8)
+        answer = self.bisect(store, "test $(wc -l) -lt 10", code=65)
+        self.assertEqual(answer.lines[0]["commit"], 10)
+        self.assertTrue(answer.lines[-1]["partial"])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ struct CommandTable: Sendable {
     ImportCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
     BlameCommand.self,
-    ExportCommand.self,
+    BisectCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, CheckpointCommand.self, RepairCommand.self, SealCommand.self,

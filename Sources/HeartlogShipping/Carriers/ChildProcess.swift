@@ -11,7 +11,7 @@ import HeartlogFiles
 
 /// A child process whose standard input and output are connected to a channel; it shares this process's
 /// standard error.
-final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
   #if canImport(Darwin)
     private typealias Actions = posix_spawn_file_actions_t?
     private typealias Attributes = posix_spawnattr_t?
@@ -20,21 +20,26 @@ final class ChildProcess: Sendable {
     private typealias Attributes = posix_spawnattr_t
   #endif
 
-  let channel: DescriptorChannel
+  package let channel: DescriptorChannel
   private let process: pid_t
   private let hasGroup: Bool
 
   /// How long the child may take to end by itself after the channel is closed, and again after each signal.
-  private static let graceMilliseconds = 2_000
+  package static let graceMilliseconds = 2_000
+  /// Longer than any process runs.
+  package static let foreverMilliseconds = 1 << 40
 
   /// Starts `words[0]`, searched for in PATH, with the arguments `words`.
-  init(_ words: [String]) throws(HeartlogError) {
+  ///
+  /// - Parameter output: the descriptor of this process that becomes the child's standard output; `nil` for the
+  ///   channel.
+  package init(_ words: [String], output: Int32? = nil) throws(HeartlogError) {
     let (near, far) = try DescriptorChannel.descriptorPair()
     defer { close(far) }
     // At a terminal the child stays in this process group: it may ask for a password there.
     hasGroup = isatty(0) != 1
     var process: pid_t = 0
-    let number = Self.spawn(words, far, hasGroup: hasGroup, &process)
+    let number = Self.spawn(words, input: far, output: output ?? far, hasGroup: hasGroup, &process)
     guard number == 0 else {
       close(near)
       throw HeartlogError(
@@ -45,7 +50,7 @@ final class ChildProcess: Sendable {
   }
 
   private static func spawn(
-    _ words: [String], _ descriptor: Int32, hasGroup: Bool, _ process: inout pid_t
+    _ words: [String], input: Int32, output: Int32, hasGroup: Bool, _ process: inout pid_t
   ) -> Int32 {
     #if canImport(Darwin)
       var actions: Actions = nil
@@ -60,8 +65,8 @@ final class ChildProcess: Sendable {
       posix_spawn_file_actions_destroy(&actions)
       posix_spawnattr_destroy(&attributes)
     }
-    posix_spawn_file_actions_adddup2(&actions, descriptor, 0)
-    posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
+    posix_spawn_file_actions_adddup2(&actions, input, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
     // The command line ignores SIGPIPE and SIGXFSZ; a child would inherit that.
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -84,7 +89,7 @@ final class ChildProcess: Sendable {
   /// - Parameter milliseconds: how long the child may take to end by itself.
   /// - Returns: The exit code, or 128 plus the signal number if a signal ended it, as in shells; `nil` if it
   ///   did not end by itself.
-  func finish(waiting milliseconds: Int = graceMilliseconds) -> Int32? {
+  package func finish(waiting milliseconds: Int = graceMilliseconds) -> Int32? {
     channel.close()
     if let code = wait(milliseconds: milliseconds) { return code }
     for signal in [SIGTERM, SIGKILL] {
