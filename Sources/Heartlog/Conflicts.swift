@@ -23,9 +23,10 @@ extension FavoritesStore {
     }
     let operation: HeartlogState.Operation
     switch (conflict.register, write.value) {
-    case (.field(let name), .field(let value)): operation = .resolveField(Field(name: name, value: value))
+    case (.field(let name), .field(let value)):
+      operation = .overwrite(fields: [Field(name: name, value: value)])
     case (_, .membership(let isFavorite, let date)):
-      operation = .resolveMembership(isFavorite: isFavorite, favoritedDate: date)
+      operation = .overwrite(membership: .init(isFavorite: isFavorite, favoritedDate: date))
     case (.membership, .field):
       throw HeartlogError(.invalid, "a field value cannot resolve a conflict about a membership")
     }

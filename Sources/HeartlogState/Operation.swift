@@ -12,10 +12,21 @@ package enum Operation: Hashable, Sendable {
   case toggle(fields: [Field] = [], favoritedDate: Milliseconds? = nil)
   /// Writes fields of an item, favorite or not. Null clears a field.
   case set(fields: [Field])
-  /// Writes a membership even if it is unchanged. The event has seen all other writes, and so closes a conflict.
-  case resolveMembership(isFavorite: Bool, favoritedDate: Milliseconds)
-  /// The same for a field.
-  case resolveField(Field)
+  /// Writes registers even if they are unchanged: the membership if it is given, and the fields. The event has seen all other writes of
+  /// them, and so closes their conflicts.
+  case overwrite(membership: Membership? = nil, fields: [Field] = [])
+
+  /// A value of the membership.
+  package struct Membership: Hashable, Sendable {
+    package let isFavorite: Bool
+    /// Ignored unless it is a favorite.
+    package let favoritedDate: Milliseconds
+
+    package init(isFavorite: Bool, favoritedDate: Milliseconds) {
+      self.isFavorite = isFavorite
+      self.favoritedDate = favoritedDate
+    }
+  }
 }
 
 extension Operation {
@@ -25,8 +36,8 @@ extension Operation {
     case .add(let fields, _): fields
     case .toggle(let fields, _): fields
     case .set(let fields): fields
-    case .remove, .resolveMembership: []
-    case .resolveField(let field): [field]
+    case .remove: []
+    case .overwrite(_, let fields): fields
     }
   }
 }

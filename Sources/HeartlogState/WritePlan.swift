@@ -59,7 +59,7 @@ extension Operation {
     case .add(let fields, _): isFavorite ? [] : fields
     case .toggle(let fields, _): isFavorite ? [] : fields
     case .set(let fields): fields
-    case .remove, .resolveMembership, .resolveField: []
+    case .remove, .overwrite: []
     }
   }
 
@@ -96,11 +96,10 @@ extension Operation {
     case .set:
       return WritePlan(differing.isEmpty ? .nothing(.nothingToChange) : event(.changed, differing))
 
-    case .resolveMembership(let isFavorite, let date):
-      return WritePlan(isFavorite ? event(.added, [], date) : event(.removed))
-
-    case .resolveField(let field):
-      return WritePlan(event(.changed, [field]))
+    case .overwrite(let membership, let fields):
+      let action = membership.map { $0.isFavorite ? Action.added : .removed } ?? .changed
+      let date = membership.flatMap { $0.isFavorite ? $0.favoritedDate : nil }
+      return WritePlan(event(action, Self.sortedByName(fields), date))
     }
   }
 
