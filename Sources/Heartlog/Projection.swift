@@ -232,6 +232,16 @@ final class Projection: CommitSink {
     }
   }
 
+  /// Returns the write that a register will show after everything that is queued is written; nil if it was never written.
+  func shownWrite(
+    of register: Conflict.Register, of id: String, in library: String, over queued: QueuedCommits
+  ) -> Conflict.Write? {
+    look {
+      $0.overlay(queued)
+      return $0.state.shownWrite(of: register, of: id, in: library, under: $0.overlay)
+    }
+  }
+
   /// Whether an item will be a favorite after everything that is queued and in `draft` is written.
   func isFavorite(_ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> Bool
   {

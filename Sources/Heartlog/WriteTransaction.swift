@@ -67,6 +67,11 @@ final class WriteTransaction: @unchecked Sendable {
     store.projection.isFavorite(id, in: library, over: queued, changes)
   }
 
+  /// The write that a register shows before this transaction; nil if it was never written.
+  func shownWrite(of register: Conflict.Register, of id: String, in library: String) -> Conflict.Write? {
+    store.projection.shownWrite(of: register, of: id, in: library, over: queued)
+  }
+
   /// All items of a library as this transaction sees them.
   func items(in library: String) -> [ItemState] {
     store.projection.items(in: library, over: queued, changes)

@@ -20,6 +20,14 @@ extension FavoritesState {
     return replicas.isApplied(number, of: slot)
   }
 
+  /// Returns the number of the commit that contains an event; nil if it is not before any gap of its stream.
+  package func commit(of event: EventID) -> CommitNumber? {
+    guard let numbers = replicas.progress(of: event.replica)?.commitNumbers,
+      event.sequence.rawValue >= 1, event.sequence.rawValue < numbers.next.sequence
+    else { return nil }
+    return CommitNumber(rawValue: numbers.commit(of: event.sequence.rawValue))
+  }
+
   /// The number of applied events without content: withheld, or written by a later version. The digest does not cover them.
   package var eventsWithoutContent: UInt64 {
     // Only in a malformed snapshot do the libraries have more events than the state.

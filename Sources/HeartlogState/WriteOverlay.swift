@@ -10,6 +10,8 @@ package struct WriteOverlay: Sendable {
     let isFavorite: Bool
     let favoritedDate: Milliseconds
     let position: EventPosition
+
+    var value: Conflict.Value { .comparable(isFavorite: isFavorite, favoritedDate: favoritedDate) }
   }
 
   fileprivate struct Item: Sendable {
@@ -105,6 +107,27 @@ package struct WriteOverlay: Sendable {
   /// The ids of a library's items that were written to, in no particular order.
   package func ids(in library: String) -> [String] {
     items.lazy.filter { $0.library.hasSameBytes(as: library) }.map(\.id)
+  }
+
+  /// The last write of every register, sorted as `RegisterWrite.precedes` says.
+  package var registers: [RegisterWrite] {
+    var found: [RegisterWrite] = []
+    for item in items {
+      if let write = item.membership {
+        found.append(
+          RegisterWrite(
+            library: item.library, item: item.id, register: .membership,
+            write: Conflict.Write(position: write.position, value: write.value), isQuiet: false))
+      }
+      for write in item.fields.writes {
+        found.append(
+          RegisterWrite(
+            library: item.library, item: item.id, register: .field(write.field.name),
+            write: Conflict.Write(position: write.position, value: .field(write.field.value)),
+            isQuiet: write.field.isQuiet))
+      }
+    }
+    return found.sorted { $0.precedes($1) }
   }
 
   // MARK: - Reading through

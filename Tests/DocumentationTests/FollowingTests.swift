@@ -94,6 +94,23 @@ struct FollowingTests {
     #expect(try store.state().digest == store.digest)
   }
 
+  @Test("an undo, its own undo, and yesterday again")
+  func undo() throws {
+    try recipes.add(soup)
+    let yesterday = clock.now
+    clock.advance(by: 86_400)
+    try recipes.setNote("with bread", of: soup.id)
+    let plan = try store.undo(.lastCommits(1))
+    for write in plan.writes { print("restored: \(write.item)") }
+    for kept in plan.kept { print("\(kept.item) was changed since, by \(kept.later.event)") }
+    try store.undo(.events(plan.events))  // the undo of the undo
+    #expect(plan.writes.map(\.item) == ["ribollita"] && plan.kept.isEmpty)
+    #expect(recipes.note(of: soup.id) == "with bread")
+
+    try store.restore(to: .time(yesterday), library: "recipes")
+    #expect(try recipes.note(of: soup.id) == nil && store.state(at: .time(yesterday)).digest == store.digest)
+  }
+
   func story(of id: String, in library: String, store: FavoritesStore) throws -> [String] {
     var lines: [String] = []
     let log = try store.readLog()

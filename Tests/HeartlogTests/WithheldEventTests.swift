@@ -7,7 +7,7 @@ import Testing
 @Suite("Events without their content")
 struct WithheldEventTests {
   /// The run without the content of one event.
-  private func withholding(_ number: UInt64, in run: StreamRun) throws -> StreamRun {
+  static func withholding(_ number: UInt64, in run: StreamRun) throws -> StreamRun {
     let block = try run.body.withUnsafeBytes { bytes in
       try BlockEncoding.decode(
         bytes, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
@@ -49,7 +49,8 @@ struct WithheldEventTests {
     for number in 0..<5 { _ = try whole.library("papers").add("\(number)") }
     let head = try #require(try whole.streamHeads().first)
     let run = try #require(try whole.streamRun(of: head.replica, after: 0, upTo: head.commit))
-    #expect(try less.receive(withholding(3, in: run)) == .appended(commits: 5, events: 5, changedItems: 4))
+    #expect(
+      try less.receive(Self.withholding(3, in: run)) == .appended(commits: 5, events: 5, changedItems: 4))
     // The history is the same, to the root; only what can be shown is not.
     #expect(try less.streamHeads() == whole.streamHeads())
     #expect(try less.receive(run) == .known)

@@ -98,6 +98,31 @@ public struct AsyncFavoritesStore: Sendable {
     try await run { store throws(HeartlogError) in try store.seal(progress: progress) }
   }
 
+  /// Undoes events, by new events that restore what the registers they wrote would show without them.
+  ///
+  /// - Parameters:
+  ///   - scope: the events to undo.
+  ///   - isDryRun: whether to write nothing, and only return what would be written.
+  @discardableResult
+  public func undo(_ scope: UndoScope, isDryRun: Bool = false) async throws(HeartlogError) -> UndoPlan {
+    try await run { store throws(HeartlogError) in try store.undo(scope, isDryRun: isDryRun) }
+  }
+
+  /// Makes favorites, favorited dates and fields equal to those at a moment, by new events.
+  ///
+  /// - Parameters:
+  ///   - moment: the moment to restore.
+  ///   - library: the only library to restore; all if nil.
+  ///   - isDryRun: whether to write nothing, and only return what would be written.
+  @discardableResult
+  public func restore(
+    to moment: LogMoment, library: String? = nil, isDryRun: Bool = false
+  ) async throws(HeartlogError) -> UndoPlan {
+    try await run { store throws(HeartlogError) in
+      try store.restore(to: moment, library: library, isDryRun: isDryRun)
+    }
+  }
+
   private func run<R: Sendable>(
     _ call: @escaping @Sendable (FavoritesStore) throws(HeartlogError) -> R
   ) async throws(HeartlogError) -> R {
