@@ -69,6 +69,22 @@ struct ArgumentParserTests {
     #expect(log.replicas == ["phone", "3f"])
   }
 
+  @Test("the value of an option that may lack one is the next word if that can be its value")
+  func optionalValue() throws {
+    for (words, count, events) in [
+      (["--last"], "1", 0), (["--last", "3"], "3", 0), (["--last=3"], "3", 0),
+      (["--last", "--dry-run"], "1", 0),
+      (["--last", "3f:1"], "1", 1), (["--dry-run", "--last"], "1", 0), (["--last", "--", "3f:1"], "1", 1),
+    ] {
+      let option = try #require(UndoCommand.description.options.first { $0.long == "last" })
+      let arguments = try arguments(["undo"] + words)
+      #expect(arguments.text(option) == count, "\(words)")
+      #expect(arguments.events(UndoCommand.description.arguments[0]).count == events, "\(words)")
+    }
+    #expect(message("undo", "--last=x")?.contains("whole number") == true)
+    #expect(message("undo", "--last", "1", "--last") == "--last is given twice.")
+  }
+
   @Test("negative numbers and a hyphen alone are arguments", arguments: ["-7", "-.5", "-", "-0x"])
   func hyphenArguments(word: String) throws {
     #expect(try ShowCommand(arguments(["show", "cities", word])).item == word)

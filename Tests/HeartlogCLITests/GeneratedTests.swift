@@ -40,7 +40,7 @@ struct GeneratedTests {
       (["list", "books", "--limit", ""], []),
       (["log", "-n", "5", "b"], ["breeds", "books"]), (["completions", ""], ["bash", "zsh", "fish"]),
       (["show", "cities", "--", "-"], []), (["help", "to"], ["toggle"]), (["status", ""], []),
-      (["add", "-5", "c"], []), (["--js"], ["--json"]),
+      (["add", "-5", "c"], []), (["--js"], ["--json"]), (["undo", "--last", "--dr"], ["--dry-run"]),
     ])
   func bash(words: [String], expected: [String]) throws {
     let script = try #require(Completions.script(shell: "bash", table: table))

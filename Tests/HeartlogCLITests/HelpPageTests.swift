@@ -72,6 +72,8 @@ struct HelpPageTests {
         set          write fields of an item, favorite or not
         apply        execute operations from a file or a pipe, one per line
         import       import the items of a file
+        undo         take back events: restore what was there before them
+        restore      make favorites, dates and fields equal to those at a moment
 
       Read
         list         list the favorites of a library

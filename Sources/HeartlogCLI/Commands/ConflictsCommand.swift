@@ -61,11 +61,8 @@ struct ConflictsCommand: Command {
 
   private func choose(_ choice: Moment, _ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
-    guard case .event(let prefix, let sequence) = choice else { return .usage }
-    let replica = try Moment.replica(prefix, among: store.devices.map { ($0.replica, $0.name) })
-    let (resolved, _) = try context.write(to: store) {
-      try store.resolveConflicts(inFavorOf: EventID(replica: replica, sequence: sequence))
-    }
+    guard let event = try choice.eventID(in: store) else { return .usage }
+    let (resolved, _) = try context.write(to: store) { try store.resolveConflicts(inFavorOf: event) }
     let recoveries = store.findings
     try store.close()
     let code = try context.report(recoveries, includesTorn: true)

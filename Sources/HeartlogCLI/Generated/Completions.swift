@@ -12,11 +12,11 @@ enum Completions {
 }
 
 extension CommandTable {
-  /// The options that take a value, each with its command or `*` for all commands. Scripts skip these values when they
+  /// The options that need a value, each with its command or `*` for all commands. Scripts skip these values when they
   /// count the arguments.
   var valuedOptions: [(scope: String, option: Option)] {
     let global = globalOptions.map { (scope: "*", option: $0) }
     let own = commands.flatMap { command in command.options.map { (scope: command.name, option: $0) } }
-    return (global + own).filter { $0.option.value != nil }
+    return (global + own).filter { $0.option.needsValue }
   }
 }

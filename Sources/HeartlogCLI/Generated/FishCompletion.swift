@@ -85,7 +85,9 @@ struct FishCompletion: Sendable {
     }
     if let short = option.short { parts.append("-s \(short)") }
     if let long = option.long { parts.append("-l \(long)") }
-    if let value = option.value { parts.append(action(value.kind, isOption: true) ?? "-x") }
+    if let value = option.value, option.needsValue {
+      parts.append(action(value.kind, isOption: true) ?? "-x")
+    }
     parts.append("-d \(quoted(option.summary))")
     return parts.joined(separator: " ")
   }

@@ -81,7 +81,7 @@ struct ManPage: Sendable {
 
   private func synopsis(_ option: Option) -> String {
     option.spellings.map { bold($0) }.joined(separator: ", ")
-      + (option.value.map { " \\fI\(escaped($0.name))\\fR" } ?? "")
+      + (option.value.map { " \\fI\(escaped($0.synopsis))\\fR" } ?? "")
   }
 
   private func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }

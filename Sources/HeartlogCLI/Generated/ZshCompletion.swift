@@ -49,9 +49,11 @@ struct ZshCompletion: Sendable {
     option.spellings.map { spelling in
       let isOnce = option.value == nil || !option.isRepeatable
       let prefix = isOnce ? "(\(option.spellings.joined(separator: " ")))" : "*"
-      let value = option.value.map { ":\(escaped($0.name)):\(action($0.kind))" } ?? ""
+      let value = option.value.map {
+        "\(option.needsValue ? ":" : "::")\(escaped($0.name)):\(action($0.kind))"
+      }
       let suffix = option.value != nil && spelling.utf8.starts(with: "--".utf8) ? "=" : ""
-      return quoted("\(prefix)\(spelling)\(suffix)[\(bracketed(option.summary))]\(value)")
+      return quoted("\(prefix)\(spelling)\(suffix)[\(bracketed(option.summary))]\(value ?? "")")
     }
   }
 

@@ -93,6 +93,10 @@ struct ArgumentParser: Sendable {
       } else {
         if let attached {
           try record(attached, for: option)
+        } else if let value = option.value, let ifAbsent = value.ifAbsent {
+          let isGiven =
+            rest.first.map { (try? value.kind.check($0, label: "", clock: clock)) != nil } ?? false
+          try record(isGiven ? rest.removeFirst() : ifAbsent, for: option)
         } else {
           try record(try nextValue(of: option), for: option)
         }

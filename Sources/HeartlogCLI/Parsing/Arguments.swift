@@ -62,6 +62,9 @@ struct Arguments: Sendable {
   /// The event that was given; nil if none was.
   func event(_ option: Option) -> Moment? { text(option).flatMap(Moment.event) }
 
+  /// The events that were given.
+  func events(_ argument: Argument) -> [Moment] { texts(argument).compactMap(Moment.event) }
+
   /// The fields given as `FIELD` arguments and with `--fields`.
   func fields() throws(CommandError) -> FieldArguments {
     try FieldArguments(assignments: texts(Argument.fields), object: text(Option.fields))

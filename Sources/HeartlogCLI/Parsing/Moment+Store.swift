@@ -12,6 +12,24 @@ extension Moment {
     }
   }
 
+  /// The identity of an event in a store; nil for a time.
+  func eventID(in store: FavoritesStore) throws -> EventID? {
+    guard case .event(let prefix, let sequence) = self else { return nil }
+    let replica = try Self.replica(prefix, among: store.devices.map { ($0.replica, $0.name) })
+    return EventID(replica: replica, sequence: sequence)
+  }
+
+  /// The one device with that name, or else the one whose id begins with it.
+  static func replica(named text: String, in store: FavoritesStore) throws(CommandError) -> ReplicaID {
+    let devices = store.devices
+    let named = devices.filter { $0.name.utf8.elementsEqual(text.utf8) }
+    guard named.count <= 1 else {
+      throw .usage("several devices are named \(Quoted(text))", hint: "Give the first digits of an id.")
+    }
+    if let device = named.first { return device.replica }
+    return try replica(text.lowercased(), among: devices.map { ($0.replica, $0.name) })
+  }
+
   /// The one replica whose id begins with `prefix`.
   static func replica(
     _ prefix: String, among replicas: [(id: ReplicaID, name: String)]

@@ -14,7 +14,7 @@ struct BlamePage {
       try context.jsonLine { json in
         json.member("library", library)
         json.member("id", item)
-        ConflictPage.write(register.register, to: &json)
+        json.register(register.register)
         write(register.shown, to: &json)
         json.member("isOpenConflict", !register.sides.isEmpty)
         json.name("replaced")
@@ -31,7 +31,7 @@ struct BlamePage {
   }
 
   private func write(_ write: ItemHistory.Write, to json: inout JSONWriter) {
-    ConflictPage.write(write.value, to: &json)
+    json.value(write.value)
     json.member("replica", write.event.replica.description)
     json.member("sequence", write.event.sequence.rawValue)
     json.member("commit", write.commit.rawValue)

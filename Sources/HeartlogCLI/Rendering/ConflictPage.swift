@@ -3,33 +3,11 @@ import Heartlog
 /// Formats open conflicts, as JSON and as text.
 enum ConflictPage {
   static func write(_ conflict: Conflict, to json: inout JSONWriter) {
-    json.member("library", conflict.library)
-    json.member("id", conflict.item)
-    write(conflict.register, to: &json)
+    json.register(conflict.register, of: conflict.item, in: conflict.library)
     json.member("writes", objects: conflict.writes) { write, json in
-      json.member("replica", write.event.replica.description)
-      json.member("sequence", write.event.sequence.rawValue)
-      json.member("stamp", write.position.stamp.description)
+      json.position(of: write)
       json.member("isShown", write == conflict.writes[0])
-      Self.write(write.value, to: &json)
-    }
-  }
-
-  static func write(_ register: Conflict.Register, to json: inout JSONWriter) {
-    switch register {
-    case .membership: json.member("register", "membership")
-    case .field(let name):
-      json.member("register", "field")
-      json.member("field", name)
-    }
-  }
-
-  static func write(_ value: Conflict.Value, to json: inout JSONWriter) {
-    switch value {
-    case .membership(let isFavorite, let date):
-      json.member("isFavorite", isFavorite)
-      if isFavorite { json.member("favoritedDate", RFC3339.text(date)) }
-    case .field(let value): json.member("value", value)
+      json.value(write.value)
     }
   }
 
@@ -76,6 +54,47 @@ enum ConflictPage {
     case .membership(isFavorite: true, _): "♥ a favorite"
     case .membership: "♡ not a favorite"
     case .field(let value): DisplayText.visible(ItemLine.text(value))
+    }
+  }
+}
+
+extension JSONWriter {
+  /// The item and what is meant of it, as members.
+  mutating func register(_ register: Conflict.Register, of item: String, in library: String) {
+    member("library", library)
+    member("id", item)
+    self.register(register)
+  }
+
+  /// What is meant of an item, as members.
+  mutating func register(_ register: Conflict.Register) {
+    switch register {
+    case .membership: member("register", "membership")
+    case .field(let name):
+      member("register", "field")
+      member("field", name)
+    }
+  }
+
+  /// The event and the stamp of a write, as members.
+  mutating func position(of write: Conflict.Write) {
+    event(write.event)
+    member("stamp", write.stamp.description)
+  }
+
+  /// An event's identity, as members.
+  mutating func event(_ event: EventID) {
+    member("replica", event.replica.description)
+    member("sequence", event.sequence.rawValue)
+  }
+
+  /// A membership or the value of a field, as members.
+  mutating func value(_ value: Conflict.Value) {
+    switch value {
+    case .membership(let isFavorite, let date):
+      member("isFavorite", isFavorite)
+      if isFavorite { member("favoritedDate", RFC3339.text(date)) }
+    case .field(let value): member("value", value)
     }
   }
 }

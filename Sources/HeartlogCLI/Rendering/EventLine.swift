@@ -50,7 +50,7 @@ struct EventLine {
     if let origin = commit.origin { json.member("origin", origin) }
     guard !fates.isEmpty else { return }
     json.member("conflicts", objects: fates) { fate, json in
-      ConflictPage.write(fate.register, to: &json)
+      json.register(fate.register)
       json.member("isShown", fate.isShown)
       if !fate.opponents.isEmpty {
         json.name("openWith")

@@ -8,10 +8,9 @@ struct CommandTable: Sendable {
   static let types: [any Command.Type] = [
     InitCommand.self, StatusCommand.self,
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, ApplyCommand.self,
-    ImportCommand.self,
+    ImportCommand.self, UndoCommand.self, RestoreCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
-    BlameCommand.self,
-    BisectCommand.self, ExportCommand.self,
+    BlameCommand.self, BisectCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, CheckpointCommand.self, RepairCommand.self, SealCommand.self,

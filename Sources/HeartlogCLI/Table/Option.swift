@@ -4,6 +4,11 @@ struct Option: Hashable, Sendable {
     /// The name in the help, in capitals.
     let name: String
     let kind: ValueKind
+    /// The value if the next word is none; nil if the option always needs a value.
+    var ifAbsent: String?
+
+    /// `N`, or `[N]` if it may be absent.
+    var synopsis: String { ifAbsent == nil ? name : "[\(name)]" }
   }
 
   let long: String?
@@ -27,6 +32,18 @@ struct Option: Hashable, Sendable {
       summary: summary)
   }
 
+  /// An option whose value may be absent: `--last`, `--last 3` or `--last=3`. The next word is its value only if it is one of that kind.
+  static func optionalValue(
+    _ long: String, _ name: String, _ kind: ValueKind, ifAbsent: String, _ summary: String
+  ) -> Option {
+    Option(
+      long: long, short: nil, value: Value(name: name, kind: kind, ifAbsent: ifAbsent), isRepeatable: false,
+      summary: summary)
+  }
+
+  /// Whether the next word always is its value.
+  var needsValue: Bool { value.map { $0.ifAbsent == nil } ?? false }
+
   /// The names with their dashes, the short one first.
   var spellings: [String] { [short.map { "-\($0)" }, long.map { "--\($0)" }].compactMap { $0 } }
 
@@ -34,10 +51,10 @@ struct Option: Hashable, Sendable {
   var spelling: String { long.map { "--\($0)" } ?? spellings[0] }
 
   /// `-f, --follow` or `--limit N`.
-  var synopsis: String { spellings.joined(separator: ", ") + (value.map { " \($0.name)" } ?? "") }
+  var synopsis: String { spellings.joined(separator: ", ") + (value.map { " \($0.synopsis)" } ?? "") }
 
   /// `[--limit N]`, the option in the usage line.
-  var usage: String { "[\(spelling)\(value.map { " \($0.name)" } ?? "")]\(isMany ? " …" : "")" }
+  var usage: String { "[\(spelling)\(value.map { " \($0.synopsis)" } ?? "")]\(isMany ? " …" : "")" }
 
   private var isMany: Bool { isRepeatable && value != nil }
 }
