@@ -1,6 +1,6 @@
 /// A note per item: the field `@note`, which no Codable type can have.
 extension FavoritesLibrary {
-  static let noteField = "@note"
+  package static let noteField = "@note"
 
   /// Returns the note of an item, favorite or not; nil if it has none.
   public func note(of id: String) -> String? {

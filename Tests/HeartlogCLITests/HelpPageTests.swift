@@ -70,6 +70,8 @@ struct HelpPageTests {
         toggle       flip whether an item is a favorite
         remove       remove an item from the favorites
         set          write fields of an item, favorite or not
+        note         show, write or clear the note of an item
+        collection   list, fill and order the collections of a library
         apply        execute operations from a file or a pipe, one per line
         import       import the items of a file
         undo         take back events: restore what was there before them

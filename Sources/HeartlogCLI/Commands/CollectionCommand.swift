@@ -1,0 +1,207 @@
+import Heartlog
+import HeartlogLibraries
+
+/// `heartlog collection`: lists and changes ordered collections.
+struct CollectionCommand: Command {
+  private enum Action: String, CaseIterable {
+    case list
+    case add
+    case remove
+    case move
+  }
+
+  private enum Place {
+    case first
+    case last
+    case before(String)
+    case after(String)
+  }
+
+  private static let name = Argument(
+    "NAME", .optional, .text, "The collection. Without it, the collections of the library are listed.")
+  private static let action = Argument(
+    "ACTION", form: Action.allCases.map(\.rawValue).joined(separator: "|"), .optional,
+    .choice(Action.allCases.map(\.rawValue)),
+    "list the items in their order (the default), add some, remove some, or move some.")
+  private static let items = Argument(
+    "ID", .variadic, .item, "Items, favorites or not; several are one commit.")
+  private static let first = Option.flag("first", "Add or move to the beginning.")
+  private static let last = Option.flag("last", "Add or move to the end; added items go there anyway.")
+  private static let before = Option.value("before", "ID", .item, "Add or move before this item.")
+  private static let after = Option.value("after", "ID", .item, "Add or move after this item.")
+
+  static let description = CommandDescription(
+    name: "collection", group: .write, summary: "list, fill and order the collections of a library",
+    arguments: [.library, name, action, items], options: [first, last, before, after],
+    paragraphs: [
+      "A collection is a named, ordered list of items of one library: a reading list, a playlist, a trip. It need not be created. An item "
+        + "can be in several, and be a favorite or not.",
+      "Adding an item that is in the collection leaves it where it is. Several items are put one after the other.",
+    ],
+    examples: [
+      .init("heartlog collection papers", "List the collections of the papers."),
+      .init(
+        "heartlog collection papers 'to read' add 2006.08594v1 2101.09077v1", "Add two papers at the end."),
+      .init("heartlog collection papers 'to read' move 2101.09077v1 --first", "Put one of them first."),
+      .init("heartlog collection papers 'to read' remove 2006.08594v1", "Remove the other one."),
+      .init("heartlog collection papers 'to read' list", "List what is left."),
+    ],
+    endings: [
+      .init(
+        .no,
+        "An item that is to be moved, or to be next to, is not in the collection, or nothing had to change.")
+    ])
+
+  private let library: String
+  private let name: String?
+  private let action: Action
+  private let items: [String]
+  private let place: Place?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    library = arguments.text(.library)
+    name = arguments.optionalText(Self.name)
+    action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
+    items = arguments.texts(Self.items)
+    let places: [Place] =
+      (arguments.has(Self.first) ? [.first] : []) + (arguments.has(Self.last) ? [.last] : [])
+      + arguments.texts(Self.before).map { .before($0) } + arguments.texts(Self.after).map { .after($0) }
+    place = places.first
+    let usage = "Usage: \(Self.description.usage.joined(separator: " "))"
+    guard places.count <= 1 else {
+      throw .usage("only one of --first, --last, --before and --after can be used", hint: usage)
+    }
+    switch action {
+    case .list:
+      guard items.isEmpty else { throw .usage("collection NAME list takes no ID", hint: usage) }
+    case .add, .remove, .move:
+      guard !items.isEmpty else {
+        throw .usage("collection NAME \(action.rawValue) needs an ID", hint: usage)
+      }
+    }
+    if action == .move, place == nil {
+      throw .usage("collection NAME move needs --first, --last, --before or --after", hint: usage)
+    }
+    if action == .list || action == .remove, place != nil {
+      throw .usage("only add and move take a place", hint: usage)
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    guard action == .list else { return try change(context) }
+    let store = try context.openForReading()
+    let library = try store.library(library)
+    if let name {
+      try list(library.collection(name), context)
+    } else {
+      try listNames(library, context)
+    }
+    if context.isJSON { try context.jsonPartial(store.findings) }
+    try context.tellUnknown(self.library, in: store)
+    return try context.report(store.findings)
+  }
+
+  // MARK: - Listing
+
+  private func listNames(_ library: FavoritesLibrary, _ context: CommandContext) throws {
+    var table = Table([.init(isFlexible: true), .init(alignment: .right), .init()])
+    for name in library.collections {
+      let count = try library.collection(name).ids.count
+      if context.isJSON {
+        try context.jsonLine { json in
+          json.member("library", self.library)
+          json.member("collection", name)
+          json.member("items", count)
+        }
+      } else {
+        table.add([.init(name, .name), .init(Quantity.count(count)), .init(count == 1 ? "item" : "items")])
+      }
+    }
+    for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
+  }
+
+  private func list(_ collection: ItemCollection, _ context: CommandContext) throws {
+    let items = collection.ids.compactMap { collection.library.item($0) }
+    if context.isJSON {
+      for item in items { try context.jsonLine { ItemLine.write(item, in: library, to: &$0) } }
+      return
+    }
+    var table = Table([.init(alignment: .right)] + ItemLine.columns)
+    let descriptor = LibraryRegistry.standard[library]
+    for (index, item) in items.enumerated() {
+      table.add([.init("\(index + 1)", .faint)] + ItemLine.cells(item, of: descriptor, context.times))
+    }
+    try context.linesWithTimes(table.lines(style: context.style, width: context.width))
+  }
+
+  // MARK: - Changing
+
+  private func change(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting()
+    let collection = try store.library(library).collection(name ?? "")
+    let (changed, commit) = try context.write(to: store) { try change(collection) }
+    let ids = collection.ids
+    let recoveries = store.findings
+    try store.close()
+    let code = try context.report(recoveries, includesTorn: true)
+    guard let commit else {
+      let state = action == .remove ? "not in" : action == .add ? "already in" : "already at that place in"
+      throw CommandError(
+        .no,
+        "\(items.map { "\(Quoted($0))" }.joined(separator: ", ")) \(items.count == 1 ? "is" : "are") \(state) the collection \(Quoted(collection.name))",
+        hint: "Nothing was written.")
+    }
+    let lines = EventLine.all(of: commit)
+    if context.isJSON {
+      for line in lines { try context.jsonLine { line.write(to: &$0) } }
+      return code
+    }
+    for item in changed {
+      let event = lines.last { $0.record.event?.item.utf8.elementsEqual(item.utf8) ?? false }
+      let index = ids.firstIndex { $0.utf8.elementsEqual(item.utf8) }
+      let state = index.map { "\(Quantity.count($0 + 1)) of \(Quantity.count(ids.count)) in" } ?? "not in"
+      try context.output.line(
+        DisplayText.visible("\(library) \(item)  \(state) \(Quoted(collection.name))")
+          + "  \(context.style(.faint, event?.shortID ?? ""))")
+    }
+    return code
+  }
+
+  /// - Returns: the items that changed.
+  private func change(_ collection: ItemCollection) throws -> [String] {
+    var place = place ?? .last
+    var changed: [String] = []
+    for item in items {
+      let isChange =
+        switch action {
+        case .list: false
+        case .remove: try collection.remove(item)
+        case .add: try collection.insert(item, at: try index(of: place, for: item, in: collection))
+        case .move: try collection.move(item, to: try index(of: place, for: item, in: collection))
+        }
+      if isChange { changed.append(item) }
+      if isChange || action == .move { place = .after(item) }
+    }
+    return changed
+  }
+
+  /// The index of a place among the other items of a collection.
+  private func index(of place: Place, for item: String, in collection: ItemCollection) throws -> Int {
+    let others = collection.ids.filter { !$0.utf8.elementsEqual(item.utf8) }
+    func index(of other: String) throws -> Int {
+      guard let index = others.firstIndex(where: { $0.utf8.elementsEqual(other.utf8) }) else {
+        throw CommandError(
+          .no,
+          "there is no \(item.utf8.elementsEqual(other.utf8) ? "other " : "")item \(Quoted(other)) in the collection \(Quoted(collection.name))",
+          hint: "Nothing was written.")
+      }
+      return index
+    }
+    return switch place {
+    case .first: 0
+    case .last: others.count
+    case .before(let other): try index(of: other)
+    case .after(let other): try index(of: other) + 1
+    }
+  }
+}
