@@ -92,6 +92,9 @@ struct ManyTasksTests {
     default:
       try await store.async.flush()
       if round == 7 { try await store.async.seal() }
+      try store.library("taps").toggle("\(writer)")
+      let plan = try await store.async.undo(.since(.milliseconds(0), library: "taps"))
+      try store.undo(.events(plan.events))
       _ = (records.count, records.ids.count, store.digest, store.findings.count)
     }
   }

@@ -79,7 +79,7 @@ struct UndoPage {
       add(
         .init("kept", .faint), first.library, first.item,
         same.map { Self.text($0.register, $0.later.value, times) },
-        "\(EventLine.shortID(first.later.event)) (\(name)) is later than \(EventLine.shortID(first.undone))")
+        "later: \(EventLine.shortID(first.later.event)) by \(name)")
       kept = kept.dropFirst(same.count)
     }
     return table.lines(style: style, width: width)

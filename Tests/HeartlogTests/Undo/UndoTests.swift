@@ -335,6 +335,43 @@ struct UndoTests {
     #expect(papers.note(of: "a") == "dry run: false")
   }
 
+  @Test("a commit that is queued before the undo is kept, although nobody can read it yet")
+  func queued() async throws {
+    let files = GatedFiles()
+    let store = try FavoritesStore(at: TestStore.path, on: files, options: StoreOptions())
+    let papers = try store.library("papers")
+    try papers.add("a")
+    files.shut()
+    let later = Task { try await papers.async.remove("a") }
+    while files.held == 0 { await Task.yield() }
+    let plan = try store.undo(.events([event(store, 1)]))
+    #expect(papers.contains("a"), "the removal is not published")
+    #expect(plan.writes.isEmpty && plan.kept.map(\.later.event.sequence.rawValue) == [2])
+    files.open()
+    #expect(try await later.value.isChange)
+  }
+
+  @Test("an undo of several commits that ends at a full disk can be run again")
+  func interrupted() throws {
+    let store = try test.open()
+    let papers = try store.library("papers")
+    for number in 0..<12 { try papers.add("\(number)") }
+    try papers.setNote("stays", of: "3")
+    let target = UndoTarget.scope(.events((1...12).map { event(store, $0) }))
+    var commits = 0
+    expectError(.diskFull) {
+      _ = try store.undo(target, isDryRun: false, progress: nil, eventsMax: 5) { _ in
+        commits += 1
+        guard commits == 2 else { return }
+        test.files.failNext(.write, onPathSuffix: ".open", after: 0, code: 28, partialBytes: 30)
+      }
+    }
+    #expect(commits == 2 && papers.favorites().count == 2)
+    let rest = try store.undo(target, isDryRun: false, progress: nil, eventsMax: 5)
+    #expect(rest.writes.count == 2 && rest.kept.count == 10)
+    #expect(papers.favorites().isEmpty && papers.note(of: "3") == "stays")
+  }
+
   @Test("in a task, undo and restore are awaited")
   func awaited() async throws {
     let store = try test.open()
