@@ -111,23 +111,28 @@ package struct WriteOverlay: Sendable {
 
   /// The last write of every register, sorted as `RegisterWrite.precedes` says.
   package var registers: [RegisterWrite] {
+    // Indices, because moving items counts references.
+    let sorted = items.indices.sorted { a, b in
+      items[a].library.hasSameBytes(as: items[b].library)
+        ? items[a].id.bytesPrecede(items[b].id) : items[a].library.bytesPrecede(items[b].library)
+    }
     var found: [RegisterWrite] = []
-    for item in items {
-      if let write = item.membership {
+    for index in sorted {
+      let item = items[index]
+      func append(
+        _ register: Conflict.Register, _ position: EventPosition, _ value: Conflict.Value, _ isQuiet: Bool
+      ) {
         found.append(
           RegisterWrite(
-            library: item.library, item: item.id, register: .membership,
-            write: Conflict.Write(position: write.position, value: write.value), isQuiet: false))
+            library: item.library, item: item.id, register: register,
+            write: Conflict.Write(position: position, value: value), isQuiet: isQuiet))
       }
-      for write in item.fields.writes {
-        found.append(
-          RegisterWrite(
-            library: item.library, item: item.id, register: .field(write.field.name),
-            write: Conflict.Write(position: write.position, value: .field(write.field.value)),
-            isQuiet: write.field.isQuiet))
+      if let write = item.membership { append(.membership, write.position, write.value, false) }
+      for write in item.fields.sorted {
+        append(.field(write.field.name), write.position, .field(write.field.value), write.field.isQuiet)
       }
     }
-    return found.sorted { $0.precedes($1) }
+    return found
   }
 
   // MARK: - Reading through
