@@ -4,8 +4,8 @@ public enum UndoScope: Hashable, Sendable {
   case events([EventID])
   /// The last commits of this device: at least 1. If there are fewer, all of them.
   case lastCommits(Int)
-  /// Everything from a moment on: the commits whose time is at or after a time, or the commit of an event and all commits after it in the
-  /// total order. Of all libraries and devices, unless one is given.
+  /// Everything from a moment on: the commits whose time is at or after a time, or a commit (that of an event, for example) and all
+  /// commits after it in the total order. Of all libraries and devices, unless one is given.
   case since(LogMoment, library: String? = nil, replica: ReplicaID? = nil)
 }
 
@@ -58,13 +58,23 @@ struct UndoSelection {
       try self.init(
         after: .milliseconds(max(first, .min + 1) - 1), library: library, replica: replica, in: store)
     case .scope(.since(.event(let id), let library, let replica)):
-      // Nothing but its own commit lies between the moment before the event and the event.
-      let number = try store.commit(of: id)
       try self.init(
-        after: .event(id),
-        but: Head(replica: id.replica, commit: CommitNumber(rawValue: number.rawValue - 1)),
-        library: library, replica: replica, in: store)
+        since: try store.commit(of: id), of: id.replica, library: library, replica: replica, in: store)
+    case .scope(.since(.commit(let writer, let number), let library, let replica)):
+      try self.init(since: number, of: writer, library: library, replica: replica, in: store)
     }
+  }
+
+  /// A commit and everything after it in the total order.
+  private init(
+    since number: CommitNumber, of writer: ReplicaID, library: String?, replica: ReplicaID?,
+    in store: FavoritesStore
+  ) throws(HeartlogError) {
+    // Nothing but the commit itself lies between the moment before it and the moment after it.
+    try self.init(
+      after: .commit(writer, number),
+      but: Head(replica: writer, commit: CommitNumber(rawValue: max(1, number.rawValue) - 1)),
+      library: library, replica: replica, in: store)
   }
 
   /// Everything after a moment.

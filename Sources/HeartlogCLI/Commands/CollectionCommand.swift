@@ -97,7 +97,7 @@ struct CollectionCommand: Command {
       try listNames(library, context)
     }
     if context.isJSON { try context.jsonPartial(store.findings) }
-    try context.tellUnknown(self.library, in: store)
+    try context.tellUnknown(self.library, in: StoreView(now: store))
     return try context.report(store.findings)
   }
 

@@ -48,9 +48,8 @@ extension CommandContext {
   /// A store as of a moment or as it is now.
   func view(of store: FavoritesStore, at moment: Moment?) throws -> StoreView {
     guard let moment else { return StoreView(now: store) }
-    let past = PastMoment(
-      given: moment, inLog: try moment.resolved(among: store.devices.map { ($0.replica, $0.name) }))
-    return try replayed(store, upTo: past)
+    return try replayed(
+      store, upTo: PastMoment(given: moment, inLog: try moment.resolved(in: store)))
   }
 
   /// A store as its log produces it, up to a moment or to its end.

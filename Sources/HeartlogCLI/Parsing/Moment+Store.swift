@@ -12,6 +12,11 @@ extension Moment {
     }
   }
 
+  /// Resolves the moment among the devices of a store.
+  func resolved(in store: FavoritesStore) throws(CommandError) -> LogMoment {
+    try resolved(among: store.devices.map { ($0.replica, $0.name) })
+  }
+
   /// The identity of an event in a store; nil for a time.
   func eventID(in store: FavoritesStore) throws -> EventID? {
     guard case .event(let prefix, let sequence) = self else { return nil }
