@@ -88,7 +88,7 @@ package struct MerkleTree: Sendable, Hashable {
   }
 
   /// The hash of a node, computed over the hashes of its halves.
-  static func node(_ left: Digest, _ right: Digest, hasher: inout SHA256Hasher) -> Digest {
+  package static func node(_ left: Digest, _ right: Digest, hasher: inout SHA256Hasher) -> Digest {
     withUnsafeTemporaryAllocation(byteCount: 65, alignment: 8) { bytes in
       bytes[0] = 1
       left.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: bytes[1..<33]).copyMemory(from: $0) }
