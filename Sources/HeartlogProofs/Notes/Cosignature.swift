@@ -9,10 +9,19 @@ public struct Cosignature: Hashable, Sendable {
   /// The signature of time and text.
   let signature: Signature
   /// The name and id of the key.
-  private let line: NoteSignature
+  let line: NoteSignature
 
   /// The name of a witness's key.
   static func name(of witness: ReplicaID) -> String { "\(Checkpoint.originStart)\(witness)" }
+
+  /// The statement of the owner of a key.
+  init(_ key: PublicKey, seconds: UInt64, _ signature: Signature) {
+    witness = key.replica
+    self.seconds = seconds
+    self.signature = signature
+    let time = (0..<8).map { UInt8(truncatingIfNeeded: seconds >> UInt64(8 * (7 - $0))) }
+    line = NoteSignature(of: key, named: Self.name(of: witness), .cosignature, time + signature.bytes)
+  }
 
   /// Reads a line of a note; nil if it is not the cosignature of a replica. The signature is not verified.
   init?(_ line: NoteSignature) {
@@ -46,11 +55,7 @@ extension SignedNote {
   mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
     let witness = key.publicKey.replica
     guard !cosignatures.contains(where: { $0.witness == witness }) else { return }
-    let name = Cosignature.name(of: witness)
-    let time = (0..<8).map { UInt8(truncatingIfNeeded: seconds >> UInt64(8 * (7 - $0))) }
-    add(
-      NoteSignature(
-        name: name, keyID: NoteSignature.keyID(of: key.publicKey, named: name, .cosignature),
-        signature: time + (try key.signature(of: Cosignature.message(text, seconds: seconds))).bytes))
+    let signature = try key.signature(of: Cosignature.message(text, seconds: seconds))
+    add(Cosignature(key.publicKey, seconds: seconds, signature).line)
   }
 }

@@ -80,9 +80,9 @@ public struct NoteSignature: Hashable, Sendable {
     case cosignature = 4
   }
 
-  init(name: String, keyID: [UInt8], signature: [UInt8]) {
+  init(of key: PublicKey, named name: String, _ algorithm: Algorithm, _ signature: [UInt8]) {
     self.name = name
-    self.keyID = keyID
+    keyID = Self.keyID(of: key, named: name, algorithm)
     self.signature = signature
   }
 
@@ -122,18 +122,22 @@ extension SignedNote {
   /// Adds the signature of a text.
   mutating func sign(with key: any DeviceKey, named name: String) throws {
     add(
-      NoteSignature(
-        name: name, keyID: NoteSignature.keyID(of: key.publicKey, named: name, .ed25519),
-        signature: try key.signature(of: Array(text.utf8)).bytes))
+      NoteSignature(of: key.publicKey, named: name, .ed25519, try key.signature(of: Array(text.utf8)).bytes))
   }
 
   /// Returns whether the note has a valid Ed25519 signature of a key with this name.
   public func isSigned(by key: PublicKey, named name: String) -> Bool {
-    signatures.contains { line in
-      guard line.isOf(key, named: name, .ed25519), let signature = Signature(bytes: line.signature) else {
-        return false
+    signature(of: key, named: name) != nil
+  }
+
+  /// The first valid Ed25519 signature of a key with this name.
+  func signature(of key: PublicKey, named name: String) -> Signature? {
+    let message = Array(text.utf8)
+    for line in signatures where line.isOf(key, named: name, .ed25519) {
+      if let signature = Signature(bytes: line.signature), key.verifies(signature, of: message) {
+        return signature
       }
-      return key.verifies(signature, of: Array(text.utf8))
     }
+    return nil
   }
 }
