@@ -11,6 +11,12 @@ package struct MerkleNodes: Sendable {
   /// The number of leaves of the smallest subtree.
   package static let groupLeaves: UInt64 = 1 << UInt64(heightMin)
 
+  /// The smallest subtree that contains a leaf, as far as it is in a tree of `size` leaves.
+  package static func group(of leaf: UInt64, size: UInt64) -> Range<UInt64> {
+    let first = leaf / groupLeaves * groupLeaves
+    return first..<min(first + groupLeaves, size)
+  }
+
   /// Creates the nodes that are added to a tree of `start` leaves.
   package init(after start: UInt64) { self.start = start }
 

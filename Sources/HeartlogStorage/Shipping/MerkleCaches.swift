@@ -77,8 +77,10 @@ final class MerkleCaches: @unchecked Sendable {
   ///   - subtrees: Within the first `size` leaves.
   ///   - size: A size of the tree up to which the stream is durable.
   ///   - head: The stream's last commit that is not going to be cut off.
+  ///   - groups: Leaves that were already hashed, by the number of their group.
   func roots(
-    of subtrees: [MerkleSubtree], in replica: ReplicaID, size: UInt64, head: UInt64
+    of subtrees: [MerkleSubtree], in replica: ReplicaID, size: UInt64, head: UInt64,
+    groups: [UInt64: [Digest]] = [:]
   ) throws -> [Digest] {
     guard let start = subtrees.map(\.leaves.lowerBound).min() else { return [] }
     let merkleCache = try cacheWithNodes(of: replica, from: start, size: size, head: head)
@@ -86,9 +88,18 @@ final class MerkleCaches: @unchecked Sendable {
     let frontier = end.map {
       Dictionary(uniqueKeysWithValues: zip(MerkleSubtree.covering(0..<size), $0.frontier))
     }
+    var groups = groups
     return try subtrees.map { subtree in
       if let root = merkleCache.nodes?.root(of: subtree) ?? frontier?[subtree] { return root }
-      return try CommitSearch(directory: directory).tree(over: subtree.leaves, of: replica).root
+      precondition(subtree.height < MerkleNodes.heightMin, "a node that was not kept")
+      let group = MerkleNodes.group(of: subtree.leaves.lowerBound, size: size)
+      let number = group.lowerBound / MerkleNodes.groupLeaves
+      let leaves =
+        try groups[number] ?? CommitSearch(directory: directory).leaves(group, of: replica).hashes
+      groups[number] = leaves
+      var tree = MerkleTree()
+      for index in subtree.leaves { tree.append(leaf: leaves[Int(index - group.lowerBound)]) }
+      return tree.root
     }
   }
 

@@ -5,22 +5,38 @@ import HeartlogFiles
 struct CommitSearch {
   let directory: StoreDirectory
 
-  /// Returns the tree that has only these leaves of a stream's tree.
+  /// Commits as leaves of their stream's tree.
+  struct Leaves {
+    var hashes: [Digest] = []
+    /// The commit that was asked for, with the secrets for its salts.
+    var commit: (commit: Commit, secrets: [SegmentSecret])?
+  }
+
+  /// Returns consecutive leaves of a stream's tree.
   ///
+  /// - Parameter commit: A commit that is returned too, if it is among them.
   /// - Throws: `corrupt` if the log does not have their commits.
-  func tree(over leaves: Range<UInt64>, of replica: ReplicaID) throws -> MerkleTree {
-    var tree = MerkleTree()
+  func leaves(
+    _ leaves: Range<UInt64>, of replica: ReplicaID, with commit: CommitNumber? = nil
+  ) throws -> Leaves {
+    var found = Leaves()
     let last = CommitNumber(rawValue: leaves.upperBound)
     // A name may vanish when another process seals: try again.
     for _ in 0..<16 {
       do {
-        while leaves.lowerBound + tree.size < leaves.upperBound {
-          let next = CommitNumber(rawValue: leaves.lowerBound + tree.size + 1)
+        while found.hashes.count < leaves.count {
+          let next = CommitNumber(rawValue: leaves.lowerBound + UInt64(found.hashes.count) + 1)
           try readSegment(of: replica, from: next, upTo: last) { frame in
-            try LeafHashing.append(frame, upTo: last, to: &tree)
+            var tree = MerkleTree()
+            try LeafHashing.append(frame, upTo: last, to: &tree) { root, height in
+              if height == 0 { found.hashes.append(root) }
+            }
+            if let commit, let part = frame.cut(to: commit), let (commits, secrets) = part.commits {
+              found.commit = commits.first.map { ($0, secrets) }
+            }
           }
         }
-        return tree
+        return found
       } catch let error as FileError where error.isNotFound { continue }
     }
     throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
@@ -65,6 +81,18 @@ struct CommitSearch {
     if cursor.header.kind == .sealed { return try cursor.header(at: cursor.offset) }
     guard case .frame(let frame) = try cursor.look() else { return nil }
     return frame
+  }
+}
+
+extension StoredFrame {
+  /// Only one commit of the frame; nil if it has others.
+  fileprivate func cut(to number: CommitNumber) -> StoredFrame? {
+    switch self {
+    case .row(let commit, _): commit.number == number ? self : nil
+    case .block(let block):
+      (block.firstCommit...block.lastCommit).contains(number) ? .block(block.cut(to: number...number)) : nil
+    case .rows, .record: nil
+    }
   }
 }
 

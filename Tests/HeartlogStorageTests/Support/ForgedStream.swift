@@ -25,7 +25,9 @@ struct ForgedStream {
   private let secret = SegmentSecret(
     firstCommit: CommitNumber(rawValue: 1), kind: .whole(Digest([UInt8](repeating: 7, count: 32))))
 
-  init(_ number: UInt64) { replica = ReplicaID(high: number, low: number) }
+  init(_ number: UInt64) { self.init(replica: ReplicaID(high: number, low: number)) }
+
+  init(replica: ReplicaID) { self.replica = replica }
 
   /// How many commits were made.
   var commitCount: UInt64 { tree.size }

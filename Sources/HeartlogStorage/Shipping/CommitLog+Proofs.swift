@@ -1,0 +1,110 @@
+import HeartlogEvents
+import HeartlogProofs
+
+/// Proofs of what is in the log. Each is verified before it is returned.
+extension CommitLog {
+  /// Proves that a checkpoint covers an event.
+  ///
+  /// In the first call for a stream, hashes all of its commits that the checkpoint covers.
+  ///
+  /// - Parameters:
+  ///   - id: The event.
+  ///   - number: The commit that contains it.
+  ///   - checkpoint: A checkpoint of its stream that covers the commit.
+  /// - Throws: `misuse` if the event was withheld. `corrupt` if the log does not lead to the root that was signed.
+  package func proof(
+    of id: EventID, in number: CommitNumber, below checkpoint: WitnessedCheckpoint
+  ) throws(StorageError) -> EventProof {
+    defer { noteFiles() }
+    let size = checkpoint.checkpoint.size
+    precondition(checkpoint.checkpoint.replica == id.replica && number.rawValue <= size, "another checkpoint")
+    return try storageErrors {
+      let leaf = number.rawValue - 1
+      let group = MerkleNodes.group(of: leaf, size: size)
+      let found = try CommitSearch(directory: directory).leaves(group, of: id.replica, with: number)
+      guard let (commit, secrets) = found.commit,
+        (commit.firstSequence..<commit.nextSequence).contains(id.sequence)
+      else { throw StorageError.tooShort(id.replica, before: number.rawValue, in: directory) }
+      let index = Int(id.sequence.rawValue - commit.firstSequence.rawValue)
+      var salts = Salts(secrets)
+      var hasher = SHA256Hasher()
+      if case .withheld = commit.records[index] { throw Self.withheld(id) }
+      guard let salt = salts.salt(commit: number, event: index, hasher: &hasher) else {
+        throw Self.withheld(id)
+      }
+      let hashes = try commit.records.enumerated().map { event, record in
+        if case .withheld(let hash) = record { return hash }
+        guard let salt = salts.salt(commit: number, event: event, hasher: &hasher) else {
+          throw MalformedError("no salt for event \(event) of commit \(number)")
+        }
+        return record.hash(salt: salt, hasher: &hasher)
+      }
+      let inclusion = try InclusionProof(index: leaf, size: size) { subtrees in
+        try roots(
+          of: subtrees, in: id.replica, size: size, groups: [leaf / MerkleNodes.groupLeaves: found.hashes])
+      }
+      return try proving(id.replica, upTo: size) { () throws(MalformedError) in
+        try EventProof(
+          commit: commit, index: index, salt: salt, hashes: hashes, path: inclusion.path,
+          checkpoint: checkpoint)
+      }
+    }
+  }
+
+  /// Proves that a checkpoint covers the first commits of its stream unchanged.
+  ///
+  /// - Parameters:
+  ///   - earlier: The checkpoint of the first commits; or nil, and their number.
+  ///   - checkpoint: A checkpoint of the same stream that covers them.
+  /// - Throws: `corrupt` if the log does not lead from one to the other.
+  package func historyProof(
+    from earlier: (checkpoint: WitnessedCheckpoint?, size: UInt64), to checkpoint: WitnessedCheckpoint
+  ) throws(StorageError) -> HistoryProof {
+    defer { noteFiles() }
+    let replica = checkpoint.checkpoint.replica
+    let size = checkpoint.checkpoint.size
+    precondition(earlier.size > 0 && earlier.size <= size, "a checkpoint that does not cover the commits")
+    return try storageErrors {
+      let consistency = try ConsistencyProof(size: earlier.size, laterSize: size) { subtrees in
+        try roots(of: subtrees, in: replica, size: size)
+      }
+      guard let root = try streamRoot(of: replica, at: CommitNumber(rawValue: earlier.size)) else {
+        throw StorageError.tooShort(replica, before: earlier.size, in: directory)
+      }
+      return try proving(replica, upTo: size) { () throws(MalformedError) in
+        try HistoryProof(
+          earlier.checkpoint.map { .checkpoint($0) } ?? .root(size: earlier.size, root),
+          path: consistency.path, later: checkpoint)
+      }
+    }
+  }
+
+  /// The roots of full subtrees of a stream's tree over `size` commits.
+  private func roots(
+    of subtrees: [MerkleSubtree], in replica: ReplicaID, size: UInt64, groups: [UInt64: [Digest]] = [:]
+  ) throws -> [Digest] {
+    let head = withStreams { streamSet.readers[replica]?.tail.head?.rawValue } ?? 0
+    guard size <= head else { throw StorageError.tooShort(replica, before: size, in: directory) }
+    return try streamSet.merkleCaches.monitor.withLock {
+      try streamSet.merkleCaches.roots(of: subtrees, in: replica, size: size, head: head, groups: groups)
+    }
+  }
+
+  /// Makes a proof from the log. If it does not verify, the log is not what was signed.
+  private func proving<Proof>(
+    _ replica: ReplicaID, upTo size: UInt64, _ make: () throws(MalformedError) -> Proof
+  ) throws(StorageError) -> Proof {
+    do { return try make() } catch {
+      streamSet.merkleCaches.monitor.withLock { streamSet.merkleCaches.forget(replica) }
+      throw StorageError(
+        .corrupt, "the stream does not lead to what was signed: \(error.reason)",
+        file: directory.streamPath(replica), commits: CommitNumber(rawValue: 1)...CommitNumber(rawValue: size)
+      )
+    }
+  }
+
+  private static func withheld(_ id: EventID) -> StorageError {
+    StorageError(
+      .misuse, "event \(id) was withheld: only its hash is here, and a hash does not show what was written")
+  }
+}
