@@ -70,6 +70,14 @@ extension FavoritesStore {
     return signed.key.fingerprint
   }
 
+  /// The proofs that a device's key signed two histories, with their files, which `ProofFile` verifies without a store. A file that is
+  /// damaged has no proof.
+  ///
+  /// - Throws: `inputOutput`.
+  public func evidence() throws(HeartlogError) -> [(file: String, proof: ForkProof?)] {
+    try heartlogErrors { try log.evidence() }
+  }
+
   /// The vault that the store belongs to, and whether another store is a member, too; nil if it has none.
   public var vaultID: VaultID? { log.vault?.id }
 }

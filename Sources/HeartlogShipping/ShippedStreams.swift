@@ -56,6 +56,15 @@ package protocol ShippedStreams: Sendable {
   /// For a stream that the store does not know, records that nothing is to come.
   func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError)
 
+  /// The proof that the owner of a stream signed another history than this store has; `nil` if the store cannot show it.
+  func forkProof(of other: SignedCheckpoint) throws(HeartlogError) -> ForkProof?
+
+  /// Keeps a proof that a key signed two histories.
+  func keep(_ proof: ForkProof) throws(HeartlogError)
+
+  /// A proof that was kept; `nil` if there is none.
+  func evidence(of replica: ReplicaID) throws(HeartlogError) -> ForkProof?
+
   /// Makes room for the signed history of a stream: the unsigned one here continues as a stream of its own.
   func setAside(_ replica: ReplicaID) throws(HeartlogError)
 
@@ -73,11 +82,20 @@ package protocol ShippedStreams: Sendable {
   /// The vault that the store belongs to; `nil` if it has none.
   var vault: VaultMembership? { get }
 
-  /// Makes the store a member of a vault; established, if another store is a member, too.
-  func join(_ vault: VaultID, isEstablished: Bool) throws(HeartlogError)
+  /// Makes the store a member of the vault that it agreed on with another store; established, if that one is a member, too.
+  func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)
 }
 
 extension ShippedStreams {
+  /// `nil`: a store that keeps no checkpoints.
+  package func forkProof(of other: SignedCheckpoint) throws(HeartlogError) -> ForkProof? { nil }
+
+  /// Nothing: a store that keeps no checkpoints.
+  package func keep(_ proof: ForkProof) throws(HeartlogError) {}
+
+  /// `nil`: a store that keeps no checkpoints.
+  package func evidence(of replica: ReplicaID) throws(HeartlogError) -> ForkProof? { nil }
+
   /// Nothing: a store that keeps no checkpoints.
   package func setAside(_ replica: ReplicaID) throws(HeartlogError) {}
 
@@ -98,7 +116,9 @@ extension ShippedStreams {
   package var vault: VaultMembership? { nil }
 
   /// Nothing: a store without a vault.
-  package func join(_ vault: VaultID, isEstablished: Bool) throws(HeartlogError) {}
+  package func join(
+    _ vault: VaultID, with other: VaultMembership, isEstablished: Bool
+  ) throws(HeartlogError) {}
 
   /// Receives the runs one by one.
   package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {

@@ -279,8 +279,8 @@ private final class Relay: ShippedStreams {
   var replica: ReplicaID { store.replica }
   var name: String { store.name }
   var vault: VaultMembership? { store.vault }
-  func join(_ vault: VaultID, isEstablished: Bool) throws(HeartlogError) {
-    try store.join(vault, isEstablished: isEstablished)
+  func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError) {
+    try store.join(vault, with: other, isEstablished: isEstablished)
   }
   func signStream() throws(HeartlogError) { try store.signStream() }
 

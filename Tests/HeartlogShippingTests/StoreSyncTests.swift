@@ -58,8 +58,8 @@ struct StoreSyncTests {
   }
 
   @Test(
-    "one new event between stores of two streams moves at most 400 bytes, and 900 more if it is signed and cosigned",
-    arguments: [(false, UInt64(400)), (true, 1_300)])
+    "one new event between stores of two streams moves at most 400 bytes, and 1,300 more if it is signed and cosigned",
+    arguments: [(false, UInt64(400)), (true, 1_700)])
   func budget(isSigned: Bool, bytesMax: UInt64) throws {
     let clock = ManualClock()
     func store(_ seed: UInt64) throws -> FavoritesStore {

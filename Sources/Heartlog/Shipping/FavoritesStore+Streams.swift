@@ -79,6 +79,22 @@ extension FavoritesStore {
     return try peerErrors { () throws(StorageError) in try log.receive(together: runs) }
   }
 
+  /// The proof that the owner of a stream signed another history than this store has; nil if the store cannot show it.
+  package func forkProof(of other: SignedCheckpoint) throws(HeartlogError) -> ForkProof? {
+    try heartlogErrors { try log.forkProof(of: other) }
+  }
+
+  /// Keeps a proof that a key signed two histories.
+  package func keep(_ proof: ForkProof) throws(HeartlogError) {
+    try refuseInsideWrite("keep")
+    try heartlogErrors { try log.keep(proof) }
+  }
+
+  /// A proof that a device's key signed two histories; nil if none is kept.
+  package func evidence(of replica: ReplicaID) throws(HeartlogError) -> ForkProof? {
+    try evidence().lazy.compactMap(\.proof).first { $0.replica == replica }
+  }
+
   /// Makes room for the signed history of a stream: the unsigned one in this store continues as a stream of its own.
   package func setAside(_ replica: ReplicaID) throws(HeartlogError) {
     try refuseInsideWrite("setAside")
@@ -112,8 +128,10 @@ extension FavoritesStore {
   package var vault: VaultMembership? { log.vault }
 
   /// Makes the store a member of a vault.
-  package func join(_ vault: VaultID, isEstablished: Bool) throws(HeartlogError) {
-    try heartlogErrors { try log.join(vault, isEstablished: isEstablished) }
+  package func join(
+    _ vault: VaultID, with other: VaultMembership, isEstablished: Bool
+  ) throws(HeartlogError) {
+    try heartlogErrors { try log.join(vault, with: other, isEstablished: isEstablished) }
   }
 
   private func peerErrors<R>(_ body: () throws(StorageError) -> R) throws(HeartlogError) -> R {

@@ -13,7 +13,8 @@ struct CommandTable: Sendable {
     BlameCommand.self, BisectCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
-    ReplayCommand.self, VerifyCommand.self, CheckpointCommand.self, RepairCommand.self, SealCommand.self,
+    ReplayCommand.self, VerifyCommand.self, CheckpointCommand.self, EvidenceCommand.self, RepairCommand.self,
+    SealCommand.self,
     SnapshotCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]

@@ -103,6 +103,13 @@ public struct SignedCheckpoint: Hashable, Sendable {
     try note.cosign(with: key, seconds: seconds)
   }
 
+  /// The checkpoint with only its owner's signature.
+  package var withoutCosignatures: SignedCheckpoint {
+    var bare = self
+    bare.note = note.withoutCosignatures
+    return bare
+  }
+
   /// Takes over the cosignatures of another copy of the same checkpoint, one of each witness.
   ///
   /// - Returns: whether there was a new one.

@@ -48,6 +48,13 @@ public struct Cosignature: Hashable, Sendable {
 }
 
 extension SignedNote {
+  /// The note without the cosignatures of replicas.
+  var withoutCosignatures: SignedNote {
+    var bare = self
+    bare.removeSignatures { Cosignature($0) != nil }
+    return bare
+  }
+
   /// The cosignatures of replicas below the note, unverified.
   public var cosignatures: [Cosignature] { signatures.compactMap(Cosignature.init) }
 

@@ -57,6 +57,10 @@ public struct SignedNote: Hashable, Sendable {
     signatures.insert(signature, at: index)
   }
 
+  mutating func removeSignatures(where isRemoved: (NoteSignature) -> Bool) {
+    signatures.removeAll(where: isRemoved)
+  }
+
   /// No control characters but line feeds.
   private static func isPlain(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x20 || $0 == UInt8(ascii: "\n") }

@@ -6,6 +6,8 @@ public enum ProofFile: Hashable, Sendable {
   case event(EventProof)
   /// That the history of a stream was only added to.
   case history(HistoryProof)
+  /// That one key signed two histories.
+  case fork(ForkProof)
 
   /// Reads and verifies a file: every hash and every signature in it.
   ///
@@ -26,6 +28,7 @@ public enum ProofFile: Hashable, Sendable {
       switch try reader.u8() {
       case Kind.event: proof = .event(try EventProof(from: &reader))
       case Kind.history: proof = .history(try HistoryProof(from: &reader))
+      case Kind.fork: proof = .fork(try ForkProof(from: &reader))
       case let kind: throw MalformedError("a proof of kind \(kind), of a later version")
       }
       try reader.end()
@@ -43,6 +46,9 @@ public enum ProofFile: Hashable, Sendable {
     case .history(let proof):
       writer.u8(Kind.history)
       proof.write(to: &writer)
+    case .fork(let proof):
+      writer.u8(Kind.fork)
+      proof.write(to: &writer)
     }
     return writer.bytes
   }
@@ -52,6 +58,7 @@ public enum ProofFile: Hashable, Sendable {
     switch self {
     case .event(let proof): proof.checkpoint
     case .history(let proof): proof.later
+    case .fork(let proof): proof.later
     }
   }
 
@@ -63,6 +70,7 @@ public enum ProofFile: Hashable, Sendable {
   private enum Kind {
     static let event: UInt8 = 1
     static let history: UInt8 = 2
+    static let fork: UInt8 = 3
   }
 }
 

@@ -102,6 +102,7 @@ struct FolderSyncPass {
     } else {
       for stream in streams {
         try passingOver(stream, heads) { (round) throws(HeartlogError) in
+          try round.takeEvidence(stream, listing)
           try round.receive(stream, files[stream] ?? [])
         }
       }

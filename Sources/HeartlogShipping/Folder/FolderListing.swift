@@ -25,6 +25,8 @@ struct FolderListing {
   /// Checkpoint files. One whose name has no commits stands alone; any other is beside the run file of the same name.
   private(set) var checkpoints: [FolderFile] = []
   private(set) var counts = SyncReport.FolderFiles()
+  /// Proofs that a stream's device signed two histories.
+  private(set) var evidence: [FolderFile] = []
   /// Unfinished files, with the writer in whose folder they are and the process that wrote them.
   private(set) var unfinished: [(writer: ReplicaID, path: String, process: Int32)] = []
 
@@ -79,6 +81,9 @@ struct FolderListing {
     } else if let checkpoint = RunFileName(name, ending: CheckpointFile.ending) {
       guard let info = try fileSystem.info(path), info.kind == .file, info.size > 0 else { return }
       checkpoints.append(file(checkpoint, .run, info.size))
+    } else if let proof = RunFileName(name, ending: FolderSyncPass.evidenceEnding) {
+      guard let info = try fileSystem.info(path), info.kind == .file else { return }
+      evidence.append(file(proof, .run, info.size))
     } else if name.hasPrefix(Self.temporaryPrefix) {
       let process = name.dropFirst(Self.temporaryPrefix.count).prefix { $0 != "-" }
       if let process = Int32(process) { unfinished.append((writer, path, process)) }

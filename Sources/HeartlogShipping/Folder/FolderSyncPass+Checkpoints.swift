@@ -17,9 +17,9 @@ extension FolderSyncPass {
       case .none: break
       case .vault(let vault):
         // What a file says may be old. That its writer is in the vault is certain only if the file says so.
-        let joined = side.membership.joined(vault, isEstablished: theirs.id == vault)
+        let joined = side.membership.joined(vault, with: theirs, isEstablished: theirs.id == vault)
         if !options.isDryRun, joined != side.membership {
-          try store.join(vault, isEstablished: joined.isEstablished)
+          try store.join(vault, with: theirs, isEstablished: joined.isEstablished)
         }
         side.membership = joined
       case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
@@ -82,6 +82,59 @@ extension FolderSyncPass {
     return content
   }
 
+  // MARK: - Evidence of forks
+
+  static let evidenceEnding = ".proof"
+
+  /// Whether a stream may end here: it is unsigned, or its device is proven to have signed two histories.
+  ///
+  /// - Parameter other: A checkpoint of the other history.
+  mutating func mayEnd(
+    _ stream: ReplicaID, other: SignedCheckpoint? = nil
+  ) throws(HeartlogError) -> Bool {
+    guard try head(of: stream)?.checkpoint != nil else { return true }
+    if try store.evidence(of: stream) != nil { return true }
+    if let other, let proof = try store.forkProof(of: other) {
+      try store.keep(proof)
+      return true
+    }
+    return false
+  }
+
+  /// Verifies and keeps the proofs that other devices wrote.
+  mutating func takeEvidence(_ stream: ReplicaID, _ listing: FolderListing) throws(HeartlogError) {
+    for file in listing.evidence where file.stream == stream && file.writer != store.replica {
+      guard try store.evidence(of: stream) == nil else { return }
+      let bytes: [UInt8]
+      do throws(FileError) {
+        let open = try fileSystem.open(file.path, .read)
+        bytes = try open.bytes(Int(min(try open.size(), 1 << 20)), at: 0)
+      } catch {
+        if !error.isNotFound { damaged.insert(file.path) }
+        continue
+      }
+      guard case .fork(let proof)? = try? ProofFile(bytes), proof.replica == stream else {
+        damaged.insert(file.path)
+        continue
+      }
+      try store.keep(proof)
+    }
+  }
+
+  /// Writes the proof that a stream which ended here was forked by its device, if no device has.
+  mutating func publishEvidence(
+    _ head: StreamHead, as writer: ReplicaID, _ listing: FolderListing
+  ) throws(HeartlogError) {
+    guard head.isEnded, !listing.evidence.contains(where: { $0.stream == head.replica }),
+      let proof = try store.evidence(of: head.replica)
+    else { return }
+    let bytes = ProofFile.fork(proof).bytes
+    let name = RunFileName(
+      first: head.commit.rawValue + 1, last: head.commit.rawValue, root: RootPrefix(head.root),
+      content: RootPrefix(SHA256Hasher.digest(of: bytes)))
+    try write("\(name.stem)\(Self.evidenceEnding)", bytes, head.replica, writer)
+  }
+
   // MARK: - Writing
 
   /// Writes what proves the runs of a file, before the file itself. Does nothing for an unsigned stream.
@@ -101,7 +154,7 @@ extension FolderSyncPass {
   /// Writes the newest checkpoint of a stream with the cosignatures that this store knows, in place of the one before, and removes the
   /// proofs of files that are gone.
   mutating func publishCheckpoint(
-    _ head: StreamHead, as writer: ReplicaID, _ listing: FolderListing, kept: Set<String>
+    _ head: StreamHead, as writer: ReplicaID, _ listing: FolderListing
   ) throws(HeartlogError) {
     let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
     var name: RunFileName?
@@ -116,8 +169,11 @@ extension FolderSyncPass {
       }
       name = current
     }
-    for file in own where file.name.isEnd ? file.name != name && name != nil : !kept.contains(file.name.stem)
-    {
+    // A copy of this device may write here, too: what stands beside a run file stays.
+    let runs = Set(
+      listing.files.filter { $0.writer == writer && $0.stream == head.replica }.map(\.name.stem))
+    for file in own
+    where file.name.isEnd ? name != nil && file.name != name : !runs.contains(file.name.stem) {
       try remove(file.path)
     }
   }

@@ -27,16 +27,16 @@ extension FolderSyncPass {
     for head in heads {
       try checkCancelled()
       try passingOver(head.replica, heads) { (round) throws(HeartlogError) in
-        let kept = try round.publish(head, as: writer, files[head.replica] ?? [])
-        try round.publishCheckpoint(head, as: writer, listing, kept: kept)
+        try round.publish(head, as: writer, files[head.replica] ?? [])
+        try round.publishCheckpoint(head, as: writer, listing)
+        try round.publishEvidence(head, as: writer, listing)
       }
     }
   }
 
-  /// - Returns: The stems of this device's files of the stream.
   private mutating func publish(
     _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
-  ) throws(HeartlogError) -> Set<String> {
+  ) throws(HeartlogError) {
     let stream = head.replica
     var own: [FolderFile] = []
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
@@ -58,7 +58,7 @@ extension FolderSyncPass {
         replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
       _ = try write(file.encoded(endRoot: head.root), stream, writer)
     }
-    return try merge(own, of: head, as: writer)
+    try merge(own, of: head, as: writer)
   }
 
   /// The commits of a stream, 1…head, that none of the files has, judged by their names.
@@ -183,11 +183,9 @@ extension FolderSyncPass {
   // MARK: - Merging
 
   /// Merges small files of this device's own, and removes those that merged files have made superfluous.
-  ///
-  /// - Returns: The stems of the files that remain.
   private mutating func merge(
     _ own: [FolderFile], of head: StreamHead, as writer: ReplicaID
-  ) throws(HeartlogError) -> Set<String> {
+  ) throws(HeartlogError) {
     var files = Self.withoutCovered(own)
     while let run = Self.toMerge(files), let first = run.first, let last = run.last {
       let merged = try write(head, first.name.first...last.name.last, as: writer, isNew: false)
@@ -203,7 +201,6 @@ extension FolderSyncPass {
       try remove(path)
       damaged.remove(path)
     }
-    return Set(files.map(\.name.stem))
   }
 
   mutating func remove(_ path: String) throws(HeartlogError) {

@@ -153,7 +153,8 @@ extension FolderSyncPass {
         checked.insert(file.root)
         continue
       }
-      guard let content = try read(file) else { continue }
+      guard var content = try read(file) else { continue }
+      if let proof = try proof(of: file) { content.prove(with: proof) }
       if try endFork(content) {
         last = try head(of: stream)?.commit.rawValue ?? 0
       } else {
@@ -174,7 +175,9 @@ extension FolderSyncPass {
   /// - Returns: Whether the last common commit was found. If the commits before the file differ too, an
   ///   earlier file contains the fork.
   private mutating func endFork(_ content: RunFile) throws(HeartlogError) -> Bool {
-    guard let last = try ForkSearch(store).lastCommon(content) else { return false }
+    guard let last = try ForkSearch(store).lastCommon(content),
+      try mayEnd(content.replica, other: content.runs.last?.proof?.checkpoint)
+    else { return false }
     try store.endStream(content.replica, after: CommitNumber(rawValue: last))
     report.forks.removeAll { $0.replica == content.replica }
     report.forks.append(
@@ -208,6 +211,7 @@ extension FolderSyncPass {
   ) throws(HeartlogError) {
     let last = CommitNumber(rawValue: end.commit)
     let root = end.commit == 0 ? nil : try store.streamRoot(of: stream, at: last)
+    guard try mayEnd(stream) else { return }
     guard end.commit == 0 || root.map({ RootPrefix($0) }) == end.root else { return }
     try store.endStream(stream, after: last)
     if let head, head.commit > last {

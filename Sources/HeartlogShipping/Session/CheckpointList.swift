@@ -29,6 +29,12 @@ struct ShippedCheckpoint: Hashable {
   }
 }
 
+/// The proof that a forked stream's device signed two histories; empty if the sender has none.
+struct ShippedEvidence: Hashable {
+  let stream: Int
+  let proof: [UInt8]
+}
+
 /// What tells two copies of a checkpoint apart: how many commits it covers, and the first eight bytes of the note's hash.
 struct CheckpointName: Hashable, Sendable {
   let size: UInt64
@@ -49,17 +55,15 @@ extension StreamList {
   /// Whether the two ends have different copies of a checkpoint. Both ends come to the same result.
   var hasNewCheckpoints: Bool { entries.contains { $0.mineIsAnotherCheckpoint } }
 
-  /// The checkpoints of this end that tell the other end something: one that is not older than its own, that covers commits to send, or
-  /// that may prove a fork.
+  /// The checkpoints of this end that the other end does not have. One that is older than the other end's is shown without cosignatures:
+  /// it tells only whether the stream was forked.
   var checkpointsToShow: [ShippedCheckpoint] {
     var bytes = 0
     return entries.indices.compactMap { index in
       let entry = entries[index]
-      guard entry.mineIsAnotherCheckpoint, let mine = entry.mine?.checkpoint,
-        entry.isParted || entry.myCommit > entry.theirCommit
-          || mine.checkpoint.size >= entry.theirs?.checkpoint?.size ?? 0
-      else { return nil }
-      let shown = ShippedCheckpoint(stream: index, mine)
+      guard entry.mineIsAnotherCheckpoint, let mine = entry.mine?.checkpoint else { return nil }
+      let isOlder = mine.checkpoint.size < entry.theirs?.checkpoint?.size ?? 0
+      let shown = ShippedCheckpoint(stream: index, isOlder ? mine.withoutCosignatures : mine)
       bytes += shown.note.bytes.count + PublicKey.byteCount + 16
       // What does not fit is shown in the next sync.
       return bytes <= Message.checkpointsBytesMax ? shown : nil
@@ -80,7 +84,9 @@ extension StreamList {
       do { signed = try SignedCheckpoint(checkpoint.note, key: checkpoint.key) } catch {
         throw .peer(error.reason)
       }
-      guard signed.checkpoint.replica == entry.replica, CheckpointName(signed) == name else {
+      guard signed.checkpoint.replica == entry.replica, signed.checkpoint.size == name.size,
+        signed.cosignatures.isEmpty || CheckpointName(signed) == name
+      else {
         throw .peer("another checkpoint than it announced")
       }
       entries[checkpoint.stream].theirCheckpoint = signed

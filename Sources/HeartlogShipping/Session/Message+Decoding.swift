@@ -66,6 +66,15 @@ extension Message {
       var checkpoints: [ShippedCheckpoint] = []
       for _ in 0..<count { checkpoints.append(try ShippedCheckpoint(&reader)) }
       self = .checkpoints(checkpoints)
+    case .evidence:
+      guard version >= 2 else { throw MalformedError("evidence in version \(version)") }
+      let count = try reader.count(atMost: Message.listMax, "forked streams")
+      var evidence: [ShippedEvidence] = []
+      for _ in 0..<count {
+        evidence.append(
+          ShippedEvidence(stream: try reader.streamIndex(), proof: Array(try reader.lengthAndBytes())))
+      }
+      self = .evidence(evidence)
     case .run: self = .run(try ShippedRun(&reader, version))
     case .done: self = .done(commits: try reader.varint(), events: try reader.varint())
     case .failed:

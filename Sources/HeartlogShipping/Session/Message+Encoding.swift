@@ -4,7 +4,7 @@ extension Message {
   /// The kind of a message as it is encoded, with the most bytes that its payload may have.
   enum Kind: UInt8, CaseIterable {
     case versions = 0
-    case heads, answer, probe, roots, ends, wants, run, done, failed, checkpoints
+    case heads, answer, probe, roots, ends, wants, run, done, failed, checkpoints, evidence
 
     var payloadBytesMax: Int {
       switch self {
@@ -17,6 +17,7 @@ extension Message {
       // The columns of a block, its heads and secrets, and the fields in front of it.
       case .run: Limits.blockColumnsBytesMax + (4 << 20)
       case .done: 20
+      case .evidence: 16 + Message.evidenceBytesMax
       case .checkpoints: 16 + Message.checkpointsBytesMax
       case .failed: 16 + Message.sentenceBytesMax
       }
@@ -33,6 +34,7 @@ extension Message {
     case .ends: .ends
     case .wants: .wants
     case .checkpoints: .checkpoints
+    case .evidence: .evidence
     case .run: .run
     case .done: .done
     case .failed: .failed
@@ -78,6 +80,12 @@ extension Message {
     case .checkpoints(let checkpoints):
       writer.varint(checkpoints.count)
       for checkpoint in checkpoints { checkpoint.write(to: &writer) }
+    case .evidence(let evidence):
+      writer.varint(evidence.count)
+      for shown in evidence {
+        writer.varint(shown.stream)
+        writer.lengthAndBytes(shown.proof)
+      }
     case .run(let run): run.write(to: &writer)
     case .done(let commits, let events):
       writer.varint(commits)

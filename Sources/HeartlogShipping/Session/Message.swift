@@ -16,6 +16,8 @@ enum Message: Hashable {
   case ends([StreamEnd])
   /// The checkpoints that the other end does not have.
   case checkpoints([ShippedCheckpoint])
+  /// Forked streams, each with the proof that its device signed two histories, as far as the sender has one.
+  case evidence([ShippedEvidence])
   /// The streams whose missing commits are asked for: their indexes in the list, rising.
   case wants([Int])
   case run(ShippedRun)
@@ -29,6 +31,7 @@ enum Message: Hashable {
   /// The oldest one: without vaults and checkpoints.
   static let versionMin: UInt8 = 1
   static let checkpointsBytesMax = 32 << 20
+  static let evidenceBytesMax = 8 << 20
   /// The most streams that one end may have.
   static let streamsMax = 4_096
   /// The most streams that both ends may have together.

@@ -14,6 +14,8 @@ struct StreamList {
     var isParted: Bool
     /// Whether the stream is skipped because it is damaged: nothing of it is asked for, and it is not ended.
     var isPassedOver = false
+    /// Whether the other end has shown that the stream's device signed two histories.
+    var isProvenFork = false
 
     var myCommit: UInt64 { mine?.commit.rawValue ?? 0 }
     var theirCommit: UInt64 { theirs?.commit ?? 0 }

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogProofs
 
 extension SyncSession {
   /// Finds the last common commits of forked streams, and the ends that only one of the two stores knows.
@@ -34,6 +35,55 @@ extension SyncSession {
     return ends.sorted { $0.stream < $1.stream }
   }
 
+  /// The streams that are signed and that one of the ends may want to end.
+  func evidenceToAskFor(_ list: StreamList) -> [Int] {
+    list.entries.indices.filter { index in
+      let entry = list.entries[index]
+      guard let mine = entry.mine, let theirs = entry.theirs, !entry.isPassedOver,
+        mine.checkpoint != nil || theirs.checkpoint != nil
+      else { return false }
+      return entry.isParted || mine.isEnded != theirs.isEnded
+    }
+  }
+
+  /// This end's proof that the device of a stream signed two histories; empty if there is none.
+  func evidence(_ stream: Int, _ list: StreamList) throws(HeartlogError) -> ShippedEvidence {
+    let entry = list.entries[stream]
+    var proof = try store.evidence(of: entry.replica)
+    if proof == nil, let theirs = entry.theirCheckpoint, theirs != entry.mine?.checkpoint {
+      proof = try store.forkProof(of: theirs)
+      if let proof, !takesNothing, !options.isDryRun { try store.keep(proof) }
+    }
+    return ShippedEvidence(stream: stream, proof: proof.map { ProofFile.fork($0).bytes } ?? [])
+  }
+
+  /// Verifies and keeps the proofs that the other end showed.
+  func take(_ shown: [ShippedEvidence], in list: inout StreamList) throws(HeartlogError) {
+    for evidence in shown where !evidence.proof.isEmpty {
+      guard evidence.stream < list.entries.count, case .fork(let proof)? = try? ProofFile(evidence.proof),
+        proof.replica == list.entries[evidence.stream].replica
+      else { throw .peer("evidence that proves nothing of its stream") }
+      list.entries[evidence.stream].isProvenFork = true
+      if !takesNothing, !options.isDryRun { try store.keep(proof) }
+    }
+  }
+
+  /// Leaves streams alone that their devices signed and that are said to be forked without proof.
+  func passOverUnproven(_ streams: [Int], in list: inout StreamList) {
+    for stream in streams where !list.entries[stream].isProvenFork {
+      let entry = list.entries[stream]
+      guard let mine = entry.mine, mine.checkpoint != nil || entry.theirs?.checkpoint != nil else { continue }
+      if let kept = try? store.evidence(of: entry.replica), kept.replica == entry.replica { continue }
+      list.entries[stream].isPassedOver = true
+      attempts.tally.skipped(
+        SyncReport.SkippedStream(
+          replica: entry.replica, name: mine.name, firstCommit: mine.commit.next, cause: .unsigned,
+          reason:
+            "one of the two stores says that it has ended, and nothing proves that its device signed two histories"
+        ))
+    }
+  }
+
   /// Ends streams where the calling end found that they end. Both ends process the same list.
   func end(_ ends: [StreamEnd], of list: StreamList) throws(HeartlogError) {
     guard !ends.isEmpty else { throw .peer("no stream that ends") }
@@ -44,6 +94,9 @@ extension SyncSession {
       else { throw .peer("an end of a stream that does not end there") }
       last = end.stream
       let entry = list.entries[end.stream]
+      guard mine.checkpoint == nil || !entry.isPassedOver else {
+        throw .peer("an end of a stream whose device did not sign two histories")
+      }
       if let rootAfter = end.rootAfter {
         // The calling end has looked up the roots; the serving end checks for itself that they differ.
         let own = try root(of: entry, at: end.commit + 1)

@@ -110,6 +110,14 @@ public struct SyncSession: Sendable {
       } else {
         try note([], in: &list)
       }
+      let disputed = evidenceToAskFor(list)
+      if own.version >= 2, !disputed.isEmpty {
+        try writer.write(
+          .evidence(try disputed.map { (stream) throws(HeartlogError) in try evidence(stream, list) }))
+        guard case .evidence(let shown) = try reader.read(.evidence) else { continue }
+        try take(shown, in: &list)
+        passOverUnproven(disputed, in: &list)
+      }
       let writesBoth = !options.isPull && !theirs.isReadOnly && !options.isDryRun && !takesNothing
       if writesBoth {
         let ends = try findEnds(list)
@@ -145,7 +153,7 @@ public struct SyncSession: Sendable {
         if current == nil {
           try reader.read(.heads)
         } else {
-          try reader.read(.heads, .checkpoints, .probe, .ends, .wants)
+          try reader.read(.heads, .checkpoints, .evidence, .probe, .ends, .wants)
         }
       switch (message, current) {
       case (.heads(let heads), _):
@@ -169,6 +177,16 @@ public struct SyncSession: Sendable {
         guard now.list.hasNewCheckpoints else { throw .peer("checkpoints where none are new") }
         try writer.write(.checkpoints(now.list.checkpointsToShow))
         try note(shown, in: &now.list, isPeerDryRun: now.greeting.isDryRun)
+        current = now
+      case (.evidence(let shown), .some(var now)):
+        let streams = shown.map(\.stream)
+        guard streams.allSatisfy({ $0 < now.list.entries.count }) else {
+          throw .peer("a place past the list")
+        }
+        try take(shown, in: &now.list)
+        try writer.write(
+          .evidence(try streams.map { (stream) throws(HeartlogError) in try evidence(stream, now.list) }))
+        passOverUnproven(streams, in: &now.list)
         current = now
       case (.probe(let positions), .some(let now)):
         probesLeft -= 1
@@ -240,12 +258,9 @@ public struct SyncSession: Sendable {
     switch VaultAgreement(mine, other) {
     case .none: break
     case .vault(let vault):
-      let isDryRun = options.isDryRun || theirs.isDryRun
-      if !isDryRun, !takesNothing, other != nil,
-        store.vault?.id != vault || store.vault?.isEstablished != true
-      {
-        try store.join(vault, isEstablished: true)
-      }
+      guard !options.isDryRun, !theirs.isDryRun, !takesNothing, let other = theirs.vault else { return }
+      let joined = store.vault?.joined(vault, with: other, isEstablished: true)
+      if joined != store.vault || joined == nil { try store.join(vault, with: other, isEstablished: true) }
     case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
     }
   }

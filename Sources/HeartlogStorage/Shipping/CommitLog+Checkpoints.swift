@@ -137,13 +137,17 @@ extension CommitLog {
 
   /// Makes the store a member of a vault.
   ///
-  /// - Parameter isEstablished: Whether another store is a member, too; otherwise the store may still join any vault.
-  package func join(_ vault: VaultID, isEstablished: Bool) throws(StorageError) {
+  /// - Parameters:
+  ///   - other: The membership of the store that it agreed with.
+  ///   - isEstablished: Whether another store is a member, too; otherwise the store may still join any vault.
+  package func join(
+    _ vault: VaultID, with other: VaultMembership, isEstablished: Bool
+  ) throws(StorageError) {
     try storageErrors {
       try withQuietLog {
         var changed = streamSet.identity
         changed.vault =
-          changed.vault?.joined(vault, isEstablished: isEstablished)
+          changed.vault?.joined(vault, with: other, isEstablished: isEstablished)
           ?? VaultMembership(vault, isEstablished: isEstablished)
         guard changed != streamSet.identity else { return }
         lease.lock.update { $0.structure &+= 1 }

@@ -43,7 +43,7 @@ extension StoreDirectory {
           files += try names(in: "\(entry)/\(stream)").map { "\(entry)/\(stream)/\($0)" }
           files.append("\(entry)/\(stream)")
         }
-      case "snapshots", "keys":
+      case "snapshots", "keys", "evidence":
         files += try names(in: entry).map { "\(entry)/\($0)" }
       case "store", "lock": break
       default:

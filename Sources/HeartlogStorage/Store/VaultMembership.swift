@@ -6,7 +6,7 @@ package struct VaultMembership: Hashable, Sendable {
   package var id: VaultID
   /// Whether the store has synced with another store of the vault. Until then it may join any other vault.
   package var isEstablished: Bool
-  /// The vaults that it belonged to before, the last one first.
+  /// The vaults that it, or a store that it met, belonged to before, the last one first.
   package var former: [VaultID]
 
   package init(_ id: VaultID, isEstablished: Bool = false, former: [VaultID] = []) {
@@ -18,13 +18,19 @@ package struct VaultMembership: Hashable, Sendable {
   /// The most former vaults that are remembered.
   package static let formerMax = 16
 
-  /// The store's membership after it joined a vault.
-  package func joined(_ vault: VaultID, isEstablished: Bool) -> VaultMembership {
-    guard vault != id else {
-      return VaultMembership(id, isEstablished: isEstablished || self.isEstablished, former: former)
+  /// The store's membership after it agreed on a vault with another store. Both remember the other's vaults: devices that are still in one
+  /// of them follow either of the two.
+  package func joined(
+    _ vault: VaultID, with other: VaultMembership? = nil, isEstablished: Bool
+  ) -> VaultMembership {
+    var former: [VaultID] = []
+    for id in [id] + self.former + (other.map { [$0.id] + $0.former } ?? [])
+    where id != vault && !former.contains(id) {
+      former.append(id)
     }
-    let former = [id] + former.filter { $0 != vault && $0 != id }
-    return VaultMembership(vault, isEstablished: isEstablished, former: Array(former.prefix(Self.formerMax)))
+    return VaultMembership(
+      vault, isEstablished: isEstablished || (vault == id && self.isEstablished),
+      former: Array(former.prefix(Self.formerMax)))
   }
 
   var lines: [String] {

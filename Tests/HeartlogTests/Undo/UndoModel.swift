@@ -82,10 +82,17 @@ struct UndoModel {
             commit.position >= position(of: event)
               && library ?? record.event?.library == record.event?.library
               && replica ?? commit.replica == commit.replica
+          case .scope(.since(.commit(let writer, let number), let library, let replica)):
+            commit.position >= position(of: number, by: writer)
+              && library ?? record.event?.library == record.event?.library
+              && replica ?? commit.replica == commit.replica
           case .after(.milliseconds(let last), let library):
             time > last && library ?? record.event?.library == record.event?.library
           case .after(.event(let event), let library):
             commit.position > position(of: event)
+              && library ?? record.event?.library == record.event?.library
+          case .after(.commit(let writer, let number), let library):
+            commit.position > position(of: number, by: writer)
               && library ?? record.event?.library == record.event?.library
           }
         if isTaken { found.insert(id) }
@@ -97,6 +104,13 @@ struct UndoModel {
   private func position(of event: EventID) -> CommitPosition {
     guard let commit = commits.first(where: { $0.contains(event) }) else {
       preconditionFailure("no \(event)")
+    }
+    return commit.position
+  }
+
+  private func position(of number: CommitNumber, by writer: ReplicaID) -> CommitPosition {
+    guard let commit = commits.first(where: { $0.replica == writer && $0.number == number }) else {
+      preconditionFailure("no commit \(number) of \(writer)")
     }
     return commit.position
   }

@@ -72,8 +72,11 @@ struct UndoModelTests {
       let commit = commits.randomElement(using: &chance) ?? last
       let event = commit.eventID(at: chance.number(0...commit.records.count - 1))
       let moment: LogMoment =
-        chance.isTrue(oneIn: 2)
-        ? .event(event) : .milliseconds(commit.wallTime + Milliseconds(chance.number(-1...1)))
+        switch chance.number(0...2) {
+        case 0: .event(event)
+        case 1: .commit(commit.replica, commit.number)
+        default: .milliseconds(commit.wallTime + Milliseconds(chance.number(-1...1)))
+        }
       let library = chance.isTrue(oneIn: 3) ? commit.records[0].event?.library : nil
       switch chance.number(0...3) {
       case 0:
