@@ -37,9 +37,8 @@ struct ProofTests {
   }
 
   private func proof(_ number: UInt64, below checkpoint: WitnessedCheckpoint) throws -> EventProof {
-    try open.log.proof(
-      of: EventID(replica: replica, sequence: SequenceNumber(rawValue: number)),
-      in: CommitNumber(rawValue: number), below: checkpoint)
+    let id = EventID(replica: replica, sequence: SequenceNumber(rawValue: number))
+    return try #require(try open.log.proof(of: id, in: CommitNumber(rawValue: number), below: checkpoint))
   }
 
   @Test("events and histories are proven below every checkpoint, as the stream grows")

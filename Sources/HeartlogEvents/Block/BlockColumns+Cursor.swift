@@ -34,13 +34,30 @@ extension BlockColumns {
 
   /// Skips events.
   package func skip(_ count: Int, _ cursor: inout Cursor) {
+    // Events of one shape usually follow each other: their members are visited once.
+    var shape: Int32 = 0
+    var uses = 0
     for kind in kinds[cursor.event..<cursor.event + count] {
       if kind.hasFields {
-        for member in shapes[Int(shapeIndices[cursor.shape])].members {
-          if let column = member.values { cursor.values[column] += 1 }
+        let next = shapeIndices[cursor.shape]
+        if next != shape {
+          skip(uses, of: shape, &cursor)
+          uses = 0
         }
+        shape = next
+        uses += 1
       }
       cursor.pass(kind)
+    }
+    skip(uses, of: shape, &cursor)
+  }
+
+  /// Skips the values of events of one shape.
+  @inline(__always)
+  private func skip(_ uses: Int, of shape: Int32, _ cursor: inout Cursor) {
+    guard uses > 0 else { return }
+    for member in shapes[Int(shape)].members {
+      if let column = member.values { cursor.values[column] += uses }
     }
   }
 

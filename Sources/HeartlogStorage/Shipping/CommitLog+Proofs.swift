@@ -11,26 +11,27 @@ extension CommitLog {
   ///   - id: The event.
   ///   - number: The commit that contains it.
   ///   - checkpoint: A checkpoint of its stream that covers the commit.
-  /// - Throws: `misuse` if the event was withheld. `corrupt` if the log does not lead to the root that was signed.
+  /// - Returns: nil if the event was withheld.
+  /// - Throws: `corrupt` if the log does not lead to the root that was signed.
   package func proof(
     of id: EventID, in number: CommitNumber, below checkpoint: WitnessedCheckpoint
-  ) throws(StorageError) -> EventProof {
+  ) throws(StorageError) -> EventProof? {
     defer { noteFiles() }
     let size = checkpoint.checkpoint.size
     precondition(checkpoint.checkpoint.replica == id.replica && number.rawValue <= size, "another checkpoint")
     return try storageErrors {
       let leaf = number.rawValue - 1
       let group = MerkleNodes.group(of: leaf, size: size)
-      let found = try CommitSearch(directory: directory).leaves(group, of: id.replica, with: number)
+      let found = try LeafReader(directory: directory).leaves(group, of: id.replica, with: number)
       guard let (commit, secrets) = found.commit,
         (commit.firstSequence..<commit.nextSequence).contains(id.sequence)
       else { throw StorageError.tooShort(id.replica, before: number.rawValue, in: directory) }
       let index = Int(id.sequence.rawValue - commit.firstSequence.rawValue)
       var salts = Salts(secrets)
       var hasher = SHA256Hasher()
-      if case .withheld = commit.records[index] { throw Self.withheld(id) }
+      if case .withheld = commit.records[index] { return nil }
       guard let salt = salts.salt(commit: number, event: index, hasher: &hasher) else {
-        throw Self.withheld(id)
+        throw MalformedError("no salt for event \(index) of commit \(number)")
       }
       let hashes = try commit.records.enumerated().map { event, record in
         if case .withheld(let hash) = record { return hash }
@@ -103,8 +104,21 @@ extension CommitLog {
     }
   }
 
-  private static func withheld(_ id: EventID) -> StorageError {
-    StorageError(
-      .misuse, "event \(id) was withheld: only its hash is here, and a hash does not show what was written")
+  /// The newest known checkpoint of a stream, with the witnesses whose keys are known; nil if there is none.
+  ///
+  /// - Throws: `corrupt` if its signature is not valid.
+  package func witnessedCheckpoint(of replica: ReplicaID) throws(StorageError) -> WitnessedCheckpoint? {
+    try storageErrors {
+      guard let signed = try checkpoint(of: replica) else { return nil }
+      let own = ownIdentity.replica
+      do {
+        return try WitnessedCheckpoint(signed) { witness in
+          if let key = try checkpoint(of: witness)?.key { return key }
+          return witness == own ? try DeviceKeys(directory, options).key(of: own)?.publicKey : nil
+        }
+      } catch let error as MalformedError {
+        throw StorageError(.corrupt, error.reason, file: CheckpointFile.path(of: replica, in: directory))
+      }
+    }
   }
 }

@@ -45,22 +45,17 @@ final class LeafHashing: @unchecked Sendable {
   }
 
   /// Appends the leaves of a frame's commits, up to `last`, to the tree before them.
-  ///
-  /// - Parameter completing: As for `MerkleTree.append`.
   static func append(
-    _ frame: StoredFrame, upTo last: CommitNumber, to tree: inout MerkleTree,
-    completing: (Digest, Int) -> Void = { _, _ in }
+    _ frame: StoredFrame, upTo last: CommitNumber, to tree: inout MerkleTree
   ) throws(MalformedError) {
     if case .block(let block) = frame {
-      let part = block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block
-      return try append(part, to: &tree, completing: completing)
+      return try append(block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block, to: &tree)
     }
     guard let (commits, secrets) = frame.commits else { return }
     var salts = Salts(secrets)
     var hasher = SHA256Hasher()
     for commit in commits {
-      tree.append(
-        leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher, completing: completing)
+      tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
     }
   }
 

@@ -95,7 +95,7 @@ final class MerkleCaches: @unchecked Sendable {
       let group = MerkleNodes.group(of: subtree.leaves.lowerBound, size: size)
       let number = group.lowerBound / MerkleNodes.groupLeaves
       let leaves =
-        try groups[number] ?? CommitSearch(directory: directory).leaves(group, of: replica).hashes
+        try groups[number] ?? LeafReader(directory: directory).leaves(group, of: replica).hashes
       groups[number] = leaves
       var tree = MerkleTree()
       for index in subtree.leaves { tree.append(leaf: leaves[Int(index - group.lowerBound)]) }

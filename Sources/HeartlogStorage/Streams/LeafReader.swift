@@ -1,8 +1,8 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Finds commits by their numbers in the names of segments and the headers of frames, for readers that need only a few.
-struct CommitSearch {
+/// Reads a few leaves of a stream's tree. Finds their commits by the names of segments and the headers of frames.
+struct LeafReader {
   let directory: StoreDirectory
 
   /// Commits as leaves of their stream's tree.
@@ -20,19 +20,18 @@ struct CommitSearch {
     _ leaves: Range<UInt64>, of replica: ReplicaID, with commit: CommitNumber? = nil
   ) throws -> Leaves {
     var found = Leaves()
+    var hasher = SHA256Hasher()
     let last = CommitNumber(rawValue: leaves.upperBound)
     // A name may vanish when another process seals: try again.
     for _ in 0..<16 {
       do {
         while found.hashes.count < leaves.count {
           let next = CommitNumber(rawValue: leaves.lowerBound + UInt64(found.hashes.count) + 1)
-          try readSegment(of: replica, from: next, upTo: last) { frame in
-            var tree = MerkleTree()
-            try LeafHashing.append(frame, upTo: last, to: &tree) { root, height in
-              if height == 0 { found.hashes.append(root) }
-            }
-            if let commit, let part = frame.cut(to: commit), let (commits, secrets) = part.commits {
-              found.commit = commits.first.map { ($0, secrets) }
+          try readSegment(of: replica, from: next, upTo: last) { commits, secrets in
+            var salts = Salts(secrets)
+            for read in commits {
+              found.hashes.append(try read.leafHash(salts: &salts, hasher: &hasher))
+              if read.number == commit { found.commit = (read, secrets) }
             }
           }
         }
@@ -42,12 +41,12 @@ struct CommitSearch {
     throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
 
-  /// Reads the frames of commits from `next` up to `last`, as far as they are in the same segment. A block starts at `next`.
+  /// Reads the commits from `next` up to `last`, as far as they are in the same segment, and the secrets for their salts.
   ///
   /// - Throws: `corrupt` if the log does not have commit `next`.
   private func readSegment(
     of replica: ReplicaID, from next: CommitNumber, upTo last: CommitNumber,
-    _ body: (StoredFrame) throws -> Void
+    _ body: ([Commit], [SegmentSecret]) throws -> Void
   ) throws {
     // If the newest segment is a leftover of sealing, the commit may be only in one before it.
     for segment in try directory.segments(of: replica).reversed() where segment.firstCommit <= next {
@@ -61,12 +60,9 @@ struct CommitSearch {
         if frame.firstCommit <= wanted, wanted < after {
           // What was skipped over has not been checked; what is used is.
           guard case .frame = try cursor.look() else { break }
-          let stored = try StoredFrame.decode(frame, at: cursor, headsBefore: nil)
-          if case .block(let block) = stored {
-            try body(.block(block.cut(to: wanted...last)))
-          } else {
-            try body(stored)
-          }
+          var stored = try StoredFrame.decode(frame, at: cursor, headsBefore: nil)
+          if case .block(let block) = stored { stored = .block(block.cut(to: wanted...last)) }
+          if let (commits, secrets) = stored.commits { try body(commits, secrets) }
           wanted = after
         }
         cursor.pass(frame)
@@ -81,18 +77,6 @@ struct CommitSearch {
     if cursor.header.kind == .sealed { return try cursor.header(at: cursor.offset) }
     guard case .frame(let frame) = try cursor.look() else { return nil }
     return frame
-  }
-}
-
-extension StoredFrame {
-  /// Only one commit of the frame; nil if it has others.
-  fileprivate func cut(to number: CommitNumber) -> StoredFrame? {
-    switch self {
-    case .row(let commit, _): commit.number == number ? self : nil
-    case .block(let block):
-      (block.firstCommit...block.lastCommit).contains(number) ? .block(block.cut(to: number...number)) : nil
-    case .rows, .record: nil
-    }
   }
 }
 
