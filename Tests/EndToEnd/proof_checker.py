@@ -64,8 +64,9 @@ class Reader:
         seen = [struct.unpack("<32sQ64s", self.take(104)) for _ in range(self.varint())]
         for witness, seconds, signature in seen:
             verify(witness, f"cosignature/v1\ntime {seconds}\n{text}".encode(), signature)
-        assert len({key, *(witness for witness, _, _ in seen)}) == 1 + len(seen), "a witness twice"
-        return {"key": key, "size": size, "root": root, "witnesses": [sha(witness)[:16].hex() for witness, _, _ in seen]}
+        names = [sha(witness)[:16].hex() for witness, _, _ in seen]
+        assert names == sorted(set(names) - {sha(key)[:16].hex()}), "a witness twice, or out of order"
+        return {"key": key, "size": size, "root": root, "witnesses": names}
 
     def event(self, signed):
         number, row, index, salt = self.varint(), Reader(self.take(self.varint())), self.varint(), self.take(16)
@@ -108,8 +109,7 @@ class Reader:
 def check(data):
     reader = Reader(data)
     assert reader.take(8) == b"\x89HPROOF\n" and (kind := reader.take(1)[0]) in (1, 2), "not a proof"
-    signed = reader.checkpoint()
-    said = reader.event(signed) if kind == 1 else reader.history(signed)
+    said = (reader.event if kind == 1 else reader.history)(signed := reader.checkpoint())
     assert reader.at == len(data), "bytes behind the end"
     return said | {"key": signed["key"].hex(), "fingerprint": sha(signed["key"]).hex(), "size": signed["size"],
                    "witnesses": signed["witnesses"]}

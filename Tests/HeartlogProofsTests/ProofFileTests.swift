@@ -27,8 +27,9 @@ import Testing
           #expect(try ProofFile(bytes) == .event(proof))
           #expect(proof.event == stream.commits[number - 1].records[event])
           #expect(proof.id == stream.commits[number - 1].eventID(at: event))
-          #expect(proof.checkpoint.witnesses.map(\.key) == [Self.key(2).publicKey, Self.key(3).publicKey])
-          #expect(proof.checkpoint.witnesses.map(\.seconds) == [1_772_438_400, 1_772_438_401])
+          #expect(
+            Dictionary(uniqueKeysWithValues: proof.checkpoint.witnesses.map { ($0.key, $0.seconds) })
+              == [Self.key(2).publicKey: 1_772_438_400, Self.key(3).publicKey: 1_772_438_401])
         }
       }
     }

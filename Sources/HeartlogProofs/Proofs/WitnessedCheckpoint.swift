@@ -4,7 +4,7 @@ import HeartlogEvents
 public struct WitnessedCheckpoint: Hashable, Sendable {
   /// The checkpoint with all its signatures. Each is valid.
   public let signed: SignedCheckpoint
-  /// Who has seen the checkpoint, and none that contradicts it, in the order of the note.
+  /// Who has seen the checkpoint, and none that contradicts it, sorted by replica.
   public let witnesses: [Witness]
 
   /// Who has seen a checkpoint, and when.
@@ -35,21 +35,24 @@ public struct WitnessedCheckpoint: Hashable, Sendable {
     guard let signature = signed.note.signature(of: signed.key, named: signed.checkpoint.origin) else {
       throw MalformedError("a checkpoint that replica \(signed.checkpoint.replica) did not sign")
     }
+    witnesses.sort { $0.0.key.replica < $1.0.key.replica }
     try self.init(signed.checkpoint, signed.key, signature, witnesses)
   }
 
-  /// Verifies all signatures.
+  /// Verifies all signatures. Witnesses are in the order of their replicas, as in a note.
   private init(
     _ checkpoint: Checkpoint, _ key: PublicKey, _ signature: Signature, _ witnesses: [(Witness, Signature)]
   ) throws(MalformedError) {
     var note = try SignedNote(text: checkpoint.text, signatures: [])
     note.add(NoteSignature(of: key, named: checkpoint.origin, .ed25519, signature.bytes))
+    var last: ReplicaID?
     for (witness, signature) in witnesses {
       let cosignature = Cosignature(witness.key, seconds: witness.seconds, signature)
-      guard witness.key != key, cosignature.isValid(for: note, key: witness.key),
-        !note.cosignatures.contains(where: { $0.witness == cosignature.witness })
+      guard witness.key != key, last.map({ $0 < cosignature.witness }) ?? true,
+        cosignature.isValid(for: note, key: witness.key)
       else { throw MalformedError("a checkpoint that witness \(witness.key.replica) did not sign") }
       note.add(cosignature.line)
+      last = cosignature.witness
     }
     signed = try SignedCheckpoint(note, key: key)
     self.witnesses = witnesses.map { $0.0 }
