@@ -66,8 +66,7 @@ let package = Package(
       name: "HeartlogCLI",
       dependencies: [
         "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog", "HeartlogLibraries",
-        "HeartlogInterchange",
-        "HeartlogShipping",
+        "HeartlogInterchange", "HeartlogShipping",
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -65,9 +65,16 @@ final class Transcript {
     }
     var arguments = words.dropFirst().map(resolved)
     // What is exported is made beside the store, too.
-    if arguments.count > 2, arguments[0] == "export", arguments[2].contains("."), !arguments[2].contains("/")
+    let written: Int? =
+      switch arguments.first {
+      case "export": 2
+      case "prove": arguments.firstIndex(of: "-o").map { $0 + 1 }
+      default: nil
+      }
+    if let written, arguments.indices.contains(written), arguments[written].contains("."),
+      !arguments[written].contains("/")
     {
-      arguments[2] = folder.appending(path: arguments[2]).path
+      arguments[written] = folder.appending(path: arguments[written]).path
     }
     let exitCode = HeartlogCLI.run(
       arguments: arguments, environment: environment, output: captured.output, clock: clock)
@@ -104,7 +111,10 @@ final class Transcript {
       return made.path
     }
     // In a page the store's events are named as its output names them.
-    return replica.map { word.replacingOccurrences(of: Self.replicaPrefix, with: $0.prefix(8)) } ?? word
+    return replica.map {
+      word.replacingOccurrences(of: Self.replica, with: $0)
+        .replacingOccurrences(of: Self.replicaPrefix, with: $0.prefix(8))
+    } ?? word
   }
 
   // MARK: - What differs from run to run
@@ -127,6 +137,10 @@ final class Transcript {
         .replacingOccurrences(of: replica.prefix(8), with: Self.replicaPrefix)
     }
     for (pattern, replacement) in [
+      // Keys are random: a fingerprint is the replica's id and 32 digits more.
+      ("\(Self.replica)[0-9a-f]{32}", Self.replica + "0123456789abcdef0123456789abcdef"),
+      (#""key":"[0-9a-f]{64}""#, #""key":"\#(String(repeating: "0123456789abcdef", count: 4))""#),
+      (#""vault":"[0-9a-f]{32}""#, #""vault":"0123456789abcdef0123456789abcdef""#),
       (#"-[0-9a-f]{8}\.snapshot"#, "-01234567.snapshot"),
       // Versions of LZ4 differ by some bytes: any size but that of an open segment, or of a snapshot, which is larger.
       (#"\b(?!64 KiB)[0-9]{1,2}(\.[0-9]+)? KiB"#, "18 KiB"),

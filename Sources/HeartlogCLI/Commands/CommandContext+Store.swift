@@ -15,6 +15,13 @@ extension CommandContext {
     try open(.readWrite) { if endsSoon { $0.snapshots.eventsMin = .max } }
   }
 
+  /// Opens an existing store for proofs: for writing, to sign what is not signed yet, or else for reading.
+  func openForProving() throws -> FavoritesStore {
+    do { return try openForWriting(endsSoon: true) } catch let error as HeartlogError
+      where error.code == .readOnly || error.code == .corrupt
+    { return try openForReading() }
+  }
+
   private func open(
     _ access: StoreOptions.Access, _ configure: (inout StoreOptions) -> Void = { _ in }
   ) throws -> FavoritesStore {

@@ -110,15 +110,30 @@ extension CommitLog {
   package func witnessedCheckpoint(of replica: ReplicaID) throws(StorageError) -> WitnessedCheckpoint? {
     try storageErrors {
       guard let signed = try checkpoint(of: replica) else { return nil }
-      let own = ownIdentity.replica
-      do {
-        return try WitnessedCheckpoint(signed) { witness in
-          if let key = try checkpoint(of: witness)?.key { return key }
-          return witness == own ? try DeviceKeys(directory, options).key(of: own)?.publicKey : nil
-        }
-      } catch let error as MalformedError {
+      do { return try witnessed(signed) } catch let error as MalformedError {
         throw StorageError(.corrupt, error.reason, file: CheckpointFile.path(of: replica, in: directory))
       }
     }
+  }
+
+  /// A checkpoint that was kept elsewhere, with the witnesses whose keys are known; nil if its owner's key is not known here.
+  ///
+  /// - Throws: `malformed` if it is not a checkpoint, or its signature is not valid.
+  package func witnessedCheckpoint(note: [UInt8]) throws(StorageError) -> WitnessedCheckpoint? {
+    try storageErrors {
+      let note = try SignedNote(note)
+      guard let key = try key(of: try Checkpoint(text: note.text).replica) else { return nil }
+      return try witnessed(try SignedCheckpoint(note, key: key))
+    }
+  }
+
+  private func witnessed(_ signed: SignedCheckpoint) throws -> WitnessedCheckpoint {
+    try WitnessedCheckpoint(signed) { try key(of: $0) }
+  }
+
+  private func key(of replica: ReplicaID) throws -> PublicKey? {
+    if let key = try checkpoint(of: replica)?.key { return key }
+    return replica == ownIdentity.replica
+      ? try DeviceKeys(directory, options).key(of: replica)?.publicKey : nil
   }
 }

@@ -1,0 +1,132 @@
+import HeartlogProofs
+import HeartlogStorage
+
+/// A place in the history of one stream.
+public enum HistoryPoint: Hashable, Sendable {
+  /// After the commit that contains an event.
+  case event(EventID)
+  /// After a commit of a replica.
+  case commit(ReplicaID, CommitNumber)
+  /// Where a checkpoint was made, for example one from an earlier proof.
+  case checkpoint(WitnessedCheckpoint)
+}
+
+extension FavoritesStore {
+  /// Proves that a replica wrote an event: in a file, to anybody, without this store. The event may be of any device.
+  ///
+  /// If the event is this device's own and not signed yet, the stream is signed as far as it has come.
+  ///
+  /// - Parameter id: the event.
+  /// - Returns: a proof, which was verified. `ProofFile.event(proof).bytes` is the file.
+  /// - Throws: `notFound` if the log does not have the event or only its hash, or if nothing signed covers it. `corrupt` if the log is not
+  ///   what was signed.
+  /// - Complexity: the first proof of a stream hashes all of its commits, at about 1,000,000 a second; later ones take milliseconds.
+  public func proof(of id: EventID) throws(HeartlogError) -> EventProof {
+    try refuseInsideWrite("proof")
+    try refresh()
+    return try heartlogErrors {
+      let commit = try self.commit(of: id)
+      let checkpoint = try self.checkpoint(of: id.replica, covering: commit)
+      guard let proof = try log.proof(of: id, in: commit, below: checkpoint) else {
+        throw HeartlogError(
+          .notFound, "event \(id) is withheld: only its hash is here, which does not show what was written")
+      }
+      return proof
+    }
+  }
+
+  /// Proves that a stream was only added to: that a later checkpoint covers its first commits unchanged.
+  ///
+  /// - Parameters:
+  ///   - earlier: where the first commits end.
+  ///   - later: the later checkpoint, or a place that it has to cover; if nil, the newest that is known.
+  /// - Returns: a proof, which was verified. `ProofFile.history(proof).bytes` is the file.
+  /// - Throws: `notFound` if the log does not have the commits, or if nothing signed covers them. `invalid` if the two are not of one stream,
+  ///   or in the wrong order. `corrupt` if the log is not what was signed.
+  public func historyProof(
+    from earlier: HistoryPoint, to later: HistoryPoint? = nil
+  ) throws(HeartlogError) -> HistoryProof {
+    try refuseInsideWrite("historyProof")
+    try refresh()
+    return try heartlogErrors {
+      let start = try place(earlier)
+      let end = try later.map(place)
+      guard end?.replica ?? start.replica == start.replica else {
+        throw HeartlogError(.invalid, "two places in the histories of different replicas")
+      }
+      let last = end?.commit ?? start.commit
+      // A kept checkpoint may be later than an event: the newest checkpoint covers both.
+      guard start.commit <= last || start.checkpoint != nil && end?.checkpoint == nil else {
+        throw HeartlogError(.invalid, "commit \(start.commit) is later than commit \(last)")
+      }
+      let checkpoint =
+        try end?.checkpoint ?? self.checkpoint(of: start.replica, covering: max(start.commit, last))
+      return try log.historyProof(from: (start.checkpoint, start.commit.rawValue), to: checkpoint)
+    }
+  }
+
+  /// Reads a checkpoint that was kept, a note as `heartlog checkpoint` prints it.
+  ///
+  /// - Throws: `invalid` if it is not one, or its signature is not valid; `notFound` if the key of its replica is not known here.
+  public func checkpoint(note: [UInt8]) throws(HeartlogError) -> WitnessedCheckpoint {
+    try heartlogErrors {
+      guard let checkpoint = try log.witnessedCheckpoint(note: note) else {
+        throw HeartlogError(.notFound, "the key of the replica that made the checkpoint is not known here")
+      }
+      return checkpoint
+    }
+  }
+
+  private func commit(of id: EventID) throws(HeartlogError) -> CommitNumber {
+    guard let commit = read({ $0.commit(of: id) }) else {
+      throw HeartlogError(.notFound, "the log has no event \(id)")
+    }
+    return commit
+  }
+
+  private func place(_ point: HistoryPoint) throws(HeartlogError) -> (
+    replica: ReplicaID, commit: CommitNumber, checkpoint: WitnessedCheckpoint?
+  ) {
+    switch point {
+    case .event(let id): return (id.replica, try commit(of: id), nil)
+    case .commit(let replica, let number):
+      guard number.rawValue > 0, number <= head(of: replica) else {
+        throw HeartlogError(.notFound, "the log has no commit \(number) of \(replica)")
+      }
+      return (replica, number, nil)
+    case .checkpoint(let checkpoint):
+      let size = CommitNumber(rawValue: checkpoint.checkpoint.size)
+      let replica = checkpoint.checkpoint.replica
+      guard size <= head(of: replica) else {
+        throw HeartlogError(
+          .notFound,
+          "the checkpoint covers \(size) commits of \(replica), and the log has \(head(of: replica))")
+      }
+      return (replica, size, checkpoint)
+    }
+  }
+
+  private func head(of replica: ReplicaID) -> CommitNumber {
+    read { $0.head(of: replica) } ?? CommitNumber(rawValue: 0)
+  }
+
+  /// The newest known checkpoint of a stream.
+  private func checkpoint(
+    of replica: ReplicaID, covering commit: CommitNumber
+  ) throws -> WitnessedCheckpoint {
+    let isOwn = replica == self.replica
+    var known = try log.witnessedCheckpoint(of: replica)
+    if isOwn, known.map({ $0.checkpoint.size < commit.rawValue }) ?? true, options.access == .readWrite {
+      try log.makeCheckpoint()
+      known = try log.witnessedCheckpoint(of: replica)
+    }
+    if let known, known.checkpoint.size >= commit.rawValue { return known }
+    let signed = known.map { "only its first \($0.checkpoint.size) commits" } ?? "nothing"
+    throw HeartlogError(
+      .notFound,
+      isOwn
+        ? "this device has signed \(signed), and cannot sign commit \(commit) here: it has no key, or the store cannot be written"
+        : "replica \(replica) has signed \(signed), not commit \(commit): sync with it, or with a device that met it since"
+    )
+  }
+}
