@@ -15,10 +15,7 @@ struct VerifyCommand: Command {
   init(_ arguments: Arguments) throws(CommandError) {}
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let directory = try context.storeDirectory()
-    let found = try context.withByteProgress("verifying") { progress in
-      try context.reading { try FavoritesStore.verify(at: directory, progress: progress) }
-    }
+    let found = try context.verified()
     for stream in found.streams {
       if context.isJSON {
         try context.jsonLine { Self.write(stream, to: &$0) }
@@ -37,15 +34,7 @@ struct VerifyCommand: Command {
       try context.output.line("the store is empty: nothing to verify")
     }
     try context.tellIfOpenToOthers()
-    let code = try context.report(found.streams.compactMap(\.finding), includesTorn: true)
-    let damaged = found.snapshots.filter { $0.problem != nil }
-    if !damaged.isEmpty {
-      context.output.errorLine(
-        "\(context.errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need snapshots. "
-          + "If a snapshot differs from the log, one of the two was changed: compare with another device before you remove it from the folder \"snapshots\"."
-      )
-    }
-    return damaged.isEmpty ? code : .badInput
+    return try context.report(found)
   }
 
   private static func write(_ snapshot: SnapshotVerification, to json: inout JSONWriter) {
@@ -105,7 +94,32 @@ struct VerifyCommand: Command {
   }
 }
 
+extension CommandContext {
+  /// Verifies the store.
+  func verified() throws -> StoreVerification {
+    let directory = try storeDirectory()
+    return try withByteProgress("verifying") { progress in
+      try reading { try FavoritesStore.verify(at: directory, progress: progress) }
+    }
+  }
+
+  /// Reports what a verification found, and other findings.
+  ///
+  /// - Returns: the exit code: 65 if anything is damaged.
+  func report(_ found: StoreVerification, and others: [Finding] = []) throws -> ExitCode {
+    let code = try report(found.streams.compactMap(\.finding).union(others), includesTorn: true)
+    let damaged = found.snapshots.filter { $0.problem != nil }
+    if !damaged.isEmpty {
+      output.errorLine(
+        "\(errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need snapshots. "
+          + "If a snapshot differs from the log, one of the two was changed: compare with another device before you remove it from the folder \"snapshots\"."
+      )
+    }
+    return damaged.isEmpty ? code : .badInput
+  }
+}
+
 extension StreamVerification {
   /// An unfinished batch at the tail was never acknowledged: it is not damage.
-  fileprivate var isSound: Bool { finding.map { $0.verdict == .torn } ?? true }
+  var isSound: Bool { finding.map { $0.verdict == .torn } ?? true }
 }

@@ -49,7 +49,7 @@ enum ConflictPage {
     return lines
   }
 
-  private static func text(_ value: Conflict.Value) -> String {
+  static func text(_ value: Conflict.Value) -> String {
     switch value {
     case .membership(isFavorite: true, _): "♥ a favorite"
     case .membership: "♡ not a favorite"

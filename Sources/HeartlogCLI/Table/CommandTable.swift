@@ -14,7 +14,8 @@ struct CommandTable: Sendable {
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, CheckpointCommand.self, EvidenceCommand.self,
-    ProveCommand.self, VerifyProofCommand.self, RepairCommand.self, SealCommand.self, SnapshotCommand.self,
+    ProveCommand.self, VerifyProofCommand.self, ReportCommand.self, RepairCommand.self, SealCommand.self,
+    SnapshotCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 
