@@ -48,13 +48,14 @@ extension FavoritesStore {
   }
 
   static func verify(
-    at path: String, on fileSystem: any FileSystem, progress: LogProgress?
+    at path: String, on fileSystem: any FileSystem, trusting keys: [ReplicaID: Digest]? = nil,
+    progress: LogProgress?
   ) throws(HeartlogError) -> StoreVerification {
     try heartlogErrors {
       let snapshots = try SnapshotFolder(at: path, on: fileSystem).checked()
       let streams = try Verification.run(
         at: path, on: fileSystem, snapshots: snapshots.compactMap(\.content?.claim), progress: progress)
-      let trusted = try CommitLog.trustedKeys(at: path, on: fileSystem)
+      let trusted = try keys ?? CommitLog.trustedKeys(at: path, on: fileSystem)
       // A snapshot cannot be compared with a damaged log.
       let isLogSound = streams.allSatisfy { $0.finding?.verdict ?? .torn == .torn }
       return StoreVerification(

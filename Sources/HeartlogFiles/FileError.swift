@@ -33,6 +33,7 @@ package struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
   package var alreadyExists: Bool { code == EEXIST }
   /// No space is left on the disk or in the user's quota, or the file would exceed a size limit.
   package var isDiskFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  package var isReadOnlyFileSystem: Bool { code == EROFS }
   package var isReadOnly: Bool { code == EROFS || code == EACCES || code == EPERM }
 
   /// The code for a pipe, a socket or a device where a regular file was expected.

@@ -91,6 +91,15 @@ package protocol FileSystem: Sendable {
 
   /// The effective user id of the process; 0 may change everybody's files.
   var userID: UInt32 { get }
+
+  /// Why this process may not write to the existing file or folder at a path, as far as that is known without an attempt; nil if it may.
+  func writeRefusal(at path: String) -> FileError?
+
+  /// The number of bytes that this user may still write to the file system of a path; nil if that is unknown.
+  func freeBytes(at path: String) -> UInt64?
+
+  /// The process that holds the `flock` on the file at a path; nil if there is none, or if that is unknown.
+  func lockHolder(of path: String) -> Int32?
 }
 
 extension FileSystem {
@@ -102,4 +111,9 @@ extension FileSystem {
   package func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
     true
   }
+
+  // Defaults for file systems without these limits.
+  package func writeRefusal(at path: String) -> FileError? { nil }
+  package func freeBytes(at path: String) -> UInt64? { nil }
+  package func lockHolder(of path: String) -> Int32? { nil }
 }

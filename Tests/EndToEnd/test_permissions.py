@@ -174,6 +174,16 @@ class OtherUserTests(PermissionCase):
         self.expect(73, self.as_nobody(store, "repair"))
         self.assertEqual(self.modes(store), before)
 
+    def test_the_doctor_says_what_a_user_may_not(self):
+        store = self.reachable(self.store())
+        self.expect(0, store("add", "papers", "a"))
+        answer = self.expect(1, self.as_nobody(store, "doctor", "--json"))
+        self.assertEqual(answer.lines[0]["fault"], "unreadable")
+        self.older(store)
+        store.segments()[0].chmod(0o600)
+        answer = self.expect(1, self.as_nobody(store, "doctor", "--json"))
+        self.assertEqual({fault["fault"] for fault in answer.lines} - {"keyOpenToOthers"}, {"unwritable", "unreadable", "provisionalVault"})
+
     def test_what_root_does_to_the_store_of_a_user_stays_the_users(self):
         folder = self.folder / "home"
         folder.mkdir()

@@ -13,8 +13,9 @@ struct CommandTable: Sendable {
     BlameCommand.self, BisectCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
-    ReplayCommand.self, VerifyCommand.self, CheckpointCommand.self, EvidenceCommand.self,
-    ProveCommand.self, VerifyProofCommand.self, ReportCommand.self, RepairCommand.self, SealCommand.self,
+    ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, CheckpointCommand.self,
+    EvidenceCommand.self, ProveCommand.self, VerifyProofCommand.self, ReportCommand.self,
+    RepairCommand.self, SealCommand.self,
     SnapshotCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]

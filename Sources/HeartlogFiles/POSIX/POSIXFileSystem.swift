@@ -182,6 +182,43 @@ package struct POSIXFileSystem: FileSystem {
 
   package var userID: UInt32 { geteuid() }
 
+  package func writeRefusal(at path: String) -> FileError? {
+    do throws(FileError) {
+      try SystemCall("write", path).run { faccessat(AT_FDCWD, $0, W_OK, AT_EACCESS) }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  package func freeBytes(at path: String) -> UInt64? {
+    var status = statvfs()
+    do throws(FileError) { try SystemCall("inspect", path).run { statvfs($0, &status) } } catch { return nil }
+    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+  }
+
+  /// Linux lists the locks in /proc/locks, as `1: FLOCK  ADVISORY  WRITE 4711 08:01:1048590 0 EOF`; a waiter has `->` after the number.
+  /// The device is not compared: two locked files with the same inode number on two file systems are rare, and the answer is only shown.
+  package func lockHolder(of path: String) -> Int32? {
+    #if canImport(Darwin)
+      return nil
+    #else
+      guard let inode = try? info(path)?.inode, let file = try? open("/proc/locks", .read),
+        let bytes = try? file.bytes(Self.locksBytesMax, at: 0)
+      else { return nil }
+      for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+        let words = line.split(separator: " ")
+        guard words.count >= 6, words[1] == "FLOCK", words[5].hasSuffix(":\(inode)"),
+          let process = Int32(words[4]), process > 0
+        else { continue }
+        return process
+      }
+      return nil
+    #endif
+  }
+
+  private static let locksBytesMax = 1 << 20
+
   package func isRunning(_ process: Int32) -> Bool {
     // 0 and negative numbers stand for groups of processes.
     guard process > 0 else { return false }

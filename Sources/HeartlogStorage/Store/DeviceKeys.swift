@@ -34,6 +34,17 @@ package struct DeviceKeys: Sendable {
     return key?.publicKey.replica == replica ? key : nil
   }
 
+  /// What is wrong with the key of a replica; nil if it is usable, or the store signs nothing.
+  func fault(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> Fault.Kind? {
+    guard isSigning else { return nil }
+    if let key = try withKeys({ try store?.key() }) {
+      return key.publicKey.replica == replica ? nil : .foreignKey
+    }
+    return try onFiles { () throws(FileError) in
+      try directory.fileSystem.info(directory.keyPath) == nil ? .missingKey : .damagedKey
+    }
+  }
+
   /// Makes a new key; nil if the store signs nothing.
   func makeKey() throws(StorageError) -> (any DeviceKey)? { try withKeys { try store?.makeKey() } }
 

@@ -68,6 +68,14 @@ final class StoreLock: Sendable {
 
   func release() { file.unlock() }
 
+  /// Whether another open holds the lock at this moment. Takes it for the length of one attempt, and changes nothing.
+  func isHeldByOthers() throws(FileError) -> Bool {
+    guard try file.tryLock() else { return true }
+    file.unlock()
+    file.rest()
+    return false
+  }
+
   /// Whether the lock's file is open.
   var isOpen: Bool { file.isOpen }
 

@@ -33,7 +33,7 @@ extension StoreDirectory {
   }
 
   /// The files and folders of the store, each before the folder that contains it.
-  private func storeFiles() throws(FileError) -> [String] {
+  func storeFiles() throws(FileError) -> [String] {
     var files: [String] = []
     for name in try fileSystem.entries(of: path) {
       let entry = "\(path)/\(name)"

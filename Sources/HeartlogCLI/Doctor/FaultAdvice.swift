@@ -1,0 +1,212 @@
+import Heartlog
+
+/// What a fault means, and what to do about it. docs/cli.md has the same table.
+struct FaultAdvice {
+  enum Severity: String {
+    /// Something is wrong.
+    case problem
+    /// Nothing is wrong, but a person may want to know.
+    case notice
+  }
+
+  let severity: Severity
+  /// A phrase without its final full stop.
+  let what: String
+  /// Why it matters, in complete sentences.
+  let why: String
+  /// What to do next, in complete sentences.
+  let next: String
+  /// Whether bytes differ from what was written, or cannot be understood.
+  var isDamage = false
+
+  private static func problem(_ what: String, _ why: String, _ next: String) -> FaultAdvice {
+    FaultAdvice(severity: .problem, what: what, why: why, next: next)
+  }
+
+  private static func damage(_ what: String, _ why: String, _ next: String) -> FaultAdvice {
+    FaultAdvice(severity: .problem, what: what, why: why, next: next, isDamage: true)
+  }
+
+  private static func notice(_ what: String, _ why: String, _ next: String) -> FaultAdvice {
+    FaultAdvice(severity: .notice, what: what, why: why, next: next)
+  }
+
+  static func of(_ kind: Fault.Kind) -> FaultAdvice {
+    switch kind {
+    case .unreadable:
+      .problem(
+        "this user may not read the store",
+        "Nothing can be shown, and the rest of the store was not checked.",
+        "Run heartlog as the owner of the store, or give its files back to that user with chown.")
+    case .unwritable:
+      .problem(
+        "this user may not write to the store", "Reading works; every command that writes fails.",
+        "Run heartlog as the owner of the store, or allow the owner to write with chmod -R u+w.")
+    case .openToOthers:
+      .problem(
+        "other users of this machine can read the store",
+        "They can also hold its lock, so that nobody can write.",
+        "The next command that writes closes it; chmod -R go= closes it now.")
+    case .keyOpenToOthers:
+      .problem(
+        "other users may read the device key", "Whoever has the key can sign as this device.",
+        "Close it with chmod -R go= on the folder keys. If somebody may have read it, tell the "
+          + "owners of the other devices.")
+    case .clockOutOfRange:
+      .problem(
+        "this device's clock shows a time before 1970 or after 2199",
+        "Nothing can be written: no other device would take it.",
+        "Set the clock right.")
+    case .clockBehind:
+      .problem(
+        "this device's clock is behind its own last write",
+        "The clock was ahead when it wrote, or is behind now. What it wrote then wins over what "
+          + "others write until that time.",
+        "Set the clock right. If it is right, undo what should not win: \"heartlog log --since "
+          + "now\" lists it.")
+    case .clockWasSetBack:
+      .notice(
+        "this device's clock was set back",
+        "--at and --since refer to the later time for everything after it.",
+        "Nothing, if the clock is right now.")
+    case .deviceClockAhead:
+      .problem(
+        "another device's clock was ahead when it wrote last",
+        "Its taps win over yours until you sync with it, and moments of its events are wrong.",
+        "Set the clock of that device right, then sync with it.")
+    case .diskFull:
+      .problem(
+        "the disk is almost full", "Writes will fail. No acknowledged commit is lost by that.",
+        "Make room. \"heartlog seal\" makes the log smaller, and the folder snapshots may be removed.")
+    case .readOnlyFileSystem:
+      .problem(
+        "the file system is read-only", "Reading works; every command that writes fails.",
+        "Mount it writable. If the system did this after an error, check the disk first.")
+    case .networkFileSystem:
+      .problem(
+        "the store is on a network file system", "Locks do not work there, so the store is read-only.",
+        "Move the store to a local disk, and sync through a folder: \"heartlog sync folder:DIR\".")
+    case .damagedIdentity:
+      .damage(
+        "the file that identifies the writer is damaged or missing",
+        "The store cannot be opened. Its log is not affected.",
+        "\"heartlog repair --dry-run\" shows what can be done, \"heartlog repair\" does it.")
+    case .damagedSegment:
+      .damage(
+        "part of the log is damaged", "Everything before it can be read. The store is read-only.",
+        "Restore a backup, or make a new store and sync it with a device that has these commits.")
+    case .lostCommits:
+      .damage(
+        "acknowledged commits are missing", "A disk or a copy lost them. Other devices may have them.",
+        "Sync with the other devices. If this is your own stream, the next write continues as a new "
+          + "replica.")
+    case .tornTail:
+      .notice(
+        "the last batch was not finished",
+        "A process ended while it wrote. The batch was never acknowledged.",
+        "Nothing: the next write cuts it off and keeps a copy.")
+    case .damagedEnd:
+      .damage(
+        "the end of a forked stream is damaged", "That stream is not shown, and the store is read-only.",
+        "\"heartlog repair\" rebuilds the file and keeps the damaged one.")
+    case .damagedCheckpoint:
+      .damage(
+        "a checkpoint is damaged, or contradicts the log",
+        "It no longer shows how far its device had signed.",
+        "Compare \"heartlog verify\" with another device. If the roots are equal, remove the file "
+          + "and sync.")
+    case .damagedSnapshot:
+      .damage(
+        "a snapshot is damaged",
+        "The log does not need it. If it differs from the log, one of the two was changed.",
+        "Compare \"heartlog verify\" with another device, then remove the snapshot.")
+    case .damagedKey:
+      .damage(
+        "the device key is damaged",
+        "Nothing can be signed with it: before its next write the store becomes a new replica.",
+        "Put the file back from a copy of this folder, if there is one; otherwise write, and retire "
+          + "the old replica.")
+    case .damagedTrust:
+      .damage(
+        "the list of confirmed keys is damaged", "It is not known which keys a person has compared.",
+        "Remove the file, and confirm the keys again with \"heartlog trust\".")
+    case .suspectSegment:
+      .notice(
+        "the disk once failed to store part of the log",
+        "What could be read was kept, and nothing is appended to it.",
+        "Check the disk; \"heartlog verify\" shows that the log is whole.")
+    case .endedStream:
+      .notice(
+        "a device's stream forked",
+        "A folder was copied or restored. Both histories continue as replicas of their own.",
+        "Nothing. \"heartlog replicas\" shows both.")
+    case .ownStreamEnded:
+      .notice(
+        "this device's stream forked",
+        "A folder was copied or restored. The next write continues as a new replica.",
+        "Nothing. \"heartlog replicas\" shows both.")
+    case .unseenDevice:
+      .notice(
+        "a device wrote nothing for three months or more",
+        "What it has may never arrive, and it may have missed yours.",
+        "Sync with it, or mark it with \"heartlog retire\" if it will not come back.")
+    case .unshippedCommits:
+      .notice(
+        "commits of this device are newer than its last sync",
+        "No other device has them: a lost disk would lose them.",
+        "\"heartlog sync\" with another store or a folder.")
+    case .provisionalVault:
+      .notice(
+        "this store has never been synced", "It is the only copy.",
+        "\"heartlog sync\" with another store or a folder.")
+    case .heldLock:
+      .notice(
+        "another process is writing", "Writes wait for it, and fail after ten seconds.",
+        "Nothing, unless it stays. The system releases the lock when that process ends.")
+    case .missingLock:
+      .problem(
+        "the file \"lock\" is missing or cut short",
+        "The log was not checked, because opening it would create the file.",
+        "\"heartlog verify\" creates it and checks the log; then run the doctor again.")
+    case .unfinishedFiles:
+      .notice(
+        "a process ended before its files were finished", "Nobody reads them; they cost disk space.",
+        "Nothing: the next write removes them.")
+    case .keptFiles:
+      .notice(
+        "recovery or repair kept bytes aside",
+        "Nobody reads them. They may contain the rest of a write that was not finished.",
+        "Remove them once \"heartlog verify\" finds nothing and you miss nothing.")
+    case .lostSnapshot:
+      .notice(
+        "a snapshot knew commits that the log had lost",
+        "The loss was reported once, and the snapshot kept as evidence.",
+        "Sync with the other devices, then remove the file.")
+    case .unusedSnapshot:
+      .notice(
+        "a snapshot is of another version or another store", "Nobody starts from it; it costs disk space.",
+        "Remove it.")
+    case .missingKey:
+      .notice(
+        "this device has no key",
+        "Its commits are unsigned. Before its next write the store becomes a new replica with a key.",
+        "Nothing, if an older version made the store. Otherwise put the file back from a copy of "
+          + "this folder.")
+    case .foreignKey:
+      .notice(
+        "the device key is of another replica",
+        "It is from another store, or repair gave this one a new identity. Before its next write the store "
+          + "becomes a new replica with a key.",
+        "Nothing, after a repair. Otherwise put the right file back, if there is a copy.")
+    case .copiedFolder:
+      .notice(
+        "this folder was copied, moved or restored",
+        "Before its next write the store becomes a new replica, so that no number is used twice.",
+        "Nothing. If the original is gone, retire its replica.")
+    case .newerFormat:
+      .damage(
+        "a newer Heartlog wrote this", "This version cannot read it, and the rest was not checked.",
+        "Install a newer version of Heartlog.")
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import HeartlogEvents
+import HeartlogFiles
+
+/// Looks for faults of a store's folder and of the files beside the streams. Changes nothing, and takes the lock for one attempt at most.
+package struct StoreExamination {
+  private let directory: StoreDirectory
+  private let options: StorageOptions
+  private var fileSystem: any FileSystem { directory.fileSystem }
+  /// In the order of the examination.
+  package private(set) var faults: [Fault] = []
+  /// Whether the log can be read without creating a file.
+  package private(set) var isReadable = true
+
+  /// Examines the store at `path`.
+  ///
+  /// - Throws: `notAStore`, `inputOutput`.
+  package init(
+    at path: String, on fileSystem: any FileSystem, options: StorageOptions
+  ) throws(StorageError) {
+    directory = StoreDirectory(fileSystem: fileSystem, path: path)
+    self.options = options
+    let identity = try examineIdentity()
+    try storageErrors {
+      try examineDisk()
+      try examinePermissions()
+      let isHeld = try examineLock()
+      if let identity { try examine(identity) }
+      try examineNames(isHeld: isHeld)
+    }
+  }
+
+  private mutating func note(_ kind: Fault.Kind, _ detail: String? = nil, at place: String) {
+    faults.append(Fault(kind, detail, at: place))
+  }
+
+  private mutating func examineIdentity() throws(StorageError) -> StoreIdentity? {
+    do { return try StoreIdentity.read(directory) } catch {
+      isReadable = false
+      switch error.code {
+      case .corrupt: note(.damagedIdentity, error.reason, at: directory.identityPath)
+      case .newerFormat: note(.newerFormat, error.reason, at: error.file ?? directory.identityPath)
+      case .readOnly: note(.unreadable, error.reason, at: error.file ?? directory.path)
+      default: throw error
+      }
+      return nil
+    }
+  }
+
+  /// Less is not enough for a segment, its sealed copy, and a small snapshot.
+  private static let freeBytesMin: UInt64 = 16 << 20
+
+  private mutating func examineDisk() throws {
+    if try fileSystem.isOnNetwork(directory.path) { note(.networkFileSystem, at: directory.path) }
+    if let free = fileSystem.freeBytes(at: directory.path), free < Self.freeBytesMin {
+      note(.diskFull, "\(free) bytes are free", at: directory.path)
+    }
+  }
+
+  private mutating func examinePermissions() throws {
+    if let refusal = [directory.path, directory.identityPath, directory.lockPath, directory.replicasPath]
+      .compactMap({ directory.fileSystem.writeRefusal(at: $0) }).first(where: { !$0.isNotFound })
+    {
+      note(
+        refusal.isReadOnlyFileSystem ? .readOnlyFileSystem : .unwritable, refusal.description,
+        at: refusal.path)
+    }
+    do throws(StorageError) {
+      if try directory.isOpenToOthers() { note(.openToOthers, at: directory.path) }
+      for path in [directory.keysPath, directory.keyPath] {
+        let info = try onFiles { () throws(FileError) in try fileSystem.info(path) }
+        guard info?.isOpenToOthers == true else { continue }
+        note(.keyOpenToOthers, at: path)
+        break
+      }
+    } catch {
+      guard error.code == .readOnly else { throw error }
+    }
+    guard isReadable else { return }
+    do throws(FileError) {
+      for file in try directory.storeFiles() where try fileSystem.info(file)?.kind == .file {
+        _ = try fileSystem.open(file, .read)
+      }
+    } catch {
+      // A file may have been replaced in the meantime.
+      if error.isNotFound { return }
+      isReadable = false
+      note(.unreadable, error.description, at: error.path)
+    }
+  }
+
+  /// Returns whether another process holds the lock.
+  private mutating func examineLock() throws -> Bool {
+    let path = directory.lockPath
+    guard let info = try? fileSystem.info(path), info.size >= UInt64(lockPageBytes) else {
+      // Opening the log would create or extend it.
+      if isReadable { note(.missingLock, at: path) }
+      isReadable = false
+      return false
+    }
+    guard isReadable else { return false }
+    let lock = try StoreLock(directory)
+    // Whoever may not write cannot try, either.
+    guard (try? lock.isHeldByOthers()) == true else { return false }
+    note(.heldLock, fileSystem.lockHolder(of: path).map { "process \($0) holds it" }, at: path)
+    return true
+  }
+
+  private mutating func examine(_ identity: StoreIdentity) throws {
+    if try !identity.location.isSame(as: .of(directory)) { note(.copiedFolder, at: directory.path) }
+    do throws(StorageError) {
+      if let fault = try DeviceKeys(directory, options).fault(of: identity.replica, in: directory) {
+        note(fault, at: directory.keyPath)
+      }
+      _ = try TrustedKeys.read(directory)
+    } catch {
+      switch error.code {
+      case .corrupt: note(.damagedTrust, error.reason, at: error.file ?? directory.keysPath)
+      case .newerFormat: note(.newerFormat, error.reason, at: error.file ?? directory.keysPath)
+      // `examinePermissions` reported it.
+      case .readOnly: break
+      default: throw error
+      }
+    }
+    if let vault = identity.vault, !vault.isEstablished {
+      note(.provisionalVault, at: directory.identityPath)
+    }
+  }
+
+  /// Reports files by their names.
+  private mutating func examineNames(isHeld: Bool) throws {
+    guard let files = try? directory.storeFiles() else { return }
+    func report(_ kind: Fault.Kind, where isWanted: (String) -> Bool) {
+      let found = files.filter {
+        isWanted(String($0[$0.index(after: $0.lastIndex(of: "/") ?? $0.startIndex)...]))
+      }
+      guard let first = found.first else { return }
+      note(kind, found.count == 1 ? nil : "\(found.count) files", at: first)
+    }
+    // A process that holds the lock may be writing them.
+    if !isHeld { report(.unfinishedFiles) { $0.contains(".tmp-") } }
+    report(.keptFiles) { $0.contains(".cut-") || $0.contains(".damaged-") }
+    report(.suspectSegment) { SegmentFile(name: $0)?.state == .suspect }
+    report(.lostSnapshot) { $0.hasSuffix(".lost") }
+  }
+}

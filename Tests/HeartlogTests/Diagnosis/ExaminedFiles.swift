@@ -1,0 +1,43 @@
+import HeartlogFiles
+
+@testable import Heartlog
+
+/// A file system in memory, with what a test says of it.
+struct ExaminedFiles: FileSystem {
+  let files: MemoryFileSystem
+  var isOnNetwork = false
+  var freeBytes: UInt64?
+  /// The errno of every attempt to write.
+  var writeRefusal: Int32?
+  /// A file that nobody may read.
+  var unreadable: String?
+  /// A file or folder that others may read.
+  var openToOthers: String?
+  var otherMachine = false
+
+  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+    if path == unreadable { throw FileError(operation: "open", path: path, code: 13) }
+    return try files.open(path, mode)
+  }
+
+  func info(_ path: String) throws(FileError) -> FileInfo? {
+    var info = try files.info(path)
+    if path == openToOthers { info?.permissions = 0o755 }
+    return info
+  }
+
+  func rename(_ path: String, to newPath: String) throws(FileError) { try files.rename(path, to: newPath) }
+  func remove(_ path: String) throws(FileError) { try files.remove(path) }
+  func createDirectory(_ path: String) throws(FileError) { try files.createDirectory(path) }
+  func synchronizeDirectory(_ path: String) throws(FileError) { try files.synchronizeDirectory(path) }
+  func entries(of directory: String) throws(FileError) -> [String] { try files.entries(of: directory) }
+  func openLock(_ path: String) throws(FileError) -> any LockFile { try files.openLock(path) }
+  func isOnNetwork(_ path: String) throws(FileError) -> Bool { isOnNetwork }
+  func freeBytes(at path: String) -> UInt64? { freeBytes }
+  func writeRefusal(at path: String) -> FileError? {
+    writeRefusal.map { FileError(operation: "write", path: path, code: $0) }
+  }
+  func lockHolder(of path: String) -> Int32? { 4_711 }
+  var machineID: [UInt8] { otherMachine ? [1] : files.machineID }
+  var processID: Int32 { files.processID }
+}
