@@ -44,6 +44,11 @@ public enum HeartlogCLI {
     let style = Style(isEnabled: output.error.isTerminal && Style.isWanted(environment))
     let untold = UntoldWrites()
     func report(_ error: CommandError) -> ExitCode { Self.report(error, untold, on: output, style: style) }
+    if let request = CandidatesRequest(arguments, environment: environment) {
+      for line in request.lines(clock: clock) { _ = try? output.line(line) }
+      _ = try? output.flush()
+      return ExitCode.success.rawValue
+    }
     var exitCode: ExitCode
     do {
       let parsed = try ArgumentParser(table: .heartlog, clock: clock).parse(arguments)

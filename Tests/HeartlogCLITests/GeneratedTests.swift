@@ -46,7 +46,10 @@ struct GeneratedTests {
     let script = try #require(Completions.script(shell: "bash", table: table))
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/bash")
-    let ending = "COMP_WORDS=(heartlog \"$@\"); COMP_CWORD=$#; _heartlog; echo \"${COMPREPLY[*]}\""
+    let line = "COMP_WORDS=(heartlog \"$@\"); COMP_CWORD=$#; COMP_LINE=\"${COMP_WORDS[*]}\""
+    let ending = "\(line); _heartlog; echo \"${COMPREPLY[*]}\""
+    // No program and no store.
+    process.environment = ["PATH": "/nowhere"]
     process.arguments = ["--norc", "-c", script + "\n" + ending, "bash"] + words
     let pipe = Pipe()
     process.standardOutput = pipe

@@ -17,7 +17,10 @@ public struct ItemCollection: Sendable {
       ? String(field.dropFirst(fieldPrefix.count)) : nil
   }
 
-  private var field: String { Self.fieldPrefix + name }
+  /// The field that holds the places in a collection.
+  package static func field(of name: String) -> String { fieldPrefix + name }
+
+  private var field: String { Self.field(of: name) }
 
   init(_ library: FavoritesLibrary, name: String) throws(HeartlogError) {
     try heartlogErrors {

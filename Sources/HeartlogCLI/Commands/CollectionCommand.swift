@@ -18,7 +18,7 @@ struct CollectionCommand: Command {
   }
 
   private static let name = Argument(
-    "NAME", .optional, .text, "The collection. Without it, the collections of the library are listed.")
+    "NAME", .optional, .collection, "The collection. Without it, the collections of the library are listed.")
   private static let action = Argument(
     "ACTION", form: Action.allCases.map(\.rawValue).joined(separator: "|"), .optional,
     .choice(Action.allCases.map(\.rawValue)),

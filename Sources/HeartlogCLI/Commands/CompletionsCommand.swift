@@ -7,7 +7,8 @@ struct CompletionsCommand: Command {
     name: "completions", group: .help, summary: "print a completion script for your shell",
     arguments: [shell],
     paragraphs: [
-      "Load the script in your shell's startup file. It completes commands, options, libraries and files."
+      "Load the script in your shell's startup file. It completes commands, options, libraries and files, and the ids, devices and "
+        + "collections of your store."
     ],
     examples: [
       .init("source <(heartlog completions bash)", "Add this line to ~/.bashrc."),

@@ -19,7 +19,7 @@ struct ListCommand: Command {
     "match", "TEXT", .text, "List only items whose id or fields contain TEXT, ignoring case.")
 
   private static let collection = Option.value(
-    "collection", "NAME", .text, "List the items of a collection, favorites or not, in its order.")
+    "collection", "NAME", .collection, "List the items of a collection, favorites or not, in its order.")
 
   static let description = CommandDescription(
     name: "list", group: .read, summary: "list the favorites of a library",

@@ -5,7 +5,7 @@ struct LogCommand: Command {
   private static let library = Argument("LIBRARY", .optional, .library, "Show only events of this library.")
   private static let item = Argument("ID", .optional, .item, "Show only events of this item of the library.")
   private static let replica = Option.value(
-    "replica", "R", .text, isRepeatable: true,
+    "replica", "R", .replica, isRepeatable: true,
     "Show only events of this device: its name or the first digits of its id.")
   private static let since = Option.value(
     "since", "WHEN", .moment, "Show only events from then on; a date means its start.")

@@ -3,7 +3,7 @@ import Heartlog
 /// `heartlog retire`: marks a device that will not come back.
 struct RetireCommand: Command {
   private static let replica = Argument(
-    "REPLICA", .required, .text, "The first digits of the device's id, as \"heartlog replicas\" shows it.")
+    "REPLICA", .required, .replica, "The first digits of the device's id, as \"heartlog replicas\" shows it.")
 
   static let description = CommandDescription(
     name: "retire", group: .devices, summary: "mark a device that will not come back",

@@ -4,7 +4,7 @@ import HeartlogProofs
 /// `heartlog trust`: confirms the key of a device.
 struct TrustCommand: Command {
   private static let replica = Argument(
-    "REPLICA", .required, .text, "The first digits of the device's id, as \"heartlog replicas\" shows it.")
+    "REPLICA", .required, .replica, "The first digits of the device's id, as \"heartlog replicas\" shows it.")
   private static let fingerprint = Argument(
     "FINGERPRINT", .optional, .text,
     "The fingerprint that the device itself shows: 64 hexadecimal digits. Spaces and colons do not matter.")

@@ -12,7 +12,8 @@ struct UndoCommand: Command {
   private static let library = Option.value(
     "library", "LIBRARY", .library, "With --since: only events of this library.")
   private static let replica = Option.value(
-    "replica", "R", .text, "With --since: only events of this device, its name or the first digits of its id."
+    "replica", "R", .replica,
+    "With --since: only events of this device, its name or the first digits of its id."
   )
   static let dryRun = Option.flag(
     "dry-run", "Write nothing; show what would be written and what would be kept.")

@@ -15,13 +15,40 @@ struct BashCompletion: Sendable {
       local IFS=$'\\n'
       compopt -o filenames 2>/dev/null
       COMPREPLY=($(compgen "$1" -- "$2"))
+      COMPREPLY=("${COMPREPLY[@]#"$head"}")
+    }
+
+    # What the store knows.
+    _heartlog_ask() {
+      local candidate
+      compopt -o nosort 2>/dev/null
+      while IFS= read -r candidate; do
+        COMPREPLY+=("$candidate")
+      done < <(command heartlog \(CandidatesRequest.name) bash "$1" "$head" "$current" "${words[@]:1:last-1}" 2>/dev/null)
     }
 
     _heartlog() {
-      local current="${COMP_WORDS[COMP_CWORD]}" previous="" command="" word="" position=0 ended="" i
+      local current="" previous="" command="" word="" position=0 ended="" i
+      # bash ends words at colons and equals signs, too: put them together again. What is before the last end stays as it is typed.
+      local words=() last=0 head="" rest="$COMP_LINE" piece="" breaks=':=@<>;|&('
+      for ((i = 0; i <= COMP_CWORD; i++)); do
+        piece="${COMP_WORDS[i]}"
+        if [[ $i == 0 || -z $rest || $rest == [[:space:]]* ]]; then
+          last=$((i == 0 ? 0 : last + 1))
+          words[last]=""
+        fi
+        head="${words[last]}"
+        words[last]="$head$piece"
+        rest="${rest#"${rest%%[![:space:]]*}"}"
+        rest="${rest#"$piece"}"
+      done
+      current="${words[last]}"
+      if [[ -n $piece && $piece != *[!"$breaks"]* ]]; then
+        head="$current"
+      fi
       COMPREPLY=()
-      for ((i = 1; i < COMP_CWORD; i++)); do
-        word="${COMP_WORDS[i]}"
+      for ((i = 1; i < last; i++)); do
+        word="${words[i]}"
         if [[ -n $previous ]]; then
           previous=""
         elif [[ -z $ended && $word == -- ]]; then
@@ -36,6 +63,11 @@ struct BashCompletion: Sendable {
           position=$((position + 1))
         fi
       done
+      if [[ -z $ended && $current == --*=* ]]; then
+        previous="${current%%=*}"
+        current="${current#*=}"
+        head="${head#*=}"
+      fi
       if [[ -n $previous ]]; then
         case "$command:$previous" in
     \(valueCases)
@@ -98,14 +130,17 @@ struct BashCompletion: Sendable {
 
   private func action(_ kind: ValueKind) -> String? {
     switch kind {
-    case .library: words(ValueKind.libraries)
+    case .library: "\(words(ValueKind.libraries)); \(ask(kind))"
+    case .item, .replica, .collection: ask(kind)
     case .command: words(table.commands.map(\.name))
     case .choice(let choices): words(choices)
     case .file: "_heartlog_paths -f \"$current\""
     case .directory, .peer: "_heartlog_paths -d \"$current\""
-    case .text, .item, .field, .json, .count, .moment, .date, .event: nil
+    case .text, .field, .json, .count, .moment, .date, .event: nil
     }
   }
+
+  private func ask(_ kind: ValueKind) -> String { "_heartlog_ask \(kind.candidates ?? "")" }
 
   private func words(_ words: [String]) -> String {
     "_heartlog_words \"\(words.joined(separator: " "))\" \"$current\""

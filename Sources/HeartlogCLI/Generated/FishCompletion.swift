@@ -49,6 +49,13 @@ struct FishCompletion: Sendable {
         return 1
     end
 
+    # Prints what the store knows of a kind.
+    function __heartlog_ask
+        set -l words (commandline -opc)
+        set -l current (commandline -ct)
+        command heartlog \(CandidatesRequest.name) fish $argv[1] "" "$current" $words[2..-1] 2>/dev/null
+    end
+
     complete -c heartlog -f
     \(lines.joined(separator: "\n"))
 
@@ -95,14 +102,18 @@ struct FishCompletion: Sendable {
   private func action(_ kind: ValueKind, isOption: Bool = false) -> String? {
     let exclusive = isOption ? "-x " : ""
     return switch kind {
-    case .library: "\(exclusive)-a \(quoted(ValueKind.libraries.joined(separator: " ")))"
+    case .library:
+      "\(exclusive)-a \(quoted(ValueKind.libraries.joined(separator: " ") + " " + ask(kind)))"
+    case .item, .replica, .collection: "\(exclusive)-k -a \(quoted(ask(kind)))"
     case .command: "\(exclusive)-a \(quoted(table.commands.map(\.name).joined(separator: " ")))"
     case .choice(let choices): "\(exclusive)-a \(quoted(choices.joined(separator: " ")))"
     case .file: isOption ? "-r -F" : "-F"
     case .directory, .peer: "\(exclusive)-a '(__fish_complete_directories)'"
-    case .text, .item, .field, .json, .count, .moment, .date, .event: nil
+    case .text, .field, .json, .count, .moment, .date, .event: nil
     }
   }
+
+  private func ask(_ kind: ValueKind) -> String { "(__heartlog_ask \(kind.candidates ?? ""))" }
 
   private func quoted(_ text: String) -> String {
     "'" + text.reduce(into: "") { $0 += "'\\".contains($1) ? "\\\($1)" : String($1) } + "'"

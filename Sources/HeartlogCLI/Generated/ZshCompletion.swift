@@ -14,8 +14,21 @@ struct ZshCompletion: Sendable {
       _describe -t commands command commands
     }
 
+    # What the store knows of a kind, the last argument.
+    _heartlog_ask() {
+      local -a found
+      found=(${(f)"$(command heartlog \(CandidatesRequest.name) zsh "$argv[-1]" "" "${(Q)PREFIX}" "${(@Q)heartlog_words}" 2>/dev/null)"})
+      (( $#found )) && compadd "${(@)argv[1,-2]}" -V "heartlog-$argv[-1]" -a found
+    }
+
+    _heartlog_libraries() {
+      compadd "$@" - \(ValueKind.libraries.joined(separator: " "))
+      _heartlog_ask "$@" library
+    }
+
     _heartlog() {
       local curcontext="$curcontext" state state_descr line
+      local -a heartlog_words=("${(@)words[2,CURRENT-1]}")
       local -A opt_args
       local -a globals=(
     \(table.globalOptions.flatMap(specifications).map { "    \($0)" }.joined(separator: "\n"))
@@ -69,12 +82,13 @@ struct ZshCompletion: Sendable {
 
   private func action(_ kind: ValueKind) -> String {
     switch kind {
-    case .library: words(ValueKind.libraries)
+    case .library: "_heartlog_libraries"
+    case .item, .replica, .collection: "_heartlog_ask \(kind.candidates ?? "")"
     case .command: "_heartlog_commands"
     case .choice(let choices): words(choices)
     case .file: "_files"
     case .directory, .peer: "_files -/"
-    case .text, .item, .field, .json, .count, .moment, .date, .event: " "
+    case .text, .field, .json, .count, .moment, .date, .event: " "
     }
   }
 

@@ -34,6 +34,18 @@ struct ArgumentParser: Sendable {
     return Result(request: request, store: state.values[.store]?.first, isJSON: state.has(.json))
   }
 
+  /// The store and the library that are named at the start of a command line that is being typed; nil if it is not one.
+  func parseStart(_ words: some Sequence<String>) -> (store: String?, library: String?)? {
+    var state = State(table: table, clock: clock, rest: Array(words)[...])
+    guard (try? state.readAll()) != nil, let command = state.command else { return nil }
+    let option = command.options.first { $0.value?.kind == .library }
+    let argument = command.arguments.firstIndex { $0.kind == .library }
+    let library =
+      option.flatMap { state.values[$0]?.first }
+      ?? argument.flatMap { state.positionals.indices.contains($0) ? state.positionals[$0] : nil }
+    return (state.values[.store]?.first, library)
+  }
+
   private struct State {
     let table: CommandTable
     let clock: LocalClock

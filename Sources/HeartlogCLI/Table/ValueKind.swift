@@ -6,6 +6,10 @@ enum ValueKind: Hashable, Sendable {
   case text
   case library
   case item
+  /// The first digits of a device's id, or its name.
+  case replica
+  /// The name of a collection.
+  case collection
   case field
   case json
   /// A whole number, 0 or more.
@@ -27,12 +31,23 @@ enum ValueKind: Hashable, Sendable {
   /// The libraries with a descriptor.
   static let libraries = LibraryRegistry.standard.names
 
+  /// The kind as the scripts ask for the store's candidates; nil if the store has none.
+  var candidates: String? {
+    switch self {
+    case .library: "library"
+    case .item: "item"
+    case .replica: "replica"
+    case .collection: "collection"
+    default: nil
+    }
+  }
+
   static let shells = ["bash", "zsh", "fish"]
 
   /// Throws if `text` cannot be a value of this kind. `label` names the argument in the message.
   func check(_ text: String, label: String, clock: LocalClock) throws(CommandError) {
     switch self {
-    case .text, .json, .field, .command: break
+    case .text, .json, .field, .command, .replica, .collection: break
     case .library: try Self.checkLibrary(text)
     case .item: try Self.checkItem(text)
     case .count:
