@@ -31,12 +31,7 @@ struct CheckpointFile: Hashable {
     writer.raw(Self.magic)
     writer.u8(Self.version)
     writer.replica(replica)
-    writer.u8(vault.map { $0.isEstablished ? 2 : 1 } ?? 0)
-    if let vault {
-      writer.raw(vault.id.bytes)
-      writer.varint(vault.former.count)
-      for former in vault.former { writer.raw(former.bytes) }
-    }
+    writer.vault(vault)
     writer.raw(key.bytes)
     writer.lengthAndBytes(note.bytes)
     writer.varint(extensionRoots.count)
@@ -68,21 +63,8 @@ struct CheckpointFile: Hashable {
     let version = try reader.u8()
     guard version == Self.version else { throw MalformedError("a checkpoint file of version \(version)") }
     replica = try reader.replica()
-    let state = try reader.u8()
-    guard state <= 2 else { throw MalformedError("a vault of state \(state)") }
-    if state > 0 {
-      var vault = VaultMembership(try reader.vault(), isEstablished: state == 2)
-      for _ in 0..<(try reader.count(atMost: VaultMembership.formerMax, "former vaults")) {
-        vault.former.append(try reader.vault())
-      }
-      self.vault = vault
-    } else {
-      vault = nil
-    }
-    guard let key = PublicKey(bytes: try reader.take(PublicKey.byteCount)) else {
-      throw MalformedError("a key that is too short")
-    }
-    self.key = key
+    vault = try reader.vaultMembership()
+    key = try reader.publicKey()
     note = try SignedNote(Array(try reader.lengthAndBytes()))
     var extensionRoots: [UInt64: [Digest]] = [:]
     for _ in 0..<(try reader.count(atMost: reader.remaining / 2, "runs")) {
@@ -102,5 +84,34 @@ extension ByteReader {
   mutating func vault() throws(MalformedError) -> VaultID {
     guard let vault = VaultID(bytes: try take(16)) else { throw MalformedError("a vault that is too short") }
     return vault
+  }
+
+  mutating func vaultMembership() throws(MalformedError) -> VaultMembership? {
+    let state = try u8()
+    guard state <= 2 else { throw MalformedError("a vault of state \(state)") }
+    guard state > 0 else { return nil }
+    var membership = VaultMembership(try vault(), isEstablished: state == 2)
+    for _ in 0..<(try count(atMost: VaultMembership.formerMax, "former vaults")) {
+      membership.former.append(try vault())
+    }
+    return membership
+  }
+
+  mutating func publicKey() throws(MalformedError) -> PublicKey {
+    guard let key = PublicKey(bytes: try take(PublicKey.byteCount)) else {
+      throw MalformedError("a key that is too short")
+    }
+    return key
+  }
+}
+
+extension ByteWriter {
+  /// 0, or 1 or 2 for a vault that is provisional or established, its id and those of former vaults.
+  mutating func vault(_ vault: VaultMembership?) {
+    u8(vault.map { $0.isEstablished ? 2 : 1 } ?? 0)
+    guard let vault else { return }
+    raw(vault.id.bytes)
+    varint(vault.former.count)
+    for former in vault.former { raw(former.bytes) }
   }
 }

@@ -177,13 +177,13 @@ struct FolderSyncPass {
   func checkCancelled() throws(HeartlogError) {
     if options.isCancelled() { throw HeartlogError(.timedOut, "the sync was cancelled") }
   }
+}
 
-  /// Runs `body` on the folder's files and converts its errors to `HeartlogError`.
-  func onFolder<R>(_ body: () throws(FileError) -> R) throws(HeartlogError) -> R {
-    do throws(FileError) { return try body() } catch {
-      let code: HeartlogError.Code =
-        error.isDiskFull ? .diskFull : error.isReadOnly ? .readOnly : .inputOutput
-      throw HeartlogError(code, error.description, file: error.path)
-    }
+/// Runs `body` on the folder's files and converts its errors to `HeartlogError`.
+func onFolder<R>(_ body: () throws(FileError) -> R) throws(HeartlogError) -> R {
+  do throws(FileError) { return try body() } catch {
+    let code: HeartlogError.Code =
+      error.isDiskFull ? .diskFull : error.isReadOnly ? .readOnly : .inputOutput
+    throw HeartlogError(code, error.description, file: error.path)
   }
 }

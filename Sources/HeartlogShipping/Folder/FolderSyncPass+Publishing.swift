@@ -10,9 +10,6 @@ import HeartlogFiles
 #endif
 
 extension FolderSyncPass {
-  /// The size of a full file. A full file is not merged any more, and a file exceeds this size by one run at
-  /// most.
-  private static let fullBytes = 8 << 20
   /// This many neighbours of one level are merged into one file.
   static let neighboursMax = 8
 
@@ -93,41 +90,28 @@ extension FolderSyncPass {
 
   // MARK: - Writing
 
-  /// Writes commits of a stream as files of about `fullBytes` at most.
+  /// Writes commits of a stream as files of about `RunFile.fullBytes` at most.
   private mutating func write(
     _ head: StreamHead, _ commits: ClosedRange<UInt64>, as writer: ReplicaID, isNew: Bool
   ) throws(HeartlogError) -> [FolderFile] {
     let stream = head.replica
+    let store = store
     var files: [FolderFile] = []
-    var runs: [StreamRun] = []
-    var bytes = 0
-    var after = commits.lowerBound - 1
-    while after < commits.upperBound {
+    var file = RunFile(of: stream, after: commits.lowerBound - 1)
+    while file.lastCommit < commits.upperBound {
       try checkCancelled()
-      guard
-        let run = try store.streamRun(
-          of: stream, after: after, upTo: CommitNumber(rawValue: commits.upperBound)),
-        run.firstCommit.rawValue == after + 1
-      else {
-        throw HeartlogError(.corrupt, "the stream of \(stream) does not continue after commit \(after)")
-      }
-      runs.append(run)
-      bytes += run.body.count
-      after = run.lastCommit.rawValue
+      let run = try file.takeRun(from: store, upTo: commits.upperBound)
       if isNew {
         report.sent.commits += UInt64(run.commitCount)
         sentEvents += run.eventCount ?? 0
         progress.sentCommits += UInt64(run.commitCount)
         options.progress?(progress)
       }
-      guard bytes >= Self.fullBytes || after == commits.upperBound, let first = runs.first else { continue }
-      let file = RunFile(
-        replica: stream, name: first.name, firstCommit: first.firstCommit.rawValue, runs: runs)
+      guard file.isFull || file.lastCommit == commits.upperBound else { continue }
       let encoded = file.encoded()
-      try writeProof(of: runs, in: encoded.name, head, writer)
+      try writeProof(of: file.runs, in: encoded.name, head, writer)
       files.append(try write(encoded, stream, writer))
-      runs.removeAll()
-      bytes = 0
+      file = RunFile(of: stream, after: file.lastCommit)
     }
     return files
   }
@@ -244,7 +228,7 @@ extension FolderSyncPass {
   private static func level(_ file: FolderFile) -> Int {
     var level = 0
     var bytes = UInt64(16 << 10)
-    while level < levels, file.bytes >= min(bytes, UInt64(fullBytes)) {
+    while level < levels, file.bytes >= min(bytes, UInt64(RunFile.fullBytes)) {
       level += 1
       bytes *= 8
     }

@@ -4,7 +4,7 @@ import HeartlogProofs
 /// The content of a run file. The format is specified in "The folder" in docs/shipping.md.
 struct RunFile: Hashable {
   let replica: ReplicaID
-  let name: String
+  private(set) var name: String
   let firstCommit: UInt64
   /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`.
   private(set) var runs: [StreamRun]
@@ -12,6 +12,8 @@ struct RunFile: Hashable {
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x52, 0x55, 0x4E, 0x0D, 0x0A]
   static let version: UInt8 = 1
   static let bytesMax = 128 << 20
+  /// The size of a full file. No run is added to a full file, so it exceeds this size by one run at most.
+  static let fullBytes = 8 << 20
   private static let hashBytes = 32
 
   var lastCommit: UInt64 { runs.last?.lastCommit.rawValue ?? firstCommit - 1 }
@@ -71,6 +73,30 @@ struct RunFile: Hashable {
     self.name = name
     self.firstCommit = firstCommit
     self.runs = runs
+  }
+
+  /// A file that takes the runs of a stream after a commit.
+  init(of stream: ReplicaID, after commit: UInt64) {
+    self.init(replica: stream, name: "", firstCommit: commit + 1, runs: [])
+  }
+
+  var isFull: Bool { runs.reduce(0) { $0 + $1.body.count } >= Self.fullBytes }
+
+  /// Reads the next run from a store, and adds it.
+  ///
+  /// - Throws: `corrupt` if the stream does not continue up to `last`.
+  mutating func takeRun(
+    from store: any ShippedStreams, upTo last: UInt64
+  ) throws(HeartlogError) -> StreamRun {
+    guard
+      let run = try store.streamRun(of: replica, after: lastCommit, upTo: CommitNumber(rawValue: last)),
+      run.firstCommit.rawValue == lastCommit + 1
+    else {
+      throw HeartlogError(.corrupt, "the stream of \(replica) does not continue after commit \(lastCommit)")
+    }
+    if runs.isEmpty { name = run.name }
+    runs.append(run)
+    return run
   }
 
   private init(content: UnsafeRawBufferPointer) throws(MalformedError) {

@@ -125,6 +125,20 @@ extension CommitLog {
     }
   }
 
+  /// Keeps the checkpoint of a stream of a backup, whose signature is valid, with the cosignatures that it has.
+  ///
+  /// - Returns: Whether the commits of the stream lead to it; otherwise it is not kept.
+  package func restore(_ signed: SignedCheckpoint) throws(StorageError) -> Bool {
+    try storageErrors {
+      let size = CommitNumber(rawValue: signed.checkpoint.size)
+      guard try streamRoot(of: signed.checkpoint.replica, at: size) == signed.checkpoint.root else {
+        return false
+      }
+      try withQuietLog { try write(signed) }
+      return true
+    }
+  }
+
   /// Writes the checkpoint of a stream. The log is quiet.
   private func write(_ signed: SignedCheckpoint) throws(StorageError) {
     lease.lock.update { _ in }

@@ -7,14 +7,19 @@ extension CommitLog {
   ///
   /// Hashes the commits since the last call; in the first call, those since the last sealed segment. A damaged stream ends at its
   /// first bad byte, and is omitted if that is before its first commit.
-  package func streamHeads() throws(StorageError) -> [StreamHead] {
+  ///
+  /// - Parameter includesUnsigned: Whether commits behind a stream's checkpoint count. They are not shipped, but backed up.
+  /// - Throws: `corrupt` if they count and the stream is damaged.
+  package func streamHeads(includesUnsigned: Bool = false) throws(StorageError) -> [StreamHead] {
     defer { noteFiles() }
     return try storageErrors {
       let known = try resolvedHeads()
       return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
           let signed = head.isEnded ? nil : try checkpoint(of: head.replica)
-          if let signed, let commit = head.commit, signed.checkpoint.size <= commit.rawValue {
+          if !includesUnsigned, let signed, let commit = head.commit,
+            signed.checkpoint.size <= commit.rawValue
+          {
             // Of a signed stream, only what is signed is shipped.
             return StreamHead(
               replica: head.replica, name: head.name ?? head.fileName,
@@ -27,10 +32,11 @@ extension CommitLog {
                 replica: head.replica, name: "", commit: CommitNumber(rawValue: 0), root: MerkleTree().root,
                 isEnded: true) : nil
           }
-          guard let merkleCache = try streamSet.merkleCaches.soundCache(of: head.replica, at: commit.rawValue)
-          else {
-            return nil
+          let sound = try streamSet.merkleCaches.soundCache(of: head.replica, at: commit.rawValue)
+          guard !includesUnsigned || sound?.position == commit.rawValue else {
+            throw StorageError.tooShort(head.replica, before: commit.rawValue, in: directory)
           }
+          guard let merkleCache = sound else { return nil }
           merkleCache.mark()
           if known.count > OpenFileBudget.streamsMax { merkleCache.rest() }
           return StreamHead(

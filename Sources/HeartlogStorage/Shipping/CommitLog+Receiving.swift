@@ -34,6 +34,13 @@ extension CommitLog {
     }
   }
 
+  /// Takes a run of a backup. Whatever the store had accepted is accepted again: its stamps, and commits that their device has not signed.
+  package func restore(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
+    try storageErrors {
+      try withQuietLog { try takeRun(run, admitting: .ownLog) }
+    }
+  }
+
   /// Takes a run. The log is quiet.
   func takeRun(_ run: StreamRun, admitting admission: RunReceiver.Admission = .checked) throws -> ReceivedRun
   {

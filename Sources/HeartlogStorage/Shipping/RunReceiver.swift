@@ -68,7 +68,7 @@ final class RunReceiver {
     )
   }
 
-  private static func block(of run: StreamRun) throws -> ColumnBlock {
+  static func block(of run: StreamRun) throws -> ColumnBlock {
     try run.body.withUnsafeBytes { bytes in
       try BlockEncoding.decodeColumns(
         bytes, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)

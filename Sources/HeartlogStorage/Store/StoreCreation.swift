@@ -6,9 +6,11 @@ extension CommitLog {
   ///
   /// If the folder exists, it must be empty or contain only the remains of an interrupted creation.
   ///
+  /// - Parameter vault: The vault that the store belongs to; a new one if nil.
   /// - Throws: `exists` if a store or something else is already there.
   package static func create(
-    at path: String, on fileSystem: any FileSystem, name: String, options: StorageOptions = StorageOptions()
+    at path: String, on fileSystem: any FileSystem, name: String, vault: VaultMembership? = nil,
+    options: StorageOptions = StorageOptions()
   ) throws(StorageError) {
     try StoreIdentity.checkName(name)
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
@@ -36,7 +38,7 @@ extension CommitLog {
     let identity = StoreIdentity(
       replica: key?.publicKey.replica ?? .random(using: &generator), name: name,
       location: try StoreIdentity.Location.of(directory),
-      vault: key.map { _ in VaultMembership(.random(using: &generator)) })
+      vault: key.map { _ in vault ?? VaultMembership(.random(using: &generator)) })
     try directory.replaceFile(
       directory.identityPath, with: identity.encoded(), in: path, suffix: generator.next())
   }

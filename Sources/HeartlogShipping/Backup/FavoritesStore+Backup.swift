@@ -1,0 +1,120 @@
+import Heartlog
+import HeartlogFiles
+
+/// What a backup contains.
+public struct BackupReport: Hashable, Sendable {
+  /// The number of streams.
+  public let streams: Int
+  /// The number of commits.
+  public let commits: UInt64
+  /// The number of events.
+  public let events: UInt64
+  /// The digest of the state of these commits: see `FavoritesStore.digest`.
+  public let digest: Digest
+  /// The commits that were not in the backup before; 0 unless it was just written.
+  public internal(set) var newCommits: UInt64 = 0
+  /// The bytes that were written to the backup.
+  public internal(set) var writtenBytes: UInt64 = 0
+
+  init(_ manifest: BackupManifest) {
+    streams = manifest.streams.count
+    commits = manifest.commits
+    events = manifest.events
+    digest = manifest.digest
+  }
+}
+
+extension FavoritesStore {
+  /// Copies everything that is durable in the store to a folder or a file, without stopping writers.
+  ///
+  /// If there already is a backup of this store, what it lacks is added. The copy is then read, and its roots and digest are compared with
+  /// those of the store: only after that does it count as finished. A backup that was interrupted is continued by the next one, and until
+  /// then the one before it can be restored. The device key is not part of a backup.
+  ///
+  /// - Parameter path: a folder; a file if its name ends in `.backup`. Its parent folder must exist.
+  /// - Throws: `invalid` if there is something else than a backup of this store; `corrupt` if the store or the backup is damaged;
+  ///   `locked` if another process writes the backup; `diskFull`, `readOnly`, `inputOutput`; `misuse` inside `write { }`.
+  public func backUp(to path: String) throws(HeartlogError) -> BackupReport {
+    try backUp(to: path, on: POSIXFileSystem())
+  }
+
+  func backUp(to path: String, on fileSystem: any FileSystem) throws(HeartlogError) -> BackupReport {
+    var target = BackupTarget(self, to: PathParts.withoutSlashes(path), on: fileSystem)
+    return try target.backUp()
+  }
+
+  /// Reads a backup, and checks that it is what was written.
+  ///
+  /// - Throws: `notFound` if there is no finished backup; `invalid` if there is something else; `corrupt` if it is damaged; `inputOutput`.
+  public static func checkBackup(at path: String) throws(HeartlogError) -> BackupReport {
+    try checkBackup(at: path, on: POSIXFileSystem())
+  }
+
+  static func checkBackup(
+    at path: String, on fileSystem: any FileSystem
+  ) throws(HeartlogError) -> BackupReport {
+    var archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
+    let manifest = try archive.manifest()
+    try archive.check(manifest)
+    return BackupReport(manifest)
+  }
+
+  /// Makes a store of a backup, as a new replica with a key of its own, in the same vault. What the device of the backup wrote is in it as
+  /// a received stream.
+  ///
+  /// - Parameters:
+  ///   - path: the backup.
+  ///   - folder: where the store is made; nothing or an empty folder. Its parent folder must exist.
+  ///   - options: the name of the new replica, and where its key is kept.
+  /// - Throws: `exists` if there is something in the folder; `notFound`, `invalid` and `corrupt` as for ``checkBackup(at:)``, and then
+  ///   nothing was made; `diskFull`, `readOnly`, `inputOutput`.
+  public static func restoreBackup(
+    at path: String, to folder: String, options: StoreOptions = StoreOptions()
+  ) throws(HeartlogError) -> BackupReport {
+    try restoreBackup(at: path, to: folder, on: POSIXFileSystem(), options: options)
+  }
+
+  static func restoreBackup(
+    at path: String, to folder: String, on fileSystem: any FileSystem, options: StoreOptions
+  ) throws(HeartlogError) -> BackupReport {
+    let folder = PathParts.withoutSlashes(folder)
+    let isFree = try onFolder { () throws(FileError) in
+      guard let found = try fileSystem.info(folder) else { return true }
+      guard found.kind == .directory else { return false }
+      return try fileSystem.entries(of: folder).isEmpty
+    }
+    guard isFree else {
+      throw HeartlogError(.exists, "there already is something at \(folder)", file: folder)
+    }
+    var archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
+    let manifest = try archive.manifest()
+    // A damaged backup makes no store.
+    try archive.check(manifest)
+    _ = try archive.manifest()
+
+    // The store has its name only when it has everything.
+    let unfinished = "\(folder).tmp-\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
+    let store = try create(at: unfinished, on: fileSystem, in: manifest.vault, options: options)
+    let damaged = archive.damaged
+    try archive.check(manifest) { (run) throws(HeartlogError) in
+      guard case .appended = try store.restore(run) else {
+        throw damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken", nil)
+      }
+    }
+    for stream in manifest.streams {
+      if stream.isEnded {
+        try store.endStream(stream.replica, after: CommitNumber(rawValue: stream.commit))
+      }
+      if let checkpoint = stream.checkpoint, try !store.restore(checkpoint) {
+        throw damaged("the commits of replica \(stream.replica) are not what it signed", nil)
+      }
+    }
+    guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
+    try store.close()
+    try onFolder { () throws(FileError) in
+      try fileSystem.rename(unfinished, to: folder)
+      try fileSystem.synchronizeDirectory(PathParts.parent(of: folder))
+    }
+    return BackupReport(manifest)
+  }
+}
