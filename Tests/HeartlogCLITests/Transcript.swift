@@ -76,6 +76,11 @@ final class Transcript {
     {
       arguments[written] = folder.appending(path: arguments[written]).path
     }
+    if ["backup", "restore-backup"].contains(arguments.first) {
+      arguments = arguments.map {
+        $0.contains(".") && !$0.contains("/") ? folder.appending(path: $0).path : $0
+      }
+    }
     let exitCode = HeartlogCLI.run(
       arguments: arguments, environment: environment, output: captured.output, clock: clock)
     var output = normalized(captured.standard + captured.error)
@@ -144,7 +149,7 @@ final class Transcript {
       (#"-[0-9a-f]{8}\.snapshot"#, "-01234567.snapshot"),
       // Versions of LZ4 differ by some bytes: any size but that of an open segment, or of a snapshot, which is larger.
       (#"\b(?!64 KiB)[0-9]{1,2}(\.[0-9]+)? KiB"#, "18 KiB"),
-      (#""(bytes|bytesAfter)":(?!65536|0\b|[0-9]+,"new")[0-9]+"#, "\"$1\":19136"),
+      (#""(bytes|bytesAfter|writtenBytes)":(?!65536|0\b|[0-9]+,"new")[0-9]+"#, "\"$1\":19136"),
       // On a machine whose clock is behind the fortnight.
       (#"this device, its clock is .* ahead"#, "this device"),
       (#""wallClockAheadSeconds":[0-9.]+"#, "\"wallClockAheadSeconds\":0"),

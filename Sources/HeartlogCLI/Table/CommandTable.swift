@@ -15,7 +15,7 @@ struct CommandTable: Sendable {
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, CheckpointCommand.self,
     EvidenceCommand.self, ProveCommand.self, VerifyProofCommand.self, ReportCommand.self,
-    RepairCommand.self, SealCommand.self,
+    BackupCommand.self, RestoreBackupCommand.self, RepairCommand.self, SealCommand.self,
     SnapshotCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
