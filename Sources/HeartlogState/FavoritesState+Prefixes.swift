@@ -8,8 +8,10 @@ extension FavoritesState {
   package func ids(in library: String, startingWith prefix: String, limit: Int) -> [String] {
     guard let table = table(of: library) else { return [] }
     let prefix = Array(prefix.utf8)
+    // Captured alone: the whole table would be copied for each id.
+    let ids = table.ids
     func isWanted(_ slot: Int) -> Bool {
-      prefix.isEmpty || table.ids.withBytes(of: Int32(slot)) { $0.starts(with: prefix) }
+      prefix.isEmpty || ids.withBytes(of: Int32(slot)) { $0.starts(with: prefix) }
     }
     var slots = ItemListing(of: table, order: .newestFirst, limit: limit) { slot, _ in isWanted(slot) }.slots
     if slots.count < limit {

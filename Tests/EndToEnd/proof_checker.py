@@ -96,25 +96,25 @@ class Reader:
     def history(self, later):
         kind = self.take(1)[0]
         earlier = self.checkpoint() if kind else {"key": later["key"], "size": self.varint(), "root": self.take(32)}
-        size, old = earlier["size"], earlier["root"]
+        size, self.earlier = earlier["size"], earlier["root"]
         assert kind < 2 and earlier["key"] == later["key"] and 0 < size <= later["size"], "trees of different streams"
         sides, low = walk(size, later["size"], lambda low, high: high == size)  # RFC 6962, 2.1.2
         assert self.varint() == len(sides) + (low > 0), "a path of another length"
-        old = new = self.take(32) if low else old
+        old = new = self.take(32) if low else self.earlier
         for isRight, other in zip(sides, [self.take(32) for _ in sides]):
             old, new = (old, sha(b"\1", new, other)) if isRight else (sha(b"\1", other, old), sha(b"\1", other, new))
         assert (old, new) == (earlier["root"], later["root"]), "a path that does not lead from root to root"
         return {"proof": "history", "commits": size, "isSigned": kind == 1}
 
 def check(data):
-    reader = Reader(data)
-    assert reader.take(8) == b"\x89HPROOF\n" and (kind := reader.take(1)[0]) in (1, 2), "not a proof"
+    assert (reader := Reader(data)).take(8) == b"\x89HPROOF\n" and (kind := reader.take(1)[0]) in (1, 2, 3), "not a proof"
+    other = reader.checkpoint() if kind == 3 else None
     said = (reader.event if kind == 1 else reader.history)(signed := reader.checkpoint())
+    assert not other or (other["key"], other["size"]) == (signed["key"], said["commits"]) and other["root"] != reader.earlier, "no fork"
     assert reader.at == len(data), "bytes behind the end"
-    return said | {"key": signed["key"].hex(), "fingerprint": sha(signed["key"]).hex(), "size": signed["size"],
+    return said | ({"proof": "fork"} if other else {}) | {"key": signed["key"].hex(), "fingerprint": sha(signed["key"]).hex(), "size": signed["size"],
                    "witnesses": signed["witnesses"]}
 
 if __name__ == "__main__":
-    answer = check(open(sys.argv[1], "rb").read())
-    print(json.dumps(answer, ensure_ascii=False))
+    print(json.dumps(answer := check(open(sys.argv[1], "rb").read()), ensure_ascii=False))
     sys.exit("another key" if sys.argv[2:] and sys.argv[2].lower() not in (answer["key"], answer["fingerprint"]) else 0)

@@ -6,6 +6,7 @@ import stat
 import unittest
 
 from heartlog import Store, TestCase
+from proof_checker import check
 
 
 class KeyTests(TestCase):
@@ -83,6 +84,32 @@ class KeyTests(TestCase):
         self.expect(0, store("sync", copy.path))
         self.expect(1, store("evidence"))
         self.assertEqual(len(self.expect(0, store("list", "papers", "--json")).lines), 5)
+
+    def test_a_folder_that_is_put_back_unnoticed_leaves_evidence_that_anybody_can_check(self):
+        phone, tablet = self.device("phone"), self.device("tablet")
+        replica = self.replica(phone)["id"]
+        yesterday = self.folder / "yesterday"
+        shutil.copytree(phone.path, yesterday)
+        self.expect(0, phone("add", "papers", "first life"))
+        self.expect(0, tablet("sync", phone.path))
+        for path in pathlib.Path(phone.path).iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.copytree(yesterday, phone.path, dirs_exist_ok=True)
+        for item in ("second life", "and more"):
+            self.expect(0, phone("add", "papers", item))
+        self.expect(0, phone("checkpoint"))
+        self.expect(0, tablet("sync", phone.path))
+        for store in (phone, tablet):
+            evidence = self.expect(0, store("evidence", "--json")).lines[0]
+            self.assertEqual(evidence["replica"], replica)
+            said = check(pathlib.Path(evidence["file"]).read_bytes())
+            self.assertEqual((said["proof"], said["fingerprint"]), ("fork", evidence["fingerprint"]))
+            shown = self.expect(0, store("verify-proof", evidence["file"], "--json")).object
+            self.assertEqual(shown["proof"], "fork")
+            self.expect(0, store("verify"))
+        self.expect(0, tablet("sync", phone.path))
+        items = {item["id"] for item in self.expect(0, phone("list", "papers", "--json")).lines}
+        self.assertLessEqual({"first life", "second life", "and more"}, items)
 
     def test_two_vaults_are_mixed_only_on_purpose(self):
         one, other, third, fourth = (self.device(name, 1) for name in ("one", "other", "third", "fourth"))

@@ -62,54 +62,60 @@ struct HelpPageTests {
       Usage: heartlog [--store DIR] [--json] COMMAND …
 
       Store
-        init          create a new, empty store
-        status        show what the store contains: libraries, replicas, size, digest
+        init            create a new, empty store
+        status          show what the store contains: libraries, replicas, size,
+                        digest
 
       Write
-        add           make an item a favorite
-        toggle        flip whether an item is a favorite
-        remove        remove an item from the favorites
-        set           write fields of an item, favorite or not
-        note          show, write or clear the note of an item
-        collection    list, fill and order the collections of a library
-        apply         execute operations from a file or a pipe, one per line
-        import        import the items of a file
-        undo          take back events: restore what was there before them
-        restore       make favorites, dates and fields equal to those at a moment
+        add             make an item a favorite
+        toggle          flip whether an item is a favorite
+        remove          remove an item from the favorites
+        set             write fields of an item, favorite or not
+        note            show, write or clear the note of an item
+        collection      list, fill and order the collections of a library
+        apply           execute operations from a file or a pipe, one per line
+        import          import the items of a file
+        undo            take back events: restore what was there before them
+        restore         make favorites, dates and fields equal to those at a moment
 
       Read
-        list          list the favorites of a library
-        show          show an item: whether it is a favorite, since when, its fields
-        log           show events, oldest first
-        stats         count events by time, by item and by device
-        diff          show what changed between two moments
-        blame         show which event wrote an item's state and each field
-        bisect        find the commit that changed the answer of a command
-        export        write the favorites of a library to a file
+        list            list the favorites of a library
+        show            show an item: whether it is a favorite, since when, its fields
+        log             show events, oldest first
+        stats           count events by time, by item and by device
+        diff            show what changed between two moments
+        blame           show which event wrote an item's state and each field
+        bisect          find the commit that changed the answer of a command
+        export          write the favorites of a library to a file
 
       Devices
-        sync          exchange commits with another store
-        merge         receive the commits of another store
-        serve         serve one sync over standard input and output
-        replicas      list the devices whose commits are in the store
-        trust         confirm the key of a device
-        retire        mark a device that will not come back
-        conflicts     list or resolve open conflicts between devices
+        sync            exchange commits with another store
+        merge           receive the commits of another store
+        serve           serve one sync over standard input and output
+        replicas        list the devices whose commits are in the store
+        trust           confirm the key of a device
+        retire          mark a device that will not come back
+        conflicts       list or resolve open conflicts between devices
 
       Maintenance
-        replay        rebuild the state from the log alone
-        verify        check every byte of the log
-        checkpoint    sign how far this device's log has come
-        repair        rebuild damaged files other than the log's segments
-        seal          compress the log's open end into sealed segments
-        snapshot      write a snapshot, so that the store opens faster
-        prove         prove an event, or a history, to anybody
-        verify-proof  check a proof with nothing but its file
+        replay          rebuild the state from the log alone
+        verify          check every byte of the log
+        doctor          name what is wrong with the store, and what to do
+        checkpoint      sign how far this device's log has come
+        evidence        list the devices that signed two histories
+        prove           prove an event, or a history, to anybody
+        verify-proof    check a proof with nothing but its file
+        report          write an evidence report as an HTML page
+        backup          copy the store while others write it
+        restore-backup  make a store of a backup
+        repair          rebuild damaged files other than the log's segments
+        seal            compress the log's open end into sealed segments
+        snapshot        write a snapshot, so that the store opens faster
 
       Help
-        help          print help for heartlog or for a command
-        completions   print a completion script for your shell
-        man           print the man page as roff
+        help            print help for heartlog or for a command
+        completions     print a completion script for your shell
+        man             print the man page as roff
 
       Options, before or after the command
         --store DIR  The store. Default: $HEARTLOG_STORE, or else a store in your data

@@ -73,7 +73,7 @@ struct RestoreBackupCommand: Command {
       .init(
         "heartlog restore-backup favorites.backup ~/favorites.heartlog", "Make a store of a backup."),
       .init(
-        "heartlog restore-backup /media/stick/favorites restored.heartlog --name \"New phone\"",
+        "heartlog restore-backup /media/stick/favorites restored --name \"New phone\"",
         "Make one elsewhere, and name the device."),
     ],
     endings: [

@@ -21,6 +21,7 @@ struct ProofPage {
     case .event(let proof): "\(prefix(proof.id.replica))-\(proof.id.sequence).proof"
     case .history(let proof):
       "\(prefix(proof.replica))-commits-\(proof.size)-\(proof.later.checkpoint.size).proof"
+    case .fork(let proof): "\(prefix(proof.replica))-fork.proof"
     }
   }
 
@@ -44,6 +45,12 @@ struct ProofPage {
       json.member("commits", proof.size)
       json.member("root", proof.root.description)
       json.member("isSigned", proof.earlier != nil)
+    case .fork(let proof):
+      json.member("proof", "fork")
+      json.member("replica", proof.replica.description)
+      json.member("commits", proof.history.size)
+      json.member("root", proof.history.root.description)
+      json.member("signedRoot", proof.earlier.checkpoint.root.description)
     }
     json.member("key", checkpoint.key.description)
     json.member("fingerprint", checkpoint.key.fingerprint.description)
@@ -82,6 +89,12 @@ struct ProofPage {
     case .history(let proof):
       lines.append("the first \(Quantity.count(proof.size, "commit")) of a replica are unchanged, \(covered)")
       if proof.earlier == nil { lines.append("before: root \(proof.root), to be compared") }
+    case .fork(let proof):
+      lines.append(
+        "its owner signed two histories: \(covered), of which the first \(Quantity.count(proof.history.size))"
+      )
+      lines.append("have the root \(proof.history.root), and signed that as many have")
+      lines.append("the root \(proof.earlier.checkpoint.root)")
     }
     for witness in checkpoint.witnesses {
       let time = Self.time(of: witness).map { " at \(context.times.text($0)) by its clock" } ?? ""

@@ -19,7 +19,9 @@ public struct ForkProof: Hashable, Sendable {
   ///
   /// - Throws: `MalformedError` if they are not of one key, or do not contradict each other.
   package init(earlier: WitnessedCheckpoint, history: HistoryProof) throws(MalformedError) {
-    guard earlier.key == history.later.key else { throw MalformedError("two checkpoints of different replicas") }
+    guard earlier.key == history.later.key else {
+      throw MalformedError("two checkpoints of different replicas")
+    }
     guard earlier.checkpoint.size == history.size, earlier.checkpoint.root != history.root else {
       throw MalformedError("two checkpoints that do not contradict each other")
     }
