@@ -129,7 +129,7 @@ struct SignedSyncTests {
     try Self.write(1, to: tablet, tag: "more")
     let held = try dialogue()
     #expect(held.received.commits == 0)
-    #expect(held.skipped.map(\.cause) == [.unsigned])
+    #expect(held.skipped.map(\.cause) == [.waiting])
     #expect(try Self.sync(phone, with: tablet).received.commits == 1)
   }
 

@@ -276,10 +276,12 @@ public struct SyncSession: Sendable {
       let isBehind = entry.theirCommit > entry.myCommit
       if entry.theirCheckpoint == nil, isBehind || entry.isParted {
         list.entries[index].isPassedOver = true
+        // A peer that has received commits but not their checkpoint yet is behind; one with other commits is not honest.
         attempts.tally.skipped(
           SyncReport.SkippedStream(
-            replica: entry.replica, name: mine.name, firstCommit: mine.commit.next, cause: .unsigned,
-            reason: "the device signs its commits, and the peer has others that it did not sign"))
+            replica: entry.replica, name: mine.name, firstCommit: mine.commit.next,
+            cause: entry.isParted ? .unsigned : .waiting,
+            reason: "the device signs its commits, and the peer has some that it did not sign"))
       }
     }
     guard !takesNothing, !options.isDryRun else { return }

@@ -97,38 +97,49 @@ extension CommitLog {
       guard last.rawValue > commit, commit < Limits.numberMax else { return nil }
       let own = ownIdentity
       return try streamSet.merkleCaches.monitor.withLock {
-        let merkleCache: MerkleCache
-        if let shipped = streamSet.merkleCaches.shipped[replica], shipped.position == commit {
-          merkleCache = shipped
-        } else {
-          merkleCache = try MerkleCache(
-            directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
-          try merkleCache.advance(to: commit)
+        // A cache whose segment another process has sealed finds no commit behind it. A new one finds the sealed segment.
+        for _ in 0..<16 {
+          if let run = try nextRun(of: replica, own, after: commit, upTo: last) { return run }
         }
-        // If reading fails, the next run starts with a new cache. Streams are shipped one after the other.
-        streamSet.merkleCaches.shipped = [:]
-        func run(from first: CommitNumber, _ count: Int, _ body: [UInt8]) -> StreamRun {
-          streamSet.merkleCaches.shipped[replica] = merkleCache
-          return StreamRun(
-            replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
-            firstCommit: first, commitCount: count, body: body, root: merkleCache.tree.root)
-        }
-        // Sealed commits are already a block. Decoding and encoding them again would cost the most time and memory of all.
-        if let (block, body) = try merkleCache.passStoredBlock(
-          upTo: last, eventsMin: Self.storedRunEventsMin)
-        {
-          return run(from: block.firstCommit, block.commitCount, body)
-        }
-        var draft = BlockDraft()
-        while merkleCache.position < last.rawValue, let (next, secrets) = try merkleCache.peek(),
-          try draft.add(next, secrets: secrets, after: merkleCache.tail)
-        {
-          try merkleCache.pass()
-        }
-        guard let block = draft.takeBlock() else { return nil }
-        return run(from: block.firstCommit, block.commits.count, try BlockEncoding.encode(block))
+        return nil
       }
     }
+  }
+
+  /// Returns the next run of a stream; nil if the segments changed while they were read.
+  private func nextRun(
+    of replica: ReplicaID, _ own: StoreIdentity, after commit: UInt64, upTo last: CommitNumber
+  ) throws -> StreamRun? {
+    let merkleCache: MerkleCache
+    if let shipped = streamSet.merkleCaches.shipped[replica], shipped.position == commit {
+      merkleCache = shipped
+    } else {
+      merkleCache = try MerkleCache(
+        directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
+      try merkleCache.advance(to: commit)
+    }
+    // If reading fails, the next run starts with a new cache. Streams are shipped one after the other.
+    streamSet.merkleCaches.shipped = [:]
+    func run(from first: CommitNumber, _ count: Int, _ body: [UInt8]) -> StreamRun {
+      streamSet.merkleCaches.shipped[replica] = merkleCache
+      return StreamRun(
+        replica: replica, name: replica == own.replica ? own.name : merkleCache.name,
+        firstCommit: first, commitCount: count, body: body, root: merkleCache.tree.root)
+    }
+    // Sealed commits are already a block. Decoding and encoding them again would cost the most time and memory of all.
+    if let (block, body) = try merkleCache.passStoredBlock(
+      upTo: last, eventsMin: Self.storedRunEventsMin)
+    {
+      return run(from: block.firstCommit, block.commitCount, body)
+    }
+    var draft = BlockDraft()
+    while merkleCache.position < last.rawValue, let (next, secrets) = try merkleCache.peek(),
+      try draft.add(next, secrets: secrets, after: merkleCache.tail)
+    {
+      try merkleCache.pass()
+    }
+    guard let block = draft.takeBlock() else { return nil }
+    return run(from: block.firstCommit, block.commits.count, try BlockEncoding.encode(block))
   }
 
   /// A stored block with fewer events is joined with what follows. At an eighth of a full block, a run costs its receiver less than a
