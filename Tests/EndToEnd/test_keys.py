@@ -116,7 +116,7 @@ class KeyTests(TestCase):
         self.expect(0, one("sync", other.path))
         self.expect(0, third("sync", fourth.path))
         refused = self.expect(64, one("sync", third.path))
-        self.assertIn("--join", refused.error)
+        self.assertIn("--join", refused.err)
         self.assertEqual(len(self.expect(0, one("list", "papers", "--json")).lines), 2)
         self.expect(0, one("sync", "--join", third.path))
         self.expect(0, other("sync", one.path))
