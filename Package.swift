@@ -99,7 +99,9 @@ let package = Package(
     libraryTests("PodcastsTests"),
     .testTarget(
       name: "DocumentationTests",
-      dependencies: ["HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting"],
+      dependencies: [
+        "HeartlogProofs", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
+      ],
       swiftSettings: settings),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),

@@ -128,7 +128,7 @@ class KeyTests(TestCase):
         self.assertEqual((end["applied"], end["events"], end["commits"]), (2, 1, 1))
         self.assertEqual(end["digest"], store("status", "--json").object["digest"])
         stream = self.expect(0, store("verify", "--json")).object
-        self.assert_keys(stream, "replica", "name", "commits", "events", "segments", "bytes", "root", "isSound")
+        self.assert_keys(stream, "replica", "name", "commits", "events", "segments", "bytes", "root", "isSound", "signedCommits")
         self.assertRegex(stream["root"], DIGEST)
         self.assertEqual((stream["commits"], stream["events"], stream["segments"], stream["isSound"]), (1, 1, 1, True))
         sealed = self.expect(0, store("seal", "--json")).object

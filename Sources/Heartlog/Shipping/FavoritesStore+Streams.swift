@@ -102,10 +102,16 @@ extension FavoritesStore {
   }
 
   /// Signs the own stream as far as it has come, if this store has a key and can be written.
+  ///
+  /// - Throws: `corrupt` if the own stream cannot be read, or contradicts what was signed before. What was signed is still shipped. Damage
+  ///   that is among the `findings` already is not thrown.
   package func signStream() throws(HeartlogError) {
-    do { try log.makeCheckpoint() } catch {
-      // What was signed before is still shipped.
-      guard error.code == .readOnly || error.code == .corrupt else { throw HeartlogError(error) }
+    do { _ = try log.makeCheckpoint() } catch {
+      guard error.code != .readOnly else { return }
+      guard error.code == .corrupt else { throw HeartlogError(error) }
+      if findings.contains(where: { $0.verdict == .corrupt }) { return }
+      let last = CommitNumber(rawValue: Limits.numberMax)
+      throw try damage(of: replica, after: 0, upTo: last)?.error ?? HeartlogError(error)
     }
   }
 

@@ -5,15 +5,12 @@ struct StoreView {
   let store: FavoritesStore
   /// nil for now.
   let moment: PastMoment?
-  /// The damage of what is read.
-  let findings: [Finding]
-  private let past: FavoritesState?
+  private let past: (state: FavoritesState, findings: [Finding])?
 
   /// The store as it is now.
   init(now store: FavoritesStore) {
     self.store = store
     moment = nil
-    findings = store.findings
     past = nil
   }
 
@@ -22,14 +19,16 @@ struct StoreView {
     let replayed = try store.replay(upTo: moment?.inLog, progress: progress)
     self.store = store
     self.moment = moment
-    findings = replayed.findings
-    past = replayed.state
+    past = replayed
   }
 
-  /// Reads the state. `body` may run twice, and must not keep the state.
-  func read<R>(_ body: (FavoritesState) -> R) -> R { past.map(body) ?? store.read(body) }
+  /// The damage of what was read so far: that of a snapshot may be found only when a page of it is read.
+  var findings: [Finding] { past?.findings ?? store.findings }
 
-  func status() throws -> StoreStatus { try store.status(of: past) }
+  /// Reads the state. `body` may run twice, and must not keep the state.
+  func read<R>(_ body: (FavoritesState) -> R) -> R { past.map { body($0.state) } ?? store.read(body) }
+
+  func status() throws -> StoreStatus { try store.status(of: past?.state) }
 }
 
 /// A WHEN whose replica was looked up in a store.

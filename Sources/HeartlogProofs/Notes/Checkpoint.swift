@@ -72,8 +72,19 @@ public struct SignedCheckpoint: Hashable, Sendable {
   /// - Throws: `MalformedError`: the note is not a checkpoint, or its owner did not sign it.
   public init(_ note: SignedNote, key: PublicKey) throws(MalformedError) {
     try self.init(unverified: note, key: key)
-    guard isSigned else {
+    guard let signature = note.signature(of: key, named: checkpoint.origin) else {
       throw MalformedError("a checkpoint that replica \(checkpoint.replica) did not sign")
+    }
+    // Lines that mean nothing here are not kept: a note with too many could not be read again.
+    var isOwnerSeen = false
+    var witnesses = 0
+    self.note.removeSignatures { line in
+      if Cosignature(line) != nil {
+        witnesses += 1
+        return witnesses > Self.cosignaturesMax
+      }
+      defer { isOwnerSeen = isOwnerSeen || line.signature == signature.bytes }
+      return isOwnerSeen || line.signature != signature.bytes
     }
   }
 
@@ -101,6 +112,15 @@ public struct SignedCheckpoint: Hashable, Sendable {
   public mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
     guard cosignatures.count < Self.cosignaturesMax else { return }
     try note.cosign(with: key, seconds: seconds)
+  }
+
+  /// Removes statements in the name of a witness that its key did not sign.
+  package mutating func removeInvalidCosignatures(of key: PublicKey) {
+    let note = note
+    self.note.removeSignatures { line in
+      guard let cosignature = Cosignature(line), cosignature.witness == key.replica else { return false }
+      return !cosignature.isValid(for: note, key: key)
+    }
   }
 
   /// The checkpoint with only its owner's signature.

@@ -19,7 +19,9 @@ extension FolderSyncPass {
     let writer = store.replica
     try removeUnfinished(listing, writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
-    try store.signStream()
+    try passingOver(writer, try store.streamHeads()) { (round) throws(HeartlogError) in
+      try round.store.signStream()
+    }
     let heads = try store.streamHeads()
     for head in heads {
       try checkCancelled()

@@ -75,8 +75,8 @@ extension FolderSyncPass {
         skip(run, .clock, reason)
         return position
       case .unsigned(let reason):
-        // The proof may arrive later than the run.
-        skip(run, run.proof == nil ? .waiting : .unsigned, reason)
+        // A proof may arrive later than its run, or another file may have one.
+        if run.proof == nil { counts.waiting += 1 } else { skip(run, .unsigned, reason) }
         return position
       }
       position = run.lastCommit.rawValue

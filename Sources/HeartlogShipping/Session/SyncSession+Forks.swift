@@ -4,11 +4,13 @@ import HeartlogProofs
 extension SyncSession {
   /// Finds the last common commits of forked streams, and the ends that only one of the two stores knows.
   func findEnds(_ list: StreamList) throws(HeartlogError) -> [StreamEnd] {
-    var ends = list.entries.indices.compactMap { index in
+    var provable: Set<Int> = []
+    for index in list.entries.indices where try mayEnd(list.entries[index]) { provable.insert(index) }
+    var ends = provable.sorted().compactMap { index in
       list.entries[index].end.map { StreamEnd(stream: index, commit: $0, rootAfter: nil) }
     }
     // The streams are bisected in parallel. `low` is common, `high` is not.
-    var searches = list.entries.indices.filter { list.entries[$0].isParted && !list.entries[$0].isPassedOver }
+    var searches = provable.sorted().filter { list.entries[$0].isParted && !list.entries[$0].isPassedOver }
       .map { (stream: $0, low: UInt64(0), high: list.entries[$0].lowerCommit) }
     while searches.contains(where: { $0.high - $0.low > 1 }) {
       let open = searches.indices.filter { searches[$0].high - searches[$0].low > 1 }
@@ -68,6 +70,13 @@ extension SyncSession {
     }
   }
 
+  /// Whether one of this end's streams may end: it is unsigned, or its device is proven to have signed two histories. That holds in every
+  /// version, whatever the other end says or leaves out.
+  private func mayEnd(_ entry: StreamList.Entry) throws(HeartlogError) -> Bool {
+    guard entry.mine?.checkpoint != nil, !entry.isProvenFork else { return true }
+    return try store.evidence(of: entry.replica) != nil
+  }
+
   /// Leaves streams alone that their devices signed and that are said to be forked without proof.
   func passOverUnproven(_ streams: [Int], in list: inout StreamList) {
     for stream in streams where !list.entries[stream].isProvenFork {
@@ -94,7 +103,7 @@ extension SyncSession {
       else { throw .peer("an end of a stream that does not end there") }
       last = end.stream
       let entry = list.entries[end.stream]
-      guard mine.checkpoint == nil || !entry.isPassedOver else {
+      guard try mayEnd(entry) else {
         throw .peer("an end of a stream whose device did not sign two histories")
       }
       if let rootAfter = end.rootAfter {
@@ -132,8 +141,7 @@ extension SyncSession {
     var hasEnded = false
     for entry in list.entries {
       guard let mine = entry.mine, let end = entry.end, entry.theirs?.isEnded == true,
-        end == entry.theirCommit,
-        !(mine.isEnded && entry.myCommit == end)
+        end == entry.theirCommit, !(mine.isEnded && entry.myCommit == end), try mayEnd(entry)
       else { continue }
       try endOwn(entry, mine, after: end)
       hasEnded = true

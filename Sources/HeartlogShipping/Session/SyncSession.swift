@@ -76,7 +76,7 @@ public struct SyncSession: Sendable {
   // MARK: - The calling end
 
   private func call() throws(HeartlogError) -> SyncReport {
-    if !options.isDryRun { try store.signStream() }
+    if !options.isDryRun { try signStream() }
     for _ in 0..<Self.roundsMax {
       let mine = try heads()
       var own = greeting(attempts.version)
@@ -161,7 +161,7 @@ public struct SyncSession: Sendable {
         guard rounds <= Self.roundsMax else { throw .peer("a dialogue that starts again too often") }
         guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
-        if !heads.greeting.isDryRun { try store.signStream() }
+        if !heads.greeting.isDryRun { try signStream() }
         var mine = try self.heads()
         let theirs = Dictionary(heads.heads.map { ($0.replica, $0.position.commit) }) { first, _ in first }
         if try !canGive(mine, behind: { theirs[$0] ?? 0 }) { mine = try self.heads() }
@@ -243,6 +243,16 @@ public struct SyncSession: Sendable {
 
   // MARK: - Vaults and checkpoints
 
+  /// Signs the own stream. If it cannot be read, what was signed before is still shipped, and the damage is reported.
+  private func signStream() throws(HeartlogError) {
+    do throws(HeartlogError) { try store.signStream() } catch {
+      guard error.code == .corrupt else { throw error }
+      let replica = store.replica
+      let head = try store.streamHeads().first { $0.replica == replica }
+      attempts.bound(replica, store.name, at: head?.commit.rawValue ?? 0, because: error)
+    }
+  }
+
   /// Agrees on a vault with the other end, and joins it.
   private func meet(_ theirs: Message.Greeting, _ list: StreamList) throws(HeartlogError) {
     guard theirs.version >= 2 else { return }
@@ -287,9 +297,18 @@ public struct SyncSession: Sendable {
     guard !takesNothing, !options.isDryRun else { return }
     for index in list.entries.indices {
       let entry = list.entries[index]
-      guard entry.isParted, let mine = entry.mine, mine.checkpoint == nil, entry.theirCheckpoint != nil,
-        !isPeerDryRun
+      guard entry.isParted, let mine = entry.mine, mine.checkpoint == nil, !mine.isEnded,
+        let signed = entry.theirCheckpoint, !isPeerDryRun
       else { continue }
+      // Only what the owner signed counts, not what the peer says of it.
+      guard
+        let root = try store.streamRoot(
+          of: entry.replica, at: CommitNumber(rawValue: signed.checkpoint.size)),
+        root != signed.checkpoint.root
+      else {
+        list.entries[index].isPassedOver = true
+        continue
+      }
       // The history that the owner signed keeps the stream's name.
       try store.setAside(entry.replica)
       attempts.tally.found(

@@ -122,11 +122,28 @@ final class StreamSet {
     }
   }
 
+  /// Commits that a device signed and that are now missing. A checkpoint is kept only once its commits are durable.
+  var missingSigned: [Finding] {
+    readers.values.sorted { $0.replica < $1.replica }.compactMap { reader in
+      guard !reader.isEnded, ends[reader.replica]?.verdict != .corrupt,
+        // One that cannot be read says nothing; `verify` reports it.
+        let signed = try? CheckpointFile.read(of: reader.replica, in: directory)?.checkpoint,
+        signed.size >= reader.tail.next.rawValue
+      else { return nil }
+      return .missing(
+        reader.tail.next...CommitNumber(rawValue: signed.size), of: reader.replica,
+        knownFrom: CheckpointFile.path(of: reader.replica, in: directory))
+    }
+  }
+
   /// Damage found in the parts that were read so far.
   var findings: [Finding] {
-    let lost = Set(ends.values.filter { $0.verdict == .lost }.map(\.replica))
-    return ends.sorted { $0.key < $1.key }.map(\.value)
-      + missing.map(\.finding).filter { !lost.contains($0.replica) }
+    var found = ends.sorted { $0.key < $1.key }.map(\.value)
+    for findings in [missing.map(\.finding), missingSigned] {
+      let lost = Set(found.filter { $0.verdict == .lost }.map(\.replica))
+      found += findings.filter { !lost.contains($0.replica) }
+    }
+    return found
   }
 
   /// The heads of other replicas that the own stream, up to `tail`, has not named yet.

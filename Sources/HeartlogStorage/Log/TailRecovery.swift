@@ -52,7 +52,9 @@ final class TailRecovery {
     let missing = isResolved ? [] : streamSet.missing
     // Heads from other replicas may have arrived without a change to any file name.
     var isOver = finding?.verdict == .lost || streamSet.othersHaveSeenMoreOfOwn
-    if !isOver, !isResolved { isOver = try self.isOver(own, missing: missing.map(\.finding)) }
+    if !isOver, !isResolved {
+      isOver = try self.isOver(own, missing: missing.map(\.finding) + streamSet.missingSigned)
+    }
     if !isResolved {
       if try directory.closeToOthers() { tookPermissions = true }
       // The folder may have been copied or restored before it was opened, but not while it is open.
@@ -67,6 +69,7 @@ final class TailRecovery {
         try resolve(own)
       }
     } else if isOver {
+      try storageErrors { try signFormer() }
       try becomeNewReplica(at: streamSet.identity.location)
     }
     if let finding {
@@ -269,8 +272,13 @@ final class TailRecovery {
     guard let head = streamSet.own.tail.head, let vault = identity.vault,
       let key = try keys.key(of: identity.replica)
     else { return }
-    // A checkpoint that cannot be read says nothing, and is replaced.
-    let last = try? CheckpointFile.read(of: identity.replica, in: directory)
+    // What contradicts a checkpoint is not signed, nor what may contradict one that cannot be read.
+    let last: SignedCheckpoint?
+    do { last = try CheckpointFile.read(of: identity.replica, in: directory) } catch {
+      guard error.code == .corrupt else { throw error }
+      return
+    }
+    if let last, last.checkpoint.size >= head.rawValue { return }
     let trees = try streamSet.merkleCaches.monitor.withLock {
       try [last?.checkpoint.size ?? 0, head.rawValue].map { size in
         let merkleCache = try MerkleCache(
@@ -279,8 +287,12 @@ final class TailRecovery {
         return merkleCache.tree
       }
     }
-    // A key never signs two histories.
-    if let last, last.checkpoint.size >= head.rawValue || last.checkpoint.root != trees[0].root { return }
+    if let last, last.checkpoint.root != trees[0].root { return }
+    if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
+      // What is signed must not be lost after the signature.
+      try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(identity.replica))
+    }
     let signed = try SignedCheckpoint(
       Checkpoint(vault: vault.id, replica: identity.replica, size: head.rawValue, root: trees[1].root),
       signedBy: key)

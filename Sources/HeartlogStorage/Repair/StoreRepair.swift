@@ -78,7 +78,15 @@ package struct StoreRepair {
       note(directory.identityPath, damage, outcome)
       return nil
     }
-    let identity = StoreIdentity(replica: replica, name: report.name, location: location)
+    var generator = options.generator
+    // The own checkpoint says which vault the store was in. Without one it had not synced, and may be in any.
+    let signed = try? CheckpointFile.read(of: replica, in: directory)?.checkpoint.vault
+    let hasKey = try directory.fileSystem.info(directory.keyPath) != nil
+    let vault =
+      signed.map { VaultMembership($0, isEstablished: true) }
+      ?? (hasKey ? VaultMembership(.random(using: &generator)) : nil)
+    let identity = StoreIdentity(
+      replica: replica, name: report.name, location: location, vault: vault)
     report.replica = replica
     try replace(
       directory.identityPath, bytes, by: identity.encoded(), in: directory.path, damage, outcome,

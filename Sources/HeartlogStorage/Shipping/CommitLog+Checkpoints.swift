@@ -59,7 +59,8 @@ extension CommitLog {
     guard let head, let vault = identity.vault,
       let key = try DeviceKeys(directory, options).key(of: identity.replica)
     else { return nil }
-    let last = try checkpoint(of: identity.replica)
+    // If it cannot be read, nothing is signed: it may be contradicted.
+    let last = try CheckpointFile.read(of: identity.replica, in: directory)
     if let last {
       guard last.checkpoint.size <= head.rawValue,
         try ownRoot(identity.replica, at: last.checkpoint.size) == last.checkpoint.root
@@ -119,7 +120,10 @@ extension CommitLog {
         }
         let before = try checkpoint(of: replica)
         merged.merge(shown)
-        if let key { try merged.cosign(with: key, seconds: seconds) }
+        if let key {
+          merged.removeInvalidCosignatures(of: key.publicKey)
+          try merged.cosign(with: key, seconds: seconds)
+        }
         if merged != before { try write(merged) }
         return .proven
       }

@@ -53,6 +53,9 @@ extension CommitLog {
           try directory.fileSystem.remove(directory.path(of: segment, in: replica))
           try directory.fileSystem.synchronizeDirectory(folder)
         }
+        let end = StreamEnd.path(of: replica, in: directory)
+        if try directory.fileSystem.info(end) != nil { try directory.fileSystem.remove(end) }
+        try directory.fileSystem.synchronizeDirectory(folder)
         try restart()
       }
     }

@@ -42,7 +42,7 @@ extension CommitLog {
           return StreamHead(
             replica: head.replica, name: head.name ?? merkleCache.name,
             commit: CommitNumber(rawValue: merkleCache.position), root: merkleCache.tree.root,
-            isEnded: head.isEnded && merkleCache.position == commit.rawValue, checkpoint: signed)
+            isEnded: head.isEnded && merkleCache.position == commit.rawValue)
         }
       }
     }
