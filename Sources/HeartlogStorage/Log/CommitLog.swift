@@ -94,7 +94,18 @@ package final class CommitLog: @unchecked Sendable {
   package var ownIdentity: StoreIdentity { withStreams { streamSet.identity } }
 
   /// Damage found in the parts that were read so far, and what recovery did.
-  package var findings: [Finding] { withStreams { recovery.reports + streamSet.findings } }
+  package var findings: [Finding] {
+    withStreams {
+      let found = recovery.reports + streamSet.findings
+      let signed = streamSet.missingSigned
+      // Another process may have received them, and their checkpoint, since the streams were read. It raises the generation first.
+      guard lease.isHeld || (lease.lock.hasPage && lease.lock.generation == lease.seenPage?.generation) else {
+        return found
+      }
+      let lost = Set(found.filter { $0.verdict == .lost }.map(\.replica))
+      return found + signed.filter { !lost.contains($0.replica) }
+    }
+  }
 
   /// Reads the state of the streams while no thread changes it. The thread that changes it must not call this.
   func withStreams<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {

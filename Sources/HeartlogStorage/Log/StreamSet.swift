@@ -138,12 +138,9 @@ final class StreamSet {
 
   /// Damage found in the parts that were read so far.
   var findings: [Finding] {
-    var found = ends.sorted { $0.key < $1.key }.map(\.value)
-    for findings in [missing.map(\.finding), missingSigned] {
-      let lost = Set(found.filter { $0.verdict == .lost }.map(\.replica))
-      found += findings.filter { !lost.contains($0.replica) }
-    }
-    return found
+    let lost = Set(ends.values.filter { $0.verdict == .lost }.map(\.replica))
+    return ends.sorted { $0.key < $1.key }.map(\.value)
+      + missing.map(\.finding).filter { !lost.contains($0.replica) }
   }
 
   /// The heads of other replicas that the own stream, up to `tail`, has not named yet.
