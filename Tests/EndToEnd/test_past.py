@@ -16,7 +16,7 @@ HOUR = 3600
 
 class PastTestCase(SyncTestCase):
     def devices(self, chance, count=3, rounds=12):
-        """Devices that write apart and sync now and then; the first one has everything in the end."""
+        """Devices that write apart and sync now and then; the first one has everything in the end, an open conflict for certain."""
         stores = [self.store(f"device-{index}") for index in range(count)]
         clock = [index * 977 for index in range(count)]
         for number in range(rounds):
@@ -37,6 +37,9 @@ class PastTestCase(SyncTestCase):
             if number == rounds // 2:
                 self.expect(0, stores[0]("seal"))
                 self.expect(0, stores[0]("snapshot"))
+        for index, store in enumerate(stores):
+            self.expect(0, store.apply([{"op": "set", "library": "papers", "id": "8", "fields": {"@note": f"device {index}"},
+                                         "time": "2026-03-20T00:00:00Z"}]))
         for store in stores[1:]:
             self.sync(stores[0], store.path)
         return stores
