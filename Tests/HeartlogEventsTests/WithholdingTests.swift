@@ -24,37 +24,19 @@ struct WithholdingTests {
     return tree.root
   }
 
-  /// The block without the content of the one event of `number`; its secrets replaced by what is left.
-  private func withholding(_ number: UInt64, in block: Block) throws -> Block {
-    let salts = Salts(block.secrets)
+  /// Names the one event of a commit of `block`.
+  private func named(_ number: UInt64, in block: Block) throws -> ErasedEvent {
+    let commit = block.commits[Int(number - block.firstCommit.rawValue)]
     var hasher = SHA256Hasher()
-    let withheld = (number - 1) / 256
-    var runs: [RunSecret] = []
-    for run in 0...UInt64(block.commits.count - 1) / 256 {
-      var kind = RunSecret.Kind.whole(
-        Salts.runSecret(UInt32(run), segmentSecret: Self.secret, hasher: &hasher))
-      if run == withheld {
-        var left: [EventSalt] = []
-        for commit in block.commits where (commit.number.rawValue - 1) / 256 == run {
-          guard commit.number.rawValue != number else { continue }
-          let salt = try #require(salts.salt(commit: commit.number, event: 0))
-          left.append(EventSalt(commit: commit.number, event: 0, salt: salt))
-        }
-        kind = .salts(left)
-      }
-      runs.append(RunSecret(run: UInt32(run), kind: kind))
-    }
-    let commits = try block.commits.map { commit in
-      guard commit.number.rawValue == number else { return commit }
-      let salt = try #require(salts.salt(commit: commit.number, event: 0))
-      return Commit(
-        replica: commit.replica, number: commit.number, firstSequence: commit.firstSequence,
-        stamp: commit.stamp, wallTime: commit.wallTime, origin: commit.origin,
-        records: [.withheld(commit.records[0].hash(salt: salt, hasher: &hasher))])
-    }
-    return Block(
-      replica: block.replica, firstCommit: block.firstCommit,
-      secrets: [SegmentSecret(firstCommit: block.firstCommit, kind: .runs(runs))], commits: commits)
+    let salt = try #require(Salts(block.secrets).salt(commit: commit.number, event: 0))
+    return ErasedEvent(
+      replica: block.replica, segment: block.secrets[0].firstCommit, commit: commit.number, stamp: commit.stamp,
+      index: 0, hash: commit.records[0].hash(salt: salt, hasher: &hasher))
+  }
+
+  /// The block without the content of the one event of a commit.
+  private func withholding(_ number: UInt64, in block: Block) throws -> Block {
+    try #require(WithheldEvents([try named(number, in: block)]).withheld(from: block))
   }
 
   @Test("a withheld event keeps the leaf, and the others still verify", arguments: [1, 256, 257, 600])
@@ -70,6 +52,82 @@ struct WithholdingTests {
     let salts = Salts(decoded.secrets)
     #expect(salts.salt(commit: CommitNumber(rawValue: UInt64(number)), event: 0) == nil)
     #expect(salts.salt(commit: CommitNumber(rawValue: UInt64(number)).next, event: 0) != nil || number == 600)
+  }
+
+  @Test("what is withheld already, or from nobody, changes nothing")
+  func unchanged() throws {
+    let whole = block(600)
+    let named = try named(300, in: whole)
+    let withheld = try #require(WithheldEvents([named]).withheld(from: whole))
+    #expect(WithheldEvents([named]).withheld(from: withheld) == nil)
+    #expect(WithheldEvents().withheld(from: whole) == nil)
+    let other = ErasedEvent(
+      replica: named.replica, segment: named.segment.next, commit: named.commit, stamp: HybridTimestamp(rawValue: named.stamp.rawValue + 1),
+      index: 0, hash: named.hash)
+    #expect(WithheldEvents([other]).withheld(from: whole) == nil)
+  }
+
+  @Test("other blocks of the segment lose the secret that leads to the salt")
+  func otherBlocks() throws {
+    let whole = block(600)
+    let named = try named(300, in: whole)
+    let commits = Array(whole.commits[400...])
+    let other = Block(
+      replica: whole.replica, firstCommit: commits[0].number, secrets: whole.secrets, commits: commits)
+    let withheld = try #require(WithheldEvents([named]).withheld(from: other))
+    #expect(withheld.commits == commits)
+    #expect(throws: Never.self) { try withheld.validate() }
+    let salts = Salts(withheld.secrets)
+    for commit in [named.commit, CommitNumber(rawValue: 1)] {
+      #expect(salts.salt(commit: commit, event: 0) == nil)
+    }
+    for commit in commits {
+      #expect(
+        salts.salt(commit: commit.number, event: 0)
+          == Salts(whole.secrets).salt(commit: commit.number, event: 0))
+    }
+  }
+
+  @Test("a branch has the event in another place, under its stamp and hash")
+  func branches() throws {
+    let whole = block(20)
+    let named = try named(7, in: whole)
+    let elsewhere = ErasedEvent(
+      replica: ReplicaID(high: 1, low: 2), segment: CommitNumber(rawValue: 1),
+      commit: CommitNumber(rawValue: 3), stamp: named.stamp, index: 0, hash: named.hash)
+    let withheld = try #require(WithheldEvents([elsewhere]).withheld(from: whole))
+    #expect(withheld.commits[6].records == [.withheld(named.hash)])
+    #expect(Salts(withheld.secrets).salt(commit: named.commit, event: 0) == nil)
+    #expect(try root(withheld) == root(whole))
+  }
+
+  @Test("erasing events name what they erase, in order, and nothing else is read as one")
+  func erasure() throws {
+    let whole = block(600)
+    let events = try [400, 7, 300, 7].map { try named($0, in: whole) }
+    let erasures = Erasure.naming(events)
+    #expect(erasures.map { $0.events.map(\.commit.rawValue) } == [[7, 300, 400]])
+    guard case .unknown(Erasure.kind, let bytes) = erasures[0].record else {
+      Issue.record("not an event of a later kind")
+      return
+    }
+    #expect(try Erasure(bytes) == erasures[0])
+    #expect(erasures[0].record.erasedEvents == erasures[0].events)
+    #expect(EventRecord.unknown(kind: 9, bytes: bytes).erasedEvents == nil)
+    for count in 0..<bytes.count {
+      #expect(EventRecord.unknown(kind: 8, bytes: Array(bytes.prefix(count))).erasedEvents == nil)
+    }
+    #expect(EventRecord.unknown(kind: 8, bytes: bytes + [0]).erasedEvents == nil)
+    // 59 bytes each; the same event twice is not in order.
+    let twice = [2] + bytes[1..<60] + bytes[1..<60]
+    #expect(EventRecord.unknown(kind: 8, bytes: Array(twice)).erasedEvents == nil)
+    // Whatever is erased, the events that erase are not.
+    let erasing = Commit(
+      replica: whole.replica, number: CommitNumber(rawValue: 1), firstSequence: SequenceNumber(rawValue: 1),
+      stamp: whole.commits[0].stamp, wallTime: 0, records: [erasures[0].record])
+    let block = Block(
+      replica: whole.replica, firstCommit: erasing.number, secrets: whole.secrets, commits: [erasing])
+    #expect(WithheldEvents([try named(1, in: block)]).withheld(from: block)?.commits == [erasing])
   }
 
   @Test("secrets cut for blocks and joined again are the same")

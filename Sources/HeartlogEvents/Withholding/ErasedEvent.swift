@@ -1,0 +1,113 @@
+/// An event whose content is to be erased, named without its content.
+public struct ErasedEvent: Hashable, Sendable {
+  /// The stream of the event.
+  public let replica: ReplicaID
+  /// The first commit of the open segment that the event was written to. The segment's secret leads to the event's salt.
+  package let segment: CommitNumber
+  /// The commit of the event.
+  public let commit: CommitNumber
+  /// The commit's stamp, by which its copies in branches of the stream are found.
+  public let stamp: HybridTimestamp
+  /// The event's index in its commit, from 0.
+  public let index: Int
+  /// The event's hash, which stays in its place.
+  public let hash: Digest
+
+  /// Names an event.
+  package init(
+    replica: ReplicaID, segment: CommitNumber, commit: CommitNumber, stamp: HybridTimestamp, index: Int,
+    hash: Digest
+  ) {
+    self.replica = replica
+    self.segment = segment
+    self.commit = commit
+    self.stamp = stamp
+    self.index = index
+    self.hash = hash
+  }
+
+  /// The order of an erasing event: by stream, then along it.
+  package static func precedes(_ a: ErasedEvent, _ b: ErasedEvent) -> Bool {
+    a.replica == b.replica ? (a.commit, a.index) < (b.commit, b.index) : a.replica < b.replica
+  }
+}
+
+/// The content of an erasing event: the events that every store is to erase. Source: docs/format.md, "Erased events".
+package struct Erasure: Hashable, Sendable {
+  /// The kind of an erasing event.
+  package static let kind: UInt64 = 8
+  /// The maximum number of erased events that one erasing event names.
+  package static let eventsMax = 16_384
+
+  /// At least one; by stream, then along it, without duplicates.
+  package let events: [ErasedEvent]
+
+  /// The erasing events that name these events, in any order, each at most `eventsMax` of them.
+  package static func naming(_ events: [ErasedEvent]) -> [Erasure] {
+    let sorted = Set(events).sorted(by: ErasedEvent.precedes)
+    return stride(from: 0, to: sorted.count, by: eventsMax).map {
+      Erasure(events: Array(sorted[$0..<min($0 + eventsMax, sorted.count)]))
+    }
+  }
+
+  private init(events: [ErasedEvent]) { self.events = events }
+
+  /// The record as which it is stored.
+  package var record: EventRecord { .unknown(kind: Self.kind, bytes: encoded()) }
+
+  private func encoded() -> [UInt8] {
+    var writer = ByteWriter()
+    writer.varint(events.count)
+    for event in events {
+      writer.replica(event.replica)
+      writer.varint(event.commit.rawValue)
+      writer.varint(event.commit.rawValue - event.segment.rawValue)
+      writer.u64(event.stamp.rawValue)
+      writer.varint(event.index)
+      writer.raw(event.hash)
+    }
+    return writer.bytes
+  }
+
+  /// Reads the content of an erasing event.
+  package init(_ bytes: [UInt8]) throws(MalformedError) {
+    events = try bytes.withBytes { (bytes) throws(MalformedError) in
+      var reader = ByteReader(bytes)
+      let count = try reader.count(
+        atMost: min(Self.eventsMax, reader.remaining / Self.eventBytesMin), "erased events")
+      guard count > 0 else { throw MalformedError("an erasing event that names no event") }
+      var events: [ErasedEvent] = []
+      events.reserveCapacity(count)
+      for _ in 0..<count {
+        let replica = try reader.replica()
+        let commit = try reader.varint()
+        let behind = try reader.varint()
+        guard (1...Limits.numberMax).contains(commit), behind < commit else {
+          throw MalformedError("an erased event of commit \(commit), \(behind) after its segment's first")
+        }
+        let event = ErasedEvent(
+          replica: replica, segment: CommitNumber(rawValue: commit - behind),
+          commit: CommitNumber(rawValue: commit), stamp: HybridTimestamp(rawValue: try reader.u64()),
+          index: try reader.count(atMost: Limits.commitEventsMax - 1, "an event's place"),
+          hash: try reader.digest())
+        guard events.last.map({ ErasedEvent.precedes($0, event) }) ?? true else {
+          throw MalformedError("erased events that are not in order")
+        }
+        events.append(event)
+      }
+      try reader.end()
+      return events
+    }
+  }
+
+  /// A replica, a commit and its distance, a stamp, an index, and a hash.
+  private static let eventBytesMin = 16 + 1 + 1 + 8 + 1 + 32
+}
+
+extension EventRecord {
+  /// The events that this event erases; nil if it is no erasing event, or a malformed one.
+  public var erasedEvents: [ErasedEvent]? {
+    guard case .unknown(Erasure.kind, let bytes) = self else { return nil }
+    return (try? Erasure(bytes))?.events
+  }
+}

@@ -1,0 +1,145 @@
+/// The events that a store withholds, and how their content is left out of blocks. Source: docs/format.md, "Erased events".
+package struct WithheldEvents: Sendable {
+  /// The hashes, by the stamp of the commit.
+  private var hashes: [UInt64: Set<EventHash>] = [:]
+  /// The runs whose secrets lead to the salt of a withheld event, by stream and by the first commit of their segment.
+  private var runs: [ReplicaID: [CommitNumber: Set<UInt32>]] = [:]
+
+  /// Withholds nothing.
+  package init() {}
+
+  /// Withholds these events, and copies of them in branches of their streams.
+  package init(_ events: some Sequence<ErasedEvent>) { for event in events { insert(event) } }
+
+  /// Withholds another event.
+  package mutating func insert(_ event: ErasedEvent) {
+    hashes[event.stamp.rawValue, default: []].insert(event.hash)
+    let run = (event.commit.rawValue - event.segment.rawValue) / SegmentSecret.commitsPerRun
+    guard let run = UInt32(exactly: run) else { return }
+    runs[event.replica, default: [:]][event.segment, default: []].insert(run)
+  }
+
+  /// Whether nothing is withheld.
+  package var isEmpty: Bool { hashes.isEmpty }
+
+  /// Whether a commit may contain withheld events.
+  package func concerns(_ commit: CommitHeader) -> Bool { hashes[commit.stamp.rawValue] != nil }
+
+  /// Whether the secret of an open segment leads to the salt of a withheld event.
+  package func concernsSegment(of replica: ReplicaID, from first: CommitNumber) -> Bool {
+    runs[replica]?[first] != nil
+  }
+
+  /// Whether a block may contain withheld events, or the secret of one.
+  package func concerns(_ block: ColumnBlock) -> Bool {
+    if isEmpty { return false }
+    if let runs = runs[block.replica], block.secrets.contains(where: { runs[$0.firstCommit] != nil }) {
+      return true
+    }
+    let stamps = block.columns.commits.stamps
+    return block.commitIndices.contains { hashes[stamps[$0].rawValue] != nil }
+  }
+
+  /// The withheld events of a commit that have their content.
+  ///
+  /// - Parameter secrets: those that cover the commit.
+  package func contents(
+    of commit: Commit, salts: inout Salts, hasher: inout SHA256Hasher
+  ) -> [(index: Int, hash: EventHash)] {
+    guard let hashes = hashes[commit.stamp.rawValue] else { return [] }
+    return commit.records.enumerated().compactMap { index, record in
+      // What other kinds of events say is needed by every store.
+      guard case .event = record,
+        let salt = salts.salt(commit: commit.number, event: index, hasher: &hasher)
+      else { return nil }
+      let hash = record.hash(salt: salt, hasher: &hasher)
+      return hashes.contains(hash) ? (index, hash) : nil
+    }
+  }
+
+  /// Leaves the content of withheld events out of a block, and the secrets that lead to their salts. All other hashes can still be computed.
+  ///
+  /// - Returns: nil if the block contains none of it.
+  package func withheld(from block: Block) -> Block? {
+    var salts = Salts(block.secrets)
+    var hasher = SHA256Hasher()
+    var commits = block.commits
+    for (index, commit) in commits.enumerated() {
+      let contents = contents(of: commit, salts: &salts, hasher: &hasher)
+      if !contents.isEmpty { commits[index] = commit.withholding(contents) }
+    }
+    var secrets: [SegmentSecret] = []
+    for (index, secret) in block.secrets.enumerated() {
+      let end = index + 1 < block.secrets.count ? block.secrets[index + 1].firstCommit.rawValue : .max
+      let covered = commits.filter { $0.number >= secret.firstCommit && $0.number.rawValue < end }
+      var runs = runs[block.replica]?[secret.firstCommit] ?? []
+      for commit in covered where commit.hasWithheld {
+        if let run = secret.run(of: commit.number) { runs.insert(run) }
+      }
+      secrets.append(runs.isEmpty ? secret : secret.withholding(runs, of: covered, &salts, &hasher))
+    }
+    guard commits != block.commits || secrets != block.secrets else { return nil }
+    return Block(
+      replica: block.replica, firstCommit: block.firstCommit, headsAtStart: block.headsAtStart,
+      secrets: secrets, commits: commits)
+  }
+}
+
+extension Commit {
+  fileprivate var hasWithheld: Bool {
+    var found = false
+    contents.forEach { if case .withheld = $0 { found = true } }
+    return found
+  }
+
+  fileprivate func withholding(_ events: [(index: Int, hash: EventHash)]) -> Commit {
+    var records = records
+    for (index, hash) in events { records[index] = .withheld(hash) }
+    return Commit(
+      replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
+      origin: origin, heads: heads, unknownMembers: unknownMembers, records: records)
+  }
+}
+
+extension SegmentSecret {
+  /// What remains of the secret for a block: of some runs only the salts of the events that have content.
+  ///
+  /// - Parameter commits: the commits of the block that the secret covers.
+  fileprivate func withholding(
+    _ withheld: Set<UInt32>, of commits: [Commit], _ salts: inout Salts, _ hasher: inout SHA256Hasher
+  ) -> SegmentSecret {
+    var remaining: [RunSecret] = []
+    var index = 0
+    while index < commits.count {
+      guard let run = run(of: commits[index].number) else { break }
+      var commitsOfRun: [Commit] = []
+      while index < commits.count, self.run(of: commits[index].number) == run {
+        commitsOfRun.append(commits[index])
+        index += 1
+      }
+      if !withheld.contains(run) {
+        if let secret = secret(of: run, &hasher) { remaining.append(secret) }
+        continue
+      }
+      var left: [EventSalt] = []
+      for commit in commitsOfRun {
+        for (event, record) in commit.records.enumerated() {
+          if case .withheld = record { continue }
+          if let salt = salts.salt(commit: commit.number, event: event, hasher: &hasher) {
+            left.append(EventSalt(commit: commit.number, event: event, salt: salt))
+          }
+        }
+      }
+      if !left.isEmpty { remaining.append(RunSecret(run: run, kind: .salts(left))) }
+    }
+    return SegmentSecret(firstCommit: firstCommit, kind: .runs(remaining))
+  }
+
+  private func secret(of run: UInt32, _ hasher: inout SHA256Hasher) -> RunSecret? {
+    switch kind {
+    case .whole(let secret):
+      RunSecret(run: run, kind: .whole(Salts.runSecret(run, segmentSecret: secret, hasher: &hasher)))
+    case .runs(let runs): runs.first { $0.run == run }
+    }
+  }
+}
