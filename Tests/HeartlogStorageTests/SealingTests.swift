@@ -45,6 +45,42 @@ struct SealingTests {
     #expect(try store.verify()[0].finding == nil)
   }
 
+  @Test("a reader at the end of a sealed segment goes on in the one that took its place")
+  func replaced() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    for index in 0..<3 { try open.write(index) }
+    _ = try open.log.seal()
+    let directory = StoreDirectory(fileSystem: files, path: store.path)
+    let reader = StreamReader(directory, replica: open.replica)
+    guard case .frame = try reader.next() else { throw StorageError(.corrupt, "no frame") }
+    for index in 3..<5 { try open.write(index) }
+    // What another process reads before it reads the stream.
+    let page = try StoreLock(directory).page()
+    _ = try open.log.seal()
+    var commits: [Commit] = []
+    while case .frame(let frame, _) = try reader.next(page: page) { commits += frame.commits?.commits ?? [] }
+    #expect(commits == Array(open.sink.commits[3...]))
+    guard case .end(.whole) = try reader.next(page: page) else {
+      Issue.record("more than there is")
+      return
+    }
+  }
+
+  @Test("a process that has the store open goes on in a segment that another one joined with the tail")
+  func replacedBesideWriter() throws {
+    let (store, _) = try TestStore.inMemory()
+    let (first, second) = (try store.open(), try store.open())
+    for index in 0..<3 { try first.write(index) }
+    _ = try first.log.seal()
+    try second.log.refresh()
+    for index in 3..<5 { try first.write(index) }
+    _ = try first.log.seal()
+    try second.write(5)
+    #expect(second.replica == first.replica && second.log.findings.isEmpty)
+    #expect(second.sink.commits.map(\.number.rawValue) == [1, 2, 3, 4, 5, 6])
+  }
+
   @Test("leftovers of a crash are passed over, and the next writer removes them")
   func leftovers() throws {
     let (store, files) = try TestStore.inMemory()

@@ -149,7 +149,10 @@ final class StreamReader {
           cursor.forget()
           return .end(lost)
         }
-        return .end(lostSegment(page) ?? .whole)
+        guard let lost = lostSegment(page) else { return .end(.whole) }
+        // A sealed segment may have been replaced by one that goes further.
+        if segment?.state == .sealed, try enterNextSegment() || corruption != nil { continue }
+        return .end(lost)
       case .malformed(let reason): return .end(stop(reason, cursor))
       case .bad(let reason):
         if let end = try judge(reason, cursor, page) { return .end(end) }
