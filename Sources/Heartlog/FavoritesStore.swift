@@ -98,6 +98,11 @@ public final class FavoritesStore: Sendable {
       let log = try CommitLog(
         at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
         snapshots: claims, progress: progress)
+      if found == nil {
+        projection.noteErased(count: log.erasedEventCount)
+      } else if found?.state.erasedEventCount != log.erasedEventCount {
+        throw StorageError(.otherLog, SnapshotKeeper.erasedSince)
+      }
       projection.noteSnapshot(covering: found?.state.eventCount ?? 0)
       if let found { snapshots.note(log.movedPositions, of: found) }
       return (projection, log)

@@ -88,7 +88,12 @@ final class Projection: CommitSink {
     return changedItems
   }
 
-  func beginRestart() { content.withLock { $0.restarted = FavoritesState() } }
+  func beginRestart(erasedEventCount: Int) {
+    content.withLock { $0.restarted = FavoritesState(erasedEventCount: erasedEventCount) }
+  }
+
+  /// Records how many events the log withholds as erased, before it was read from its start.
+  func noteErased(count: Int) { content.withLock { $0.state.erasedEventCount = count } }
 
   func endRestart() {
     content.withLock { content in
@@ -166,7 +171,9 @@ final class Projection: CommitSink {
   /// Rebuilds the state without the snapshot. Its heads are known to be correct, and the log contains everything up to them.
   private func rebuild(_ content: inout Content) {
     if let file { snapshots.drop(file, because: SnapshotKeeper.damage) }
+    let erasedEventCount = content.state.erasedEventCount
     content.state = snapshots.replayed(upTo: content.state.heads)
+    content.state.erasedEventCount = erasedEventCount
     content.isWhole = snapshots.rebuildFailure == nil
   }
 

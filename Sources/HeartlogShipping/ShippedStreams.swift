@@ -71,6 +71,20 @@ package protocol ShippedStreams: Sendable {
   /// Signs the own stream as far as it has come, if this store has a key.
   func signStream() throws(HeartlogError)
 
+  /// Erases what erasing commits ask for that were received and are signed.
+  ///
+  /// - Returns: What was erased by this call.
+  func obeyErasures() throws(HeartlogError) -> ErasureReport
+
+  /// Whether events of a stream were erased here.
+  func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool
+
+  /// Whether a run, as another store wrote it or this one did earlier, has content that was erased here.
+  func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool
+
+  /// The replicas that will not come back, according to a person.
+  var retiredReplicas: Set<ReplicaID> { get }
+
   /// Takes a checkpoint with a valid signature, and cosigns it, if the commits in the store lead to it.
   func take(_ checkpoint: SignedCheckpoint, at time: Milliseconds) throws(HeartlogError) -> TakenCheckpoint
 
@@ -101,6 +115,18 @@ extension ShippedStreams {
 
   /// Nothing: a store without a key.
   package func signStream() throws(HeartlogError) {}
+
+  /// Nothing: a store that keeps no checkpoints.
+  package func obeyErasures() throws(HeartlogError) -> ErasureReport { ErasureReport() }
+
+  /// `false`: a store that erases nothing.
+  package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { false }
+
+  /// `false`: a store that erases nothing.
+  package func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool { false }
+
+  /// Empty: a store that knows of none.
+  package var retiredReplicas: Set<ReplicaID> { [] }
 
   /// `ahead`: a store that keeps no checkpoints.
   package func take(

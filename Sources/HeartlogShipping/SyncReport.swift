@@ -143,6 +143,8 @@ public struct SyncReport: Hashable, Sendable {
   /// The devices whose clocks are ahead by an hour or more, according to their commits or to the peer's
   /// greeting.
   public var clocksAhead: [ClockAhead] = []
+  /// What was erased here because a device asked for it.
+  public var erasure = ErasureReport()
   /// Counts of the folder's files; `nil` unless the sync was with a folder.
   public var folder: FolderFiles?
 

@@ -31,6 +31,9 @@ extension FavoritesState {
       } else {
         new.append(first...last)
       }
+      if block.columns.hasUnknownEvents {
+        for commit in block.cut(to: first...last).commits() { noteErasing(commit) }
+      }
     }
   }
 

@@ -31,7 +31,8 @@ extension FavoritesState {
   /// The number of applied events without content: withheld, or written by a later version. The digest does not cover them.
   package var eventsWithoutContent: UInt64 {
     // Only in a malformed snapshot do the libraries have more events than the state.
-    let withContent = tables.reduce(0) { $0 &+ $1.eventCount }
+    let erasing = erasingCommits.reduce(0) { $0 &+ UInt64($1.erasures.count) }
+    let withContent = tables.reduce(erasing) { $0 &+ $1.eventCount }
     return eventCount > withContent ? eventCount - withContent : 0
   }
 

@@ -24,6 +24,11 @@ public struct FavoritesState: Sendable {
   /// The highest stamp seen; 0 before the first commit.
   public private(set) var lastStamp = HybridTimestamp(rawValue: 0)
 
+  /// The applied commits that erase.
+  package private(set) var erasingCommits: [ErasingCommit] = []
+  /// The number of events that the log withheld as erased when the state was begun. A state of another number may contain what was erased.
+  package var erasedEventCount: Int
+
   /// The snapshot that the state was read from, except for the parts written to since.
   var snapshot: SnapshotSource?
   /// Whether the whole snapshot has been checked.
@@ -38,7 +43,10 @@ public struct FavoritesState: Sendable {
   private var countsChanges = false
 
   /// The state before the first commit: nothing is a favorite.
-  public init() {}
+  public init() { self.init(erasedEventCount: 0) }
+
+  /// The state before the first commit of a log that withholds this many events as erased.
+  package init(erasedEventCount: Int) { self.erasedEventCount = erasedEventCount }
 
   mutating func setCounts(events: UInt64, commits: UInt64, lastStamp: HybridTimestamp) {
     eventCount = events
@@ -70,10 +78,16 @@ public struct FavoritesState: Sendable {
     guard let replica = begin(commit.header, heads: commit.heads) else { return false }
     var position = WritePosition(
       stamp: commit.stamp.rawValue, sequence: commit.firstSequence.rawValue, replica: replica)
+    var isWhole = true
     commit.contents.forEach { record in
-      if case .event(let event) = record { apply(event, at: position, wallTime: commit.wallTime) }
+      if case .event(let event) = record {
+        apply(event, at: position, wallTime: commit.wallTime)
+      } else {
+        isWhole = false
+      }
       position.sequence += 1
     }
+    if !isWhole { noteErasing(commit) }
     return true
   }
 
@@ -110,6 +124,14 @@ public struct FavoritesState: Sendable {
 }
 
 extension FavoritesState {
+  /// Records what a commit erases, if anything.
+  mutating func noteErasing(_ commit: Commit) {
+    if let erasing = ErasingCommit(commit) { note(erasing) }
+  }
+
+  /// Records a commit that erases.
+  mutating func note(_ erasing: ErasingCommit) { erasingCommits.append(erasing) }
+
   /// Records a commit; nil if it was applied before, in which case none of it may be written.
   mutating func begin(_ commit: CommitHeader, heads: [Head]) -> ReplicaSlot? {
     let slot = replicas.intern(commit.replica)

@@ -204,7 +204,7 @@ class Snapshot:
     def __init__(self, data):
         self.data = data
         require(len(data) % 64 == 0 and len(data) >= 128, "a snapshot of a wrong size")
-        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 4, "no snapshot")
+        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 5, "no snapshot")
         require(struct.unpack_from("<Q", data, 56)[0] == xxh3(data[:56], 0), "a damaged header")
         low, high = struct.unpack_from("<QQ", data, 16)
         self.seed = low ^ high
@@ -218,7 +218,8 @@ class Snapshot:
         self.summed = [(self.start, length, end + 16), (end, 56, end + 56)]
         directory = Directory(data[self.start:self.start + length])
         self.positions = directory.bytes()
-        self.events, self.commits, self.last_stamp = (directory.u64() for _ in range(3))
+        self.events, self.commits, self.last_stamp, self.erased = (directory.u64() for _ in range(4))
+        self.erasing = directory.list(lambda: (directory.take(16), directory.varint(), directory.list(directory.bytes)))
         self.replicas = directory.list(lambda: self.replica(directory))
         self.names = directory.list(directory.bytes)
         require(self.names == sorted(set(self.names)), "names out of order")

@@ -131,7 +131,7 @@ struct ArgumentParserTests {
   func nearest() {
     #expect(message("lst", "books")?.contains("Did you mean \"list\"?") == true)
     #expect(message("toglge", "books")?.contains("Did you mean \"toggle\"?") == true)
-    #expect(message("comp")?.contains("Did you mean \"completions\"?") == true)
+    #expect(message("compl")?.contains("Did you mean \"completions\"?") == true)
     #expect(message("list", "books", "--limt", "3")?.contains("Did you mean \"--limit\"?") == true)
     #expect(message("list", "books", "--order", "oldst")?.contains("Did you mean \"oldest\"?") == true)
     #expect(message("frobnicate")?.contains("\"heartlog help\" lists the commands") == true)

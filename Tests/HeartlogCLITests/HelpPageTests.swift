@@ -77,6 +77,7 @@ struct HelpPageTests {
         import          import the items of a file
         undo            take back events: restore what was there before them
         restore         make favorites, dates and fields equal to those at a moment
+        erase           take what was written of an item out of all stores, for good
 
       Read
         list            list the favorites of a library
@@ -110,6 +111,7 @@ struct HelpPageTests {
         restore-backup  make a store of a backup
         repair          rebuild damaged files other than the log's segments
         seal            compress the log's open end into sealed segments
+        compact         make the store small, and look for what was erased
         snapshot        write a snapshot, so that the store opens faster
 
       Help

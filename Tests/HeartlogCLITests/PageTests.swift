@@ -35,7 +35,7 @@ struct PageTests {
         printed += part
       }
     }
-    #expect(blocks > 0)
+    #expect(blocks > 0 && blocks == page.components(separatedBy: "\n```console\n").count - 1)
     if Self.isUpdating {
       try printed.write(to: file, atomically: true, encoding: .utf8)
     } else {

@@ -30,7 +30,8 @@ struct WithholdingTests {
     var hasher = SHA256Hasher()
     let salt = try #require(Salts(block.secrets).salt(commit: commit.number, event: 0))
     return ErasedEvent(
-      replica: block.replica, segment: block.secrets[0].firstCommit, commit: commit.number, stamp: commit.stamp,
+      replica: block.replica, segment: block.secrets[0].firstCommit, commit: commit.number,
+      stamp: commit.stamp,
       index: 0, hash: commit.records[0].hash(salt: salt, hasher: &hasher))
   }
 
@@ -62,7 +63,8 @@ struct WithholdingTests {
     #expect(WithheldEvents([named]).withheld(from: withheld) == nil)
     #expect(WithheldEvents().withheld(from: whole) == nil)
     let other = ErasedEvent(
-      replica: named.replica, segment: named.segment.next, commit: named.commit, stamp: HybridTimestamp(rawValue: named.stamp.rawValue + 1),
+      replica: named.replica, segment: named.segment.next, commit: named.commit,
+      stamp: HybridTimestamp(rawValue: named.stamp.rawValue + 1),
       index: 0, hash: named.hash)
     #expect(WithheldEvents([other]).withheld(from: whole) == nil)
   }
@@ -111,7 +113,7 @@ struct WithholdingTests {
       Issue.record("not an event of a later kind")
       return
     }
-    #expect(try Erasure(bytes) == erasures[0])
+    #expect(try bytes.withUnsafeBytes { try Erasure($0) } == erasures[0])
     #expect(erasures[0].record.erasedEvents == erasures[0].events)
     #expect(EventRecord.unknown(kind: 9, bytes: bytes).erasedEvents == nil)
     for count in 0..<bytes.count {

@@ -33,7 +33,12 @@ struct SnapshotAnatomy {
     directory = Int(u64(trailer))..<Int(u64(trailer) + u64(trailer + 8))
     var reader = Walk(bytes[directory])
     _ = reader.bytes()
-    for _ in 0..<3 { _ = reader.u64() }
+    for _ in 0..<4 { _ = reader.u64() }
+    for _ in 0..<reader.varint() {
+      reader.skip(16)
+      _ = reader.varint()
+      for _ in 0..<reader.varint() { _ = reader.bytes() }
+    }
     for _ in 0..<reader.varint() {
       reader.skip(16 + 3 * 8)
       for _ in 0..<reader.varint() {

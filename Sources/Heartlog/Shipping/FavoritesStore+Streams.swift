@@ -140,7 +140,7 @@ extension FavoritesStore {
     try heartlogErrors { try log.join(vault, with: other, isEstablished: isEstablished) }
   }
 
-  private func peerErrors<R>(_ body: () throws(StorageError) -> R) throws(HeartlogError) -> R {
+  func peerErrors<R>(_ body: () throws(StorageError) -> R) throws(HeartlogError) -> R {
     do { return try body() } catch {
       guard error.code == .malformed else { throw HeartlogError(error) }
       throw HeartlogError(.peer, "a malformed run of commits: \(error.reason)")

@@ -73,11 +73,17 @@ final class SnapshotKeeper: Sendable {
   /// snapshots are not tried again, because a read-only store cannot delete them.
   func newest(where isWanted: ([StreamPosition]) -> Bool = { _ in true }) -> Found? {
     let dropped = Set(dropped.map(\.name))
+    // While events are being erased, all snapshots may contain them.
+    guard let erased = try? folder.erasedEventCount() else { return nil }
     // If the folder cannot be listed, there are no snapshots.
     for file in (try? folder.files()) ?? [] where !dropped.contains(file.name) {
       do {
         guard let mapping = try folder.map(file) else { continue }
         let (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
+        guard state.erasedEventCount == erased else {
+          drop(file, because: Self.erasedSince)
+          continue
+        }
         let positions = currentPositions(of: file, try Self.positions(log))
         guard isWanted(positions) else { continue }
         return Found(
@@ -178,12 +184,13 @@ final class SnapshotKeeper: Sendable {
         try passOver(found, because: error)
       }
     }
-    var state = FavoritesState()
+    var state = FavoritesState(erasedEventCount: try folder.erasedEventCount() ?? 0)
     let outcome = try body(&state, [])
     return (state, nil, outcome)
   }
 
   static let damage = "part of it is damaged"
+  static let erasedSince = "events were erased since it was made"
 
   /// Rebuilds the state from the log's commits up to these heads. Replaces a state whose snapshot turned out to be damaged.
   func replayed(upTo heads: [Head]) -> FavoritesState {
@@ -215,7 +222,7 @@ final class SnapshotKeeper: Sendable {
   private func makeUnhurried(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport?
   {
     try making.withLock { _ in
-      guard try folder.isWritable() else { return nil }
+      guard try folder.isWritable(), try folder.erasedEventCount() != nil else { return nil }
       let log = try LogReplay(at: path, on: fileSystem)
       let (state, start, outcome) = try read(log, of: current)
       // A damaged log must be detected at each opening; a snapshot would hide the damage.

@@ -17,22 +17,8 @@ struct SealCommand: Command {
     let store = try context.openForWriting()
     let report = try context.withByteProgress("sealing") { try store.seal(progress: $0) }
     try store.close()
-    if context.isJSON {
-      try context.jsonLine { json in
-        json.member("replacedFiles", report.replacedFiles)
-        json.member("sealedFiles", report.sealedFiles)
-        json.member("events", report.events)
-        json.member("bytesBefore", report.bytesBefore)
-        json.member("bytesAfter", report.bytesAfter)
-      }
-    } else if report.sealedFiles == 0 {
-      try context.output.line("everything is already sealed")
-    } else {
-      try context.output.line(
-        "\(Quantity.count(report.replacedFiles, "segment")) sealed into \(report.sealedFiles): "
-          + "\(Quantity.size(bytes: report.bytesBefore)) became \(Quantity.size(bytes: report.bytesAfter)), "
-          + "\(Quantity.count(report.events, "event"))")
-    }
+    let page = SealPage(report: report)
+    if context.isJSON { try context.jsonLine(page.write) } else { try context.output.line(page.line) }
     return try context.report(store.findings, includesTorn: true)
   }
 }

@@ -44,6 +44,7 @@ struct EventLine {
       }
     case .withheld(let hash): json.member("withheld", hash.description)
     case .unknown(let kind, let bytes):
+      if let erased = record.erasedEvents { json.member("erases", erased.count) }
       json.member("unknownKind", kind)
       json.member("bytes", Hexadecimal.text(bytes))
     }
@@ -113,6 +114,11 @@ struct EventLine {
       return [time, name, action, .init(event.library, .name), .init(event.item, details: details)]
     case .withheld: return [time, name, .init("· withheld"), .init(""), .init("")]
     case .unknown(let kind, _):
+      if let erased = record.erasedEvents {
+        return [
+          time, name, .init("· erased"), .init(""), .init(Quantity.count(erased.count, "event"), .faint),
+        ]
+      }
       return [
         time, name, .init("· unknown"), .init(""),
         .init("an event of kind \(kind), written by a newer Heartlog", .faint),

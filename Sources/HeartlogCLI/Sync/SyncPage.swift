@@ -16,6 +16,7 @@ struct SyncPage {
   /// Whether commits were transferred or forks were found.
   var hasNews: Bool {
     report.received.commits > 0 || report.sent.commits > 0 || !report.forks.isEmpty
+      || report.erasure.eventCount > 0
   }
 
   /// Sentences about problems that do not go away by themselves.
@@ -50,6 +51,7 @@ struct SyncPage {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("the peer's clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this device's")
     }
+    lines += ErasurePage(report: report.erasure).lines
     if conflicts > 0, !report.isDryRun {
       lines.append("\(Quantity.count(conflicts, "open conflict")): \"heartlog conflicts\" lists them")
     }
@@ -149,6 +151,7 @@ struct SyncPage {
     Self.write(report.sent, "sent", to: &json)
     json.member("changedItems", report.changedItems)
     json.member("conflicts", conflicts)
+    if report.erasure.eventCount > 0 { ErasurePage(report: report.erasure).write(to: &json) }
     if withoutContent > 0 { json.member("withoutContent", withoutContent) }
     json.member("streams", report.streams)
     json.member("forks", objects: report.forks) { fork, json in

@@ -9,6 +9,7 @@ struct CommandTable: Sendable {
     InitCommand.self, StatusCommand.self,
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, NoteCommand.self,
     CollectionCommand.self, ApplyCommand.self, ImportCommand.self, UndoCommand.self, RestoreCommand.self,
+    EraseCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
     BlameCommand.self, BisectCommand.self, ExportCommand.self,
     SyncCommand.self, MergeCommand.self, ServeCommand.self,
@@ -16,7 +17,7 @@ struct CommandTable: Sendable {
     ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, CheckpointCommand.self,
     EvidenceCommand.self, ProveCommand.self, VerifyProofCommand.self, ReportCommand.self,
     BackupCommand.self, RestoreBackupCommand.self, RepairCommand.self, SealCommand.self,
-    SnapshotCommand.self,
+    CompactCommand.self, SnapshotCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 

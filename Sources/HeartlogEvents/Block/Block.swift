@@ -23,6 +23,13 @@ package struct Block: Hashable, Sendable {
     self.commits = commits
   }
 
+  /// Assembles the commits of a block in columns.
+  package init(_ block: ColumnBlock) {
+    self.init(
+      replica: block.replica, firstCommit: block.firstCommit, headsAtStart: block.headsAtStart,
+      secrets: block.secrets, commits: block.commits())
+  }
+
   /// The number of the last commit.
   package var lastCommit: CommitNumber {
     CommitNumber(rawValue: firstCommit.rawValue + UInt64(max(1, commits.count)) - 1)

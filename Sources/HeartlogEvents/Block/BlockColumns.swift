@@ -36,6 +36,8 @@ package final class BlockColumns: Sendable {
   let eventMembers: [[UnknownMember]]
   let withheldHashes: [EventHash]
   let unknownEvents: [EventRecord]
+  /// Whether any event is of a later version, or erases.
+  package var hasUnknownEvents: Bool { !unknownEvents.isEmpty }
 
   /// - Parameters:
   /// - commitCount, eventCount: at most `Limits.blockEventsMax`.

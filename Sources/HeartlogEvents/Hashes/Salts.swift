@@ -43,6 +43,12 @@ package struct Salts: Sendable {
     return Self.salt(commit: commit, event: event, runSecret: runSecret, hasher: &hasher)
   }
 
+  /// The first commit of the open segment that a commit was written to; nil if no secret covers it.
+  package func segment(of commit: CommitNumber) -> CommitNumber? {
+    let after = secrets.partitionPoint { $0.firstCommit > commit }
+    return after > 0 ? secrets[after - 1].firstCommit : nil
+  }
+
   /// A single salt, for callers that need only one.
   package func salt(commit: CommitNumber, event: Int) -> Salt? {
     var salts = self

@@ -53,9 +53,10 @@ package struct Erasure: Hashable, Sendable {
   private init(events: [ErasedEvent]) { self.events = events }
 
   /// The record as which it is stored.
-  package var record: EventRecord { .unknown(kind: Self.kind, bytes: encoded()) }
+  package var record: EventRecord { .unknown(kind: Self.kind, bytes: bytes) }
 
-  private func encoded() -> [UInt8] {
+  /// Its encoding.
+  package var bytes: [UInt8] {
     var writer = ByteWriter()
     writer.varint(events.count)
     for event in events {
@@ -70,44 +71,71 @@ package struct Erasure: Hashable, Sendable {
   }
 
   /// Reads the content of an erasing event.
-  package init(_ bytes: [UInt8]) throws(MalformedError) {
-    events = try bytes.withBytes { (bytes) throws(MalformedError) in
-      var reader = ByteReader(bytes)
-      let count = try reader.count(
-        atMost: min(Self.eventsMax, reader.remaining / Self.eventBytesMin), "erased events")
-      guard count > 0 else { throw MalformedError("an erasing event that names no event") }
-      var events: [ErasedEvent] = []
-      events.reserveCapacity(count)
-      for _ in 0..<count {
-        let replica = try reader.replica()
-        let commit = try reader.varint()
-        let behind = try reader.varint()
-        guard (1...Limits.numberMax).contains(commit), behind < commit else {
-          throw MalformedError("an erased event of commit \(commit), \(behind) after its segment's first")
-        }
-        let event = ErasedEvent(
-          replica: replica, segment: CommitNumber(rawValue: commit - behind),
-          commit: CommitNumber(rawValue: commit), stamp: HybridTimestamp(rawValue: try reader.u64()),
-          index: try reader.count(atMost: Limits.commitEventsMax - 1, "an event's place"),
-          hash: try reader.digest())
-        guard events.last.map({ ErasedEvent.precedes($0, event) }) ?? true else {
-          throw MalformedError("erased events that are not in order")
-        }
-        events.append(event)
+  package init(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) {
+    var reader = ByteReader(bytes)
+    let count = try reader.count(
+      atMost: min(Self.eventsMax, reader.remaining / Self.eventBytesMin), "erased events")
+    guard count > 0 else { throw MalformedError("an erasing event that names no event") }
+    var events: [ErasedEvent] = []
+    events.reserveCapacity(count)
+    for _ in 0..<count {
+      let replica = try reader.replica()
+      let commit = try reader.varint()
+      let behind = try reader.varint()
+      guard (1...Limits.numberMax).contains(commit), behind < commit else {
+        throw MalformedError("an erased event of commit \(commit), \(behind) after its segment's first")
       }
-      try reader.end()
-      return events
+      let event = ErasedEvent(
+        replica: replica, segment: CommitNumber(rawValue: commit - behind),
+        commit: CommitNumber(rawValue: commit), stamp: HybridTimestamp(rawValue: try reader.u64()),
+        index: try reader.count(atMost: Limits.commitEventsMax - 1, "an event's place"),
+        hash: try reader.digest())
+      guard events.last.map({ ErasedEvent.precedes($0, event) }) ?? true else {
+        throw MalformedError("erased events that are not in order")
+      }
+      events.append(event)
     }
+    try reader.end()
+    self.events = events
+  }
+
+  /// Nil if the record is no erasing event, or a malformed one.
+  package init?(_ record: EventRecord) {
+    guard case .unknown(Self.kind, let bytes) = record,
+      let erasure = try? bytes.withBytes({ (bytes) throws(MalformedError) in try Erasure(bytes) })
+    else { return nil }
+    self = erasure
   }
 
   /// A replica, a commit and its distance, a stamp, an index, and a hash.
   private static let eventBytesMin = 16 + 1 + 1 + 8 + 1 + 32
 }
 
+/// A commit that erases.
+package struct ErasingCommit: Hashable, Sendable {
+  /// The commit.
+  package let source: Head
+  /// What its erasing events say; at least one.
+  package let erasures: [Erasure]
+
+  /// The erasing commit with this number.
+  package init(source: Head, erasures: [Erasure]) {
+    self.source = source
+    self.erasures = erasures
+  }
+
+  /// Nil if no event of the commit erases.
+  package init?(_ commit: Commit) {
+    let erasures = commit.records.compactMap(Erasure.init)
+    guard !erasures.isEmpty else { return nil }
+    self.init(source: Head(replica: commit.replica, commit: commit.number), erasures: erasures)
+  }
+
+  /// The events that it names.
+  package var events: [ErasedEvent] { erasures.flatMap(\.events) }
+}
+
 extension EventRecord {
   /// The events that this event erases; nil if it is no erasing event, or a malformed one.
-  public var erasedEvents: [ErasedEvent]? {
-    guard case .unknown(Erasure.kind, let bytes) = self else { return nil }
-    return (try? Erasure(bytes))?.events
-  }
+  public var erasedEvents: [ErasedEvent]? { Erasure(self)?.events }
 }

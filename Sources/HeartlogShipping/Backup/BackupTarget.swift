@@ -94,6 +94,14 @@ struct BackupTarget {
     var archive = try BackupArchive(at: path, on: fileSystem)
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
+    for stream in last?.streams ?? [] {
+      guard try !hasErased(in: stream, of: &archive) else {
+        throw HeartlogError(
+          .invalid,
+          "the backup at \(path) has content that was erased from the store since: remove it, or back up to another folder",
+          file: path)
+      }
+    }
     for stream in manifest.streams {
       let done = last?.streams.first { $0.replica == stream.replica }?.commit ?? 0
       for range in try missing(of: stream, in: archive, done: done) {
@@ -108,6 +116,18 @@ struct BackupTarget {
       try write(manifest.encoded(), "\(path)/\(BackupArchive.manifestName)", in: path)
     }
     return manifest
+  }
+
+  /// Whether the last backup has content of a stream that was erased since.
+  private func hasErased(
+    in stream: BackupManifest.Stream, of archive: inout BackupArchive
+  ) throws(HeartlogError) -> Bool {
+    guard try store.hasErased(in: stream.replica) else { return false }
+    var found = false
+    try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
+      for run in file.runs where !found { found = try store.hasErased(run) }
+    }
+    return found
   }
 
   /// The commits of a stream that no file has. Removes what an unfinished backup left, if the store has another history now.
@@ -194,9 +214,21 @@ struct BackupTarget {
       for stream in manifest.streams {
         var next: UInt64 = 1
         if let done = last?.streams.first(where: { $0.replica == stream.replica }) {
-          next = done.commit + 1
-          // What the last backup has is not read from the store again.
-          try archive?.readRuns(of: done) { (_, bytes) throws(HeartlogError) in try append(bytes, to: file) }
+          // What the last backup has is not read from the store again, except for what was erased since.
+          try archive?.readRuns(of: done) { (runs, bytes) throws(HeartlogError) in
+            var isErased = false
+            for run in runs.runs where !isErased { isErased = try store.hasErased(run) }
+            if isErased {
+              let new = newCommits
+              defer { newCommits = new }
+              try write(next...runs.lastCommit, of: stream.replica) { (target, run) throws(HeartlogError) in
+                try target.append(run.bytes, to: file)
+              }
+            } else {
+              try append(bytes, to: file)
+            }
+            next = runs.lastCommit + 1
+          }
         }
         guard next <= stream.commit else { continue }
         try write(next...stream.commit, of: stream.replica) { (target, run) throws(HeartlogError) in

@@ -108,6 +108,7 @@ struct FolderSyncPass {
       }
       try resolveWaiting()
       for stream in streams { try takeCheckpoints(stream, listing) }
+      if store.corruption == nil { report.erasure = try store.obeyErasures() }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
       report.received.events = receivedEvents

@@ -37,11 +37,12 @@ extension FolderSyncPass {
     _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
   ) throws(HeartlogError) {
     let stream = head.replica
+    let erased = try filesWithErased(head, as: writer, found)
     var own: [FolderFile] = []
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
-      if try isSound(file, head) { own.append(file) }
+      if !erased.contains(file), try isSound(file, head) { own.append(file) }
     }
-    let counted = stream == writer ? own : found
+    let counted = stream == writer ? own : found.filter { !erased.contains($0) }
     for range in try missing(of: head, files: counted) {
       let damage = try store.damage(
         of: stream, after: range.lowerBound - 1, upTo: CommitNumber(rawValue: range.upperBound))
@@ -58,6 +59,27 @@ extension FolderSyncPass {
       _ = try write(file.encoded(endRoot: head.root), stream, writer)
     }
     try merge(own, of: head, as: writer)
+    // What they had besides is durable in other files by now.
+    for file in erased.sorted(by: { $0.path < $1.path }) { try remove(file.path) }
+  }
+
+  /// The files with content that was erased in this store, of those that this device may remove: its own, and those of retired devices.
+  private mutating func filesWithErased(
+    _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
+  ) throws(HeartlogError) -> Set<FolderFile> {
+    guard try store.hasErased(in: head.replica) else { return [] }
+    let writers = store.retiredReplicas.union([writer])
+    var erased: Set<FolderFile> = []
+    for file in found
+    where writers.contains(file.writer) && file.kind != .placeholder && !file.name.isEnd
+      && file.name.last <= head.commit.rawValue
+    {
+      guard let content = try read(file) else { continue }
+      for run in content.runs {
+        if try store.hasErased(run) { erased.insert(file) }
+      }
+    }
+    return erased
   }
 
   /// The commits of a stream, 1…head, that none of the files has, judged by their names.

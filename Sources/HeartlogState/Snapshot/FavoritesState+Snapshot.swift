@@ -16,6 +16,14 @@ extension FavoritesState {
     directory.u64(eventCount)
     directory.u64(commitCount)
     directory.u64(lastStamp.rawValue)
+    directory.u64(UInt64(erasedEventCount))
+    directory.varint(erasingCommits.count)
+    for commit in erasingCommits {
+      directory.replica(commit.source.replica)
+      directory.varint(commit.source.commit.rawValue)
+      directory.varint(commit.erasures.count)
+      for erasure in commit.erasures { directory.lengthAndBytes(erasure.bytes) }
+    }
     try replicas.append(to: &directory, &writer)
     let names = fieldNames.sorted()
     directory.varint(names.texts.count)
@@ -69,6 +77,8 @@ extension FavoritesState {
     let commitCount = try reader.number()
     let lastStamp = try reader.stamp()
     setCounts(events: eventCount, commits: commitCount, lastStamp: lastStamp)
+    erasedEventCount = Int(try reader.number())
+    for _ in 0..<(try reader.count("erasing commits")) { note(try reader.erasingCommit()) }
     replicas = try ReplicaTable(&reader)
     for _ in 0..<(try reader.count("field names")) {
       let known = fieldNames.count
@@ -134,6 +144,16 @@ struct SnapshotReader {
     let stamp = HybridTimestamp(rawValue: try bytes.u64())
     guard stamp <= .last else { throw MalformedError("a stamp after the last that there is") }
     return stamp
+  }
+
+  mutating func erasingCommit() throws(MalformedError) -> ErasingCommit {
+    let replica = try bytes.replica()
+    let number = try bytes.varint()
+    guard (1...Limits.numberMax).contains(number) else { throw MalformedError("erasing commit \(number)") }
+    var erasures: [Erasure] = []
+    for _ in 0..<(try count("erasing events")) { erasures.append(try Erasure(try bytes.lengthAndBytes())) }
+    return ErasingCommit(
+      source: Head(replica: replica, commit: CommitNumber(rawValue: number)), erasures: erasures)
   }
 
   /// Reads a number of at most `most`.

@@ -54,8 +54,11 @@ package protocol CommitSink: AnyObject, Sendable {
   func receive(_ block: ColumnBlock) -> Int
   /// Publishes acknowledged commits of this process.
   func publish(_ commits: [CommitLog.PendingCommit])
-  /// Some received commits are no longer part of the log. The whole log is received again between this call and `endRestart`.
-  func beginRestart()
+  /// Some received commits are no longer part of the log, or have less content. The whole log is received again between this call and
+  /// `endRestart`.
+  ///
+  /// - Parameter erasedEventCount: the number of events that the log withholds as erased.
+  func beginRestart(erasedEventCount: Int)
   func endRestart()
 }
 

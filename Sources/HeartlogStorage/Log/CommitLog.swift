@@ -66,7 +66,9 @@ package final class CommitLog: @unchecked Sendable {
     lease = StoreLease(lock, monitor: monitor)
     queue = CommitQueue(replica: found.identity.replica)
     appender = SegmentAppender(directory, lease)
-    streamSet = StreamSet(directory, identity: found.identity, snapshots: snapshots, sink: sink)
+    streamSet = StreamSet(
+      directory, identity: found.identity, erased: try ErasedList.read(directory), snapshots: snapshots,
+      sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     try monitor.withLock { () throws(StorageError) in
@@ -150,6 +152,7 @@ package final class CommitLog: @unchecked Sendable {
     queue.looksForHeads = true
     let page = lease.lock.page()
     if !anew, lease.seenPage?.structure != page.structure || page.structure == 0 {
+      if try streamSet.erasedMore() { return try restart() }
       for reader in streamSet.readers.values where try reader.wasEndedMeanwhile() { return try restart() }
     }
     try catchUp(progress, page: page, anew: anew)

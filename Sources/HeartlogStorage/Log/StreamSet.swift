@@ -20,18 +20,26 @@ final class StreamSet {
   var ends: [ReplicaID: Finding] = [:]
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
+  /// The events whose content the store withholds, as they were when the streams were read from their start, or are since.
+  var erased: ErasedList {
+    didSet { if erased.events != oldValue.events { withheld = WithheldEvents(erased.events) } }
+  }
+  private(set) var withheld: WithheldEvents
   /// The checkpoints that were read, by replica. It has a lock of its own.
   let checkpoints = Locked<[ReplicaID: KnownCheckpoint]>([:])
   /// Stamps the next commit of the own stream.
   @exclusivity(unchecked) var clock = HybridClock()
 
   init(
-    _ directory: StoreDirectory, identity: StoreIdentity, snapshots: [SnapshotClaim], sink: any CommitSink
+    _ directory: StoreDirectory, identity: StoreIdentity, erased: ErasedList, snapshots: [SnapshotClaim],
+    sink: any CommitSink
   ) {
     self.directory = directory
     self.sink = sink
     merkleCaches = MerkleCaches(directory)
     self.identity = identity
+    self.erased = erased
+    withheld = WithheldEvents(erased.events)
     self.snapshots = snapshots
   }
 
@@ -95,6 +103,15 @@ final class StreamSet {
   func receive(_ block: ColumnBlock) -> Int {
     clock.receive(block.lastStamp)
     return sink.receive(block)
+  }
+
+  /// Reads the list of erased events again.
+  ///
+  /// - Returns: Whether it has changed. Then all streams must be read again, because the sink may have what was erased.
+  func erasedMore() throws(StorageError) -> Bool {
+    let known = erased
+    erased = try ErasedList.read(directory)
+    return erased != known
   }
 
   /// Whether other replicas have seen commits of the own stream that are missing here. Their numbers must not be used again.

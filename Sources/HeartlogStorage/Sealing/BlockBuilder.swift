@@ -3,13 +3,16 @@ import HeartlogEvents
 /// Collects commits in blocks, and blocks and records in the frames of a sealed segment.
 struct BlockBuilder {
   private let id: SegmentID
+  private let withheld: WithheldEvents
   private(set) var bytes: [UInt8]
   private(set) var totals = SegmentHeader.Totals()
 
   private var draft = BlockDraft()
 
-  init(id: SegmentID) {
+  /// - Parameter withheld: The events whose content is left out.
+  init(id: SegmentID, without withheld: WithheldEvents) {
     self.id = id
+    self.withheld = withheld
     // Reserved for the header, which is written when all its fields are known.
     bytes = [UInt8](repeating: 0, count: SegmentHeader.byteCount)
   }
@@ -35,7 +38,8 @@ struct BlockBuilder {
 
   mutating func endBlock() throws(MalformedError) {
     let events = draft.events
-    guard let block = draft.takeBlock() else { return }
+    guard var block = draft.takeBlock() else { return }
+    if !withheld.isEmpty, let rest = withheld.withheld(from: block) { block = rest }
     let body = Frame.Body(stored: try BlockEncoding.encode(block))
     Frame.append(
       kind: FrameHeader.Kind.block, body: body, firstCommit: block.firstCommit,

@@ -9,17 +9,19 @@ struct SealedFile {
   ///
   /// Segments that have been replaced can no longer be compared with other files, so they are compared here.
   ///
-  /// - Parameter snapshots: What snapshots claim about the log. The claims of segments about each other are read from their headers.
+  /// - Parameters:
+  ///   - withheld: The events whose content is left out.
+  ///   - snapshots: What snapshots claim about the log. The claims of segments about each other are read from their headers.
   /// - Returns: nil if another process has sealed part of the run since.
   /// - Throws: `corrupt` if the run contradicts what another file claims about it.
   init?(
     of run: [SealableSegment], in directory: StoreDirectory, replicaName: String, options: StorageOptions,
-    snapshots: [SnapshotClaim]
+    without withheld: WithheldEvents, snapshots: [SnapshotClaim]
   ) throws {
     guard let first = run.first, let last = run.last else { preconditionFailure("a run has a segment") }
     var generator = options.generator
     let id = SegmentID.random(using: &generator)
-    var builder = BlockBuilder(id: id)
+    var builder = BlockBuilder(id: id, without: withheld)
     let verifiedReader = try VerifiedReader(directory, replica: first.header.replica, to: first.file)
     let reader = verifiedReader.reader
     let next = try directory.segments(of: first.header.replica).first {

@@ -111,7 +111,7 @@ extension CommitLog {
     }
   }
 
-  private func sealableSegments(of reader: StreamReader) throws -> [SealableSegment] {
+  func sealableSegments(of reader: StreamReader) throws -> [SealableSegment] {
     var segments: [SealableSegment] = []
     var next = reader.tail.nextSequence
     for segment in try directory.servingSegments(of: reader.replica).serving.reversed() {
@@ -132,10 +132,12 @@ extension CommitLog {
 
   /// Seals a run that is no longer written.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
-    let (name, snapshots) = withStreams { (replicaName(of: run), streamSet.snapshots) }
+    let (name, withheld, snapshots) = withStreams {
+      (replicaName(of: run), streamSet.withheld, streamSet.snapshots)
+    }
     guard
       let sealed = try SealedFile(
-        of: run, in: directory, replicaName: name, options: options, snapshots: snapshots)
+        of: run, in: directory, replicaName: name, options: options, without: withheld, snapshots: snapshots)
     else { return }
     // The file is written without the lock, so that other writers wait only for the rename.
     let path = path(of: run)
@@ -152,11 +154,11 @@ extension CommitLog {
   }
 
   /// Seals a run that may contain a tail. The log is quiet.
-  private func sealUnderLock(_ run: [SealableSegment], _ report: inout SealReport) throws {
+  func sealUnderLock(_ run: [SealableSegment], _ report: inout SealReport) throws {
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: replicaName(of: run), options: options,
-        snapshots: streamSet.snapshots)
+        without: streamSet.withheld, snapshots: streamSet.snapshots)
     else { return }
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to the tail, even if sealing fails.

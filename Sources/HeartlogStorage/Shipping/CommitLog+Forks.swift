@@ -108,7 +108,7 @@ extension CommitLog {
 
   /// Reads the whole log again, because some of what was read is no longer part of it.
   func restart() throws(StorageError) {
-    streamSet.sink.beginRestart()
+    streamSet.sink.beginRestart(erasedEventCount: streamSet.erased.events.count)
     defer { streamSet.sink.endRestart() }
     streamSet.forgetAll()
     receiver.forgetTails()

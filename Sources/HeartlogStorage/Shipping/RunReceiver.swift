@@ -149,12 +149,21 @@ final class RunReceiver {
         try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory))
       }
       var body = run.body
-      if !isContinued {
-        body = try BlockEncoding.encode(
-          Block(
-            replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.tail.seenHeads,
-            secrets: Salts(block.secrets).secrets(serving: new.firstCommit...run.lastCommit),
-            commits: new.commits()))
+      var kept = new
+      let isConcerned = streamSet.withheld.concerns(new)
+      if !isContinued || isConcerned {
+        var part = Block(
+          replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.tail.seenHeads,
+          secrets: Salts(block.secrets).secrets(serving: new.firstCommit...run.lastCommit),
+          commits: new.commits())
+        if isConcerned, let rest = streamSet.withheld.withheld(from: part) { part = rest }
+        body = try BlockEncoding.encode(part)
+        if isConcerned {
+          kept = try body.withUnsafeBytes {
+            try BlockEncoding.decodeColumns(
+              $0, replica: run.replica, firstCommit: part.firstCommit, commitCount: part.commits.count)
+          }
+        }
       }
       let writer = try receivingSegment(of: run, reader: reader, tree: merkleCache.tree)
       let frameOffset = writer.offset
@@ -167,7 +176,7 @@ final class RunReceiver {
       tails[run.replica] = writer
       merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
       merkleCache.mark()
-      let changedItems = streamSet.receive(new)
+      let changedItems = streamSet.receive(kept)
       return .appended(
         commits: new.commitCount, events: new.eventCount, changedItems: changedItems)
     }

@@ -5,7 +5,7 @@ package struct SnapshotFile: Hashable, Sendable {
   /// Distinguishes snapshots with the same number of events.
   let suffix: UInt32
 
-  private static let ending = ".snapshot"
+  static let ending = ".snapshot"
   private static let digits = 16
 
   init(eventCount: UInt64, suffix: UInt32) {

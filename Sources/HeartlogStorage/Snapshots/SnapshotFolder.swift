@@ -68,6 +68,21 @@ package struct SnapshotFolder: Sendable {
     try removeNotes()
   }
 
+  /// Returns how many events the store withholds as erased; nil while they are being erased. A snapshot made with another number may
+  /// contain what was erased.
+  package func erasedEventCount() throws(StorageError) -> Int? {
+    let list = try ErasedList.read(StoreDirectory(fileSystem: fileSystem, path: store))
+    return list.isPending ? nil : list.events.count
+  }
+
+  /// Removes all snapshots, also unfinished ones and those that were set aside, durably. A process that is writing one finds it gone.
+  func removeAll() throws(StorageError) {
+    let names = try names().filter { $0.contains(SnapshotFile.ending) }
+    guard !names.isEmpty else { return }
+    for name in names { try removeFile("\(path)/\(name)") }
+    try onFiles { () throws(FileError) in try fileSystem.synchronizeDirectory(path) }
+  }
+
   /// Whether snapshots may be written: not on a network file system, and not if the store was opened read-only.
   package func isWritable() throws(StorageError) -> Bool {
     guard options.access == .readWrite else { return false }

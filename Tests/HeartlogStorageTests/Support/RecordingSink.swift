@@ -44,7 +44,7 @@ final class RecordingSink: CommitSink {
     }
   }
 
-  func beginRestart() {
+  func beginRestart(erasedEventCount: Int) {
     record.withLock {
       $0.received.removeAll()
       $0.published.removeAll()

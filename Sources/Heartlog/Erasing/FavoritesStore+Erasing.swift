@@ -1,0 +1,134 @@
+import HeartlogStorage
+
+extension FavoritesStore {
+  /// Erases everything that was ever written of an item, on this device now and on every other at its next sync.
+  ///
+  /// The events keep their places, numbers and hashes, so that all roots, checkpoints and proofs stay valid; what they said is gone. What
+  /// a device writes of the item without knowing of the erasure stays. An erasure cannot be undone.
+  ///
+  /// - Parameters:
+  ///   - id: the item.
+  ///   - library: the library of the item.
+  ///   - isDryRun: whether to erase nothing, and only count.
+  /// - Returns: what was erased here.
+  /// - Complexity: reads the whole log, and writes the segments anew that contain an erased event.
+  /// - Throws: `notFound` if there is nothing of the item; `invalid` if the store has no key; `misuse` inside `write { }`; `corrupt` if
+  ///   the log is damaged; any error of a write: see <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func erase(
+    _ id: String, in library: String, isDryRun: Bool = false
+  ) throws(HeartlogError) -> ErasureReport {
+    try erase(.item(id, library: library), isDryRun: isDryRun) {
+      HeartlogError(.notFound, "nothing was ever written of \(id) in \(library), or it is erased already")
+    }
+  }
+
+  /// Erases what events said, as `erase(_:in:isDryRun:)` does. An earlier write of the same register shows again.
+  ///
+  /// - Parameters:
+  ///   - events: the events.
+  ///   - isDryRun: whether to erase nothing, and only count.
+  /// - Returns: what was erased here.
+  /// - Throws: like `erase(_:in:isDryRun:)`; `notFound` for an event that the store does not have, or that has no content.
+  @discardableResult
+  public func erase(_ events: [EventID], isDryRun: Bool = false) throws(HeartlogError) -> ErasureReport {
+    let wanted = Set(events)
+    var missing = wanted
+    return try erase(.events(wanted), isDryRun: isDryRun, noting: { missing.remove($0) }) {
+      missing.min { ($0.replica, $0.sequence.rawValue) < ($1.replica, $1.sequence.rawValue) }.map {
+        HeartlogError(.notFound, "there is no event \($0), or it is erased already")
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - note: receives each event that is found.
+  ///   - missing: the error if some are missing; called if none was found, and after all were noted.
+  private func erase(
+    _ scope: ErasureScope, isDryRun: Bool, noting note: (EventID) -> Void = { _ in },
+    missing: () -> HeartlogError?
+  ) throws(HeartlogError) -> ErasureReport {
+    try refuseInsideWrite("erase")
+    guard log.isSigning else {
+      throw HeartlogError(.invalid, "this store has no key, and devices erase only what a device has signed")
+    }
+    let named = try heartlogErrors { try log.name(scope) }
+    for (id, _) in named { note(id) }
+    if case .events = scope, let error = missing() { throw error }
+    if named.isEmpty, let error = missing() { throw error }
+    guard !isDryRun else {
+      var report = ErasureReport()
+      report.eventCount = named.count
+      return report
+    }
+    let erasures = Erasure.naming(named.map(\.event))
+    for start in stride(from: 0, to: erasures.count, by: Self.erasuresPerCommit) {
+      let part = erasures[start..<min(start + Self.erasuresPerCommit, erasures.count)]
+      try heartlogErrors {
+        _ = try log.write(.durable) {
+          CommitDraft(wallTime: options.clock(), origin: options.origin, records: part.map(\.record))
+        }
+      }
+    }
+    _ = try makeCheckpoint()
+    return try obeyErasures()
+  }
+
+  /// Erases what other devices ask for: see `obeyErasures(anew:)`.
+  @discardableResult
+  package func obeyErasures() throws(HeartlogError) -> ErasureReport { try obeyErasures(anew: false) }
+
+  /// Less than the bytes of a commit.
+  private static let erasuresPerCommit = Limits.commitBytesMax / (Erasure.eventsMax * 64) / 2
+
+  /// Whether events of a stream were erased here.
+  package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { log.hasErased(in: replica) }
+
+  /// Whether a run, as another store wrote it or this one did earlier, has content that was erased here.
+  ///
+  /// - Throws: `peer` if its bytes are not a run.
+  package func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool {
+    try peerErrors { () throws(StorageError) in try log.hasErased(run) }
+  }
+
+  /// The replicas that will not come back, according to a person.
+  package var retiredReplicas: Set<ReplicaID> { Set(devices.filter(\.isRetired).map(\.replica)) }
+
+  /// Makes the store as small as it gets: looks in every file for content that was erased, and seals and joins segments. A snapshot that
+  /// the store has is written anew.
+  ///
+  /// - Parameter progress: called from time to time on the calling thread, with the bytes done so far and in total.
+  /// - Returns: what was found of erased content, and what was sealed.
+  /// - Throws: like `seal(progress:)`; `corrupt` if the log is damaged.
+  @discardableResult
+  public func compact(
+    progress: LogProgress? = nil
+  ) throws(HeartlogError) -> (erased: ErasureReport, sealed: SealReport) {
+    (try obeyErasures(anew: true), try seal(progress: progress))
+  }
+
+  /// Erases what erasing commits name that other devices wrote and signed. Continues an erasure that was interrupted.
+  ///
+  /// - Parameter anew: whether to look for content again if all of it should be gone.
+  /// - Returns: what was erased here by this call.
+  @discardableResult
+  package func obeyErasures(anew: Bool) throws(HeartlogError) -> ErasureReport {
+    try refuseInsideWrite("obeyErasures")
+    let hadSnapshot = projection.hasSnapshot
+    let commits = read(\.erasingCommits)
+    let erased = try heartlogErrors { try log.erase(commits, anew: anew) }
+    var report = ErasureReport()
+    guard !erased.isEmpty else { return report }
+    report.eventCount = erased.count
+    let items = Set(erased.map { ErasureReport.Item(library: $0.library, id: $0.item) })
+    report.remainingItems = items.filter { projection.item($0.id, in: LibraryKey($0.library)) != nil }
+      .sorted {
+        $0.library == $1.library
+          ? $0.id.utf8.lexicographicallyPrecedes($1.id.utf8)
+          : $0.library.utf8.lexicographicallyPrecedes($1.library.utf8)
+      }
+    // The erasure has removed all snapshots.
+    if hadSnapshot { snapshots.makeIfPossible(anew: true) }
+    return report
+  }
+}

@@ -1,0 +1,76 @@
+import Heartlog
+
+/// `heartlog erase`: takes the content of events out of every store.
+struct EraseCommand: Command {
+  private static let library = Argument("LIBRARY", .optional, .library, "The library of the item to erase.")
+  private static let item = Argument("ID", .optional, .item, "The item's id, as its library writes it.")
+  private static let events = Option.value(
+    "events", "EVENT", .event, isRepeatable: true,
+    "Erase this event alone, of any device, as \"heartlog log\" shows it.")
+  private static let dryRun = Option.flag("dry-run", "Erase nothing; count what would be erased.")
+
+  static let description = CommandDescription(
+    name: "erase", group: .write, summary: "take what was written of an item out of all stores, for good",
+    arguments: [library, item], options: [events, dryRun],
+    paragraphs: [
+      "Everything that any device ever wrote of the item is erased: its id, favorites, dates, fields, notes. On this device now, on "
+        + "every other at its next sync. The events keep their numbers and hashes, so proofs of everything else stay valid.",
+      "This cannot be undone. What a device writes of the item before it knows of the erasure stays. Copies outside the stores, "
+        + "such as exports and earlier backups, are not reached.",
+    ],
+    examples: [
+      .init("heartlog erase papers 2006.08594v1 --dry-run", "Count what would be erased."),
+      .init("heartlog erase papers 2006.08594v1", "Erase everything about an item."),
+      .init("heartlog erase --events 3f9a12c0:42 --events 3f9a12c0:45", "Erase what two events said."),
+    ],
+    endings: [
+      .init(.no, "There is nothing to erase: nothing was written of the item, or it is erased already.")
+    ])
+
+  private enum Scope {
+    case item(String, library: String)
+    case events([Moment])
+  }
+
+  private let scope: Scope
+  private let isDryRun: Bool
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    isDryRun = arguments.has(Self.dryRun)
+    let events = arguments.texts(Self.events).compactMap(Moment.event)
+    switch (arguments.optionalText(Self.library), arguments.optionalText(Self.item), events.isEmpty) {
+    case (let library?, let item?, true): scope = .item(item, library: library)
+    case (nil, nil, false): scope = .events(events)
+    default:
+      throw .usage(
+        "erase needs LIBRARY and ID, or --events",
+        hint: "Usage: \(Self.description.usage.joined(separator: " "))")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
+    let report =
+      switch scope {
+      case .item(let item, let library): try store.erase(item, in: library, isDryRun: isDryRun)
+      case .events(let events):
+        try store.erase(events.compactMap { try $0.eventID(in: store) }, isDryRun: isDryRun)
+      }
+    let findings = store.findings
+    try store.close()
+    let page = ErasurePage(report: report)
+    if context.isJSON {
+      try context.jsonLine { json in
+        json.member("dryRun", isDryRun)
+        page.write(to: &json)
+      }
+    } else if isDryRun {
+      try context.output.line(
+        "\(Quantity.count(report.eventCount, "event")) would be erased; dry run, nothing was written")
+    } else {
+      for line in page.lines { try context.output.line(line) }
+      try context.output.line("other devices erase it at their next sync")
+    }
+    return try context.report(findings, includesTorn: true)
+  }
+}
