@@ -105,7 +105,8 @@ class ErasingTests(SyncTestCase):
             self.sync(device, carrier)
         self.sync(phone, tablet.path)
         # A torn tail: what recovery cuts is kept beside it.
-        tail = phone.segments(".open")[-1]
+        own = self.expect(0, phone("status", "--json")).object["replica"]
+        (tail,) = [path for path in phone.segments(".open") if path.parent.name == own]
         with open(tail, "r+b") as file:
             data = file.read().rstrip(b"\0")
             file.seek(len(data) + 64 - len(data) % 64)
