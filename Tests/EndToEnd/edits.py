@@ -62,7 +62,7 @@ class Streams:
         others = [stream for stream in store.streams.values() if stream is not own and stream is not ended and stream not in branches]
         # Of the desk's two lives the segments here still hold one.
         seed = ended.replica + struct.pack("<Q", ended.ended + 1) + ended.frontiers()[1][ended.ended]
-        branches.sort(key=lambda stream: stream.replica != sha256(seed)[:16])
+        branches.sort(key=lambda stream: stream.replica != sha256(b"branch/2", seed)[:16])
         self.by_part = {OWN: own, TABLET: others[0], BRANCH: branches[0], OTHER_BRANCH: branches[1], DESK: ended}
 
     def __getitem__(self, part):

@@ -85,6 +85,43 @@ struct EvidenceTests {
     #expect(Set([one, other, tablet, desk].map(\.digest)).count == 1)
   }
 
+  @Test("a fork that is found after one side has erased something leaves it erased, everywhere")
+  func erased() throws {
+    let files = MemoryFileSystem(recording: false)
+    let first = try Self.open(files, "phone")
+    try Self.write(5, to: first, "common")
+    try first.library("papers").add("regretted")
+    try first.signStream()
+    try first.close()
+    let copy = files.deepCopy()
+    let (one, other) = (try Self.open(files, "phone"), try Self.open(copy, "phone"))
+    let (tablet, desk) = (
+      try Self.open(MemoryFileSystem(recording: false), "tablet"),
+      try Self.open(MemoryFileSystem(recording: false), "desk")
+    )
+    try one.library("papers").set([Field(name: "@note", value: .string("regretted words"))], of: "regretted")
+    try Self.write(3, to: one, "first")
+    try Self.write(4, to: other, "second")
+    // The desk has one history, with the words; the tablet will know of the erasure; the copy of neither.
+    try Self.sync(desk, with: one)
+    #expect(try one.erase("regretted", in: "papers").eventCount == 2)
+    try Self.sync(tablet, with: one)
+    try Self.sync(tablet, with: other)
+    for _ in 0..<3 { for store in [one, other, desk] { try Self.sync(store, with: tablet) } }
+    for store in [one, other, tablet, desk] {
+      #expect(store.digest == one.digest)
+      #expect(try store.library("papers").item("regretted") == nil)
+      let log = try store.readLog()
+      while let commit = try log.next() { #expect(!"\(commit.records)".contains("regretted")) }
+      #expect(try store.verify().streams.allSatisfy { $0.finding == nil })
+    }
+    #expect(try Set([one, other, tablet, desk].map { try $0.roots() }).count == 1)
+    for (store, files) in [(one, files), (other, copy)] {
+      try store.close()
+      #expect(try ErasingTests.traces(of: "regretted", in: files, under: Self.path) == [])
+    }
+  }
+
   @Test("devices that meet only in a folder find a fork, and the proof reaches all")
   func folder() throws {
     let (one, other) = try Self.twins(4, 6)

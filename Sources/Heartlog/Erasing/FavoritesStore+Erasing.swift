@@ -61,7 +61,13 @@ extension FavoritesStore {
       report.eventCount = named.count
       return report
     }
-    let erasures = Erasure.naming(named.map(\.event))
+    try writeErasures(naming: named.map(\.event))
+    _ = try makeCheckpoint()
+    return try obeyErasures()
+  }
+
+  private func writeErasures(naming events: [ErasedEvent]) throws(HeartlogError) {
+    let erasures = Erasure.naming(events)
     for start in stride(from: 0, to: erasures.count, by: Self.erasuresPerCommit) {
       let part = erasures[start..<min(start + Self.erasuresPerCommit, erasures.count)]
       try heartlogErrors {
@@ -70,13 +76,24 @@ extension FavoritesStore {
         }
       }
     }
-    _ = try makeCheckpoint()
-    return try obeyErasures()
   }
 
   /// Erases what other devices ask for: see `obeyErasures(anew:)`.
   @discardableResult
   package func obeyErasures() throws(HeartlogError) -> ErasureReport { try obeyErasures(anew: false) }
+
+  /// Names again, in the own stream, what was erased here and what no signature covers any more: the stream that named it was forked since,
+  /// and others who had not heard of it would keep it.
+  private func vouch(for commits: [ErasingCommit]) throws(HeartlogError) {
+    let own = replica
+    let unsigned = try heartlogErrors {
+      try commits.filter { try $0.source.replica != own && !log.isSigned($0.source) }
+    }
+    guard !unsigned.isEmpty, log.isSigning else { return }
+    let signed = Set(commits.filter { !unsigned.contains($0) }.flatMap(\.events))
+    let orphaned = log.erased(of: unsigned.flatMap(\.events)).filter { !signed.contains($0) }
+    if !orphaned.isEmpty { try writeErasures(naming: orphaned) }
+  }
 
   /// Less than the bytes of a commit.
   private static let erasuresPerCommit = Limits.commitBytesMax / (Erasure.eventsMax * 64) / 2
@@ -117,6 +134,7 @@ extension FavoritesStore {
     let hadSnapshot = projection.hasSnapshot
     let commits = read(\.erasingCommits)
     let erased = try heartlogErrors { try log.erase(commits, anew: anew) }
+    try vouch(for: commits)
     var report = ErasureReport()
     guard !erased.isEmpty else { return report }
     report.eventCount = erased.count

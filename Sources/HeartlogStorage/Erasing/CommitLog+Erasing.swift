@@ -45,6 +45,12 @@ extension CommitLog {
     withStreams { streamSet.erased.events.contains { $0.replica == replica } }
   }
 
+  /// Those of some events that the log withholds as erased.
+  package func erased(of events: [ErasedEvent]) -> [ErasedEvent] {
+    let known = withStreams { Set(streamSet.erased.events) }
+    return events.filter(known.contains)
+  }
+
   /// Whether a run has content, or secrets, of events that the log withholds.
   package func hasErased(_ run: StreamRun) throws(StorageError) -> Bool {
     let withheld = withStreams { streamSet.withheld }
@@ -84,7 +90,7 @@ extension CommitLog {
   }
 
   /// Whether the owner of a stream has signed a commit of it, as far as this store knows.
-  private func isSigned(_ head: Head) throws(StorageError) -> Bool {
+  package func isSigned(_ head: Head) throws(StorageError) -> Bool {
     try checkpoint(of: head.replica).map { $0.checkpoint.size >= head.commit.rawValue } ?? false
   }
 

@@ -41,7 +41,7 @@ enum StreamEndEvidence {
           let branch = StreamBranch(
             of: replica, firstCommit: commit.number, firstSequence: commit.firstSequence,
             leaf: try commit.leafHash(salts: &salts, hasher: &hasher))
-          return streams.contains(branch.replica)
+          return branch.isAmong(streams)
         }.map { $0.number.rawValue - 1 }
       }
     }

@@ -75,10 +75,14 @@ extension CommitLog {
     let seen = merkleCache.tail.seenHeads
     var tail = StreamTail(replica: branch.replica)
     var tree = MerkleTree()
-    var branchSalts = Salts([branch.secret])
     var draft = BlockDraft()
+    var kept: [EventSalt] = []
     func takeDraft() throws {
-      guard let block = draft.takeBlock() else { return }
+      guard var block = draft.takeBlock() else { return }
+      block = Block(
+        replica: block.replica, firstCommit: block.firstCommit, headsAtStart: block.headsAtStart,
+        secrets: [StreamBranch.secret(of: kept)], commits: block.commits)
+      kept = []
       let run = StreamRun(
         replica: branch.replica, name: name, firstCommit: block.firstCommit,
         commitCount: block.commits.count, body: try BlockEncoding.encode(block), root: tree.root)
@@ -92,12 +96,20 @@ extension CommitLog {
           .corrupt, "the commits of \(replica) in this store cannot become a branch: \(reason)")
       }
     }
-    while let (commit, _) = try merkleCache.peek() {
+    while let (commit, secrets) = try merkleCache.peek() {
+      if secrets != salts.secrets { salts = Salts(secrets) }
       let moved = branch.commit(commit, seen: seen)
-      if try !draft.add(moved, secrets: [branch.secret], after: tail) {
+      if try !draft.add(moved, secrets: [], after: tail) {
         try takeDraft()
-        _ = try draft.add(moved, secrets: [branch.secret], after: tail)
+        _ = try draft.add(moved, secrets: [], after: tail)
       }
+      let own = (0..<commit.eventCount).compactMap { event in
+        salts.salt(commit: commit.number, event: event, hasher: &hasher).map {
+          EventSalt(commit: moved.number, event: event, salt: $0)
+        }
+      }
+      kept += own
+      var branchSalts = Salts([StreamBranch.secret(of: own)])
       tree.append(leaf: try moved.leafHash(salts: &branchSalts, hasher: &hasher), hasher: &hasher)
       try tail.extend(by: moved)
       try merkleCache.pass()
@@ -119,10 +131,11 @@ extension CommitLog {
   }
 }
 
-/// One of two histories of a stream, as a stream of its own. Source of the names and secrets: docs/format.md, "Forked streams".
+/// One of two histories of a stream, as a stream of its own. Source of the names: docs/format.md, "Forked streams".
 struct StreamBranch {
   let replica: ReplicaID
-  let secret: SegmentSecret
+  /// The name that programs gave it that also gave its events new salts.
+  let formerReplica: ReplicaID
   private let origin: ReplicaID
   private let firstCommit: CommitNumber
   private let firstSequence: SequenceNumber
@@ -139,10 +152,34 @@ struct StreamBranch {
     var seed = origin.bytes
     seed += (0..<8).map { UInt8(truncatingIfNeeded: firstCommit.rawValue >> (8 * $0)) }
     seed += leaf.bytes
-    let name = SHA256Hasher.digest(of: seed)
-    replica = ReplicaID(bytes: name.bytes.prefix(16)) ?? origin
-    secret = SegmentSecret(
-      firstCommit: CommitNumber(rawValue: 1), kind: .whole(SHA256Hasher.digest(of: name.bytes + seed)))
+    func name(_ bytes: [UInt8]) -> ReplicaID {
+      ReplicaID(bytes: SHA256Hasher.digest(of: bytes).bytes.prefix(16)) ?? origin
+    }
+    replica = name(Array("branch/2".utf8) + seed)
+    formerReplica = name(seed)
+  }
+
+  /// Whether one of these streams is the branch.
+  func isAmong(_ streams: Set<ReplicaID>) -> Bool {
+    streams.contains(replica) || streams.contains(formerReplica)
+  }
+
+  /// The secret of commits of a branch: the salts that their events have in the origin, so that their hashes are the same.
+  ///
+  /// - Parameter salts: by commit of the branch and event; those of withheld events are missing.
+  static func secret(of salts: [EventSalt]) -> SegmentSecret {
+    let first = CommitNumber(rawValue: 1)
+    var runs: [(run: UInt32, salts: [EventSalt])] = []
+    for salt in salts {
+      let run = UInt32(truncatingIfNeeded: (salt.commit.rawValue - 1) / SegmentSecret.commitsPerRun)
+      if runs.last?.run == run {
+        runs[runs.count - 1].salts.append(salt)
+      } else {
+        runs.append((run, [salt]))
+      }
+    }
+    return SegmentSecret(
+      firstCommit: first, kind: .runs(runs.map { RunSecret(run: $0.run, kind: .salts($0.salts)) }))
   }
 
   /// Converts a commit of the origin to one of the branch. Numbers count from 1, and the heads of the first commit include what both

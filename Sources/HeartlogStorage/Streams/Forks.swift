@@ -31,15 +31,14 @@ final class Forks {
     let before = commit.number.rawValue - 1
     guard before == 0 || candidates[commit.replica]?.contains(before) == true else { return }
     let branch = branch(beginningWith: commit, leaf: leaf)
-    guard streams.contains(branch) else { return }
-    if branch == own { isOwnBranch = true }
+    guard branch.isAmong(streams) else { return }
+    if branch.isAmong([own]) { isOwnBranch = true }
     forkedBehind[commit.replica] = min(before, forkedBehind[commit.replica] ?? .max)
   }
 
-  private func branch(beginningWith commit: Commit, leaf: Digest) -> ReplicaID {
+  private func branch(beginningWith commit: Commit, leaf: Digest) -> StreamBranch {
     StreamBranch(
-      of: commit.replica, firstCommit: commit.number, firstSequence: commit.firstSequence, leaf: leaf
-    ).replica
+      of: commit.replica, firstCommit: commit.number, firstSequence: commit.firstSequence, leaf: leaf)
   }
 
   /// Returns what is wrong with the end of a stream, after all streams were read.
@@ -70,8 +69,11 @@ final class Forks {
     var hasher = SHA256Hasher()
     let leaf = try next.leafHash(salts: &salts, hasher: &hasher)
     let branch = branch(beginningWith: next, leaf: leaf)
-    if branch == own { isOwnBranch = true }
-    if try streams.contains(branch) || !directory.segments(of: branch).isEmpty { return nil }
+    if branch.isAmong([own]) { isOwnBranch = true }
+    if branch.isAmong(streams) { return nil }
+    for replica in [branch.replica, branch.formerReplica] where try !directory.segments(of: replica).isEmpty {
+      return nil
+    }
     return finding(
       "the stream has ended, and no branch has the commits after its end: sync with a device that has them",
       of: reader, behind: next.number.rawValue - 1)
