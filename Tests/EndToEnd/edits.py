@@ -252,12 +252,20 @@ def taken_out(stream, commits):
     raise LookupError("only commits with heads")
 
 
+def flipped(data):
+    return bytes(byte ^ 1 for byte in data)
+
+
 def secret(stream, commits):
     segment, part = stream.place(commits[0])
     if part.kind == 1:
-        segment.secret = bytes(byte ^ 1 for byte in segment.secret)
+        segment.secret = flipped(segment.secret)
     else:
-        part.secrets = [replace(secret, whole=bytes(byte ^ 1 for byte in secret.whole)) for secret in part.secrets]
+        part.secrets = [
+            replace(secret, whole=flipped(secret.whole), runs={
+                run: {place: flipped(salt) for place, salt in listed.items()} if isinstance(listed, dict) else flipped(listed)
+                for run, listed in secret.runs.items()})
+            for secret in part.secrets]
 
 
 AMONG = {"a commit added among others": inserted, "two commits exchanged": exchanged, "a commit taken out from among others": taken_out,

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass, field, replace
 
 from format_blocks import Block, Secret, read_block
-from format_decoder import Commit, decompressed, read_row
+from format_decoder import WITHHELD, Commit, decompressed, read_row
 from format_encoder import encoded_block, encoded_row
 from format_hashes import Tree, leaf_hash
 from format_segments import COPY_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, read_header, xxh3
@@ -186,6 +186,7 @@ class Stream:
             for other in last.commits:
                 heads |= dict(other.heads)
             segment.frames.append(Frame(2, 0, last.offset, b"", [commit], sorted(heads.items()), last.secrets[-1:], offset=-1))
+            self.list_salts({})
         else:
             segment.frames.append(Frame(1, 0, last.offset, b"", [commit], offset=-1))
 
@@ -214,6 +215,7 @@ class Stream:
     def follow_on(self):
         """Makes numbers, sequence numbers, heads in force, the first ones of segments and of secrets follow from the commits."""
         commits = self.commits
+        listed = self.listed_salts()
         moved = {}
         for number, commit in enumerate(commits, 1):
             moved[commit.number] = number
@@ -240,6 +242,40 @@ class Stream:
                     part.secrets = [secret for secret in kept if secret.first <= part.commits[-1].number]
                 for commit in part.commits:
                     heads |= dict(commit.heads)
+        self.list_salts(listed)
+
+    def listed_salts(self):
+        """The salts that blocks list one by one, by commit."""
+        listed = {}
+        for part in (part for segment in self.segments for part in segment.frames):
+            salts = {place: salt for secret in part.secrets for run in secret.runs.values() if isinstance(run, dict)
+                     for place, salt in run.items()}
+            for commit in part.commits:
+                listed[id(commit)] = [salts.get((commit.number, place)) for place in range(len(commit.events))]
+        return listed
+
+    def list_salts(self, listed):
+        """Lists those of the commits that are there now; a new event has a salt of zeros."""
+        for part in (part for segment in self.segments for part in segment.frames):
+            for place, secret in enumerate(part.secrets):
+                if not any(isinstance(run, dict) for run in secret.runs.values()):
+                    continue
+                end = part.secrets[place + 1].first if place + 1 < len(part.secrets) else 1 << 60
+                runs = {}
+                for commit in part.commits:
+                    if not secret.first <= commit.number < end:
+                        continue
+                    run = (commit.number - secret.first) // 256
+                    if isinstance(secret.runs.get(run), bytes):
+                        runs[run] = secret.runs[run]
+                        continue
+                    known = listed.get(id(commit)) or [
+                        (secret.runs.get(run) or {}).get((commit.number, at)) for at in range(len(commit.events))]
+                    for at, event in enumerate(commit.events):
+                        if event.action != WITHHELD:
+                            salt = known[at] if at < len(known) and known[at] else bytes(16)
+                            runs.setdefault(run, {})[commit.number, at] = salt
+                part.secrets[place] = replace(secret, runs=runs)
 
     def frontiers(self):
         """The frontier after each commit, from 0 on; and the leaf hashes."""
