@@ -186,6 +186,10 @@ struct FaultAdvice {
       .notice(
         "a snapshot is of another version or another store", "Nobody starts from it; it costs disk space.",
         "Remove it.")
+    case .unfinishedErasure:
+      .problem(
+        "an erasure was interrupted", "Content that was to be erased is still in the store.",
+        "Run \"heartlog compact\".")
     case .missingKey:
       .notice(
         "this device has no key",

@@ -42,6 +42,7 @@ package struct Fault: Hashable, Sendable {
     case keptFiles
     case lostSnapshot
     case unusedSnapshot
+    case unfinishedErasure
     // Identity
     case missingKey
     case foreignKey

@@ -112,6 +112,9 @@ package struct StoreExamination {
         note(fault, at: directory.keyPath)
       }
       _ = try TrustedKeys.read(directory)
+      if try ErasedList.read(directory).isPending {
+        note(.unfinishedErasure, at: ErasedList.path(in: directory))
+      }
     } catch {
       switch error.code {
       case .corrupt: note(.damagedTrust, error.reason, at: error.file ?? directory.keysPath)

@@ -16,7 +16,7 @@ struct ErasedList: Equatable, Sendable {
     for event in added where known.insert(event).inserted { events.append(event) }
   }
 
-  private static func path(in directory: StoreDirectory) -> String { "\(directory.path)/erased" }
+  static func path(in directory: StoreDirectory) -> String { "\(directory.path)/erased" }
 
   /// Reads the list; an empty one if there is no file. One that is damaged is made again from the erasing commits in the log: it is
   /// returned as empty and pending.

@@ -167,6 +167,10 @@ struct DiagnosisTests {
     Plant(.lostSnapshot) {
       try $0.put([1], in: "\(Patient.path)/snapshots/0000000000000009-01234567.snapshot.lost")
     },
+    Plant(.unfinishedErasure) { patient in
+      let directory = StoreDirectory(fileSystem: patient.test.files, path: Patient.path)
+      try ErasedList(isPending: true).write(in: directory, StorageOptions())
+    },
     Plant(.damagedKey) { try $0.damage("\(Patient.path)/keys/device") },
     Plant(.missingKey) { try $0.test.files.remove("\(Patient.path)/keys/device") },
     Plant(.foreignKey) { patient in
