@@ -88,6 +88,30 @@ struct StoreTests {
     #expect(try copy.status().replicas.count == 2)
   }
 
+  @Test(
+    "a copied folder can be written, although damage before its snapshot keeps the old stream from being signed"
+  )
+  func damagedCopy() throws {
+    let original = try test.open()
+    for number in 0..<5 { try original.library("papers").add("\(number)") }
+    _ = try original.makeCheckpoint()
+    try original.seal()
+    for number in 5..<9 { try original.library("papers").add("\(number)") }
+    try original.snapshot()
+    try original.close()
+    let machine = test.files.deepCopy()
+    machine.machineID = Array("another machine".utf8)
+    let sealed = "\(TestStore.path)/replicas/\(original.replica)/0000000000000001.sealed"
+    var bytes = try machine.contents(of: sealed)
+    bytes[bytes.count - 40] ^= 1
+    try machine.replaceContents(of: sealed, with: bytes)
+    let copy = try FavoritesStore(at: TestStore.path, on: machine, options: StoreOptions())
+    try copy.library("papers").add("later")
+    #expect(copy.replica != original.replica)
+    #expect(try copy.library("papers").counts.favorites == 10)
+    #expect(try copy.verify().streams.contains { $0.finding?.verdict == .corrupt })
+  }
+
   @Test("status counts what the log holds, and names a clock that runs ahead")
   func status() throws {
     let store = try test.open()

@@ -7,7 +7,7 @@ extension CommitLog {
   package var erasedEventCount: Int { withStreams { streamSet.erased.events.count } }
 
   /// Whether the store signs its commits. What nobody signed erases nothing.
-  package var isSigning: Bool { DeviceKeys(directory, options).isSigning }
+  package var isSigning: Bool { streamSet.checkpoints.keys.isSigning }
 
   /// Names events that have content, in the order of their streams.
   package func name(_ scope: ErasureScope) throws(StorageError) -> [(id: EventID, event: ErasedEvent)] {

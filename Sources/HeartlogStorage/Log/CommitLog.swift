@@ -67,8 +67,8 @@ package final class CommitLog: @unchecked Sendable {
     queue = CommitQueue(replica: found.identity.replica)
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(
-      directory, identity: found.identity, erased: try ErasedList.read(directory), snapshots: snapshots,
-      sink: sink)
+      directory, identity: found.identity, checkpoints: Checkpoints(directory, options, lock),
+      erased: try ErasedList.read(directory), snapshots: snapshots, sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     try monitor.withLock { () throws(StorageError) in

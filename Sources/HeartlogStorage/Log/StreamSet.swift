@@ -5,7 +5,7 @@ import HeartlogFiles
 ///
 /// The clock is never behind a commit that the sink has.
 ///
-/// Guarded by the log's monitor, except `merkleCaches`, which have their own.
+/// Guarded by the log's monitor, except `merkleCaches` and `checkpoints`, which have their own.
 final class StreamSet {
   private let directory: StoreDirectory
   // A strong reference: sealing in the background may outlive the store that the log belongs to.
@@ -25,19 +25,19 @@ final class StreamSet {
     didSet { if erased.events != oldValue.events { withheld = WithheldEvents(erased.events) } }
   }
   private(set) var withheld: WithheldEvents
-  /// The checkpoints that were read, by replica. It has a lock of its own.
-  let checkpoints = Locked<[ReplicaID: KnownCheckpoint]>([:])
+  let checkpoints: Checkpoints
   /// Stamps the next commit of the own stream.
   @exclusivity(unchecked) var clock = HybridClock()
 
   init(
-    _ directory: StoreDirectory, identity: StoreIdentity, erased: ErasedList, snapshots: [SnapshotClaim],
-    sink: any CommitSink
+    _ directory: StoreDirectory, identity: StoreIdentity, checkpoints: Checkpoints, erased: ErasedList,
+    snapshots: [SnapshotClaim], sink: any CommitSink
   ) {
     self.directory = directory
     self.sink = sink
     merkleCaches = MerkleCaches(directory)
     self.identity = identity
+    self.checkpoints = checkpoints
     self.erased = erased
     withheld = WithheldEvents(erased.events)
     self.snapshots = snapshots
@@ -144,7 +144,7 @@ final class StreamSet {
     readers.values.sorted { $0.replica < $1.replica }.compactMap { reader in
       guard !reader.isEnded, ends[reader.replica]?.verdict != .corrupt,
         // One that cannot be read says nothing; `verify` reports it.
-        let signed = try? CheckpointFile.read(of: reader.replica, in: directory)?.checkpoint,
+        let signed = try? checkpoints.newest(of: reader.replica)?.checkpoint,
         signed.size >= reader.tail.next.rawValue
       else { return nil }
       return .missing(

@@ -29,7 +29,7 @@ final class TailRecovery {
   ) {
     self.directory = directory
     self.options = options
-    keys = DeviceKeys(directory, options)
+    keys = streamSet.checkpoints.keys
     self.lease = lease
     self.appender = appender
     self.streamSet = streamSet
@@ -266,37 +266,23 @@ final class TailRecovery {
   // MARK: - Identity
 
   /// Signs what this store wrote as the replica that it is about to give up, while it still has the key. Nobody could do it later, and
-  /// what nobody signs is not shipped.
+  /// what nobody signs is not shipped. What contradicts a checkpoint is not signed, nor what may, because it or the stream is damaged.
   private func signFormer() throws {
-    let identity = streamSet.identity
-    guard let head = streamSet.own.tail.head, let vault = identity.vault,
-      let key = try keys.key(of: identity.replica)
-    else { return }
-    // What contradicts a checkpoint is not signed, nor what may contradict one that cannot be read.
-    let last: SignedCheckpoint?
-    do { last = try CheckpointFile.read(of: identity.replica, in: directory) } catch {
-      guard error.code == .corrupt else { throw error }
+    let replica = streamSet.identity.replica
+    let signed: SignedCheckpoint?
+    do {
+      signed = try streamSet.checkpoints.next(
+        of: streamSet.identity, upTo: streamSet.own.tail.head, streamSet.merkleCaches)
+    } catch let error as StorageError where error.code == .corrupt {
       return
     }
-    if let last, last.checkpoint.size >= head.rawValue { return }
-    let trees = try streamSet.merkleCaches.monitor.withLock {
-      try [last?.checkpoint.size ?? 0, head.rawValue].map { size in
-        let merkleCache = try MerkleCache(
-          directory, replica: identity.replica, before: CommitNumber(rawValue: size + 1))
-        try merkleCache.advance(to: size)
-        return merkleCache.tree
-      }
-    }
-    if let last, last.checkpoint.root != trees[0].root { return }
+    guard let signed, try signed != streamSet.checkpoints.newest(of: replica) else { return }
     if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
       // What is signed must not be lost after the signature.
       try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
-      try directory.fileSystem.synchronizeDirectory(directory.streamPath(identity.replica))
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
     }
-    let signed = try SignedCheckpoint(
-      Checkpoint(vault: vault.id, replica: identity.replica, size: head.rawValue, root: trees[1].root),
-      signedBy: key)
-    try CheckpointFile.write(signed, in: directory, options)
+    try streamSet.checkpoints.write(signed)
   }
 
   /// Whether the store signs its stream but does not have the key: it was made before there were keys, or the key was lost.

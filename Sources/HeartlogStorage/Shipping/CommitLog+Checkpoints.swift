@@ -12,33 +12,10 @@ package enum TakenCheckpoint: Hashable, Sendable {
   case contradicted
 }
 
-/// A checkpoint as it was read, or that there was none.
-struct KnownCheckpoint {
-  let checkpoint: SignedCheckpoint?
-  /// The lock page's generation when it was read.
-  let generation: UInt64
-}
-
 extension CommitLog {
-  /// Returns the newest known checkpoint of a stream, without verifying its signature; nil if there is none, or its file is damaged, which
-  /// `verify` reports.
+  /// Returns the newest known checkpoint of a stream: see `Checkpoints.newest`.
   package func checkpoint(of replica: ReplicaID) throws(StorageError) -> SignedCheckpoint? {
-    // Whoever writes a checkpoint raises the generation.
-    let generation = lease.lock.generation
-    if generation != 0, let known = streamSet.checkpoints.withLock({ $0[replica] }),
-      known.generation == generation
-    {
-      return known.checkpoint
-    }
-    let found: SignedCheckpoint?
-    do { found = try CheckpointFile.read(of: replica, in: directory) } catch {
-      guard error.code == .corrupt else { throw error }
-      found = nil
-    }
-    streamSet.checkpoints.withLock {
-      $0[replica] = KnownCheckpoint(checkpoint: found, generation: generation)
-    }
-    return found
+    try streamSet.checkpoints.newest(of: replica)
   }
 
   /// Signs all durable commits of the own stream, unless they are signed already.
@@ -56,46 +33,17 @@ extension CommitLog {
   }
 
   private func sign(_ identity: StoreIdentity, upTo head: CommitNumber?) throws -> SignedCheckpoint? {
-    guard let head, let vault = identity.vault,
-      let key = try DeviceKeys(directory, options).key(of: identity.replica)
-    else { return nil }
-    // If it cannot be read, nothing is signed: it may be contradicted.
-    let last = try CheckpointFile.read(of: identity.replica, in: directory)
-    if let last {
-      guard last.checkpoint.size <= head.rawValue,
-        try ownRoot(identity.replica, at: last.checkpoint.size) == last.checkpoint.root
-      else { throw contradiction(of: last) }
-      // It stays valid if the store has come into another vault since.
-      if last.checkpoint.size == head.rawValue { return last }
-    }
-    let root = try ownRoot(identity.replica, at: head.rawValue)
-    let signed = try SignedCheckpoint(
-      Checkpoint(vault: vault.id, replica: identity.replica, size: head.rawValue, root: root), signedBy: key)
+    let signed = try streamSet.checkpoints.next(of: identity, upTo: head, streamSet.merkleCaches)
+    guard let signed, try signed != checkpoint(of: identity.replica) else { return signed }
     return try withQuietLog {
       // Another process may have signed more in the meantime.
-      if let present = try checkpoint(of: identity.replica), present.checkpoint.size > head.rawValue {
+      if let present = try checkpoint(of: identity.replica), present.checkpoint.size > signed.checkpoint.size
+      {
         return present
       }
-      try write(signed)
+      try streamSet.checkpoints.write(signed)
       return signed
     }
-  }
-
-  /// Returns a root of the own stream, and marks it: the next checkpoint is compared with this one.
-  private func ownRoot(_ replica: ReplicaID, at size: UInt64) throws -> Digest {
-    try streamSet.merkleCaches.monitor.withLock {
-      if let marked = streamSet.merkleCaches.atHead[replica]?.markedTree(at: size) { return marked.root }
-      let merkleCache = try streamSet.merkleCaches.cache(of: replica, at: size)
-      merkleCache.mark()
-      return merkleCache.tree.root
-    }
-  }
-
-  private func contradiction(of signed: SignedCheckpoint) -> StorageError {
-    StorageError(
-      .corrupt,
-      "the own stream contradicts what this device signed of its first \(signed.checkpoint.size) commits",
-      file: CheckpointFile.path(of: signed.checkpoint.replica, in: directory), offset: 0)
   }
 
   /// Takes a checkpoint that another store showed, with a valid signature. If the commits of the stream lead to it, it is kept, and this
@@ -111,20 +59,17 @@ extension CommitLog {
       guard access.isWritable else { return .proven }
       let identity = ownIdentity
       let key =
-        replica == identity.replica ? nil : try DeviceKeys(directory, options).key(of: identity.replica)
+        replica == identity.replica ? nil : try streamSet.checkpoints.keys.key(of: identity.replica)
       return try withQuietLog {
-        var merged = shown
-        if let present = try checkpoint(of: replica) {
-          guard present.checkpoint.size <= shown.checkpoint.size else { return .proven }
-          if present.checkpoint == shown.checkpoint { merged = present }
-        }
         let before = try checkpoint(of: replica)
+        if let before, before.checkpoint.size > shown.checkpoint.size { return .proven }
+        var merged = before?.checkpoint == shown.checkpoint ? before ?? shown : shown
         merged.merge(shown)
         if let key {
           merged.removeInvalidCosignatures(of: key.publicKey)
           try merged.cosign(with: key, seconds: seconds)
         }
-        if merged != before { try write(merged) }
+        if merged != before { try streamSet.checkpoints.write(merged) }
         return .proven
       }
     }
@@ -139,16 +84,9 @@ extension CommitLog {
       guard try streamRoot(of: signed.checkpoint.replica, at: size) == signed.checkpoint.root else {
         return false
       }
-      try withQuietLog { try write(signed) }
+      try withQuietLog { try streamSet.checkpoints.write(signed) }
       return true
     }
-  }
-
-  /// Writes the checkpoint of a stream. The log is quiet.
-  private func write(_ signed: SignedCheckpoint) throws(StorageError) {
-    lease.lock.update { _ in }
-    try CheckpointFile.write(signed, in: directory, options)
-    lease.lock.update { _ in }
   }
 
   /// The store's vault; nil if it has none.

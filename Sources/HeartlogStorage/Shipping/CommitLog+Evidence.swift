@@ -22,10 +22,6 @@ extension CommitLog {
     }
   }
 
-  private func witnessed(_ signed: SignedCheckpoint) throws -> WitnessedCheckpoint {
-    try WitnessedCheckpoint(signed) { witness in try checkpoint(of: witness)?.key }
-  }
-
   /// Keeps a proof, durably.
   package func keep(_ proof: ForkProof) throws(StorageError) {
     let bytes = ProofFile.fork(proof).bytes
@@ -33,10 +29,7 @@ extension CommitLog {
     try storageErrors {
       try withQuietLog {
         let fileSystem = directory.fileSystem
-        if try fileSystem.info(evidencePath) == nil {
-          try fileSystem.createDirectory(evidencePath)
-          try fileSystem.synchronizeDirectory(directory.path)
-        }
+        try directory.makeFolder(evidencePath)
         let path = "\(evidencePath)/\(name)\(Self.evidenceEnding)"
         guard try fileSystem.info(path) == nil else { return }
         try directory.replaceFile(path, with: bytes, in: evidencePath, suffix: options.random())

@@ -26,10 +26,8 @@ extension CommitLog {
           "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(), in: folder,
           suffix: options.random())
         // What was signed beyond the end is of one of the two histories, and the evidence has it.
-        if let signed = try? CheckpointFile.read(of: replica, in: directory), signed.checkpoint.size > commit
-        {
-          try directory.fileSystem.remove(CheckpointFile.path(of: replica, in: directory))
-          try directory.fileSystem.synchronizeDirectory(folder)
+        if let signed = try checkpoint(of: replica), signed.checkpoint.size > commit {
+          try streamSet.checkpoints.remove(of: replica)
         }
         try restart()
         return branch

@@ -53,13 +53,7 @@ extension CommitLog {
     try storageErrors {
       guard let head = head(of: replica), commit <= head else { return nil }
       return try streamSet.merkleCaches.monitor.withLock {
-        if let marked = streamSet.merkleCaches.atHead[replica]?.markedTree(at: commit.rawValue) {
-          return marked.root
-        }
-        let merkleCache = try MerkleCache(
-          directory, replica: replica, before: CommitNumber(rawValue: commit.rawValue + 1))
-        try merkleCache.advance(to: commit.rawValue)
-        return merkleCache.tree.root
+        try streamSet.merkleCaches.root(of: replica, at: commit.rawValue)
       }
     }
   }

@@ -127,13 +127,14 @@ extension CommitLog {
     }
   }
 
-  private func witnessed(_ signed: SignedCheckpoint) throws -> WitnessedCheckpoint {
+  /// A checkpoint with the witnesses whose keys are known.
+  func witnessed(_ signed: SignedCheckpoint) throws -> WitnessedCheckpoint {
     try WitnessedCheckpoint(signed) { try key(of: $0) }
   }
 
   private func key(of replica: ReplicaID) throws -> PublicKey? {
     if let key = try checkpoint(of: replica)?.key { return key }
     return replica == ownIdentity.replica
-      ? try DeviceKeys(directory, options).key(of: replica)?.publicKey : nil
+      ? try streamSet.checkpoints.keys.key(of: replica)?.publicKey : nil
   }
 }

@@ -68,6 +68,23 @@ final class MerkleCaches: @unchecked Sendable {
     return merkleCache
   }
 
+  /// Returns the root of a stream's tree at a commit, and marks it: what is signed next is compared with it.
+  func markedRoot(of replica: ReplicaID, at commit: UInt64) throws -> Digest {
+    if let marked = atHead[replica]?.markedTree(at: commit) { return marked.root }
+    let merkleCache = try cache(of: replica, at: commit)
+    merkleCache.mark()
+    return merkleCache.tree.root
+  }
+
+  /// Returns the root of a stream's tree at an earlier commit.
+  func root(of replica: ReplicaID, at commit: UInt64) throws -> Digest {
+    if let marked = atHead[replica]?.markedTree(at: commit) { return marked.root }
+    let merkleCache = try MerkleCache(
+      directory, replica: replica, before: CommitNumber(rawValue: commit + 1))
+    try merkleCache.advance(to: commit)
+    return merkleCache.tree.root
+  }
+
   /// Returns the roots of full subtrees of a stream's tree.
   ///
   /// Hashes the commits that no call has hashed before, from the first that is needed on, and those of the groups in which the

@@ -106,13 +106,8 @@ final class RunReceiver {
       return proof.covers(tree)
         ? nil : "commits \(run.firstCommit) to \(run.lastCommit) are not what the device signed"
     }
-    // A checkpoint that cannot be read was one.
-    let hasKey: Bool
-    do { hasKey = try CheckpointFile.read(of: run.replica, in: directory) != nil } catch {
-      guard error.code == .corrupt else { throw error }
-      hasKey = true
-    }
-    return hasKey ? "the device signs its commits, and has not signed commit \(run.firstCommit)" : nil
+    return try streamSet.checkpoints.isSigned(run.replica)
+      ? "the device signs its commits, and has not signed commit \(run.firstCommit)" : nil
   }
 
   /// Takes a run.
@@ -205,12 +200,7 @@ final class RunReceiver {
   /// Whether all commits of a run are here and identical.
   private func isPast(_ run: StreamRun) throws -> Bool {
     try streamSet.merkleCaches.monitor.withLock {
-      if let marked = streamSet.merkleCaches.atHead[run.replica]?.markedTree(at: run.lastCommit.rawValue) {
-        return marked.root == run.root
-      }
-      let merkleCache = try MerkleCache(directory, replica: run.replica, before: run.lastCommit)
-      try merkleCache.advance(to: run.lastCommit.rawValue)
-      return merkleCache.tree.root == run.root
+      try streamSet.merkleCaches.root(of: run.replica, at: run.lastCommit.rawValue) == run.root
     }
   }
 

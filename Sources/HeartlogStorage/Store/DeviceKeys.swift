@@ -20,7 +20,7 @@ package struct DeviceKeys: Sendable {
     store =
       switch options.keys {
       case .none: nil
-      case .folder: FolderKeyStore(directory: directory, random: options.random)
+      case .folder: FolderKeyStore(directory: directory, options: options)
       case .app(let store): store
       }
   }
@@ -60,7 +60,7 @@ package struct DeviceKeys: Sendable {
 /// Keeps the key in the file `keys/device` of the store's folder.
 private struct FolderKeyStore: DeviceKeyStore {
   let directory: StoreDirectory
-  let random: @Sendable () -> UInt64
+  let options: StorageOptions
 
   func key() throws -> (any DeviceKey)? {
     let bytes: [UInt8]
@@ -82,21 +82,12 @@ private struct FolderKeyStore: DeviceKeyStore {
   }
 
   func makeKey() throws -> any DeviceKey {
-    var generator = Generator(random: random)
+    var generator = options.generator
     let key = SigningKey(using: &generator)
-    let fileSystem = directory.fileSystem
-    if try fileSystem.info(directory.keysPath) == nil {
-      try fileSystem.createDirectory(directory.keysPath)
-      try fileSystem.synchronizeDirectory(directory.path)
-    }
+    try onFiles { () throws(FileError) in try directory.makeFolder(directory.keysPath) }
     let text = ChecksummedText.encoded(["seed \(Hexadecimal.text(key.seed))", "public \(key.publicKey)"])
     try directory.replaceFile(
-      directory.keyPath, with: text, in: directory.keysPath, suffix: random())
+      directory.keyPath, with: text, in: directory.keysPath, suffix: options.random())
     return key
-  }
-
-  private struct Generator: RandomNumberGenerator {
-    let random: @Sendable () -> UInt64
-    mutating func next() -> UInt64 { random() }
   }
 }

@@ -150,6 +150,13 @@ struct StoreDirectory: Sendable {
     }
   }
 
+  /// Creates a folder of the store, durably, unless it exists.
+  func makeFolder(_ folder: String) throws(FileError) {
+    guard try fileSystem.info(folder) == nil else { return }
+    try fileSystem.createDirectory(folder)
+    try fileSystem.synchronizeDirectory(path)
+  }
+
   /// Whether an open file is the segment with this id; false if its header cannot be read.
   func isSegment(_ id: SegmentID, _ file: any OpenFile, path: String) throws(FileError) -> Bool {
     let bytes = try file.bytes(SegmentHeader.byteCount, at: 0)

@@ -37,12 +37,7 @@ enum TrustedKeys {
   {
     var trusted = try read(directory)
     trusted[key.replica] = key.fingerprint
-    let fileSystem = directory.fileSystem
-    try onFiles { () throws(FileError) in
-      guard try fileSystem.info(directory.keysPath) == nil else { return }
-      try fileSystem.createDirectory(directory.keysPath)
-      try fileSystem.synchronizeDirectory(directory.path)
-    }
+    try onFiles { () throws(FileError) in try directory.makeFolder(directory.keysPath) }
     let lines = trusted.sorted { $0.key < $1.key }.map { "trusted \($0.value)" }
     try directory.replaceFile(
       path(in: directory), with: ChecksummedText.encoded(lines), in: directory.keysPath,

@@ -22,7 +22,9 @@ struct LogParts {
     self.lease = lease
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(
-      directory, identity: try StoreIdentity.read(directory), erased: ErasedList(), snapshots: [], sink: sink)
+      directory, identity: try StoreIdentity.read(directory),
+      checkpoints: Checkpoints(directory, options, lease.lock),
+      erased: ErasedList(), snapshots: [], sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     var meter = ProgressMeter(nil, total: 0)

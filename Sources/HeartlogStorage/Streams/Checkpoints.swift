@@ -1,0 +1,109 @@
+import HeartlogEvents
+import HeartlogFiles
+import HeartlogProofs
+
+/// The newest verified checkpoint of each stream, and how the own one is made.
+///
+/// Whoever writes a checkpoint raises the lock page's generation, so each is read once for each generation. Thread-safe, except for what
+/// says that the caller holds the lock.
+final class Checkpoints: Sendable {
+  private enum Found {
+    case checkpoint(SignedCheckpoint)
+    case none
+    case damaged(StorageError)
+  }
+
+  private let directory: StoreDirectory
+  private let options: StorageOptions
+  private let lock: StoreLock
+  /// The keys of the store.
+  let keys: DeviceKeys
+  private let known = Locked<[ReplicaID: (found: Found, generation: UInt64)]>([:])
+
+  init(_ directory: StoreDirectory, _ options: StorageOptions, _ lock: StoreLock) {
+    self.directory = directory
+    self.options = options
+    self.lock = lock
+    keys = DeviceKeys(directory, options)
+  }
+
+  private func found(of replica: ReplicaID) throws(StorageError) -> Found {
+    let generation = lock.generation
+    if generation != 0, let known = known.withLock({ $0[replica] }), known.generation == generation {
+      return known.found
+    }
+    let found: Found
+    do { found = try CheckpointFile.read(of: replica, in: directory).map(Found.checkpoint) ?? .none } catch {
+      guard error.code == .corrupt else { throw error }
+      found = .damaged(error)
+    }
+    known.withLock { $0[replica] = (found, generation) }
+    return found
+  }
+
+  /// The newest checkpoint of a stream, whose signature was verified when it was taken; nil if there is none, or its file is damaged, which
+  /// `verify` reports.
+  func newest(of replica: ReplicaID) throws(StorageError) -> SignedCheckpoint? {
+    guard case .checkpoint(let checkpoint) = try found(of: replica) else { return nil }
+    return checkpoint
+  }
+
+  /// Whether the owner of a stream signs it. A checkpoint that cannot be read was one.
+  func isSigned(_ replica: ReplicaID) throws(StorageError) -> Bool {
+    if case .none = try found(of: replica) { false } else { true }
+  }
+
+  /// Keeps a checkpoint, durably, in place of the one before. The caller holds the lock.
+  func write(_ signed: SignedCheckpoint) throws(StorageError) {
+    lock.update { _ in }
+    try CheckpointFile.write(signed, in: directory, options)
+    lock.update { _ in }
+  }
+
+  /// Removes the checkpoint of a stream, durably. The caller holds the lock.
+  func remove(of replica: ReplicaID) throws(StorageError) {
+    lock.update { _ in }
+    try onFiles { () throws(FileError) in
+      try directory.fileSystem.remove(CheckpointFile.path(of: replica, in: directory))
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
+    }
+    lock.update { _ in }
+  }
+
+  /// Signs the first commits of the own stream, up to `head`, unless they are signed already. The caller keeps the checkpoint once they are
+  /// durable.
+  ///
+  /// - Returns: The checkpoint, which may be the one that is kept; nil if there is no key, or no commit.
+  /// - Throws: `corrupt` if the commits contradict the last checkpoint, or may do so because it cannot be read: a key must never sign two
+  ///   histories.
+  func next(
+    of identity: StoreIdentity, upTo head: CommitNumber?, _ merkleCaches: MerkleCaches
+  ) throws -> SignedCheckpoint? {
+    guard let head, let vault = identity.vault, let key = try keys.key(of: identity.replica) else {
+      return nil
+    }
+    func root(at size: UInt64) throws -> Digest {
+      try merkleCaches.monitor.withLock { try merkleCaches.markedRoot(of: identity.replica, at: size) }
+    }
+    switch try found(of: identity.replica) {
+    case .none: break
+    case .damaged(let error): throw error
+    case .checkpoint(let last):
+      guard last.checkpoint.size <= head.rawValue, try root(at: last.checkpoint.size) == last.checkpoint.root
+      else { throw contradiction(of: last) }
+      // It stays valid if the store has come into another vault since.
+      if last.checkpoint.size == head.rawValue { return last }
+    }
+    return try SignedCheckpoint(
+      Checkpoint(
+        vault: vault.id, replica: identity.replica, size: head.rawValue, root: try root(at: head.rawValue)),
+      signedBy: key)
+  }
+
+  private func contradiction(of signed: SignedCheckpoint) -> StorageError {
+    StorageError(
+      .corrupt,
+      "the own stream contradicts what this device signed of its first \(signed.checkpoint.size) commits",
+      file: CheckpointFile.path(of: signed.checkpoint.replica, in: directory), offset: 0)
+  }
+}
