@@ -274,7 +274,7 @@ struct SealingTests {
       replicaName: "",
       firstCommit: first, firstSequence: SequenceNumber(rawValue: 1), secret: SegmentHeader.noSecret)
     return SealableSegment(
-      file: SegmentFile(firstCommit: first, state: state), header: header, inode: UInt64(index), bytes: 1,
+      file: SegmentFile(firstCommit: first, state: state), header: header, bytes: 1,
       events: events, isTail: isTail)
   }
 

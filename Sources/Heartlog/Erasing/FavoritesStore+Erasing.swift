@@ -133,6 +133,11 @@ extension FavoritesStore {
     try refuseInsideWrite("obeyErasures")
     let hadSnapshot = projection.hasSnapshot
     let commits = read(\.erasingCommits)
+    let own = replica
+    let isUnsigned = try heartlogErrors {
+      try commits.contains { try $0.source.replica == own && !log.isSigned($0.source) }
+    }
+    if isUnsigned { _ = try makeCheckpoint() }
     let erased = try heartlogErrors { try log.erase(commits, anew: anew) }
     try vouch(for: commits)
     var report = ErasureReport()

@@ -247,6 +247,11 @@ final class SnapshotKeeper: Sendable {
         }
       }
       content.withLock { $0.failure = nil }
+      if let file, try folder.erasedEventCount() != state.erasedEventCount {
+        // Events were erased while it was written.
+        try folder.remove(file)
+        return nil
+      }
       return file.map { _ in SnapshotReport(events: state.eventCount, bytes: byteCount, isNew: true) }
     }
   }

@@ -26,6 +26,34 @@ public struct ErasedEvent: Hashable, Sendable {
     self.hash = hash
   }
 
+  /// A replica, a commit and its distance, a stamp, an index, and a hash.
+  package static let byteCountMin = 16 + 1 + 1 + 8 + 1 + 32
+
+  /// Writes the event as erasing events contain it.
+  package func write(to writer: inout ByteWriter) {
+    writer.replica(replica)
+    writer.varint(commit.rawValue)
+    writer.varint(commit.rawValue - segment.rawValue)
+    writer.u64(stamp.rawValue)
+    writer.varint(index)
+    writer.raw(hash)
+  }
+
+  /// Reads what `write` wrote.
+  package init(from reader: inout ByteReader) throws(MalformedError) {
+    let replica = try reader.replica()
+    let commit = try reader.varint()
+    let behind = try reader.varint()
+    guard (1...Limits.numberMax).contains(commit), behind < commit else {
+      throw MalformedError("an erased event of commit \(commit), \(behind) after its segment's first")
+    }
+    self.init(
+      replica: replica, segment: CommitNumber(rawValue: commit - behind),
+      commit: CommitNumber(rawValue: commit), stamp: HybridTimestamp(rawValue: try reader.u64()),
+      index: try reader.count(atMost: Limits.commitEventsMax - 1, "an event's place"),
+      hash: try reader.digest())
+  }
+
   /// The order of an erasing event: by stream, then along it.
   package static func precedes(_ a: ErasedEvent, _ b: ErasedEvent) -> Bool {
     a.replica == b.replica ? (a.commit, a.index) < (b.commit, b.index) : a.replica < b.replica
@@ -59,14 +87,7 @@ package struct Erasure: Hashable, Sendable {
   package var bytes: [UInt8] {
     var writer = ByteWriter()
     writer.varint(events.count)
-    for event in events {
-      writer.replica(event.replica)
-      writer.varint(event.commit.rawValue)
-      writer.varint(event.commit.rawValue - event.segment.rawValue)
-      writer.u64(event.stamp.rawValue)
-      writer.varint(event.index)
-      writer.raw(event.hash)
-    }
+    for event in events { event.write(to: &writer) }
     return writer.bytes
   }
 
@@ -74,22 +95,12 @@ package struct Erasure: Hashable, Sendable {
   package init(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) {
     var reader = ByteReader(bytes)
     let count = try reader.count(
-      atMost: min(Self.eventsMax, reader.remaining / Self.eventBytesMin), "erased events")
+      atMost: min(Self.eventsMax, reader.remaining / ErasedEvent.byteCountMin), "erased events")
     guard count > 0 else { throw MalformedError("an erasing event that names no event") }
     var events: [ErasedEvent] = []
     events.reserveCapacity(count)
     for _ in 0..<count {
-      let replica = try reader.replica()
-      let commit = try reader.varint()
-      let behind = try reader.varint()
-      guard (1...Limits.numberMax).contains(commit), behind < commit else {
-        throw MalformedError("an erased event of commit \(commit), \(behind) after its segment's first")
-      }
-      let event = ErasedEvent(
-        replica: replica, segment: CommitNumber(rawValue: commit - behind),
-        commit: CommitNumber(rawValue: commit), stamp: HybridTimestamp(rawValue: try reader.u64()),
-        index: try reader.count(atMost: Limits.commitEventsMax - 1, "an event's place"),
-        hash: try reader.digest())
+      let event = try ErasedEvent(from: &reader)
       guard events.last.map({ ErasedEvent.precedes($0, event) }) ?? true else {
         throw MalformedError("erased events that are not in order")
       }
@@ -106,9 +117,6 @@ package struct Erasure: Hashable, Sendable {
     else { return nil }
     self = erasure
   }
-
-  /// A replica, a commit and its distance, a stamp, an index, and a hash.
-  private static let eventBytesMin = 16 + 1 + 1 + 8 + 1 + 32
 }
 
 /// A commit that erases.

@@ -168,6 +168,11 @@ struct BackupArchive {
     }
   }
 
+  /// The content of a run file in a folder; nil if it is not one.
+  func runFile(_ name: RunFileName, of stream: ReplicaID) throws(HeartlogError) -> RunFile? {
+    try? RunFile(bytes(of: Self.path(of: name, of: stream, in: path), atMost: RunFile.bytesMax))
+  }
+
   private func bytes(of path: String, atMost most: Int) throws(HeartlogError) -> [UInt8] {
     let bytes = try onFolder { () throws(FileError) -> [UInt8]? in
       let file = try fileSystem.open(path, .read)

@@ -118,6 +118,19 @@ struct BackupTarget {
     return manifest
   }
 
+  /// Whether a run file that an unfinished backup left has content that was erased since.
+  private func hasErased(
+    in name: RunFileName, of stream: ReplicaID, _ archive: BackupArchive
+  ) throws(HeartlogError) -> Bool {
+    guard try store.hasErased(in: stream), let file = try archive.runFile(name, of: stream) else {
+      return false
+    }
+    for run in file.runs {
+      if try store.hasErased(run) { return true }
+    }
+    return false
+  }
+
   /// Whether the last backup has content of a stream that was erased since.
   private func hasErased(
     in stream: BackupManifest.Stream, of archive: inout BackupArchive
@@ -140,7 +153,9 @@ struct BackupTarget {
       if name.first > done {
         let root =
           try name.last <= stream.commit ? store.streamRoot(of: stream.replica, at: name.lastNumber) : nil
-        guard name.first >= next, let root, RootPrefix(root) == name.root else {
+        guard name.first >= next, let root, RootPrefix(root) == name.root,
+          try !hasErased(in: name, of: stream.replica, archive)
+        else {
           let path = BackupArchive.path(of: name, of: stream.replica, in: path)
           try onFolder { () throws(FileError) in try fileSystem.remove(path) }
           continue
@@ -201,9 +216,14 @@ struct BackupTarget {
     try removeUnfinished(in: parent, startingWith: prefix)
     let last = try archive?.manifest()
     let manifest = try manifest(after: last)
-    if manifest == last {
-      try archive?.check(manifest)
-      return manifest
+    if let last, var found = archive, manifest == last {
+      var isClean = true
+      for stream in last.streams where isClean { isClean = try !hasErased(in: stream, of: &found) }
+      if isClean {
+        _ = try found.manifest()
+        try found.check(manifest)
+        return manifest
+      }
     }
     let temporary = "\(parent)/\(temporaryName(prefix))"
     let file = try onFolder { () throws(FileError) in try fileSystem.open(temporary, .createNew) }

@@ -72,7 +72,7 @@ extension FolderSyncPass {
     var erased: Set<FolderFile> = []
     for file in found
     where writers.contains(file.writer) && file.kind != .placeholder && !file.name.isEnd
-      && file.name.last <= head.commit.rawValue
+      && (head.isEnded || file.name.last <= head.commit.rawValue)
     {
       guard let content = try read(file) else { continue }
       for run in content.runs {

@@ -63,30 +63,68 @@ extension CommitLog {
   /// Withholds the events that erasing commits name, wherever they stand, if the owners of those commits have signed them. Continues an
   /// erasure that was interrupted. The state is rebuilt if anything changed.
   ///
+  /// The lock is held for one segment at a time, so that other writers go on. What they write meanwhile cannot bring the content back.
+  ///
   /// - Parameter anew: Whether to look for content again if all of it should be gone.
   /// - Returns: The content that was withheld by this call.
   package func erase(_ commits: [ErasingCommit], anew: Bool = false) throws(StorageError) -> [Event] {
-    let (list, events) = withStreams { (streamSet.erased, Set(streamSet.erased.events)) }
-    guard anew || list.isPending || !commits.allSatisfy({ events.isSuperset(of: $0.events) }) else {
-      return []
+    let known = withStreams { streamSet.erased }
+    let isNew = { () -> Bool in
+      if commits.isEmpty { return false }
+      let events = Set(known.events)
+      return commits.contains { !events.isSuperset(of: $0.events) }
     }
+    guard anew || known.isPending || isNew() else { return [] }
     return try storageErrors {
-      try withQuietLog {
-        var list = streamSet.erased
-        for commit in commits where try isSigned(commit.source) { list.add(commit.events) }
-        guard list != streamSet.erased || list.isPending || anew && !list.events.isEmpty else { return [] }
-        list.isPending = true
-        try keep(list)
-        let erased = try findCopies(&list)
-        if list != streamSet.erased { try keep(list) }
-        try removeSnapshots()
-        for replica in try directory.replicas() { try rewrite(replica, list) }
-        list.isPending = false
-        try keep(list)
-        try restart()
-        return erased
+      guard try withQuietLog({ try beginErasing(commits, anew: anew) }) else { return [] }
+      var erased: [EventHash: Event] = [:]
+      while true {
+        let copies = try findCopies(&erased)
+        let list = try withQuietLog {
+          var list = streamSet.erased
+          list.add(copies)
+          if list != streamSet.erased { try keep(list) }
+          return list
+        }
+        for replica in try directory.replicas() { try rewrite(replica) }
+        // Another process may have begun to erase more.
+        if try withQuietLog({ try finishErasing(list) }) { return Array(erased.values) }
       }
     }
+  }
+
+  /// Lists what is to be withheld from here on.
+  ///
+  /// - Returns: Whether there is anything to do.
+  private func beginErasing(_ commits: [ErasingCommit], anew: Bool) throws -> Bool {
+    var list = streamSet.erased
+    list.add(try commits.filter { try isSigned($0.source) }.flatMap(\.events))
+    guard list != streamSet.erased || list.isPending || anew && !list.events.isEmpty else { return false }
+    list.isPending = true
+    try keep(list)
+    try removeSnapshots()
+    return true
+  }
+
+  /// Removes what is not part of the log, and records that nothing is left of the listed events.
+  ///
+  /// - Returns: false if more was listed since.
+  private func finishErasing(_ list: ErasedList) throws -> Bool {
+    guard streamSet.erased == list else { return false }
+    for reader in streamSet.readers.values {
+      reader.resolvedStructure = nil
+      try recovery.resolve(reader)
+      if list.events.contains(where: { $0.replica == reader.replica }) {
+        try removeKeptAside(of: reader.replica)
+      }
+    }
+    try ErasedList.removeUnfinished(in: directory)
+    try removeSnapshots()
+    var finished = list
+    finished.isPending = false
+    try keep(finished)
+    try restart()
+    return true
   }
 
   /// Whether the owner of a stream has signed a commit of it, as far as this store knows.
@@ -102,14 +140,13 @@ extension CommitLog {
     streamSet.erased = list
   }
 
-  /// Adds to `list` the places at which its events stand in this store, if they are not the ones named: in branches, and in streams that
-  /// were ended.
+  /// Returns the places at which the listed events stand in this store with their content: those that were named, and others in branches
+  /// and in streams that were ended.
   ///
-  /// - Returns: The content that will be withheld.
-  private func findCopies(_ list: inout ErasedList) throws -> [Event] {
-    let withheld = streamSet.withheld
+  /// - Parameter found: Receives the content.
+  private func findCopies(_ found: inout [EventHash: Event]) throws -> [ErasedEvent] {
+    let withheld = withStreams { streamSet.withheld }
     var copies: [ErasedEvent] = []
-    var found: [EventHash: Event] = [:]
     var hasher = SHA256Hasher()
     for replica in try directory.replicas() {
       try forEachFrame(of: replica) { frame, _ in
@@ -128,8 +165,7 @@ extension CommitLog {
         }
       }
     }
-    list.add(copies)
-    return Array(found.values)
+    return copies
   }
 
   /// Passes all frames of a stream, including those behind its end if it was ended.
@@ -143,47 +179,57 @@ extension CommitLog {
   }
 
   /// Replaces the segments of a stream that have content of the listed events, or secrets that lead to their salts.
-  private func rewrite(_ replica: ReplicaID, _ list: ErasedList) throws {
-    let withheld = streamSet.withheld
-    var files: Set<CommitNumber> = []
-    try forEachFrame(of: replica) { frame, cursor in
-      let first = cursor.header.firstCommit
-      switch frame {
-      case .record: break
-      case .row, .rows: if withheld.concernsSegment(of: replica, from: first) { files.insert(first) }
-      case .block(let block):
-        guard withheld.concerns(block) else { return }
-        if withheld.withheld(from: Block(block)) != nil { files.insert(first) }
+  private func rewrite(_ replica: ReplicaID) throws {
+    var left = Int.max
+    while case let files = try segmentsWithErased(of: replica), !files.isEmpty {
+      // Another process may have joined some of them.
+      guard files.count < left else {
+        throw StorageError(
+          .inputOutput, "the segments keep changing while content is erased from them",
+          file: directory.streamPath(replica))
       }
-    }
-    if let end = try StreamEnd.read(of: replica, in: directory) {
-      try remove(files.filter { $0.rawValue > end.commit }, of: replica)
-      files = files.filter { $0.rawValue <= end.commit }
-    }
-    if list.events.contains(where: { $0.replica == replica }) { try removeKeptAside(of: replica) }
-    guard !files.isEmpty, let reader = streamSet.readers[replica] else { return }
-    try recovery.resolve(reader)
-    var report = SealReport()
-    for segment in try sealableSegments(of: reader) where files.contains(segment.file.firstCommit) {
-      try sealUnderLock([segment], &report)
-      files.remove(segment.file.firstCommit)
-    }
-    guard files.isEmpty, report.sealedFiles == report.replacedFiles else {
-      throw StorageError(
-        .inputOutput, "the segments changed while content was erased from them",
-        file: directory.streamPath(replica))
+      left = files.count
+      for first in files.sorted() { try withQuietLog { try rewriteSegment(from: first, of: replica) } }
     }
   }
 
-  /// Removes segments behind the end of a stream; its branch has their commits.
-  private func remove(_ segments: Set<CommitNumber>, of replica: ReplicaID) throws(StorageError) {
-    guard !segments.isEmpty else { return }
-    for segment in try directory.segments(of: replica).reversed() where segments.contains(segment.firstCommit)
-    {
-      try onFiles { () throws(FileError) in
+  /// The first commits of the segments of a stream that have content of the listed events, or secrets that lead to their salts.
+  private func segmentsWithErased(of replica: ReplicaID) throws -> Set<CommitNumber> {
+    let withheld = withStreams { streamSet.withheld }
+    let end = try StreamEnd.read(of: replica, in: directory)?.commit ?? .max
+    var files: Set<CommitNumber> = []
+    try forEachFrame(of: replica) { frame, cursor in
+      let first = cursor.header.firstCommit
+      let isFound =
+        switch frame {
+        case .record: false
+        case .row(let commit, _):
+          withheld.concernsSegment(of: replica, from: first)
+            || commit.number.rawValue > end && withheld.concerns(commit.header)
+        case .rows: false
+        case .block(let block):
+          // Older branches have other hashes than the commits behind the end that they replace.
+          withheld.concerns(block)
+            && (block.lastCommit.rawValue > end || withheld.withheld(from: Block(block)) != nil)
+        }
+      if isFound { files.insert(first) }
+    }
+    return files
+  }
+
+  /// Replaces a segment. One behind the end of its stream is removed: the stream's branch has its commits. The log is quiet.
+  private func rewriteSegment(from first: CommitNumber, of replica: ReplicaID) throws {
+    if let end = try StreamEnd.read(of: replica, in: directory), first.rawValue > end.commit {
+      for segment in try directory.segments(of: replica) where segment.firstCommit == first {
         try directory.fileSystem.remove(directory.path(of: segment, in: replica))
-        try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
       }
+      return try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
+    }
+    guard let reader = streamSet.readers[replica] else { return }
+    try recovery.resolve(reader)
+    var report = SealReport()
+    for segment in try sealableSegments(of: reader) where segment.file.firstCommit == first {
+      try sealUnderLock([segment], &report)
     }
   }
 

@@ -8,10 +8,15 @@ struct ErasedList: Equatable, Sendable {
   /// Whether content of them may be left in the store.
   var isPending: Bool
 
+  private static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x45, 0x52, 0x41, 0x0D, 0x0A]
+  private static let version: UInt8 = 1
+  private static let checksumBytes = 8
+
   init(isPending: Bool = false) { self.isPending = isPending }
 
   /// Adds the events that are new.
-  mutating func add(_ added: some Sequence<ErasedEvent>) {
+  mutating func add(_ added: [ErasedEvent]) {
+    guard !added.isEmpty else { return }
     var known = Set(events)
     for event in added where known.insert(event).inserted { events.append(event) }
   }
@@ -33,43 +38,50 @@ struct ErasedList: Equatable, Sendable {
       throw StorageError(error)
     }
     let damaged = ErasedList(isPending: true)
-    guard let text = ChecksummedText(bytes) else { return damaged }
-    try text.checkVersion(of: "a list of erased events", file: path)
-    var list = ErasedList()
-    for line in text.lines {
-      if line.elementsEqual(pending.utf8) {
-        list.isPending = true
-      } else if let event = event(in: line) {
-        list.events.append(event)
-      } else {
-        return damaged
-      }
+    guard bytes.count > magic.count + checksumBytes, bytes.starts(with: magic) else { return damaged }
+    let end = bytes.count - checksumBytes
+    let isWhole = bytes.withUnsafeBytes { bytes in
+      Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[..<end]), seed: 0)
+        == UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt64.self))
     }
-    return list
+    guard isWhole else { return damaged }
+    guard bytes[magic.count] <= version else {
+      throw StorageError(
+        .newerFormat,
+        "a list of erased events of version \(bytes[magic.count]); this Heartlog reads versions up to \(version)",
+        file: path)
+    }
+    let list = try? bytes[(magic.count + 1)..<end].withUnsafeBytes { try ErasedList($0) }
+    return list ?? damaged
+  }
+
+  private init(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) {
+    var reader = ByteReader(bytes)
+    isPending = try reader.u8() != 0
+    let count = try reader.count(atMost: reader.remaining / ErasedEvent.byteCountMin, "erased events")
+    events.reserveCapacity(count)
+    for _ in 0..<count { events.append(try ErasedEvent(from: &reader)) }
+    try reader.end()
   }
 
   /// Replaces the list in a store, durably. The caller holds the lock.
   func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
-    let lines = events.map(Self.line) + (isPending ? [Self.pending] : [])
+    var writer = ByteWriter(Self.magic)
+    writer.u8(Self.version)
+    writer.u8(isPending ? 1 : 0)
+    writer.varint(events.count)
+    for event in events { event.write(to: &writer) }
+    writer.u64(writer.bytes.withUnsafeBytes { Checksum.of($0, seed: 0) })
     try directory.replaceFile(
-      Self.path(in: directory), with: ChecksummedText.encoded(lines), in: directory.path,
-      suffix: options.random())
+      Self.path(in: directory), with: writer.bytes, in: directory.path, suffix: options.random())
   }
 
-  private static let pending = "pending"
-
-  private static func line(_ event: ErasedEvent) -> String {
-    "erased \(event.replica) \(event.segment) \(event.commit) \(event.stamp) \(event.index) \(event.hash)"
-  }
-
-  private static func event(in line: ArraySlice<UInt8>) -> ErasedEvent? {
-    guard let parts = ChecksummedText.value(of: "erased", in: line)?.split(separator: " "), parts.count == 6,
-      let replica = ReplicaID(parts[0]), let segment = UInt64(parts[1]), let commit = UInt64(parts[2]),
-      (1...Limits.numberMax).contains(segment), (segment...Limits.numberMax).contains(commit),
-      let stamp = UInt64(parts[3], radix: 16), let index = Int(parts[4]), let hash = Digest(parts[5])
-    else { return nil }
-    return ErasedEvent(
-      replica: replica, segment: CommitNumber(rawValue: segment), commit: CommitNumber(rawValue: commit),
-      stamp: HybridTimestamp(rawValue: stamp), index: index, hash: hash)
+  /// Removes what processes left that died while they wrote the list. The caller holds the lock.
+  static func removeUnfinished(in directory: StoreDirectory) throws(StorageError) {
+    try onFiles { () throws(FileError) in
+      for name in try directory.fileSystem.entries(of: directory.path) where name.hasPrefix("erased.tmp-") {
+        try directory.fileSystem.remove("\(directory.path)/\(name)")
+      }
+    }
   }
 }

@@ -68,11 +68,12 @@ package final class CommitLog: @unchecked Sendable {
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(
       directory, identity: found.identity, checkpoints: Checkpoints(directory, options, lock),
-      erased: try ErasedList.read(directory), snapshots: snapshots, sink: sink)
+      snapshots: snapshots, sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     try monitor.withLock { () throws(StorageError) in
       let page = lease.lock.page()
+      _ = try streamSet.erasedMore()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)
       for (position, (reader, moved)) in zip(positions, starts) {
         streamSet.readers[position.replica] = reader

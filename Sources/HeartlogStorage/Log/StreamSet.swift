@@ -21,16 +21,16 @@ final class StreamSet {
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
   /// The events whose content the store withholds, as they were when the streams were read from their start, or are since.
-  var erased: ErasedList {
-    didSet { if erased.events != oldValue.events { withheld = WithheldEvents(erased.events) } }
+  var erased = ErasedList() {
+    didSet { if erased.events.count != oldValue.events.count { knownWithheld = nil } }
   }
-  private(set) var withheld: WithheldEvents
+  private var knownWithheld: WithheldEvents?
   let checkpoints: Checkpoints
   /// Stamps the next commit of the own stream.
   @exclusivity(unchecked) var clock = HybridClock()
 
   init(
-    _ directory: StoreDirectory, identity: StoreIdentity, checkpoints: Checkpoints, erased: ErasedList,
+    _ directory: StoreDirectory, identity: StoreIdentity, checkpoints: Checkpoints,
     snapshots: [SnapshotClaim], sink: any CommitSink
   ) {
     self.directory = directory
@@ -38,8 +38,6 @@ final class StreamSet {
     merkleCaches = MerkleCaches(directory)
     self.identity = identity
     self.checkpoints = checkpoints
-    self.erased = erased
-    withheld = WithheldEvents(erased.events)
     self.snapshots = snapshots
   }
 
@@ -103,6 +101,14 @@ final class StreamSet {
   func receive(_ block: ColumnBlock) -> Int {
     clock.receive(block.lastStamp)
     return sink.receive(block)
+  }
+
+  /// The erased events as blocks are searched for them. Made when it is first needed, because most processes never do.
+  var withheld: WithheldEvents {
+    if let knownWithheld { return knownWithheld }
+    let made = WithheldEvents(erased.events)
+    knownWithheld = made
+    return made
   }
 
   /// Reads the list of erased events again.

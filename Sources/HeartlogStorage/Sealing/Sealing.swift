@@ -122,7 +122,7 @@ extension CommitLog {
       if events > 0 {
         segments.append(
           SealableSegment(
-            file: segment, header: header, inode: try file.inode(), bytes: try file.size(), events: events,
+            file: segment, header: header, bytes: try file.size(), events: events,
             isTail: segment == reader.segment && segment.state != .sealed))
       }
       next = header.firstSequence
@@ -203,9 +203,14 @@ extension CommitLog {
     let replica = first.header.replica
     let folder = directory.streamPath(replica)
     for segment in run {
-      // Another process may have sealed some of them since: then its result is kept.
-      let info = try directory.fileSystem.info(directory.path(of: segment.file, in: replica))
-      guard info?.inode == segment.inode else { return }
+      // Another process may have sealed some of them since, or erased from them: then its result is kept.
+      let path = directory.path(of: segment.file, in: replica)
+      let file: any OpenFile
+      do throws(FileError) { file = try directory.fileSystem.open(path, .read) } catch {
+        guard error.isNotFound else { throw error }
+        return
+      }
+      guard try directory.isSegment(segment.header.id, file, path: path) else { return }
     }
     let target = SegmentFile(firstCommit: first.file.firstCommit, state: .sealed)
     let path = path(of: run)

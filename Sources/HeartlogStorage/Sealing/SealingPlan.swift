@@ -5,7 +5,6 @@ import HeartlogFiles
 struct SealableSegment {
   let file: SegmentFile
   let header: SegmentHeader
-  let inode: UInt64
   let bytes: UInt64
   let events: UInt64
   /// Whether it is the segment being written.
