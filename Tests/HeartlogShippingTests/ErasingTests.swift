@@ -232,6 +232,20 @@ struct ErasingTests {
     #expect(late.store.digest == devices[0].store.digest)
   }
 
+  @Test("what an unfinished backup left is not used if something of it was erased since")
+  func unfinishedBackup() throws {
+    let phone = try Device("phone")
+    try write(phone, 5)
+    try phone.store.library("papers").add("regretted")
+    let copies = MemoryFileSystem(recording: false)
+    _ = try phone.store.backUp(to: "/copy", on: copies)
+    try copies.remove("/copy/manifest")
+    try phone.store.erase("regretted", in: "papers")
+    let report = try phone.store.backUp(to: "/copy", on: copies)
+    #expect(report.digest == phone.store.digest)
+    #expect(try Self.traces(of: "regretted", in: copies, under: "/copy") == [])
+  }
+
   @Test("another process with the store sees it at once, and cannot bring it back with a snapshot")
   func otherProcess() throws {
     let phone = try Device("phone")
