@@ -82,8 +82,8 @@ package protocol ShippedStreams: Sendable {
   /// Whether a run, as another store wrote it or this one did earlier, has content that was erased here.
   func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool
 
-  /// The replicas that will not come back, according to a person.
-  var retiredReplicas: Set<ReplicaID> { get }
+  /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
+  var pastReplicas: Set<ReplicaID> { get }
 
   /// Takes a checkpoint with a valid signature, and cosigns it, if the commits in the store lead to it.
   func take(_ checkpoint: SignedCheckpoint, at time: Milliseconds) throws(HeartlogError) -> TakenCheckpoint
@@ -126,7 +126,7 @@ extension ShippedStreams {
   package func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool { false }
 
   /// Empty: a store that knows of none.
-  package var retiredReplicas: Set<ReplicaID> { [] }
+  package var pastReplicas: Set<ReplicaID> { [] }
 
   /// `ahead`: a store that keeps no checkpoints.
   package func take(

@@ -108,8 +108,10 @@ extension FavoritesStore {
     try peerErrors { () throws(StorageError) in try log.hasErased(run) }
   }
 
-  /// The replicas that will not come back, according to a person.
-  package var retiredReplicas: Set<ReplicaID> { Set(devices.filter(\.isRetired).map(\.replica)) }
+  /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
+  package var pastReplicas: Set<ReplicaID> {
+    Set(devices.filter { $0.isRetired || $0.isEnded }.map(\.replica))
+  }
 
   /// Makes the store as small as it gets: looks in every file for content that was erased, and seals and joins segments. A snapshot that
   /// the store has is written anew.

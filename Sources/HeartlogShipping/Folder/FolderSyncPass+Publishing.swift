@@ -63,12 +63,12 @@ extension FolderSyncPass {
     for file in erased.sorted(by: { $0.path < $1.path }) { try remove(file.path) }
   }
 
-  /// The files with content that was erased in this store, of those that this device may remove: its own, and those of retired devices.
+  /// The files with content that was erased in this store, of those that this device may remove: its own, and those of devices that write no more.
   private mutating func filesWithErased(
     _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
   ) throws(HeartlogError) -> Set<FolderFile> {
     guard try store.hasErased(in: head.replica) else { return [] }
-    let writers = store.retiredReplicas.union([writer])
+    let writers = store.pastReplicas.union([writer])
     var erased: Set<FolderFile> = []
     for file in found
     where writers.contains(file.writer) && file.kind != .placeholder && !file.name.isEnd
