@@ -51,6 +51,11 @@ extension FavoritesStore {
     }
   }
 
+  /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
+  package var pastReplicas: Set<ReplicaID> {
+    Set(devices.filter { $0.isRetired || $0.isEnded }.map(\.replica))
+  }
+
   /// The wall time of a device's last commit in this store, in milliseconds since 1970; nil if there is none.
   public func lastWallTime(of replica: ReplicaID) -> Milliseconds? { log.lastWallTime(of: replica) }
 

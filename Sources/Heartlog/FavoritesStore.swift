@@ -99,8 +99,8 @@ public final class FavoritesStore: Sendable {
         at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
         snapshots: claims, progress: progress)
       if found == nil {
-        projection.noteErased(count: log.erasedEventCount)
-      } else if found?.state.erasedEventCount != log.erasedEventCount {
+        projection.noteErased(generation: log.erasedGeneration)
+      } else if found?.state.erasedGeneration != log.erasedGeneration {
         throw StorageError(.otherLog, SnapshotKeeper.erasedSince)
       }
       projection.noteSnapshot(covering: found?.state.eventCount ?? 0)

@@ -88,18 +88,19 @@ final class Projection: CommitSink {
     return changedItems
   }
 
-  func beginRestart(erasedEventCount: Int) {
-    content.withLock { $0.restarted = FavoritesState(erasedEventCount: erasedEventCount) }
+  func beginRestart(erasedGeneration: UInt64) {
+    content.withLock { $0.restarted = FavoritesState(erasedGeneration: erasedGeneration) }
   }
 
-  /// Records how many events the log withholds as erased, before it was read from its start.
-  func noteErased(count: Int) { content.withLock { $0.state.erasedEventCount = count } }
+  /// Records the generation of the list of erased events with which the log was read from its start.
+  func noteErased(generation: UInt64) { content.withLock { $0.state.erasedGeneration = generation } }
 
   func endRestart() {
     content.withLock { content in
       if let restarted = content.restarted { content.state = restarted }
       content.restarted = nil
     }
+    hub.tellRestart { read(\.heads) }
   }
 
   func publish(_ commits: [CommitLog.PendingCommit]) {
@@ -171,9 +172,9 @@ final class Projection: CommitSink {
   /// Rebuilds the state without the snapshot. Its heads are known to be correct, and the log contains everything up to them.
   private func rebuild(_ content: inout Content) {
     if let file { snapshots.drop(file, because: SnapshotKeeper.damage) }
-    let erasedEventCount = content.state.erasedEventCount
+    let erasedGeneration = content.state.erasedGeneration
     content.state = snapshots.replayed(upTo: content.state.heads)
-    content.state.erasedEventCount = erasedEventCount
+    content.state.erasedGeneration = erasedGeneration
     content.isWhole = snapshots.rebuildFailure == nil
   }
 

@@ -79,8 +79,10 @@ package protocol ShippedStreams: Sendable {
   /// Whether events of a stream were erased here.
   func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool
 
-  /// Whether a run, as another store wrote it or this one did earlier, has content that was erased here.
-  func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool
+  /// Leaves out of a run, as another store wrote it or this one did earlier, what was erased here; `nil` if it contains none of it.
+  ///
+  /// - Throws: `HeartlogError`; `peer` if the bytes are no run.
+  func rest(of run: StreamRun) throws(HeartlogError) -> StreamRun?
 
   /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
   var pastReplicas: Set<ReplicaID> { get }
@@ -122,8 +124,8 @@ extension ShippedStreams {
   /// `false`: a store that erases nothing.
   package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { false }
 
-  /// `false`: a store that erases nothing.
-  package func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool { false }
+  /// `nil`: a store that erases nothing.
+  package func rest(of run: StreamRun) throws(HeartlogError) -> StreamRun? { nil }
 
   /// Empty: a store that knows of none.
   package var pastReplicas: Set<ReplicaID> { [] }

@@ -145,6 +145,8 @@ public struct SyncReport: Hashable, Sendable {
   public var clocksAhead: [ClockAhead] = []
   /// What was erased here because a device asked for it.
   public var erasure = ErasureReport()
+  /// Why something that a device asked to erase could not be erased here; the next sync tries again. `nil` if nothing is left to do.
+  public var erasureFailure: String?
   /// Counts of the folder's files; `nil` unless the sync was with a folder.
   public var folder: FolderFiles?
 
@@ -153,5 +155,14 @@ public struct SyncReport: Hashable, Sendable {
 
   /// Whether everything due was received and sent, apart from commits that wait: false if a store is damaged,
   /// or commits were refused.
-  public var isComplete: Bool { peerDamage == nil && skipped.allSatisfy { $0.cause == .waiting } }
+  public var isComplete: Bool {
+    peerDamage == nil && erasureFailure == nil && skipped.allSatisfy { $0.cause == .waiting }
+  }
+
+  /// Erases what devices ask for. If that fails, the rest of the sync is not affected.
+  mutating func obeyErasures(in store: any ShippedStreams) {
+    do throws(HeartlogError) { erasure = try store.obeyErasures() } catch {
+      erasureFailure = error.description
+    }
+  }
 }

@@ -26,8 +26,8 @@ public struct FavoritesState: Sendable {
 
   /// The applied commits that erase.
   package private(set) var erasingCommits: [ErasingCommit] = []
-  /// The number of events that the log withheld as erased when the state was begun. A state of another number may contain what was erased.
-  package var erasedEventCount: Int
+  /// The generation of the log's list of erased events when the state was begun. A state of another one may contain what was erased.
+  package var erasedGeneration: UInt64
 
   /// The snapshot that the state was read from, except for the parts written to since.
   var snapshot: SnapshotSource?
@@ -43,10 +43,10 @@ public struct FavoritesState: Sendable {
   private var countsChanges = false
 
   /// The state before the first commit: nothing is a favorite.
-  public init() { self.init(erasedEventCount: 0) }
+  public init() { self.init(erasedGeneration: 0) }
 
-  /// The state before the first commit of a log that withholds this many events as erased.
-  package init(erasedEventCount: Int) { self.erasedEventCount = erasedEventCount }
+  /// The state before the first commit of a log with this generation of its list of erased events.
+  package init(erasedGeneration: UInt64) { self.erasedGeneration = erasedGeneration }
 
   mutating func setCounts(events: UInt64, commits: UInt64, lastStamp: HybridTimestamp) {
     eventCount = events

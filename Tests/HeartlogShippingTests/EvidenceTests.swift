@@ -102,6 +102,11 @@ struct EvidenceTests {
     try one.library("papers").set([Field(name: "@note", value: .string("regretted words"))], of: "regretted")
     try Self.write(3, to: one, "first")
     try Self.write(4, to: other, "second")
+    // Several segments behind the end.
+    try other.seal()
+    try Self.write(2, to: other, "more")
+    try one.seal()
+    try Self.write(2, to: one, "even more")
     // The desk has one history, with the words; the tablet will know of the erasure; the copy of neither.
     try Self.sync(desk, with: one)
     #expect(try one.erase("regretted", in: "papers").eventCount == 2)

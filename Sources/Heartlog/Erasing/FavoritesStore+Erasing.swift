@@ -52,6 +52,8 @@ extension FavoritesStore {
     guard log.isSigning else {
       throw HeartlogError(.invalid, "this store has no key, and devices erase only what a device has signed")
     }
+    // What an interrupted erasure left would not be found by name.
+    if !isDryRun { try obeyErasures() }
     let named = try heartlogErrors { try log.name(scope) }
     for (id, _) in named { note(id) }
     if case .events = scope, let error = missing() { throw error }
@@ -62,7 +64,6 @@ extension FavoritesStore {
       return report
     }
     try writeErasures(naming: named.map(\.event))
-    _ = try makeCheckpoint()
     return try obeyErasures()
   }
 
@@ -95,22 +96,17 @@ extension FavoritesStore {
     if !orphaned.isEmpty { try writeErasures(naming: orphaned) }
   }
 
-  /// Less than the bytes of a commit.
-  private static let erasuresPerCommit = Limits.commitBytesMax / (Erasure.eventsMax * 64) / 2
+  private static let erasuresPerCommit =
+    Limits.commitBytesMax / (Erasure.eventsMax * ErasedEvent.byteCountMax)
 
   /// Whether events of a stream were erased here.
   package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { log.hasErased(in: replica) }
 
-  /// Whether a run, as another store wrote it or this one did earlier, has content that was erased here.
+  /// Leaves out of a run, as another store wrote it or this one did earlier, what was erased here; nil if it contains none of it.
   ///
   /// - Throws: `peer` if its bytes are not a run.
-  package func hasErased(_ run: StreamRun) throws(HeartlogError) -> Bool {
-    try peerErrors { () throws(StorageError) in try log.hasErased(run) }
-  }
-
-  /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
-  package var pastReplicas: Set<ReplicaID> {
-    Set(devices.filter { $0.isRetired || $0.isEnded }.map(\.replica))
+  package func rest(of run: StreamRun) throws(HeartlogError) -> StreamRun? {
+    try peerErrors { () throws(StorageError) in try log.rest(of: run) }
   }
 
   /// Makes the store as small as it gets: looks in every file for content that was erased, and seals and joins segments. A snapshot that
@@ -143,7 +139,7 @@ extension FavoritesStore {
     let erased = try heartlogErrors { try log.erase(commits, anew: anew) }
     try vouch(for: commits)
     var report = ErasureReport()
-    guard !erased.isEmpty else { return report }
+    guard let erased else { return report }
     report.eventCount = erased.count
     let items = Set(erased.map { ErasureReport.Item(library: $0.library, id: $0.item) })
     report.remainingItems = items.filter { projection.item($0.id, in: LibraryKey($0.library)) != nil }

@@ -70,6 +70,15 @@ final class ChangeHub: Sendable {
     }
   }
 
+  /// Tells all subscribers that the state was built anew, because some of the log is no longer there.
+  func tellRestart(heads: () -> [Head]) {
+    guard hasListeners else { return }
+    let heads = heads()
+    for subscription in state.withLock({ $0.listeners.compactMap(\.subscription) }) {
+      subscription.offerMissed(after: heads)
+    }
+  }
+
   /// Ends all streams. Streams requested later end at once.
   func finish() {
     let subscriptions = state.withLock { state in

@@ -35,6 +35,21 @@ final class ChangeSubscription: Sendable {
 
   init(library: String?) { self.library = library }
 
+  /// Tells the reader to reload what it shows, because the state was built anew.
+  ///
+  /// - Parameter heads: the heads of the state.
+  func offerMissed(after heads: [Head]) {
+    let (reader, notice) = state.withLock {
+      state -> (CheckedContinuation<ChangeNotice?, Never>?, ChangeNotice?) in
+      guard !state.isFinished else { return (nil, nil) }
+      state.missedAfter = state.missedAfter ?? heads
+      guard let reader = state.reader else { return (nil, nil) }
+      state.reader = nil
+      return (reader, state.take())
+    }
+    reader?.resume(returning: notice)
+  }
+
   /// - Parameter heads: the heads before these changes.
   func offer(_ changes: [Change], after heads: () -> [Head]) {
     let wanted =

@@ -74,13 +74,13 @@ final class SnapshotKeeper: Sendable {
   func newest(where isWanted: ([StreamPosition]) -> Bool = { _ in true }) -> Found? {
     let dropped = Set(dropped.map(\.name))
     // While events are being erased, all snapshots may contain them.
-    guard let erased = try? folder.erasedEventCount() else { return nil }
+    guard let erased = try? folder.erasedGeneration() else { return nil }
     // If the folder cannot be listed, there are no snapshots.
     for file in (try? folder.files()) ?? [] where !dropped.contains(file.name) {
       do {
         guard let mapping = try folder.map(file) else { continue }
         let (state, log) = try FavoritesState.snapshot(mapping.bytes, owner: mapping)
-        guard state.erasedEventCount == erased else {
+        guard state.erasedGeneration == erased else {
           drop(file, because: Self.erasedSince)
           continue
         }
@@ -184,7 +184,7 @@ final class SnapshotKeeper: Sendable {
         try passOver(found, because: error)
       }
     }
-    var state = FavoritesState(erasedEventCount: try folder.erasedEventCount() ?? 0)
+    var state = FavoritesState(erasedGeneration: try folder.erasedGeneration() ?? 0)
     let outcome = try body(&state, [])
     return (state, nil, outcome)
   }
@@ -222,7 +222,7 @@ final class SnapshotKeeper: Sendable {
   private func makeUnhurried(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport?
   {
     try making.withLock { _ in
-      guard try folder.isWritable(), try folder.erasedEventCount() != nil else { return nil }
+      guard try folder.isWritable(), try folder.erasedGeneration() != nil else { return nil }
       let log = try LogReplay(at: path, on: fileSystem)
       let (state, start, outcome) = try read(log, of: current)
       // A damaged log must be detected at each opening; a snapshot would hide the damage.
@@ -247,7 +247,7 @@ final class SnapshotKeeper: Sendable {
         }
       }
       content.withLock { $0.failure = nil }
-      if let file, try folder.erasedEventCount() != state.erasedEventCount {
+      if let file, try folder.erasedGeneration() != state.erasedGeneration {
         // Events were erased while it was written.
         try folder.remove(file)
         return nil

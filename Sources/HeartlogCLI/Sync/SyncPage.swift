@@ -29,6 +29,9 @@ struct SyncPage {
       let more = others > 0 ? " The same holds for \(Quantity.count(others, "other stream"))." : ""
       failures.append("\(Self.sentence(stream)).\(more)")
     }
+    if let failure = report.erasureFailure {
+      failures.append("what was to be erased is still here, until the next sync: \(failure).")
+    }
     if let damage = report.peerDamage {
       failures.append("the peer sent only what it can read: \(damage).")
     }
@@ -167,6 +170,7 @@ struct SyncPage {
       json.member("cause", stream.cause.rawValue)
       json.member("reason", stream.reason)
     }
+    if let failure = report.erasureFailure { json.member("erasureFailure", failure) }
     if let damage = report.peerDamage { json.member("peerDamage", damage) }
     json.member("clocksAhead", objects: report.clocksAhead) { clock, json in
       if let replica = clock.replica { json.member("replica", replica.description) }

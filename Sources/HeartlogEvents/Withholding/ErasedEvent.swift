@@ -28,6 +28,8 @@ public struct ErasedEvent: Hashable, Sendable {
 
   /// A replica, a commit and its distance, a stamp, an index, and a hash.
   package static let byteCountMin = 16 + 1 + 1 + 8 + 1 + 32
+  /// The same, with the longest numbers.
+  package static let byteCountMax = 16 + 8 + 8 + 8 + 3 + 32
 
   /// Writes the event as erasing events contain it.
   package func write(to writer: inout ByteWriter) {

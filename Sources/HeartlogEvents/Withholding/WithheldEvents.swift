@@ -19,6 +19,9 @@ package struct WithheldEvents: Sendable {
     runs[event.replica, default: [:]][event.segment, default: []].insert(run)
   }
 
+  /// Whether events of a stream are withheld.
+  package func hasEvents(of replica: ReplicaID) -> Bool { runs[replica] != nil }
+
   /// Whether nothing is withheld.
   package var isEmpty: Bool { hashes.isEmpty }
 
@@ -56,6 +59,9 @@ package struct WithheldEvents: Sendable {
       return hashes.contains(hash) ? (index, hash) : nil
     }
   }
+
+  /// Leaves the content of withheld events out of a block: see `withheld(from:)` of a block of commits.
+  package func rest(of block: ColumnBlock) -> Block? { concerns(block) ? withheld(from: Block(block)) : nil }
 
   /// Leaves the content of withheld events out of a block, and the secrets that lead to their salts. All other hashes can still be computed.
   ///

@@ -168,9 +168,11 @@ struct BackupArchive {
     }
   }
 
-  /// The content of a run file in a folder; nil if it is not one.
-  func runFile(_ name: RunFileName, of stream: ReplicaID) throws(HeartlogError) -> RunFile? {
-    try? RunFile(bytes(of: Self.path(of: name, of: stream, in: path), atMost: RunFile.bytesMax))
+  /// The content of a run file in a folder.
+  func runFile(_ name: RunFileName, of stream: ReplicaID) throws(HeartlogError) -> RunFile {
+    let source = Self.path(of: name, of: stream, in: path)
+    let bytes = try bytes(of: source, atMost: RunFile.bytesMax)
+    do throws(MalformedError) { return try RunFile(bytes) } catch { throw damaged(error.reason, source) }
   }
 
   private func bytes(of path: String, atMost most: Int) throws(HeartlogError) -> [UInt8] {

@@ -94,7 +94,7 @@ struct BackupTarget {
     var archive = try BackupArchive(at: path, on: fileSystem)
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
-    for stream in last?.streams ?? [] {
+    for stream in last?.streams ?? [] where try store.hasErased(in: stream.replica) {
       guard try !hasErased(in: stream, of: &archive) else {
         throw HeartlogError(
           .invalid,
@@ -118,27 +118,22 @@ struct BackupTarget {
     return manifest
   }
 
-  /// Whether a run file that an unfinished backup left has content that was erased since.
-  private func hasErased(
-    in name: RunFileName, of stream: ReplicaID, _ archive: BackupArchive
-  ) throws(HeartlogError) -> Bool {
-    guard try store.hasErased(in: stream), let file = try archive.runFile(name, of: stream) else {
-      return false
-    }
-    for run in file.runs {
-      if try store.hasErased(run) { return true }
+  /// Whether runs have content that was erased since.
+  private func hasErased(_ runs: [StreamRun]) throws(HeartlogError) -> Bool {
+    for run in runs {
+      if try store.rest(of: run) != nil { return true }
     }
     return false
   }
 
-  /// Whether the last backup has content of a stream that was erased since.
+  /// Whether the last backup has content of a stream that was erased since. The streams of a backup in one file must be asked for in order.
   private func hasErased(
     in stream: BackupManifest.Stream, of archive: inout BackupArchive
   ) throws(HeartlogError) -> Bool {
-    guard try store.hasErased(in: stream.replica) else { return false }
+    let mayHave = try store.hasErased(in: stream.replica)
     var found = false
     try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
-      for run in file.runs where !found { found = try store.hasErased(run) }
+      if mayHave, !found { found = try hasErased(file.runs) }
     }
     return found
   }
@@ -153,9 +148,14 @@ struct BackupTarget {
       if name.first > done {
         let root =
           try name.last <= stream.commit ? store.streamRoot(of: stream.replica, at: name.lastNumber) : nil
-        guard name.first >= next, let root, RootPrefix(root) == name.root,
-          try !hasErased(in: name, of: stream.replica, archive)
-        else {
+        var isUsable = false
+        if name.first >= next, let root, RootPrefix(root) == name.root {
+          isUsable = true
+          if try store.hasErased(in: stream.replica) {
+            isUsable = try !hasErased(archive.runFile(name, of: stream.replica).runs)
+          }
+        }
+        guard isUsable else {
           let path = BackupArchive.path(of: name, of: stream.replica, in: path)
           try onFolder { () throws(FileError) in try fileSystem.remove(path) }
           continue
@@ -220,6 +220,7 @@ struct BackupTarget {
       var isClean = true
       for stream in last.streams where isClean { isClean = try !hasErased(in: stream, of: &found) }
       if isClean {
+        // Reads the one file from its start again.
         _ = try found.manifest()
         try found.check(manifest)
         return manifest
@@ -236,9 +237,7 @@ struct BackupTarget {
         if let done = last?.streams.first(where: { $0.replica == stream.replica }) {
           // What the last backup has is not read from the store again, except for what was erased since.
           try archive?.readRuns(of: done) { (runs, bytes) throws(HeartlogError) in
-            var isErased = false
-            for run in runs.runs where !isErased { isErased = try store.hasErased(run) }
-            if isErased {
+            if try hasErased(runs.runs) {
               let new = newCommits
               defer { newCommits = new }
               try write(next...runs.lastCommit, of: stream.replica) { (target, run) throws(HeartlogError) in

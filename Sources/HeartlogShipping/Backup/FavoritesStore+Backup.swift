@@ -109,8 +109,8 @@ extension FavoritesStore {
         throw damaged("the commits of replica \(stream.replica) are not what it signed", nil)
       }
     }
-    try store.obeyErasures()
     guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
+    try store.obeyErasures()
     try store.close()
     try onFolder { () throws(FileError) in
       try fileSystem.rename(unfinished, to: folder)

@@ -4,7 +4,8 @@ import Synchronization
 
 /// A carrier through a folder that a file-syncing program, a USB stick or rsync moves from device to device.
 ///
-/// There is no dialogue: each device writes files for the others, changes none, and removes only its own. The
+/// There is no dialogue: each device writes files for the others, changes none, and removes only its own and
+/// those of devices that write no more. The
 /// format is specified in "The folder" in docs/shipping.md.
 public final class FolderCarrier: Carrier {
   /// The path of the folder.
@@ -108,7 +109,7 @@ struct FolderSyncPass {
       }
       try resolveWaiting()
       for stream in streams { try takeCheckpoints(stream, listing) }
-      if store.corruption == nil { report.erasure = try store.obeyErasures() }
+      if store.corruption == nil { report.obeyErasures(in: store) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
       report.received.events = receivedEvents

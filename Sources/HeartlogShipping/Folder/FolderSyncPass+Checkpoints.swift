@@ -42,15 +42,28 @@ extension FolderSyncPass {
   mutating func proof(
     of file: FolderFile
   ) throws(HeartlogError) -> (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])? {
-    let folder = file.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
-      separator: "/")
-    let beside = FolderFile(
-      writer: file.writer, stream: file.stream, name: file.name, kind: .run,
-      path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
+    let beside = checkpoint(beside: file)
     guard let content = try readCheckpoint(beside), let signed = verified(content, of: beside) else {
       return nil
     }
     return (signed, content.extensionRoots)
+  }
+
+  /// Copies what proves the runs of a file beside another file of the same runs.
+  mutating func copyProof(
+    of file: FolderFile, to name: RunFileName, _ writer: ReplicaID
+  ) throws(HeartlogError) {
+    guard let content = try readCheckpoint(checkpoint(beside: file)) else { return }
+    try write("\(name.stem)\(CheckpointFile.ending)", content.encoded(), file.stream, writer)
+  }
+
+  /// Where the proof of a file's runs is.
+  private func checkpoint(beside file: FolderFile) -> FolderFile {
+    let folder = file.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+      separator: "/")
+    return FolderFile(
+      writer: file.writer, stream: file.stream, name: file.name, kind: .run,
+      path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
   }
 
   /// Verifies the signature of a checkpoint; `nil` if its owner did not sign it.

@@ -37,12 +37,12 @@ extension FolderSyncPass {
     _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
   ) throws(HeartlogError) {
     let stream = head.replica
-    let erased = try filesWithErased(head, as: writer, found)
-    var own: [FolderFile] = []
+    let (found, cleaned) = try cleaning(found, of: head, as: writer)
+    var own = cleaned.filter { $0.name.last <= head.commit.rawValue }
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
-      if !erased.contains(file), try isSound(file, head) { own.append(file) }
+      if try isSound(file, head) { own.append(file) }
     }
-    let counted = stream == writer ? own : found.filter { !erased.contains($0) }
+    let counted = stream == writer ? own : found + cleaned
     for range in try missing(of: head, files: counted) {
       let damage = try store.damage(
         of: stream, after: range.lowerBound - 1, upTo: CommitNumber(rawValue: range.upperBound))
@@ -59,27 +59,53 @@ extension FolderSyncPass {
       _ = try write(file.encoded(endRoot: head.root), stream, writer)
     }
     try merge(own, of: head, as: writer)
-    // What they had besides is durable in other files by now.
-    for file in erased.sorted(by: { $0.path < $1.path }) { try remove(file.path) }
   }
 
-  /// The files with content that was erased in this store, of those that this device may remove: its own, and those of devices that write no more.
-  private mutating func filesWithErased(
-    _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
-  ) throws(HeartlogError) -> Set<FolderFile> {
-    guard try store.hasErased(in: head.replica) else { return [] }
+  /// Replaces files with content that was erased in this store by copies without it: those of this device, and of devices that write no
+  /// more. Nothing else of them is lost, whatever history they belong to.
+  ///
+  /// - Returns: The files that stay, and the copies, which this device wrote.
+  private mutating func cleaning(
+    _ found: [FolderFile], of head: StreamHead, as writer: ReplicaID
+  ) throws(HeartlogError) -> (files: [FolderFile], cleaned: [FolderFile]) {
+    guard try store.hasErased(in: head.replica) else { return (found, []) }
     let writers = store.pastReplicas.union([writer])
-    var erased: Set<FolderFile> = []
-    for file in found
-    where writers.contains(file.writer) && file.kind != .placeholder && !file.name.isEnd
-      && (head.isEnded || file.name.last <= head.commit.rawValue)
-    {
-      guard let content = try read(file) else { continue }
-      for run in content.runs {
-        if try store.hasErased(run) { erased.insert(file) }
+    var files: [FolderFile] = []
+    var cleaned: [FolderFile] = []
+    for file in found {
+      guard writers.contains(file.writer), file.kind != .placeholder, !file.name.isEnd,
+        let copy = try cleanedCopy(of: file)
+      else {
+        files.append(file)
+        continue
+      }
+      let encoded = copy.encoded()
+      try copyProof(of: file, to: encoded.name, writer)
+      cleaned.append(try write(encoded, file.stream, writer))
+      try remove(file.path)
+    }
+    return (files, cleaned)
+  }
+
+  /// The content of a file without what was erased here; `nil` if it contains none of it, or is not whole.
+  private mutating func cleanedCopy(of file: FolderFile) throws(HeartlogError) -> RunFile? {
+    guard let content = try read(file) else { return nil }
+    var runs: [StreamRun] = []
+    var isChanged = false
+    for run in content.runs {
+      do throws(HeartlogError) {
+        let rest = try store.rest(of: run)
+        if rest != nil { isChanged = true }
+        runs.append(rest ?? run)
+      } catch {
+        guard error.code == .peer else { throw error }
+        damaged.insert(file.path)
+        return nil
       }
     }
-    return erased
+    guard isChanged else { return nil }
+    return RunFile(
+      replica: content.replica, name: content.name, firstCommit: content.firstCommit, runs: runs)
   }
 
   /// The commits of a stream, 1…head, that none of the files has, judged by their names.

@@ -16,7 +16,7 @@ extension FavoritesState {
     directory.u64(eventCount)
     directory.u64(commitCount)
     directory.u64(lastStamp.rawValue)
-    directory.u64(UInt64(erasedEventCount))
+    directory.u64(erasedGeneration)
     directory.varint(erasingCommits.count)
     for commit in erasingCommits {
       directory.replica(commit.source.replica)
@@ -77,7 +77,7 @@ extension FavoritesState {
     let commitCount = try reader.number()
     let lastStamp = try reader.stamp()
     setCounts(events: eventCount, commits: commitCount, lastStamp: lastStamp)
-    erasedEventCount = Int(try reader.number())
+    erasedGeneration = try reader.bytes.u64()
     for _ in 0..<(try reader.count("erasing commits")) { note(try reader.erasingCommit()) }
     replicas = try ReplicaTable(&reader)
     for _ in 0..<(try reader.count("field names")) {

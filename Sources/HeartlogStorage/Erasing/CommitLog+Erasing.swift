@@ -3,35 +3,31 @@ import HeartlogFiles
 
 /// Erasing: the content of events is withheld from every file of the store. Their hashes stay, so that roots and proofs remain valid.
 extension CommitLog {
-  /// The number of events that this log withholds.
-  package var erasedEventCount: Int { withStreams { streamSet.erased.events.count } }
+  /// The generation of the list of the events that this log withholds.
+  package var erasedGeneration: UInt64 { withStreams { streamSet.erased.generation } }
 
   /// Whether the store signs its commits. What nobody signed erases nothing.
   package var isSigning: Bool { streamSet.checkpoints.keys.isSigning }
 
   /// Names events that have content, in the order of their streams.
+  ///
+  /// - Throws: `corrupt` if a stream is damaged: there may be more.
   package func name(_ scope: ErasureScope) throws(StorageError) -> [(id: EventID, event: ErasedEvent)] {
     try storageErrors {
       var named: [(id: EventID, event: ErasedEvent)] = []
       var hasher = SHA256Hasher()
       for replica in try directory.replicas() {
-        let reader = StreamReader(directory, replica: replica)
-        while case .frame(let frame, _) = try reader.next() {
+        try forEachFrame(StreamReader(directory, replica: replica)) { frame, _ in
           let (commits, secrets) = scope.commits(in: frame)
           var salts = Salts(secrets)
           for commit in commits {
-            guard let segment = salts.segment(of: commit.number) else { continue }
             for (index, record) in commit.records.enumerated() {
               guard let event = record.event, scope.contains(event, commit.eventID(at: index)),
-                let salt = salts.salt(commit: commit.number, event: index, hasher: &hasher)
+                let salt = salts.salt(commit: commit.number, event: index, hasher: &hasher),
+                let erased = ErasedEvent(
+                  commit, index, hash: record.hash(salt: salt, hasher: &hasher), salts)
               else { continue }
-              named.append(
-                (
-                  commit.eventID(at: index),
-                  ErasedEvent(
-                    replica: replica, segment: segment, commit: commit.number, stamp: commit.stamp,
-                    index: index, hash: record.hash(salt: salt, hasher: &hasher))
-                ))
+              named.append((commit.eventID(at: index), erased))
             }
           }
         }
@@ -42,7 +38,7 @@ extension CommitLog {
 
   /// Whether the log withholds events of a stream as erased.
   package func hasErased(in replica: ReplicaID) -> Bool {
-    withStreams { streamSet.erased.events.contains { $0.replica == replica } }
+    withStreams { streamSet.withheld.hasEvents(of: replica) }
   }
 
   /// Those of some events that the log withholds as erased.
@@ -51,40 +47,45 @@ extension CommitLog {
     return events.filter(known.contains)
   }
 
-  /// Whether a run has content, or secrets, of events that the log withholds.
-  package func hasErased(_ run: StreamRun) throws(StorageError) -> Bool {
+  /// Leaves out of a run what the log withholds; nil if it contains none of it.
+  package func rest(of run: StreamRun) throws(StorageError) -> StreamRun? {
     let withheld = withStreams { streamSet.withheld }
     return try storageErrors {
-      let block = try RunReceiver.block(of: run)
-      return withheld.concerns(block) && withheld.withheld(from: Block(block)) != nil
+      guard let rest = withheld.rest(of: try RunReceiver.block(of: run)) else { return nil }
+      return StreamRun(
+        replica: run.replica, name: run.name, firstCommit: run.firstCommit, commitCount: run.commitCount,
+        body: try BlockEncoding.encode(rest), root: run.root)
     }
   }
 
   /// Withholds the events that erasing commits name, wherever they stand, if the owners of those commits have signed them. Continues an
   /// erasure that was interrupted. The state is rebuilt if anything changed.
   ///
-  /// The lock is held for one segment at a time, so that other writers go on. What they write meanwhile cannot bring the content back.
+  /// Segments are rewritten with the lock held for one at a time, so that other writers go on. What they write meanwhile cannot bring the
+  /// content back. At the end the lock is held while the log is read anew.
   ///
   /// - Parameter anew: Whether to look for content again if all of it should be gone.
-  /// - Returns: The content that was withheld by this call.
-  package func erase(_ commits: [ErasingCommit], anew: Bool = false) throws(StorageError) -> [Event] {
+  /// - Returns: The content that was withheld by this call; nil if there was nothing to do.
+  package func erase(_ commits: [ErasingCommit], anew: Bool = false) throws(StorageError) -> [Event]? {
     let known = withStreams { streamSet.erased }
+    var signed: [ErasingCommit] = []
+    for commit in commits where try isSigned(commit.source) { signed.append(commit) }
     let isNew = { () -> Bool in
-      if commits.isEmpty { return false }
+      if signed.isEmpty { return false }
       let events = Set(known.events)
-      return commits.contains { !events.isSuperset(of: $0.events) }
+      return signed.contains { !events.isSuperset(of: $0.events) }
     }
-    guard anew || known.isPending || isNew() else { return [] }
+    guard anew || known.isPending || isNew() else { return nil }
     return try storageErrors {
-      guard try withQuietLog({ try beginErasing(commits, anew: anew) }) else { return [] }
+      guard try withQuietLog({ try beginErasing(signed, anew: anew) }) else { return nil }
       var erased: [EventHash: Event] = [:]
       while true {
         let copies = try findCopies(&erased)
         let list = try withQuietLog {
           var list = streamSet.erased
           list.add(copies)
-          if list != streamSet.erased { try keep(list) }
-          return list
+          if list != streamSet.erased { try streamSet.keep(list, lease.lock, options) }
+          return streamSet.erased
         }
         for replica in try directory.replicas() { try rewrite(replica) }
         // Another process may have begun to erase more.
@@ -98,31 +99,34 @@ extension CommitLog {
   /// - Returns: Whether there is anything to do.
   private func beginErasing(_ commits: [ErasingCommit], anew: Bool) throws -> Bool {
     var list = streamSet.erased
-    list.add(try commits.filter { try isSigned($0.source) }.flatMap(\.events))
+    list.add(commits.flatMap(\.events))
     guard list != streamSet.erased || list.isPending || anew && !list.events.isEmpty else { return false }
     list.isPending = true
-    try keep(list)
+    try streamSet.keep(list, lease.lock, options)
     try removeSnapshots()
     return true
   }
 
   /// Removes what is not part of the log, and records that nothing is left of the listed events.
   ///
-  /// - Returns: false if more was listed since.
+  /// - Returns: false if the list has changed since.
   private func finishErasing(_ list: ErasedList) throws -> Bool {
     guard streamSet.erased == list else { return false }
     for reader in streamSet.readers.values {
       reader.resolvedStructure = nil
       try recovery.resolve(reader)
-      if list.events.contains(where: { $0.replica == reader.replica }) {
-        try removeKeptAside(of: reader.replica)
+      guard streamSet.withheld.hasEvents(of: reader.replica) else { continue }
+      if let finding = streamSet.ends[reader.replica], finding.verdict != .corrupt {
+        try recovery.cutTail(finding, of: reader)
+        streamSet.ends[reader.replica] = nil
       }
+      try removeKeptAside(of: reader.replica)
     }
     try ErasedList.removeUnfinished(in: directory)
     try removeSnapshots()
     var finished = list
     finished.isPending = false
-    try keep(finished)
+    try streamSet.keep(finished, lease.lock, options)
     try restart()
     return true
   }
@@ -130,14 +134,6 @@ extension CommitLog {
   /// Whether the owner of a stream has signed a commit of it, as far as this store knows.
   package func isSigned(_ head: Head) throws(StorageError) -> Bool {
     try checkpoint(of: head.replica).map { $0.checkpoint.size >= head.commit.rawValue } ?? false
-  }
-
-  /// From here on no run brings the content back, and every process with the store builds its state anew.
-  private func keep(_ list: ErasedList) throws(StorageError) {
-    lease.lock.update { $0.structure &+= 1 }
-    try list.write(in: directory, options)
-    lease.lock.update { $0.structure &+= 1 }
-    streamSet.erased = list
   }
 
   /// Returns the places at which the listed events stand in this store with their content: those that were named, and others in branches
@@ -149,17 +145,13 @@ extension CommitLog {
     var copies: [ErasedEvent] = []
     var hasher = SHA256Hasher()
     for replica in try directory.replicas() {
-      try forEachFrame(of: replica) { frame, _ in
+      try forEachFrame(try readerBeyondEnd(of: replica)) { frame, _ in
         if case .block(let block) = frame, !withheld.concerns(block) { return }
         guard let (commits, secrets) = frame.commits else { return }
         var salts = Salts(secrets)
         for commit in commits where withheld.concerns(commit.header) {
           for (index, hash) in withheld.contents(of: commit, salts: &salts, hasher: &hasher) {
-            guard let segment = salts.segment(of: commit.number) else { continue }
-            copies.append(
-              ErasedEvent(
-                replica: replica, segment: segment, commit: commit.number, stamp: commit.stamp, index: index,
-                hash: hash))
+            if let copy = ErasedEvent(commit, index, hash: hash, salts) { copies.append(copy) }
             found[hash] = commit.records[index].event
           }
         }
@@ -168,29 +160,47 @@ extension CommitLog {
     return copies
   }
 
-  /// Passes all frames of a stream, including those behind its end if it was ended.
-  private func forEachFrame(
-    of replica: ReplicaID, _ body: (StoredFrame, SegmentCursor) throws -> Void
-  ) throws {
-    let reader = StreamReader(
-      directory, behind: StreamTail(replica: replica), at: nil, listing: try directory.listing(of: replica),
+  /// A reader that passes the end of a stream that was ended.
+  private func readerBeyondEnd(of replica: ReplicaID) throws -> StreamReader {
+    StreamReader(
+      directory, behind: StreamTail(replica: replica), at: nil, listing: StoreDirectory.StreamListing(),
       end: nil)
-    while case .frame(let frame, let cursor) = try reader.next() { try body(frame, cursor) }
   }
+
+  /// Passes all frames of a stream.
+  ///
+  /// - Throws: `corrupt` if it is damaged. Behind its end that does not matter: all of it can be removed.
+  private func forEachFrame(
+    _ reader: StreamReader, _ body: (StoredFrame, SegmentCursor) throws -> Void
+  ) throws {
+    while true {
+      switch try reader.next() {
+      case .frame(let frame, let cursor): try body(frame, cursor)
+      case .end(.whole), .end(.unfinished): return
+      case .end(.corrupt(let finding)):
+        let end = try StreamEnd.read(of: reader.replica, in: directory)?.commit ?? .max
+        if reader.tail.next.rawValue > end { return }
+        throw finding.error
+      }
+    }
+  }
+
+  /// How often the segments of a stream are looked through. Other processes may join them meanwhile.
+  private static let passesMax = 16
 
   /// Replaces the segments of a stream that have content of the listed events, or secrets that lead to their salts.
   private func rewrite(_ replica: ReplicaID) throws {
-    var left = Int.max
-    while case let files = try segmentsWithErased(of: replica), !files.isEmpty {
-      // Another process may have joined some of them.
-      guard files.count < left else {
-        throw StorageError(
-          .inputOutput, "the segments keep changing while content is erased from them",
-          file: directory.streamPath(replica))
+    for _ in 0..<Self.passesMax {
+      let files = try segmentsWithErased(of: replica)
+      if files.isEmpty { return }
+      if let end = try StreamEnd.read(of: replica, in: directory) {
+        try withQuietLog { try removeSegments(behind: end, of: replica) }
       }
-      left = files.count
       for first in files.sorted() { try withQuietLog { try rewriteSegment(from: first, of: replica) } }
     }
+    throw StorageError(
+      .inputOutput, "the segments keep changing while content is erased from them",
+      file: directory.streamPath(replica))
   }
 
   /// The first commits of the segments of a stream that have content of the listed events, or secrets that lead to their salts.
@@ -198,33 +208,35 @@ extension CommitLog {
     let withheld = withStreams { streamSet.withheld }
     let end = try StreamEnd.read(of: replica, in: directory)?.commit ?? .max
     var files: Set<CommitNumber> = []
-    try forEachFrame(of: replica) { frame, cursor in
+    try forEachFrame(try readerBeyondEnd(of: replica)) { frame, cursor in
       let first = cursor.header.firstCommit
       let isFound =
         switch frame {
         case .record: false
+        case .rows: preconditionFailure("a reader that borrows no rows")
         case .row(let commit, _):
           withheld.concernsSegment(of: replica, from: first)
             || commit.number.rawValue > end && withheld.concerns(commit.header)
-        case .rows: false
         case .block(let block):
           // Older branches have other hashes than the commits behind the end that they replace.
-          withheld.concerns(block)
-            && (block.lastCommit.rawValue > end || withheld.withheld(from: Block(block)) != nil)
+          block.lastCommit.rawValue > end ? withheld.concerns(block) : withheld.rest(of: block) != nil
         }
       if isFound { files.insert(first) }
     }
     return files
   }
 
-  /// Replaces a segment. One behind the end of its stream is removed: the stream's branch has its commits. The log is quiet.
-  private func rewriteSegment(from first: CommitNumber, of replica: ReplicaID) throws {
-    if let end = try StreamEnd.read(of: replica, in: directory), first.rawValue > end.commit {
-      for segment in try directory.segments(of: replica) where segment.firstCommit == first {
-        try directory.fileSystem.remove(directory.path(of: segment, in: replica))
-      }
-      return try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
+  /// Removes what lies behind the end of a stream, the last segment first: its branch has these commits. The log is quiet.
+  private func removeSegments(behind end: StreamEnd, of replica: ReplicaID) throws {
+    for segment in try directory.segments(of: replica).reversed()
+    where segment.firstCommit.rawValue > end.commit {
+      try directory.fileSystem.remove(directory.path(of: segment, in: replica))
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
     }
+  }
+
+  /// Replaces a segment, as far as its stream goes. The log is quiet.
+  private func rewriteSegment(from first: CommitNumber, of replica: ReplicaID) throws {
     guard let reader = streamSet.readers[replica] else { return }
     try recovery.resolve(reader)
     var report = SealReport()
@@ -249,5 +261,15 @@ extension CommitLog {
   private func removeSnapshots() throws(StorageError) {
     try SnapshotFolder(at: directory.path, on: directory.fileSystem, options: options).removeAll()
     streamSet.snapshots = []
+  }
+}
+
+extension ErasedEvent {
+  /// Names an event of a commit; nil if no secret covers the commit.
+  fileprivate init?(_ commit: Commit, _ index: Int, hash: Digest, _ salts: Salts) {
+    guard let segment = salts.segment(of: commit.number) else { return nil }
+    self.init(
+      replica: commit.replica, segment: segment, commit: commit.number, stamp: commit.stamp, index: index,
+      hash: hash)
   }
 }

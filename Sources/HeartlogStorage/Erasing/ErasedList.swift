@@ -7,6 +7,8 @@ struct ErasedList: Equatable, Sendable {
   private(set) var events: [ErasedEvent] = []
   /// Whether content of them may be left in the store.
   var isPending: Bool
+  /// Another number each time that the list is written; 0 before the first time.
+  private(set) var generation: UInt64 = 0
 
   private static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x45, 0x52, 0x41, 0x0D, 0x0A]
   private static let version: UInt8 = 1
@@ -58,17 +60,20 @@ struct ErasedList: Equatable, Sendable {
   private init(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) {
     var reader = ByteReader(bytes)
     isPending = try reader.u8() != 0
+    generation = try reader.u64()
     let count = try reader.count(atMost: reader.remaining / ErasedEvent.byteCountMin, "erased events")
     events.reserveCapacity(count)
     for _ in 0..<count { events.append(try ErasedEvent(from: &reader)) }
     try reader.end()
   }
 
-  /// Replaces the list in a store, durably. The caller holds the lock.
-  func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
+  /// Replaces the list in a store, durably, as a new generation. The caller holds the lock.
+  mutating func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
+    generation = options.random() | 1
     var writer = ByteWriter(Self.magic)
     writer.u8(Self.version)
     writer.u8(isPending ? 1 : 0)
+    writer.u64(generation)
     writer.varint(events.count)
     for event in events { event.write(to: &writer) }
     writer.u64(writer.bytes.withUnsafeBytes { Checksum.of($0, seed: 0) })

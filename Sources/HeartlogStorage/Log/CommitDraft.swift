@@ -57,8 +57,8 @@ package protocol CommitSink: AnyObject, Sendable {
   /// Some received commits are no longer part of the log, or have less content. The whole log is received again between this call and
   /// `endRestart`.
   ///
-  /// - Parameter erasedEventCount: the number of events that the log withholds as erased.
-  func beginRestart(erasedEventCount: Int)
+  /// - Parameter erasedGeneration: that of the log's list of erased events.
+  func beginRestart(erasedGeneration: UInt64)
   func endRestart()
 }
 

@@ -73,7 +73,7 @@ package final class CommitLog: @unchecked Sendable {
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     try monitor.withLock { () throws(StorageError) in
       let page = lease.lock.page()
-      _ = try streamSet.erasedMore()
+      _ = try streamSet.readErased()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)
       for (position, (reader, moved)) in zip(positions, starts) {
         streamSet.readers[position.replica] = reader
@@ -153,7 +153,7 @@ package final class CommitLog: @unchecked Sendable {
     queue.looksForHeads = true
     let page = lease.lock.page()
     if !anew, lease.seenPage?.structure != page.structure || page.structure == 0 {
-      if try streamSet.erasedMore() { return try restart() }
+      if try streamSet.readErased() { return try restart() }
       for reader in streamSet.readers.values where try reader.wasEndedMeanwhile() { return try restart() }
     }
     try catchUp(progress, page: page, anew: anew)

@@ -20,10 +20,8 @@ final class StreamSet {
   var ends: [ReplicaID: Finding] = [:]
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
-  /// The events whose content the store withholds, as they were when the streams were read from their start, or are since.
-  var erased = ErasedList() {
-    didSet { if erased.events.count != oldValue.events.count { knownWithheld = nil } }
-  }
+  /// The events whose content the store withholds. What was read of the streams before the list changed may have it.
+  private(set) var erased = ErasedList() { didSet { knownWithheld = nil } }
   private var knownWithheld: WithheldEvents?
   let checkpoints: Checkpoints
   /// Stamps the next commit of the own stream.
@@ -114,10 +112,21 @@ final class StreamSet {
   /// Reads the list of erased events again.
   ///
   /// - Returns: Whether it has changed. Then all streams must be read again, because the sink may have what was erased.
-  func erasedMore() throws(StorageError) -> Bool {
-    let known = erased
-    erased = try ErasedList.read(directory)
-    return erased != known
+  func readErased() throws(StorageError) -> Bool {
+    let list = try ErasedList.read(directory)
+    guard list != erased else { return false }
+    erased = list
+    return true
+  }
+
+  /// Replaces the list of erased events. From here on no run brings their content back, and every process with the store builds its state
+  /// anew. The caller holds the lock.
+  func keep(_ list: ErasedList, _ lock: StoreLock, _ options: StorageOptions) throws(StorageError) {
+    var list = list
+    lock.update { $0.structure &+= 1 }
+    try list.write(in: directory, options)
+    lock.update { $0.structure &+= 1 }
+    erased = list
   }
 
   /// Whether other replicas have seen commits of the own stream that are missing here. Their numbers must not be used again.

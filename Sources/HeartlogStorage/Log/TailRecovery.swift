@@ -270,6 +270,8 @@ final class TailRecovery {
   private func signFormer() throws {
     let replica = streamSet.identity.replica
     let signed: SignedCheckpoint?
+    // What was hashed before may not be what is in the folder now.
+    streamSet.merkleCaches.monitor.withLock { streamSet.merkleCaches.forget(replica) }
     do {
       signed = try streamSet.checkpoints.next(
         of: streamSet.identity, upTo: streamSet.own.tail.head, streamSet.merkleCaches)

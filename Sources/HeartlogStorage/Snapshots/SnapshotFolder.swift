@@ -68,11 +68,11 @@ package struct SnapshotFolder: Sendable {
     try removeNotes()
   }
 
-  /// Returns how many events the store withholds as erased; nil while they are being erased. A snapshot made with another number may
-  /// contain what was erased.
-  package func erasedEventCount() throws(StorageError) -> Int? {
+  /// Returns the generation of the store's list of erased events; nil while they are being erased. A snapshot of another one may contain
+  /// what was erased.
+  package func erasedGeneration() throws(StorageError) -> UInt64? {
     let list = try ErasedList.read(StoreDirectory(fileSystem: fileSystem, path: store))
-    return list.isPending ? nil : list.events.count
+    return list.isPending ? nil : list.generation
   }
 
   /// Removes all snapshots, also unfinished ones and those that were set aside, durably. A process that is writing one finds it gone.

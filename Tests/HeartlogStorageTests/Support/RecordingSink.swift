@@ -44,7 +44,7 @@ final class RecordingSink: CommitSink {
     }
   }
 
-  func beginRestart(erasedEventCount: Int) {
+  func beginRestart(erasedGeneration: UInt64) {
     record.withLock {
       $0.received.removeAll()
       $0.published.removeAll()

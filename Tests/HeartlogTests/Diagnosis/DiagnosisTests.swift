@@ -169,7 +169,8 @@ struct DiagnosisTests {
     },
     Plant(.unfinishedErasure) { patient in
       let directory = StoreDirectory(fileSystem: patient.test.files, path: Patient.path)
-      try ErasedList(isPending: true).write(in: directory, StorageOptions())
+      var list = ErasedList(isPending: true)
+      try list.write(in: directory, StorageOptions())
     },
     Plant(.damagedKey) { try $0.damage("\(Patient.path)/keys/device") },
     Plant(.missingKey) { try $0.test.files.remove("\(Patient.path)/keys/device") },
