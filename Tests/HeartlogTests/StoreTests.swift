@@ -112,6 +112,24 @@ struct StoreTests {
     #expect(try copy.verify().streams.contains { $0.finding?.verdict == .corrupt })
   }
 
+  @Test("two that write and sign the same stream at once never seem to contradict each other")
+  func signing() async throws {
+    let stores = try [test.open(), test.open()]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (index, store) in stores.enumerated() {
+        group.addTask {
+          for number in 0..<150 {
+            try store.library("papers").add("\(index)-\(number)")
+            _ = try store.makeCheckpoint()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let signed = try #require(try stores[0].makeCheckpoint())
+    #expect(signed.checkpoint.size == 300)
+  }
+
   @Test("status counts what the log holds, and names a clock that runs ahead")
   func status() throws {
     let store = try test.open()

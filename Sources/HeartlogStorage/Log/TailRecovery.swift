@@ -269,16 +269,18 @@ final class TailRecovery {
   /// what nobody signs is not shipped. What contradicts a checkpoint is not signed, nor what may, because it or the stream is damaged.
   private func signFormer() throws {
     let replica = streamSet.identity.replica
+    let last: SignedCheckpoint?
     let signed: SignedCheckpoint?
     // What was hashed before may not be what is in the folder now.
     streamSet.merkleCaches.monitor.withLock { streamSet.merkleCaches.forget(replica) }
     do {
+      last = try streamSet.checkpoints.last(of: replica)
       signed = try streamSet.checkpoints.next(
-        of: streamSet.identity, upTo: streamSet.own.tail.head, streamSet.merkleCaches)
+        of: streamSet.identity, upTo: streamSet.own.tail.head, after: last, streamSet.merkleCaches)
     } catch let error as StorageError where error.code == .corrupt {
       return
     }
-    guard let signed, try signed != streamSet.checkpoints.newest(of: replica) else { return }
+    guard let signed, signed != last else { return }
     if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
       // What is signed must not be lost after the signature.
       try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()

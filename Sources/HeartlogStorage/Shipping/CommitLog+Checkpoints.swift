@@ -27,22 +27,23 @@ extension CommitLog {
   package func makeCheckpoint() throws(StorageError) -> SignedCheckpoint? {
     defer { noteFiles() }
     return try storageErrors {
-      let (identity, head) = try withQuietLog { (streamSet.identity, streamSet.own.tail.head) }
-      return try sign(identity, upTo: head)
-    }
-  }
-
-  private func sign(_ identity: StoreIdentity, upTo head: CommitNumber?) throws -> SignedCheckpoint? {
-    let signed = try streamSet.checkpoints.next(of: identity, upTo: head, streamSet.merkleCaches)
-    guard let signed, try signed != checkpoint(of: identity.replica) else { return signed }
-    return try withQuietLog {
-      // Another process may have signed more in the meantime.
-      if let present = try checkpoint(of: identity.replica), present.checkpoint.size > signed.checkpoint.size
-      {
-        return present
+      // What was signed last and the end of the stream at the same time: another process may write and sign more at any other.
+      let (identity, head, last) = try withQuietLog {
+        let identity = streamSet.identity
+        return (identity, streamSet.own.tail.head, try streamSet.checkpoints.last(of: identity.replica))
       }
-      try streamSet.checkpoints.write(signed)
-      return signed
+      let signed = try streamSet.checkpoints.next(
+        of: identity, upTo: head, after: last, streamSet.merkleCaches)
+      guard let signed, signed != last else { return signed }
+      return try withQuietLog {
+        if let present = try checkpoint(of: identity.replica),
+          present.checkpoint.size > signed.checkpoint.size
+        {
+          return present
+        }
+        try streamSet.checkpoints.write(signed)
+        return signed
+      }
     }
   }
 

@@ -70,14 +70,23 @@ final class Checkpoints: Sendable {
     lock.update { _ in }
   }
 
+  /// What the owner of a stream signed last; nil if it has signed nothing.
+  ///
+  /// - Throws: `corrupt` if that cannot be read: then nothing may be signed, because it may contradict it.
+  func last(of replica: ReplicaID) throws(StorageError) -> SignedCheckpoint? {
+    if case .damaged(let error) = try found(of: replica) { throw error }
+    return try newest(of: replica)
+  }
+
   /// Signs the first commits of the own stream, up to `head`, unless they are signed already. The caller keeps the checkpoint once they are
   /// durable.
   ///
-  /// - Returns: The checkpoint, which may be the one that is kept; nil if there is no key, or no commit.
-  /// - Throws: `corrupt` if the commits contradict the last checkpoint, or may do so because it cannot be read: a key must never sign two
-  ///   histories.
+  /// - Parameter last: What was signed last when the stream ended at `head`.
+  /// - Returns: The checkpoint, which may be `last`; nil if there is no key, or no commit.
+  /// - Throws: `corrupt` if the commits contradict `last`: a key must never sign two histories.
   func next(
-    of identity: StoreIdentity, upTo head: CommitNumber?, _ merkleCaches: MerkleCaches
+    of identity: StoreIdentity, upTo head: CommitNumber?, after last: SignedCheckpoint?,
+    _ merkleCaches: MerkleCaches
   ) throws -> SignedCheckpoint? {
     guard let head, let vault = identity.vault, let key = try keys.key(of: identity.replica) else {
       return nil
@@ -85,10 +94,7 @@ final class Checkpoints: Sendable {
     func root(at size: UInt64) throws -> Digest {
       try merkleCaches.monitor.withLock { try merkleCaches.markedRoot(of: identity.replica, at: size) }
     }
-    switch try found(of: identity.replica) {
-    case .none: break
-    case .damaged(let error): throw error
-    case .checkpoint(let last):
+    if let last {
       guard last.checkpoint.size <= head.rawValue, try root(at: last.checkpoint.size) == last.checkpoint.root
       else { throw contradiction(of: last) }
       // It stays valid if the store has come into another vault since.
