@@ -92,7 +92,7 @@ extension FavoritesState {
     var position = WritePosition(
       stamp: row.header.stamp.rawValue, sequence: row.header.firstSequence.rawValue, replica: replica)
     var events = row.events
-    var isWhole = true
+    var hasOnlyEvents = true
     for index in 0..<row.header.eventCount {
       let event = events.next()
       if event.header.isEvent {
@@ -101,10 +101,10 @@ extension FavoritesState {
           event, at: position, wallTime: row.header.wallTime,
           found: isFound ? (found.library, ItemSlot(index: found.item)) : nil)
       } else {
-        isWhole = false
+        hasOnlyEvents = false
       }
       position.sequence += 1
     }
-    if !isWhole { noteErasing(row.commit()) }
+    if !hasOnlyEvents { noteErasing(row.commit()) }
   }
 }

@@ -78,16 +78,16 @@ public struct FavoritesState: Sendable {
     guard let replica = begin(commit.header, heads: commit.heads) else { return false }
     var position = WritePosition(
       stamp: commit.stamp.rawValue, sequence: commit.firstSequence.rawValue, replica: replica)
-    var isWhole = true
+    var hasOnlyEvents = true
     commit.contents.forEach { record in
       if case .event(let event) = record {
         apply(event, at: position, wallTime: commit.wallTime)
       } else {
-        isWhole = false
+        hasOnlyEvents = false
       }
       position.sequence += 1
     }
-    if !isWhole { noteErasing(commit) }
+    if !hasOnlyEvents { noteErasing(commit) }
     return true
   }
 

@@ -119,7 +119,8 @@ extension FavoritesStore {
   public func compact(
     progress: LogProgress? = nil
   ) throws(HeartlogError) -> (erased: ErasureReport, sealed: SealReport) {
-    (try obeyErasures(anew: true), try seal(progress: progress))
+    try refuseInsideWrite("compact")
+    return (try obeyErasures(anew: true), try seal(progress: progress))
   }
 
   /// Erases what erasing commits name that other devices wrote and signed. Continues an erasure that was interrupted.

@@ -188,7 +188,8 @@ struct FaultAdvice {
         "Remove it.")
     case .unfinishedErasure:
       .problem(
-        "an erasure was interrupted", "Content that was to be erased is still in the store.",
+        "an erasure was interrupted, or its list is damaged",
+        "Content that was to be erased may still be in the store.",
         "Run \"heartlog compact\".")
     case .missingKey:
       .notice(
