@@ -45,8 +45,10 @@ struct SealingTests {
     #expect(try store.verify()[0].finding == nil)
   }
 
-  @Test("a reader at the end of a sealed segment goes on in the one that took its place")
-  func replaced() throws {
+  @Test(
+    "a reader at the end of a sealed segment goes on in the one that took its place",
+    arguments: [true, false])
+  func replaced(knowsPage: Bool) throws {
     let (store, files) = try TestStore.inMemory()
     let open = try store.open()
     for index in 0..<3 { try open.write(index) }
@@ -56,7 +58,7 @@ struct SealingTests {
     guard case .frame = try reader.next() else { throw StorageError(.corrupt, "no frame") }
     for index in 3..<5 { try open.write(index) }
     // What another process reads before it reads the stream.
-    let page = try StoreLock(directory).page()
+    let page = knowsPage ? try StoreLock(directory).page() : StoreLock.Page()
     _ = try open.log.seal()
     var commits: [Commit] = []
     while case .frame(let frame, _) = try reader.next(page: page) { commits += frame.commits?.commits ?? [] }

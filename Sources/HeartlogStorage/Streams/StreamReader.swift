@@ -149,10 +149,7 @@ final class StreamReader {
           cursor.forget()
           return .end(lost)
         }
-        guard let lost = lostSegment(page) else { return .end(.whole) }
-        // A sealed segment may have been replaced by one that goes further.
-        if segment?.state == .sealed, try enterNextSegment() || corruption != nil { continue }
-        return .end(lost)
+        return .end(lostSegment(page) ?? .whole)
       case .malformed(let reason): return .end(stop(reason, cursor))
       case .bad(let reason):
         if let end = try judge(reason, cursor, page) { return .end(end) }
@@ -162,8 +159,8 @@ final class StreamReader {
 
   /// Whether there is more to read after the end of a segment.
   private func goOn(from cursor: SegmentCursor) throws -> Bool {
-    // A segment that was opened after the folder was listed is current.
-    if try listing == nil && isReplaced() {
+    // A segment that was opened after the folder was listed is current, unless it is sealed: then its successors may have been joined to it.
+    if segment?.state == .sealed || listing == nil, try isReplaced() {
       leaveSegment()
       return true
     }
@@ -283,10 +280,9 @@ final class StreamReader {
 
   // MARK: - Segments
 
-  /// Whether the name of the file being read now belongs to another file, which continues it.
+  /// Whether the name of the file being read now belongs to another file, which contains the same commits, and maybe more.
   private func isReplaced() throws -> Bool {
-    // A sealed file never changes, and a file that replaces it contains the same commits.
-    guard let cursor, let file = cursor.file, let segment, segment.state != .sealed else { return false }
+    guard let cursor, let file = cursor.file else { return false }
     let inode = try onFiles { () throws(FileError) in try file.inode() }
     let named = try onFiles { () throws(FileError) in try directory.fileSystem.info(cursor.path) }
     return named?.inode != inode
