@@ -52,7 +52,7 @@ extension FavoritesStore {
   }
 
   /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
-  package var pastReplicas: Set<ReplicaID> {
+  package var inactiveReplicas: Set<ReplicaID> {
     Set(devices.filter { $0.isRetired || $0.isEnded }.map(\.replica))
   }
 

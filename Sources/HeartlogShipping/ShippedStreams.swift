@@ -74,18 +74,18 @@ package protocol ShippedStreams: Sendable {
   /// Erases what erasing commits ask for that were received and are signed.
   ///
   /// - Returns: What was erased by this call.
-  func obeyErasures() throws(HeartlogError) -> ErasureReport
+  func applyErasures() throws(HeartlogError) -> ErasureReport
 
   /// Whether events of a stream were erased here.
   func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool
 
-  /// Leaves out of a run, as another store wrote it or this one did earlier, what was erased here; `nil` if it contains none of it.
+  /// A run, as another store wrote it or this one did earlier, without what was erased here; `nil` if it contains none of it.
   ///
   /// - Throws: `HeartlogError`; `peer` if the bytes are no run.
-  func rest(of run: StreamRun) throws(HeartlogError) -> StreamRun?
+  func redacted(_ run: StreamRun) throws(HeartlogError) -> StreamRun?
 
   /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
-  var pastReplicas: Set<ReplicaID> { get }
+  var inactiveReplicas: Set<ReplicaID> { get }
 
   /// Takes a checkpoint with a valid signature, and cosigns it, if the commits in the store lead to it.
   func take(_ checkpoint: SignedCheckpoint, at time: Milliseconds) throws(HeartlogError) -> TakenCheckpoint
@@ -119,16 +119,16 @@ extension ShippedStreams {
   package func signStream() throws(HeartlogError) {}
 
   /// Nothing: a store that keeps no checkpoints.
-  package func obeyErasures() throws(HeartlogError) -> ErasureReport { ErasureReport() }
+  package func applyErasures() throws(HeartlogError) -> ErasureReport { ErasureReport() }
 
   /// `false`: a store that erases nothing.
   package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { false }
 
   /// `nil`: a store that erases nothing.
-  package func rest(of run: StreamRun) throws(HeartlogError) -> StreamRun? { nil }
+  package func redacted(_ run: StreamRun) throws(HeartlogError) -> StreamRun? { nil }
 
   /// Empty: a store that knows of none.
-  package var pastReplicas: Set<ReplicaID> { [] }
+  package var inactiveReplicas: Set<ReplicaID> { [] }
 
   /// `ahead`: a store that keeps no checkpoints.
   package func take(

@@ -160,8 +160,8 @@ public struct SyncReport: Hashable, Sendable {
   }
 
   /// Erases what devices ask for. If that fails, the rest of the sync is not affected.
-  mutating func obeyErasures(in store: any ShippedStreams) {
-    do throws(HeartlogError) { erasure = try store.obeyErasures() } catch {
+  mutating func applyErasures(in store: any ShippedStreams) {
+    do throws(HeartlogError) { erasure = try store.applyErasures() } catch {
       erasureFailure = error.description
     }
   }

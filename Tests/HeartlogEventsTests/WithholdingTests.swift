@@ -26,18 +26,15 @@ struct WithholdingTests {
 
   /// Names the one event of a commit of `block`.
   private func named(_ number: UInt64, in block: Block) throws -> ErasedEvent {
-    let commit = block.commits[Int(number - block.firstCommit.rawValue)]
+    var salts = Salts(block.secrets)
     var hasher = SHA256Hasher()
-    let salt = try #require(Salts(block.secrets).salt(commit: commit.number, event: 0))
-    return ErasedEvent(
-      replica: block.replica, segment: block.secrets[0].firstCommit, commit: commit.number,
-      stamp: commit.stamp,
-      index: 0, hash: commit.records[0].hash(salt: salt, hasher: &hasher))
+    let commit = block.commits[Int(number - block.firstCommit.rawValue)]
+    return try #require(ErasedEvent(of: commit, at: 0, salts: &salts, hasher: &hasher))
   }
 
   /// The block without the content of the one event of a commit.
   private func withholding(_ number: UInt64, in block: Block) throws -> Block {
-    try #require(WithheldEvents([try named(number, in: block)]).withheld(from: block))
+    try #require(WithheldEvents([try named(number, in: block)]).redacted(block))
   }
 
   @Test("a withheld event keeps the leaf, and the others still verify", arguments: [1, 256, 257, 600])
@@ -59,14 +56,14 @@ struct WithholdingTests {
   func unchanged() throws {
     let whole = block(600)
     let named = try named(300, in: whole)
-    let withheld = try #require(WithheldEvents([named]).withheld(from: whole))
-    #expect(WithheldEvents([named]).withheld(from: withheld) == nil)
-    #expect(WithheldEvents().withheld(from: whole) == nil)
+    let withheld = try #require(WithheldEvents([named]).redacted(whole))
+    #expect(WithheldEvents([named]).redacted(withheld) == nil)
+    #expect(WithheldEvents().redacted(whole) == nil)
     let other = ErasedEvent(
       replica: named.replica, segment: named.segment.next, commit: named.commit,
       stamp: HybridTimestamp(rawValue: named.stamp.rawValue + 1),
       index: 0, hash: named.hash)
-    #expect(WithheldEvents([other]).withheld(from: whole) == nil)
+    #expect(WithheldEvents([other]).redacted(whole) == nil)
   }
 
   @Test("other blocks of the segment lose the secret that leads to the salt")
@@ -76,7 +73,7 @@ struct WithholdingTests {
     let commits = Array(whole.commits[400...])
     let other = Block(
       replica: whole.replica, firstCommit: commits[0].number, secrets: whole.secrets, commits: commits)
-    let withheld = try #require(WithheldEvents([named]).withheld(from: other))
+    let withheld = try #require(WithheldEvents([named]).redacted(other))
     #expect(withheld.commits == commits)
     #expect(throws: Never.self) { try withheld.validate() }
     let salts = Salts(withheld.secrets)
@@ -97,7 +94,7 @@ struct WithholdingTests {
     let elsewhere = ErasedEvent(
       replica: ReplicaID(high: 1, low: 2), segment: CommitNumber(rawValue: 1),
       commit: CommitNumber(rawValue: 3), stamp: named.stamp, index: 0, hash: named.hash)
-    let withheld = try #require(WithheldEvents([elsewhere]).withheld(from: whole))
+    let withheld = try #require(WithheldEvents([elsewhere]).redacted(whole))
     #expect(withheld.commits[6].records == [.withheld(named.hash)])
     #expect(Salts(withheld.secrets).salt(commit: named.commit, event: 0) == nil)
     #expect(try root(withheld) == root(whole))
@@ -129,7 +126,7 @@ struct WithholdingTests {
       stamp: whole.commits[0].stamp, wallTime: 0, records: [erasures[0].record])
     let block = Block(
       replica: whole.replica, firstCommit: erasing.number, secrets: whole.secrets, commits: [erasing])
-    #expect(WithheldEvents([try named(1, in: block)]).withheld(from: block)?.commits == [erasing])
+    #expect(WithheldEvents([try named(1, in: block)]).redacted(block)?.commits == [erasing])
   }
 
   @Test("secrets cut for blocks and joined again are the same")

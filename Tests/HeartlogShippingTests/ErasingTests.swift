@@ -155,7 +155,7 @@ struct ErasingTests {
     #expect(throws: HeartlogError.self) { try phone.store.erase("a", in: "papers") }
     try tablet.store.library("papers").add("kept")
     _ = try phone.sync(tablet)
-    let named = try tablet.store.log.name(.item("kept", library: "papers")).map(\.event)
+    let named = try tablet.store.log.events(in: .item("kept", library: "papers")).map(\.event)
     _ = try phone.store.log.write(.durable) {
       CommitDraft(wallTime: 1, origin: nil, records: Erasure.naming(named).map(\.record))
     }
@@ -180,19 +180,19 @@ struct ErasingTests {
       CommitDraft(wallTime: 1, origin: nil, records: Erasure.naming(erasing.events).map(\.record))
     }
     _ = try laptop.store.makeCheckpoint()
-    #expect(try laptop.store.obeyErasures().eventCount == 0)
+    #expect(try laptop.store.applyErasures().eventCount == 0)
     func run(from device: Device) throws -> StreamRun {
       let last = CommitNumber(rawValue: 41)
       return try #require(try device.store.streamRun(of: phone.store.replica, after: 0, upTo: last))
     }
     let whole = try run(from: tablet)
-    #expect(try laptop.store.rest(of: whole) != nil)
+    #expect(try laptop.store.redacted(whole) != nil)
     let report = try laptop.sync(tablet)
     #expect(report.received.events == 41)
     try check("regretted", isGoneFrom: laptop)
     let kept = try run(from: laptop)
     #expect(kept.root == whole.root)
-    #expect(try laptop.store.rest(of: kept) == nil)
+    #expect(try laptop.store.redacted(kept) == nil)
     // The tablet obeyed in the same dialogue.
     try check("regretted", isGoneFrom: tablet)
   }

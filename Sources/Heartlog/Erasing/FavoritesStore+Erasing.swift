@@ -18,9 +18,12 @@ extension FavoritesStore {
   public func erase(
     _ id: String, in library: String, isDryRun: Bool = false
   ) throws(HeartlogError) -> ErasureReport {
-    try erase(.item(id, library: library), isDryRun: isDryRun) {
-      HeartlogError(.notFound, "nothing was ever written of \(id) in \(library), or it is erased already")
+    let named = try eventsToErase(in: .item(id, library: library), isDryRun: isDryRun)
+    guard !named.isEmpty else {
+      throw HeartlogError(
+        .notFound, "nothing was ever written of \(id) in \(library), or it is erased already")
     }
+    return try erase(named, isDryRun: isDryRun)
   }
 
   /// Erases what events said, as `erase(_:in:isDryRun:)` does. An earlier write of the same register shows again.
@@ -32,39 +35,50 @@ extension FavoritesStore {
   /// - Throws: like `erase(_:in:isDryRun:)`; `notFound` for an event that the store does not have, or that has no content.
   @discardableResult
   public func erase(_ events: [EventID], isDryRun: Bool = false) throws(HeartlogError) -> ErasureReport {
-    let wanted = Set(events)
-    var missing = wanted
-    return try erase(.events(wanted), isDryRun: isDryRun, noting: { missing.remove($0) }) {
-      missing.min { ($0.replica, $0.sequence.rawValue) < ($1.replica, $1.sequence.rawValue) }.map {
-        HeartlogError(.notFound, "there is no event \($0), or it is erased already")
-      }
+    let named = try eventsToErase(in: .events(Set(events)), isDryRun: isDryRun)
+    let found = Set(named.map(\.id))
+    if let missing = events.first(where: { !found.contains($0) }) {
+      throw HeartlogError(.notFound, "there is no event \(missing), or it is erased already")
     }
+    return try erase(named, isDryRun: isDryRun)
   }
 
-  /// - Parameters:
-  ///   - note: receives each event that is found.
-  ///   - missing: the error if some are missing; called if none was found, and after all were noted.
-  private func erase(
-    _ scope: ErasureScope, isDryRun: Bool, noting note: (EventID) -> Void = { _ in },
-    missing: () -> HeartlogError?
-  ) throws(HeartlogError) -> ErasureReport {
+  /// Makes the store as small as it gets: looks in every file for content that was erased, and seals and joins segments. A snapshot that
+  /// the store has is written anew.
+  ///
+  /// - Parameter progress: called from time to time on the calling thread, with the bytes done so far and in total.
+  /// - Returns: what was found of erased content, and what was sealed.
+  /// - Throws: like `seal(progress:)`; `corrupt` if the log is damaged.
+  @discardableResult
+  public func compact(
+    progress: LogProgress? = nil
+  ) throws(HeartlogError) -> (erased: ErasureReport, sealed: SealReport) {
+    try refuseInsideWrite("compact")
+    return (try applyErasures(anew: true), try seal(progress: progress))
+  }
+
+  // MARK: - Naming
+
+  private typealias NamedEvent = (id: EventID, event: ErasedEvent)
+
+  private func eventsToErase(in scope: ErasureScope, isDryRun: Bool) throws(HeartlogError) -> [NamedEvent] {
     try refuseInsideWrite("erase")
     guard log.isSigning else {
       throw HeartlogError(.invalid, "this store has no key, and devices erase only what a device has signed")
     }
-    // What an interrupted erasure left would not be found by name.
-    if !isDryRun { try obeyErasures() }
-    let named = try heartlogErrors { try log.name(scope) }
-    for (id, _) in named { note(id) }
-    if case .events = scope, let error = missing() { throw error }
-    if named.isEmpty, let error = missing() { throw error }
+    // An interrupted erasure is finished first: what it left is not found by name.
+    if !isDryRun { try applyErasures() }
+    return try heartlogErrors { try log.events(in: scope) }
+  }
+
+  private func erase(_ named: [NamedEvent], isDryRun: Bool) throws(HeartlogError) -> ErasureReport {
     guard !isDryRun else {
       var report = ErasureReport()
       report.eventCount = named.count
       return report
     }
     try writeErasures(naming: named.map(\.event))
-    return try obeyErasures()
+    return try applyErasures()
   }
 
   private func writeErasures(naming events: [ErasedEvent]) throws(HeartlogError) {
@@ -79,57 +93,20 @@ extension FavoritesStore {
     }
   }
 
-  /// Erases what other devices ask for: see `obeyErasures(anew:)`.
-  @discardableResult
-  package func obeyErasures() throws(HeartlogError) -> ErasureReport { try obeyErasures(anew: false) }
-
-  /// Names again, in the own stream, what was erased here and what no signature covers any more: the stream that named it was forked since,
-  /// and others who had not heard of it would keep it.
-  private func vouch(for commits: [ErasingCommit]) throws(HeartlogError) {
-    let own = replica
-    let unsigned = try heartlogErrors {
-      try commits.filter { try $0.source.replica != own && !log.isSigned($0.source) }
-    }
-    guard !unsigned.isEmpty, log.isSigning else { return }
-    let signed = Set(commits.filter { !unsigned.contains($0) }.flatMap(\.events))
-    let orphaned = log.erased(of: unsigned.flatMap(\.events)).filter { !signed.contains($0) }
-    if !orphaned.isEmpty { try writeErasures(naming: orphaned) }
-  }
-
   private static let erasuresPerCommit =
     Limits.commitBytesMax / (Erasure.eventsMax * ErasedEvent.byteCountMax)
 
-  /// Whether events of a stream were erased here.
-  package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { log.hasErased(in: replica) }
+  // MARK: - Applying
 
-  /// Leaves out of a run, as another store wrote it or this one did earlier, what was erased here; nil if it contains none of it.
+  /// Erases what erasing commits name that any device wrote and signed. Continues an erasure that was interrupted.
   ///
-  /// - Throws: `peer` if its bytes are not a run.
-  package func rest(of run: StreamRun) throws(HeartlogError) -> StreamRun? {
-    try peerErrors { () throws(StorageError) in try log.rest(of: run) }
-  }
-
-  /// Makes the store as small as it gets: looks in every file for content that was erased, and seals and joins segments. A snapshot that
-  /// the store has is written anew.
-  ///
-  /// - Parameter progress: called from time to time on the calling thread, with the bytes done so far and in total.
-  /// - Returns: what was found of erased content, and what was sealed.
-  /// - Throws: like `seal(progress:)`; `corrupt` if the log is damaged.
-  @discardableResult
-  public func compact(
-    progress: LogProgress? = nil
-  ) throws(HeartlogError) -> (erased: ErasureReport, sealed: SealReport) {
-    try refuseInsideWrite("compact")
-    return (try obeyErasures(anew: true), try seal(progress: progress))
-  }
-
-  /// Erases what erasing commits name that other devices wrote and signed. Continues an erasure that was interrupted.
-  ///
-  /// - Parameter anew: whether to look for content again if all of it should be gone.
   /// - Returns: what was erased here by this call.
   @discardableResult
-  package func obeyErasures(anew: Bool) throws(HeartlogError) -> ErasureReport {
-    try refuseInsideWrite("obeyErasures")
+  package func applyErasures() throws(HeartlogError) -> ErasureReport { try applyErasures(anew: false) }
+
+  /// - Parameter anew: whether to look for content again if all of it should be gone.
+  private func applyErasures(anew: Bool) throws(HeartlogError) -> ErasureReport {
+    try refuseInsideWrite("applyErasures")
     let hadSnapshot = projection.hasSnapshot
     let commits = read(\.erasingCommits)
     let own = replica
@@ -138,7 +115,7 @@ extension FavoritesStore {
     }
     if isUnsigned { _ = try makeCheckpoint() }
     let erased = try heartlogErrors { try log.erase(commits, anew: anew) }
-    try vouch(for: commits)
+    try reissueErasures(of: commits)
     var report = ErasureReport()
     guard let erased else { return report }
     report.eventCount = erased.count
@@ -152,5 +129,30 @@ extension FavoritesStore {
     // The erasure has removed all snapshots.
     if hadSnapshot { snapshots.makeIfPossible(anew: true) }
     return report
+  }
+
+  /// Names again, in the own stream, what was erased here and what no signature covers any more: the stream that named it was forked since,
+  /// and others who had not heard of it would keep it.
+  private func reissueErasures(of commits: [ErasingCommit]) throws(HeartlogError) {
+    let own = replica
+    let unsigned = try heartlogErrors {
+      try commits.filter { try $0.source.replica != own && !log.isSigned($0.source) }
+    }
+    guard !unsigned.isEmpty, log.isSigning else { return }
+    let signed = Set(commits.filter { !unsigned.contains($0) }.flatMap(\.events))
+    let orphaned = log.erased(of: unsigned.flatMap(\.events)).filter { !signed.contains($0) }
+    if !orphaned.isEmpty { try writeErasures(naming: orphaned) }
+  }
+
+  // MARK: - Runs
+
+  /// Whether events of a stream were erased here.
+  package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { log.hasErased(in: replica) }
+
+  /// A run, as another store wrote it or this one did earlier, without what was erased here; nil if it contains none of it.
+  ///
+  /// - Throws: `peer` if its bytes are not a run.
+  package func redacted(_ run: StreamRun) throws(HeartlogError) -> StreamRun? {
+    try peerErrors { () throws(StorageError) in try log.redacted(run) }
   }
 }

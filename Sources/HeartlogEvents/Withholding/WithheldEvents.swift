@@ -11,8 +11,7 @@ package struct WithheldEvents: Sendable {
   /// Withholds these events, and copies of them in branches of their streams.
   package init(_ events: some Sequence<ErasedEvent>) { for event in events { insert(event) } }
 
-  /// Withholds another event.
-  package mutating func insert(_ event: ErasedEvent) {
+  private mutating func insert(_ event: ErasedEvent) {
     hashes[event.stamp.rawValue, default: []].insert(event.hash)
     let run = (event.commit.rawValue - event.segment.rawValue) / SegmentSecret.commitsPerRun
     guard let run = UInt32(exactly: run) else { return }
@@ -26,15 +25,15 @@ package struct WithheldEvents: Sendable {
   package var isEmpty: Bool { hashes.isEmpty }
 
   /// Whether a commit may contain withheld events.
-  package func concerns(_ commit: CommitHeader) -> Bool { hashes[commit.stamp.rawValue] != nil }
+  package func affects(_ commit: CommitHeader) -> Bool { hashes[commit.stamp.rawValue] != nil }
 
   /// Whether the secret of an open segment leads to the salt of a withheld event.
-  package func concernsSegment(of replica: ReplicaID, from first: CommitNumber) -> Bool {
+  package func affectsSegment(of replica: ReplicaID, from first: CommitNumber) -> Bool {
     runs[replica]?[first] != nil
   }
 
   /// Whether a block may contain withheld events, or the secret of one.
-  package func concerns(_ block: ColumnBlock) -> Bool {
+  package func affects(_ block: ColumnBlock) -> Bool {
     if isEmpty { return false }
     if let runs = runs[block.replica], block.secrets.contains(where: { runs[$0.firstCommit] != nil }) {
       return true
@@ -43,37 +42,44 @@ package struct WithheldEvents: Sendable {
     return block.commitIndices.contains { hashes[stamps[$0].rawValue] != nil }
   }
 
-  /// The withheld events of a commit that have their content.
+  /// Where withheld events stand with their content, among commits of one stream.
   ///
-  /// - Parameter secrets: those that cover the commit.
+  /// - Parameter secrets: those that cover the commits.
   package func contents(
-    of commit: Commit, salts: inout Salts, hasher: inout SHA256Hasher
-  ) -> [(index: Int, hash: EventHash)] {
-    guard let hashes = hashes[commit.stamp.rawValue] else { return [] }
-    return commit.records.enumerated().compactMap { index, record in
-      // What other kinds of events say is needed by every store.
-      guard case .event = record,
-        let salt = salts.salt(commit: commit.number, event: index, hasher: &hasher)
-      else { return nil }
-      let hash = record.hash(salt: salt, hasher: &hasher)
-      return hashes.contains(hash) ? (index, hash) : nil
+    of commits: [Commit], secrets: [SegmentSecret]
+  ) -> [(place: ErasedEvent, event: Event)] {
+    var salts = Salts(secrets)
+    var hasher = SHA256Hasher()
+    var found: [(place: ErasedEvent, event: Event)] = []
+    for commit in commits {
+      guard let hashes = hashes[commit.stamp.rawValue] else { continue }
+      for (index, record) in commit.records.enumerated() {
+        // What other kinds of events say is needed by every store.
+        guard case .event(let event) = record,
+          let place = ErasedEvent(of: commit, at: index, salts: &salts, hasher: &hasher),
+          hashes.contains(place.hash)
+        else { continue }
+        found.append((place, event))
+      }
     }
+    return found
   }
 
-  /// Leaves the content of withheld events out of a block: see `withheld(from:)` of a block of commits.
-  package func rest(of block: ColumnBlock) -> Block? { concerns(block) ? withheld(from: Block(block)) : nil }
+  /// A block without the content of withheld events: see `redacted` of a block of commits.
+  package func redacted(_ block: ColumnBlock) -> Block? { affects(block) ? redacted(Block(block)) : nil }
 
-  /// Leaves the content of withheld events out of a block, and the secrets that lead to their salts. All other hashes can still be computed.
+  /// A block without the content of withheld events, and without the secrets that lead to their salts. All other hashes can still be
+  /// computed.
   ///
   /// - Returns: nil if the block contains none of it.
-  package func withheld(from block: Block) -> Block? {
+  package func redacted(_ block: Block) -> Block? {
+    var commits = block.commits
+    for (place, _) in contents(of: commits, secrets: block.secrets) {
+      let index = Int(place.commit.rawValue - block.firstCommit.rawValue)
+      commits[index] = commits[index].withholding(place)
+    }
     var salts = Salts(block.secrets)
     var hasher = SHA256Hasher()
-    var commits = block.commits
-    for (index, commit) in commits.enumerated() {
-      let contents = contents(of: commit, salts: &salts, hasher: &hasher)
-      if !contents.isEmpty { commits[index] = commit.withholding(contents) }
-    }
     var secrets: [SegmentSecret] = []
     for (index, secret) in block.secrets.enumerated() {
       let end = index + 1 < block.secrets.count ? block.secrets[index + 1].firstCommit.rawValue : .max
@@ -82,7 +88,7 @@ package struct WithheldEvents: Sendable {
       for commit in covered where commit.hasWithheld {
         if let run = secret.run(of: commit.number) { runs.insert(run) }
       }
-      secrets.append(runs.isEmpty ? secret : secret.withholding(runs, of: covered, &salts, &hasher))
+      secrets.append(runs.isEmpty ? secret : secret.redacted(runs, of: covered, &salts, &hasher))
     }
     guard commits != block.commits || secrets != block.secrets else { return nil }
     return Block(
@@ -98,9 +104,9 @@ extension Commit {
     return found
   }
 
-  fileprivate func withholding(_ events: [(index: Int, hash: EventHash)]) -> Commit {
+  fileprivate func withholding(_ event: ErasedEvent) -> Commit {
     var records = records
-    for (index, hash) in events { records[index] = .withheld(hash) }
+    records[event.index] = .withheld(event.hash)
     return Commit(
       replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
       origin: origin, heads: heads, unknownMembers: unknownMembers, records: records)
@@ -111,7 +117,7 @@ extension SegmentSecret {
   /// What remains of the secret for a block: of some runs only the salts of the events that have content.
   ///
   /// - Parameter commits: the commits of the block that the secret covers.
-  fileprivate func withholding(
+  fileprivate func redacted(
     _ withheld: Set<UInt32>, of commits: [Commit], _ salts: inout Salts, _ hasher: inout SHA256Hasher
   ) -> SegmentSecret {
     var remaining: [RunSecret] = []

@@ -95,7 +95,8 @@ struct BackupTarget {
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
     for stream in last?.streams ?? [] where try store.hasErased(in: stream.replica) {
-      guard try !hasErased(in: stream, of: &archive) else {
+      try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
+        guard try hasErased(file.runs) else { return }
         throw HeartlogError(
           .invalid,
           "the backup at \(path) has content that was erased from the store since: remove it, or back up to another folder",
@@ -121,21 +122,17 @@ struct BackupTarget {
   /// Whether runs have content that was erased since.
   private func hasErased(_ runs: [StreamRun]) throws(HeartlogError) -> Bool {
     for run in runs {
-      if try store.rest(of: run) != nil { return true }
+      if try store.redacted(run) != nil { return true }
     }
     return false
   }
 
-  /// Whether the last backup has content of a stream that was erased since. The streams of a backup in one file must be asked for in order.
-  private func hasErased(
-    in stream: BackupManifest.Stream, of archive: inout BackupArchive
+  /// Whether a run file in a folder has content that was erased since.
+  private func isErased(
+    _ name: RunFileName, of stream: ReplicaID, in archive: BackupArchive
   ) throws(HeartlogError) -> Bool {
-    let mayHave = try store.hasErased(in: stream.replica)
-    var found = false
-    try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
-      if mayHave, !found { found = try hasErased(file.runs) }
-    }
-    return found
+    guard try store.hasErased(in: stream) else { return false }
+    return try hasErased(archive.runFile(name, of: stream).runs)
   }
 
   /// The commits of a stream that no file has. Removes what an unfinished backup left, if the store has another history now.
@@ -148,14 +145,9 @@ struct BackupTarget {
       if name.first > done {
         let root =
           try name.last <= stream.commit ? store.streamRoot(of: stream.replica, at: name.lastNumber) : nil
-        var isUsable = false
-        if name.first >= next, let root, RootPrefix(root) == name.root {
-          isUsable = true
-          if try store.hasErased(in: stream.replica) {
-            isUsable = try !hasErased(archive.runFile(name, of: stream.replica).runs)
-          }
-        }
-        guard isUsable else {
+        guard name.first >= next, let root, RootPrefix(root) == name.root,
+          try !isErased(name, of: stream.replica, in: archive)
+        else {
           let path = BackupArchive.path(of: name, of: stream.replica, in: path)
           try onFolder { () throws(FileError) in try fileSystem.remove(path) }
           continue
@@ -216,15 +208,14 @@ struct BackupTarget {
     try removeUnfinished(in: parent, startingWith: prefix)
     let last = try archive?.manifest()
     let manifest = try manifest(after: last)
-    if let last, var found = archive, manifest == last {
-      var isClean = true
-      for stream in last.streams where isClean { isClean = try !hasErased(in: stream, of: &found) }
-      if isClean {
-        // Reads the one file from its start again.
-        _ = try found.manifest()
-        try found.check(manifest)
-        return manifest
+    if manifest == last {
+      var isErased = false
+      try archive?.check(manifest) { (run) throws(HeartlogError) in
+        if !isErased { isErased = try store.redacted(run) != nil }
       }
+      if !isErased { return manifest }
+      // Reads it from its start again.
+      _ = try archive?.manifest()
     }
     let temporary = "\(parent)/\(temporaryName(prefix))"
     let file = try onFolder { () throws(FileError) in try fileSystem.open(temporary, .createNew) }

@@ -110,7 +110,7 @@ extension FavoritesStore {
       }
     }
     guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
-    try store.obeyErasures()
+    try store.applyErasures()
     try store.close()
     try onFolder { () throws(FileError) in
       try fileSystem.rename(unfinished, to: folder)

@@ -109,7 +109,7 @@ struct FolderSyncPass {
       }
       try resolveWaiting()
       for stream in streams { try takeCheckpoints(stream, listing) }
-      if store.corruption == nil { report.obeyErasures(in: store) }
+      if store.corruption == nil { report.applyErasures(in: store) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
       report.received.events = receivedEvents

@@ -37,12 +37,12 @@ extension FolderSyncPass {
     _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
   ) throws(HeartlogError) {
     let stream = head.replica
-    let (found, cleaned) = try cleaning(found, of: head, as: writer)
-    var own = cleaned.filter { $0.name.last <= head.commit.rawValue }
+    let (found, redacted) = try redacting(found, of: head, as: writer)
+    var own = redacted.filter { $0.name.last <= head.commit.rawValue }
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
       if try isSound(file, head) { own.append(file) }
     }
-    let counted = stream == writer ? own : found + cleaned
+    let counted = stream == writer ? own : found + redacted
     for range in try missing(of: head, files: counted) {
       let damage = try store.damage(
         of: stream, after: range.lowerBound - 1, upTo: CommitNumber(rawValue: range.upperBound))
@@ -65,38 +65,38 @@ extension FolderSyncPass {
   /// more. Nothing else of them is lost, whatever history they belong to.
   ///
   /// - Returns: The files that stay, and the copies, which this device wrote.
-  private mutating func cleaning(
+  private mutating func redacting(
     _ found: [FolderFile], of head: StreamHead, as writer: ReplicaID
-  ) throws(HeartlogError) -> (files: [FolderFile], cleaned: [FolderFile]) {
+  ) throws(HeartlogError) -> (files: [FolderFile], redacted: [FolderFile]) {
     guard try store.hasErased(in: head.replica) else { return (found, []) }
-    let writers = store.pastReplicas.union([writer])
+    let writers = store.inactiveReplicas.union([writer])
     var files: [FolderFile] = []
-    var cleaned: [FolderFile] = []
+    var redacted: [FolderFile] = []
     for file in found {
       guard writers.contains(file.writer), file.kind != .placeholder, !file.name.isEnd,
-        let copy = try cleanedCopy(of: file)
+        let copy = try redactedCopy(of: file)
       else {
         files.append(file)
         continue
       }
       let encoded = copy.encoded()
       try copyProof(of: file, to: encoded.name, writer)
-      cleaned.append(try write(encoded, file.stream, writer))
+      redacted.append(try write(encoded, file.stream, writer))
       try remove(file.path)
     }
-    return (files, cleaned)
+    return (files, redacted)
   }
 
   /// The content of a file without what was erased here; `nil` if it contains none of it, or is not whole.
-  private mutating func cleanedCopy(of file: FolderFile) throws(HeartlogError) -> RunFile? {
+  private mutating func redactedCopy(of file: FolderFile) throws(HeartlogError) -> RunFile? {
     guard let content = try read(file) else { return nil }
     var runs: [StreamRun] = []
     var isChanged = false
     for run in content.runs {
       do throws(HeartlogError) {
-        let rest = try store.rest(of: run)
-        if rest != nil { isChanged = true }
-        runs.append(rest ?? run)
+        let redacted = try store.redacted(run)
+        if redacted != nil { isChanged = true }
+        runs.append(redacted ?? run)
       } catch {
         guard error.code == .peer else { throw error }
         damaged.insert(file.path)

@@ -24,7 +24,7 @@ extension SyncSession {
     try showCosigned(wants, of: list)
     try sayLastWord()
     let done = try readDone(list, &report)
-    if !takesNothing, !options.isDryRun { report.obeyErasures(in: store) }
+    if !takesNothing, !options.isDryRun { report.applyErasures(in: store) }
     attempts.tally.complete(&report)
     report.peerName = report.peerName ?? name
     report.sent.commits = done.commits

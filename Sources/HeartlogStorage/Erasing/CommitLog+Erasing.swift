@@ -4,7 +4,7 @@ import HeartlogFiles
 /// Erasing: the content of events is withheld from every file of the store. Their hashes stay, so that roots and proofs remain valid.
 extension CommitLog {
   /// The generation of the list of the events that this log withholds.
-  package var erasedGeneration: UInt64 { withStreams { streamSet.erased.generation } }
+  package var erasedGeneration: UInt64 { withStreams { streamSet.erased.list.generation } }
 
   /// Whether the store signs its commits. What nobody signed erases nothing.
   package var isSigning: Bool { streamSet.checkpoints.keys.isSigning }
@@ -12,7 +12,7 @@ extension CommitLog {
   /// Names events that have content, in the order of their streams.
   ///
   /// - Throws: `corrupt` if a stream is damaged: there may be more.
-  package func name(_ scope: ErasureScope) throws(StorageError) -> [(id: EventID, event: ErasedEvent)] {
+  package func events(in scope: ErasureScope) throws(StorageError) -> [(id: EventID, event: ErasedEvent)] {
     try storageErrors {
       var named: [(id: EventID, event: ErasedEvent)] = []
       var hasher = SHA256Hasher()
@@ -23,9 +23,7 @@ extension CommitLog {
           for commit in commits {
             for (index, record) in commit.records.enumerated() {
               guard let event = record.event, scope.contains(event, commit.eventID(at: index)),
-                let salt = salts.salt(commit: commit.number, event: index, hasher: &hasher),
-                let erased = ErasedEvent(
-                  commit, index, hash: record.hash(salt: salt, hasher: &hasher), salts)
+                let erased = ErasedEvent(of: commit, at: index, salts: &salts, hasher: &hasher)
               else { continue }
               named.append((commit.eventID(at: index), erased))
             }
@@ -38,20 +36,21 @@ extension CommitLog {
 
   /// Whether the log withholds events of a stream as erased.
   package func hasErased(in replica: ReplicaID) -> Bool {
-    withStreams { streamSet.withheld.hasEvents(of: replica) }
+    withStreams { streamSet.erased.withheld.hasEvents(of: replica) }
   }
 
   /// Those of some events that the log withholds as erased.
   package func erased(of events: [ErasedEvent]) -> [ErasedEvent] {
-    let known = withStreams { Set(streamSet.erased.events) }
+    let known = withStreams { Set(streamSet.erased.list.events) }
     return events.filter(known.contains)
   }
 
-  /// Leaves out of a run what the log withholds; nil if it contains none of it.
-  package func rest(of run: StreamRun) throws(StorageError) -> StreamRun? {
-    let withheld = withStreams { streamSet.withheld }
+  /// A run without what the log withholds; nil if it contains none of it.
+  package func redacted(_ run: StreamRun) throws(StorageError) -> StreamRun? {
+    let withheld = withStreams { streamSet.erased.withheld }
+    guard !withheld.isEmpty else { return nil }
     return try storageErrors {
-      guard let rest = withheld.rest(of: try RunReceiver.block(of: run)) else { return nil }
+      guard let rest = withheld.redacted(try RunReceiver.block(of: run)) else { return nil }
       return StreamRun(
         replica: run.replica, name: run.name, firstCommit: run.firstCommit, commitCount: run.commitCount,
         body: try BlockEncoding.encode(rest), root: run.root)
@@ -67,7 +66,7 @@ extension CommitLog {
   /// - Parameter anew: Whether to look for content again if all of it should be gone.
   /// - Returns: The content that was withheld by this call; nil if there was nothing to do.
   package func erase(_ commits: [ErasingCommit], anew: Bool = false) throws(StorageError) -> [Event]? {
-    let known = withStreams { streamSet.erased }
+    let known = withStreams { streamSet.erased.list }
     var signed: [ErasingCommit] = []
     for commit in commits where try isSigned(commit.source) { signed.append(commit) }
     let isNew = { () -> Bool in
@@ -82,10 +81,8 @@ extension CommitLog {
       while true {
         let copies = try findCopies(&erased)
         let list = try withQuietLog {
-          var list = streamSet.erased
-          list.add(copies)
-          if list != streamSet.erased { try streamSet.keep(list, lease.lock, options) }
-          return streamSet.erased
+          try streamSet.erased.add(copies)
+          return streamSet.erased.list
         }
         for replica in try directory.replicas() { try rewrite(replica) }
         // Another process may have begun to erase more.
@@ -98,11 +95,13 @@ extension CommitLog {
   ///
   /// - Returns: Whether there is anything to do.
   private func beginErasing(_ commits: [ErasingCommit], anew: Bool) throws -> Bool {
-    var list = streamSet.erased
+    var list = streamSet.erased.list
     list.add(commits.flatMap(\.events))
-    guard list != streamSet.erased || list.isPending || anew && !list.events.isEmpty else { return false }
+    guard list != streamSet.erased.list || list.isPending || anew && !list.events.isEmpty else {
+      return false
+    }
     list.isPending = true
-    try streamSet.keep(list, lease.lock, options)
+    try streamSet.erased.replace(by: list)
     try removeSnapshots()
     return true
   }
@@ -111,11 +110,11 @@ extension CommitLog {
   ///
   /// - Returns: false if the list has changed since.
   private func finishErasing(_ list: ErasedList) throws -> Bool {
-    guard streamSet.erased == list else { return false }
+    guard streamSet.erased.list == list else { return false }
     for reader in streamSet.readers.values {
       reader.resolvedStructure = nil
       try recovery.resolve(reader)
-      guard streamSet.withheld.hasEvents(of: reader.replica) else { continue }
+      guard streamSet.erased.withheld.hasEvents(of: reader.replica) else { continue }
       if let finding = streamSet.ends[reader.replica], finding.verdict != .corrupt {
         try recovery.cutTail(finding, of: reader)
         streamSet.ends[reader.replica] = nil
@@ -126,7 +125,7 @@ extension CommitLog {
     try removeSnapshots()
     var finished = list
     finished.isPending = false
-    try streamSet.keep(finished, lease.lock, options)
+    try streamSet.erased.replace(by: finished)
     try restart()
     return true
   }
@@ -141,19 +140,15 @@ extension CommitLog {
   ///
   /// - Parameter found: Receives the content.
   private func findCopies(_ found: inout [EventHash: Event]) throws -> [ErasedEvent] {
-    let withheld = withStreams { streamSet.withheld }
+    let withheld = withStreams { streamSet.erased.withheld }
     var copies: [ErasedEvent] = []
-    var hasher = SHA256Hasher()
     for replica in try directory.replicas() {
       try forEachFrame(try readerBeyondEnd(of: replica)) { frame, _ in
-        if case .block(let block) = frame, !withheld.concerns(block) { return }
+        if case .block(let block) = frame, !withheld.affects(block) { return }
         guard let (commits, secrets) = frame.commits else { return }
-        var salts = Salts(secrets)
-        for commit in commits where withheld.concerns(commit.header) {
-          for (index, hash) in withheld.contents(of: commit, salts: &salts, hasher: &hasher) {
-            if let copy = ErasedEvent(commit, index, hash: hash, salts) { copies.append(copy) }
-            found[hash] = commit.records[index].event
-          }
+        for (place, event) in withheld.contents(of: commits, secrets: secrets) {
+          copies.append(place)
+          found[place.hash] = event
         }
       }
     }
@@ -205,7 +200,7 @@ extension CommitLog {
 
   /// The first commits of the segments of a stream that have content of the listed events, or secrets that lead to their salts.
   private func segmentsWithErased(of replica: ReplicaID) throws -> Set<CommitNumber> {
-    let withheld = withStreams { streamSet.withheld }
+    let withheld = withStreams { streamSet.erased.withheld }
     let end = try StreamEnd.read(of: replica, in: directory)?.commit ?? .max
     var files: Set<CommitNumber> = []
     try forEachFrame(try readerBeyondEnd(of: replica)) { frame, cursor in
@@ -215,11 +210,11 @@ extension CommitLog {
         case .record: false
         case .rows: preconditionFailure("a reader that borrows no rows")
         case .row(let commit, _):
-          withheld.concernsSegment(of: replica, from: first)
-            || commit.number.rawValue > end && withheld.concerns(commit.header)
+          withheld.affectsSegment(of: replica, from: first)
+            || commit.number.rawValue > end && withheld.affects(commit.header)
         case .block(let block):
           // Older branches have other hashes than the commits behind the end that they replace.
-          block.lastCommit.rawValue > end ? withheld.concerns(block) : withheld.rest(of: block) != nil
+          block.lastCommit.rawValue > end ? withheld.affects(block) : withheld.redacted(block) != nil
         }
       if isFound { files.insert(first) }
     }
@@ -261,15 +256,5 @@ extension CommitLog {
   private func removeSnapshots() throws(StorageError) {
     try SnapshotFolder(at: directory.path, on: directory.fileSystem, options: options).removeAll()
     streamSet.snapshots = []
-  }
-}
-
-extension ErasedEvent {
-  /// Names an event of a commit; nil if no secret covers the commit.
-  fileprivate init?(_ commit: Commit, _ index: Int, hash: Digest, _ salts: Salts) {
-    guard let segment = salts.segment(of: commit.number) else { return nil }
-    self.init(
-      replica: commit.replica, segment: segment, commit: commit.number, stamp: commit.stamp, index: index,
-      hash: hash)
   }
 }

@@ -68,12 +68,12 @@ package final class CommitLog: @unchecked Sendable {
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(
       directory, identity: found.identity, checkpoints: Checkpoints(directory, options, lock),
-      snapshots: snapshots, sink: sink)
+      erased: ErasedEvents(directory, options, lock), snapshots: snapshots, sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     try monitor.withLock { () throws(StorageError) in
       let page = lease.lock.page()
-      _ = try streamSet.readErased()
+      _ = try streamSet.erased.refresh()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)
       for (position, (reader, moved)) in zip(positions, starts) {
         streamSet.readers[position.replica] = reader
@@ -153,7 +153,7 @@ package final class CommitLog: @unchecked Sendable {
     queue.looksForHeads = true
     let page = lease.lock.page()
     if !anew, lease.seenPage?.structure != page.structure || page.structure == 0 {
-      if try streamSet.readErased() { return try restart() }
+      if try streamSet.erased.refresh() { return try restart() }
       for reader in streamSet.readers.values where try reader.wasEndedMeanwhile() { return try restart() }
     }
     try catchUp(progress, page: page, anew: anew)

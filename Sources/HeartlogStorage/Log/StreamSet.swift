@@ -20,15 +20,13 @@ final class StreamSet {
   var ends: [ReplicaID: Finding] = [:]
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
-  /// The events whose content the store withholds. What was read of the streams before the list changed may have it.
-  private(set) var erased = ErasedList() { didSet { knownWithheld = nil } }
-  private var knownWithheld: WithheldEvents?
+  let erased: ErasedEvents
   let checkpoints: Checkpoints
   /// Stamps the next commit of the own stream.
   @exclusivity(unchecked) var clock = HybridClock()
 
   init(
-    _ directory: StoreDirectory, identity: StoreIdentity, checkpoints: Checkpoints,
+    _ directory: StoreDirectory, identity: StoreIdentity, checkpoints: Checkpoints, erased: ErasedEvents,
     snapshots: [SnapshotClaim], sink: any CommitSink
   ) {
     self.directory = directory
@@ -36,6 +34,7 @@ final class StreamSet {
     merkleCaches = MerkleCaches(directory)
     self.identity = identity
     self.checkpoints = checkpoints
+    self.erased = erased
     self.snapshots = snapshots
   }
 
@@ -99,34 +98,6 @@ final class StreamSet {
   func receive(_ block: ColumnBlock) -> Int {
     clock.receive(block.lastStamp)
     return sink.receive(block)
-  }
-
-  /// The erased events as blocks are searched for them. Made when it is first needed, because most processes never do.
-  var withheld: WithheldEvents {
-    if let knownWithheld { return knownWithheld }
-    let made = WithheldEvents(erased.events)
-    knownWithheld = made
-    return made
-  }
-
-  /// Reads the list of erased events again.
-  ///
-  /// - Returns: Whether it has changed. Then all streams must be read again, because the sink may have what was erased.
-  func readErased() throws(StorageError) -> Bool {
-    let list = try ErasedList.read(directory)
-    guard list != erased else { return false }
-    erased = list
-    return true
-  }
-
-  /// Replaces the list of erased events. From here on no run brings their content back, and every process with the store builds its state
-  /// anew. The caller holds the lock.
-  func keep(_ list: ErasedList, _ lock: StoreLock, _ options: StorageOptions) throws(StorageError) {
-    var list = list
-    lock.update { $0.structure &+= 1 }
-    try list.write(in: directory, options)
-    lock.update { $0.structure &+= 1 }
-    erased = list
   }
 
   /// Whether other replicas have seen commits of the own stream that are missing here. Their numbers must not be used again.

@@ -275,8 +275,8 @@ final class TailRecovery {
     streamSet.merkleCaches.monitor.withLock { streamSet.merkleCaches.forget(replica) }
     do {
       last = try streamSet.checkpoints.last(of: replica)
-      signed = try streamSet.checkpoints.next(
-        of: streamSet.identity, upTo: streamSet.own.tail.head, after: last, streamSet.merkleCaches)
+      signed = try streamSet.checkpoints.sign(
+        streamSet.identity, upTo: streamSet.own.tail.head, after: last, streamSet.merkleCaches)
     } catch let error as StorageError where error.code == .corrupt {
       return
     }

@@ -39,7 +39,7 @@ struct BlockBuilder {
   mutating func endBlock() throws(MalformedError) {
     let events = draft.events
     guard var block = draft.takeBlock() else { return }
-    if !withheld.isEmpty, let rest = withheld.withheld(from: block) { block = rest }
+    if !withheld.isEmpty, let redacted = withheld.redacted(block) { block = redacted }
     let body = Frame.Body(stored: try BlockEncoding.encode(block))
     Frame.append(
       kind: FrameHeader.Kind.block, body: body, firstCommit: block.firstCommit,

@@ -133,7 +133,7 @@ extension CommitLog {
   /// Seals a run that is no longer written.
   private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
     let (name, withheld, snapshots) = withStreams {
-      (replicaName(of: run), streamSet.withheld, streamSet.snapshots)
+      (replicaName(of: run), streamSet.erased.withheld, streamSet.snapshots)
     }
     guard
       let sealed = try SealedFile(
@@ -158,7 +158,7 @@ extension CommitLog {
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: replicaName(of: run), options: options,
-        without: streamSet.withheld, snapshots: streamSet.snapshots)
+        without: streamSet.erased.withheld, snapshots: streamSet.snapshots)
     else { return }
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to the tail, even if sealing fails.

@@ -32,8 +32,8 @@ extension CommitLog {
         let identity = streamSet.identity
         return (identity, streamSet.own.tail.head, try streamSet.checkpoints.last(of: identity.replica))
       }
-      let signed = try streamSet.checkpoints.next(
-        of: identity, upTo: head, after: last, streamSet.merkleCaches)
+      let signed = try streamSet.checkpoints.sign(
+        identity, upTo: head, after: last, streamSet.merkleCaches)
       guard let signed, signed != last else { return signed }
       return try withQuietLog {
         if let present = try checkpoint(of: identity.replica),

@@ -118,7 +118,7 @@ extension CommitLog {
 
   /// Reads the whole log again, because some of what was read is no longer part of it.
   func restart() throws(StorageError) {
-    streamSet.sink.beginRestart(erasedGeneration: streamSet.erased.generation)
+    streamSet.sink.beginRestart(erasedGeneration: streamSet.erased.list.generation)
     defer { streamSet.sink.endRestart() }
     streamSet.forgetAll()
     receiver.forgetTails()

@@ -145,19 +145,21 @@ final class RunReceiver {
       }
       var body = run.body
       var kept = new
-      let isConcerned = streamSet.withheld.concerns(new)
-      if !isContinued || isConcerned {
+      let isAffected = streamSet.erased.withheld.affects(new)
+      if !isContinued || isAffected {
         let part = Block(
           replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.tail.seenHeads,
           secrets: Salts(block.secrets).secrets(serving: new.firstCommit...run.lastCommit),
           commits: new.commits())
-        let rest = isConcerned ? streamSet.withheld.withheld(from: part) : nil
-        body = try BlockEncoding.encode(rest ?? part)
-        if let rest {
-          try listPlaces(of: rest, withheldFrom: part)
+        let withheld = streamSet.erased.withheld
+        let redacted = isAffected ? withheld.redacted(part) : nil
+        body = try BlockEncoding.encode(redacted ?? part)
+        if redacted != nil {
+          // Listed, so that secrets that lead to their salts are left out of later runs, too.
+          try streamSet.erased.add(withheld.contents(of: part.commits, secrets: part.secrets).map(\.place))
           kept = try body.withUnsafeBytes {
             try BlockEncoding.decodeColumns(
-              $0, replica: run.replica, firstCommit: rest.firstCommit, commitCount: rest.commits.count)
+              $0, replica: run.replica, firstCommit: part.firstCommit, commitCount: part.commits.count)
           }
         }
       }
@@ -176,27 +178,6 @@ final class RunReceiver {
       return .appended(
         commits: new.commitCount, events: new.eventCount, changedItems: changedItems)
     }
-  }
-
-  /// Adds the places of events that were just withheld to the list, so that secrets that lead to their salts are left out of later runs,
-  /// too.
-  private func listPlaces(of rest: Block, withheldFrom part: Block) throws(StorageError) {
-    let salts = Salts(part.secrets)
-    var places: [ErasedEvent] = []
-    for (kept, commit) in zip(rest.commits, part.commits) where kept != commit {
-      for (index, record) in kept.records.enumerated() {
-        guard case .withheld(let hash) = record, record != commit.records[index],
-          let segment = salts.segment(of: commit.number)
-        else { continue }
-        places.append(
-          ErasedEvent(
-            replica: commit.replica, segment: segment, commit: commit.number, stamp: commit.stamp,
-            index: index, hash: hash))
-      }
-    }
-    var list = streamSet.erased
-    list.add(places)
-    if list != streamSet.erased { try streamSet.keep(list, lease.lock, options) }
   }
 
   /// Whether the segment that the last run of a stream was appended to is full.

@@ -84,8 +84,8 @@ final class Checkpoints: Sendable {
   /// - Parameter last: What was signed last when the stream ended at `head`.
   /// - Returns: The checkpoint, which may be `last`; nil if there is no key, or no commit.
   /// - Throws: `corrupt` if the commits contradict `last`: a key must never sign two histories.
-  func next(
-    of identity: StoreIdentity, upTo head: CommitNumber?, after last: SignedCheckpoint?,
+  func sign(
+    _ identity: StoreIdentity, upTo head: CommitNumber?, after last: SignedCheckpoint?,
     _ merkleCaches: MerkleCaches
   ) throws -> SignedCheckpoint? {
     guard let head, let vault = identity.vault, let key = try keys.key(of: identity.replica) else {

@@ -23,7 +23,8 @@ struct LogParts {
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(
       directory, identity: try StoreIdentity.read(directory),
-      checkpoints: Checkpoints(directory, options, lease.lock), snapshots: [], sink: sink)
+      checkpoints: Checkpoints(directory, options, lease.lock),
+      erased: ErasedEvents(directory, options, lease.lock), snapshots: [], sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     var meter = ProgressMeter(nil, total: 0)

@@ -12,26 +12,6 @@ struct ErasingCrashTests {
     return try FavoritesStore(at: "/store", on: files, options: options)
   }
 
-  /// The files whose bytes contain a text.
-  private static func traces(of text: String, in files: MemoryFileSystem, under path: String) throws
-    -> [String]
-  {
-    let text = Array(text.utf8)
-    return try files.entries(of: path).flatMap { name -> [String] in
-      let entry = "\(path)/\(name)"
-      if try files.info(entry)?.kind == .directory {
-        return try traces(of: "regretted", in: files, under: entry)
-      }
-      let bytes = try files.contents(of: entry)
-      let isThere =
-        bytes.count >= text.count
-        && bytes.indices.dropLast(text.count - 1).contains {
-          bytes[$0] == text[0] && bytes[$0...].starts(with: text)
-        }
-      return isThere ? [entry] : []
-    }
-  }
-
   @Test("after each, nothing else is lost, and the next erasure leaves nothing of what was erased")
   func crash() throws {
     let files = MemoryFileSystem(root: "/")
@@ -62,9 +42,9 @@ struct ErasingCrashTests {
           try again.library("papers").favorites().map(\.id).filter { $0 != "regretted" }.sorted() == kept)
         // The commit that erases may have been written or not.
         _ = try? again.erase("regretted", in: "papers")
-        try again.obeyErasures()
+        try again.applyErasures()
         let verified = try FavoritesStore.verify(at: "/store", on: state, progress: nil)
-        let traces = try Self.traces(of: "regretted", in: state, under: "/store")
+        let traces = try ErasingTests.traces(of: "regretted", in: state, under: "/store")
         let names = try state.entries(of: "/store").filter { $0.contains(".tmp-") }
         let problem =
           verified.streams.contains { $0.finding != nil } ? "damaged" : traces.first ?? names.first
