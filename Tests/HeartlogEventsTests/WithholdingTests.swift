@@ -52,6 +52,52 @@ struct WithholdingTests {
     #expect(salts.salt(commit: CommitNumber(rawValue: UInt64(number)).next, event: 0) != nil || number == 600)
   }
 
+  @Test("any part of a block in which events are withheld is a block")
+  func part() throws {
+    let whole = block(20)
+    for taken in [["papers"], ["books"], []] as [Set<String>] {
+      let withheld = LibrarySelection.only(taken).redacted(whole) ?? whole
+      for first in 0..<20 {
+        let commits = Array(withheld.commits[first...])
+        let range = commits[0].number...commits[commits.count - 1].number
+        let part = Block(
+          replica: whole.replica, firstCommit: commits[0].number,
+          secrets: Salts(withheld.secrets).secrets(serving: range), commits: commits)
+        #expect(try Block.decoded(BlockEncoding.encode(part), like: part) == part)
+        #expect(
+          try root(part)
+            == root(
+              Block(
+                replica: whole.replica, firstCommit: commits[0].number, secrets: whole.secrets,
+                commits: Array(whole.commits[first...]))))
+      }
+    }
+  }
+
+  @Test(
+    "a block is completed from another copy of its commits, as far as that has more",
+    arguments: [1, 256, 257, 600])
+  func completed(number: UInt64) throws {
+    let whole = block(600)
+    let named = try named(number, in: whole)
+    let withheld = try #require(LibrarySelection.only([]).redacted(whole))
+    #expect(withheld.withheldCount == whole.eventCount && withheld.completed(from: withheld) == withheld)
+    #expect(withheld.completed(from: whole) == whole)
+    // Only some of it arrives, and in two parts.
+    let erased = try #require(WithheldEvents([named]).redacted(whole))
+    let completed = withheld.completed(from: erased)
+    #expect(completed.withheldCount == 1 && completed.completed(from: whole).commits == whole.commits)
+    #expect(try root(completed) == root(whole))
+    #expect(Salts(completed.secrets).salt(commit: named.commit, event: 0) == nil)
+    let half = Block(
+      replica: whole.replica, firstCommit: whole.firstCommit, secrets: whole.secrets,
+      commits: Array(whole.commits[..<300]))
+    let first = withheld.completed(from: half)
+    #expect(first.withheldCount == 300)
+    #expect(try root(first) == root(whole))
+    #expect(first.completed(from: whole).commits == whole.commits)
+  }
+
   @Test("what is withheld already, or from nobody, changes nothing")
   func unchanged() throws {
     let whole = block(600)

@@ -38,6 +38,8 @@ package final class BlockColumns: Sendable {
   let unknownEvents: [EventRecord]
   /// Whether any event is of a later version, or erases.
   package var hasUnknownEvents: Bool { !unknownEvents.isEmpty }
+  /// Whether any event is withheld.
+  package var hasWithheldEvents: Bool { !withheldHashes.isEmpty }
 
   /// - Parameters:
   /// - commitCount, eventCount: at most `Limits.blockEventsMax`.

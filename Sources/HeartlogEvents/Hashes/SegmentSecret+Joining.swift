@@ -36,7 +36,7 @@ extension SegmentSecret {
     else { return self }
     return SegmentSecret(
       firstCommit: firstCommit,
-      kind: .runs(runs.filter { (first...last).contains($0.run) }.map { $0.cut(to: commits) }))
+      kind: .runs(runs.filter { (first...last).contains($0.run) }.compactMap { $0.cut(to: commits) }))
   }
 }
 
@@ -52,8 +52,10 @@ extension RunSecret {
     return RunSecret(run: run, kind: .salts(salts))
   }
 
-  fileprivate func cut(to commits: ClosedRange<CommitNumber>) -> RunSecret {
+  /// Nil if nothing remains.
+  fileprivate func cut(to commits: ClosedRange<CommitNumber>) -> RunSecret? {
     guard case .salts(let salts) = kind else { return self }
-    return RunSecret(run: run, kind: .salts(salts.filter { commits.contains($0.commit) }))
+    let remaining = salts.filter { commits.contains($0.commit) }
+    return remaining.isEmpty ? nil : RunSecret(run: run, kind: .salts(remaining))
   }
 }

@@ -148,6 +148,11 @@ package struct JSONWriter: Sendable {
     endArray()
   }
 
+  /// Writes a name and an array of strings.
+  package mutating func member(_ name: String, strings: some Sequence<String>) {
+    member(name, JSONValue.array(strings.map(JSONValue.string)))
+  }
+
   private mutating func begin(_ bracket: UInt8) {
     separate()
     bytes.append(bracket)

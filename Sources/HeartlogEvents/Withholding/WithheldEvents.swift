@@ -65,6 +65,17 @@ package struct WithheldEvents: Sendable {
     return found
   }
 
+  /// Whether a block has no withheld event but these.
+  package func explains(_ block: ColumnBlock) -> Bool {
+    guard block.columns.hasWithheldEvents else { return true }
+    return block.commits().allSatisfy { commit in
+      commit.records.allSatisfy { record in
+        guard case .withheld(let hash) = record else { return true }
+        return hashes[commit.stamp.rawValue]?.contains(hash) ?? false
+      }
+    }
+  }
+
   /// A block without the content of withheld events: see `redacted` of a block of commits.
   package func redacted(_ block: ColumnBlock) -> Block? { affects(block) ? redacted(Block(block)) : nil }
 
@@ -76,82 +87,8 @@ package struct WithheldEvents: Sendable {
     var commits = block.commits
     for (place, _) in contents(of: commits, secrets: block.secrets) {
       let index = Int(place.commit.rawValue - block.firstCommit.rawValue)
-      commits[index] = commits[index].withholding(place)
+      commits[index] = commits[index].withholding([place.index: place.hash])
     }
-    var salts = Salts(block.secrets)
-    var hasher = SHA256Hasher()
-    var secrets: [SegmentSecret] = []
-    for (index, secret) in block.secrets.enumerated() {
-      let end = index + 1 < block.secrets.count ? block.secrets[index + 1].firstCommit.rawValue : .max
-      let covered = commits.filter { $0.number >= secret.firstCommit && $0.number.rawValue < end }
-      var runs = runs[block.replica]?[secret.firstCommit] ?? []
-      for commit in covered where commit.hasWithheld {
-        if let run = secret.run(of: commit.number) { runs.insert(run) }
-      }
-      secrets.append(runs.isEmpty ? secret : secret.redacted(runs, of: covered, &salts, &hasher))
-    }
-    guard commits != block.commits || secrets != block.secrets else { return nil }
-    return Block(
-      replica: block.replica, firstCommit: block.firstCommit, headsAtStart: block.headsAtStart,
-      secrets: secrets, commits: commits)
-  }
-}
-
-extension Commit {
-  fileprivate var hasWithheld: Bool {
-    var found = false
-    contents.forEach { if case .withheld = $0 { found = true } }
-    return found
-  }
-
-  fileprivate func withholding(_ event: ErasedEvent) -> Commit {
-    var records = records
-    records[event.index] = .withheld(event.hash)
-    return Commit(
-      replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
-      origin: origin, heads: heads, unknownMembers: unknownMembers, records: records)
-  }
-}
-
-extension SegmentSecret {
-  /// What remains of the secret for a block: of some runs only the salts of the events that have content.
-  ///
-  /// - Parameter commits: the commits of the block that the secret covers.
-  fileprivate func redacted(
-    _ withheld: Set<UInt32>, of commits: [Commit], _ salts: inout Salts, _ hasher: inout SHA256Hasher
-  ) -> SegmentSecret {
-    var remaining: [RunSecret] = []
-    var index = 0
-    while index < commits.count {
-      guard let run = run(of: commits[index].number) else { break }
-      var commitsOfRun: [Commit] = []
-      while index < commits.count, self.run(of: commits[index].number) == run {
-        commitsOfRun.append(commits[index])
-        index += 1
-      }
-      if !withheld.contains(run) {
-        if let secret = secret(of: run, &hasher) { remaining.append(secret) }
-        continue
-      }
-      var left: [EventSalt] = []
-      for commit in commitsOfRun {
-        for (event, record) in commit.records.enumerated() {
-          if case .withheld = record { continue }
-          if let salt = salts.salt(commit: commit.number, event: event, hasher: &hasher) {
-            left.append(EventSalt(commit: commit.number, event: event, salt: salt))
-          }
-        }
-      }
-      if !left.isEmpty { remaining.append(RunSecret(run: run, kind: .salts(left))) }
-    }
-    return SegmentSecret(firstCommit: firstCommit, kind: .runs(remaining))
-  }
-
-  private func secret(of run: UInt32, _ hasher: inout SHA256Hasher) -> RunSecret? {
-    switch kind {
-    case .whole(let secret):
-      RunSecret(run: run, kind: .whole(Salts.runSecret(run, segmentSecret: secret, hasher: &hasher)))
-    case .runs(let runs): runs.first { $0.run == run }
-    }
+    return block.redacted(to: commits, runs: runs[block.replica] ?? [:])
   }
 }
