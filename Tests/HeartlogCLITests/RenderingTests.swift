@@ -142,7 +142,8 @@ struct RenderingTests {
       StoreStatus(
         path: "/s", replica: ReplicaID(high: 1, low: 1), name: "",
         digest: Digest([UInt8](repeating: 0, count: 32)),
-        events: 5, eventsWithoutContent: count, commits: 5, bytes: 0, conflicts: 0, replicas: [],
+        events: 5, eventsWithoutContent: count, subscribedLibraries: nil, commits: 5, bytes: 0, conflicts: 0,
+        replicas: [],
         libraries: [])
     }
     func json(_ count: UInt64) -> String {

@@ -12,12 +12,18 @@ extension FavoritesStore {
   ///   - isDryRun: whether to erase nothing, and only count.
   /// - Returns: what was erased here.
   /// - Complexity: reads the whole log, and writes the segments anew that contain an erased event.
-  /// - Throws: `notFound` if there is nothing of the item; `invalid` if the store has no key; `misuse` inside `write { }`; `corrupt` if
+  /// - Throws: `notFound` if there is nothing of the item; `invalid` if the store has no key, or not everything of the library; `misuse` inside `write { }`; `corrupt` if
   ///   the log is damaged; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func erase(
     _ id: String, in library: String, isDryRun: Bool = false
   ) throws(HeartlogError) -> ErasureReport {
+    guard try hasEverything(of: library) else {
+      throw HeartlogError(
+        .invalid,
+        "this store does not have everything that was written to \(library), so it cannot name it: erase on a device that takes all of \(library)"
+      )
+    }
     let named = try eventsToErase(in: .item(id, library: library), isDryRun: isDryRun)
     guard !named.isEmpty else {
       throw HeartlogError(

@@ -112,8 +112,13 @@ extension CommandContext {
     }
   }
 
-  /// Warns if nothing was ever written to a library: its name may be mistyped.
+  /// Warns if not everything of a library is here, or nothing was ever written to it: its name may be mistyped.
   func tellUnknown(_ library: String, in view: StoreView) throws {
+    if let sentence = try missingContent(of: library, in: view.store) {
+      try output.flush()
+      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(sentence)")
+      return
+    }
     let known = view.read { $0.libraries }
     guard !known.contains(library) else { return }
     try output.flush()
@@ -124,6 +129,13 @@ extension CommandContext {
         ?? "nothing was ever written to the library \(library)",
       hint: NearestMatch.hint(for: library, among: known))
     output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.sentence)")
+  }
+
+  /// A sentence for a library of which not everything is here; nil if everything is.
+  func missingContent(of library: String, in store: FavoritesStore) throws -> String? {
+    guard try !store.hasEverything(of: library) else { return nil }
+    return
+      "This store does not take everything of \(Quoted(library)) from other devices: see \"heartlog replicas\"."
   }
 
   /// Prints one JSON object as a line.

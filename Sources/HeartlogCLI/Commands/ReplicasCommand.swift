@@ -29,10 +29,13 @@ struct ReplicasCommand: Command {
     let store = try context.openForReading()
     let devices = store.devices
     let signatures = try store.signatures()
+    let coverages = try store.coverages()
     let now = StoreOptions().clock()
     if context.isJSON {
       for device in devices {
-        try context.jsonLine { Self.write(device, signatures[device.replica], to: &$0) }
+        try context.jsonLine {
+          Self.write(device, signatures[device.replica], coverages[device.replica], to: &$0)
+        }
       }
       try context.jsonPartial(store.findings)
       return try context.report(store.findings)
@@ -52,7 +55,8 @@ struct ReplicasCommand: Command {
             ?? "–"),
         .init(Quantity.count(Int(clamping: device.events))),
         .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
-        .init(Self.remarks(device, now: now, context).joined(separator: ", "), .faint),
+        .init(
+          Self.remarks(device, coverages[device.replica], now: now, context).joined(separator: ", "), .faint),
       ])
     }
     try context.linesWithTimes(table.lines(style: context.style, width: context.width))
@@ -85,11 +89,18 @@ struct ReplicasCommand: Command {
       "  seen by \(witnesses.isEmpty ? "nobody yet" : witnesses.joined(separator: ", "))")
   }
 
-  private static func remarks(_ device: Device, now: Milliseconds, _ context: CommandContext) -> [String] {
+  private static func remarks(
+    _ device: Device, _ coverage: Coverage?, now: Milliseconds, _ context: CommandContext
+  ) -> [String] {
     var remarks: [String] = []
     if device.isOwn { remarks.append("this device") }
     if device.isEnded { remarks.append("forked: its two histories continue as separate replicas") }
     if device.isRetired { remarks.append("retired") }
+    if let coverage, case .only(let libraries) = coverage.libraries {
+      let start = coverage.start.rawValue == 1 ? "" : " from commit \(coverage.start) on"
+      let names = libraries.isEmpty ? "no content" : "only \(libraries.sorted().joined(separator: ", "))"
+      remarks.append("\(names) here\(start)")
+    }
     if device.wallClockAheadSeconds >= 1 {
       remarks.append("its clock is \(Quantity.duration(seconds: device.wallClockAheadSeconds)) ahead")
     } else if let latest = device.latestTime, latest > now {
@@ -98,7 +109,9 @@ struct ReplicasCommand: Command {
     return remarks
   }
 
-  private static func write(_ device: Device, _ signature: StreamSignature?, to json: inout JSONWriter) {
+  private static func write(
+    _ device: Device, _ signature: StreamSignature?, _ coverage: Coverage?, to json: inout JSONWriter
+  ) {
     json.member("id", device.replica.description)
     json.member("name", device.name)
     json.member("isOwn", device.isOwn)
@@ -111,6 +124,13 @@ struct ReplicasCommand: Command {
     json.member("wallClockAheadSeconds", device.wallClockAheadSeconds)
     json.member("isRetired", device.isRetired)
     json.member("isEnded", device.isEnded)
+    if let coverage, case .only(let libraries) = coverage.libraries {
+      json.name("partial")
+      json.beginObject()
+      json.member("fromCommit", coverage.start.rawValue)
+      json.member("libraries", strings: libraries.sorted())
+      json.endObject()
+    }
     json.name("signature")
     guard let signature else { return json.null() }
     json.beginObject()

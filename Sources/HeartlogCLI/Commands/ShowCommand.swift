@@ -29,7 +29,9 @@ struct ShowCommand: Command {
       let partial = try context.report(view.findings)
       guard partial == .success else { return partial }
       let then = context.sentence(of: view.moment).map { ", \($0)" } ?? ""
-      throw CommandError(.no, "there is no item \(Quoted(item)) in \(library)\(then)")
+      throw CommandError(
+        .no, "there is no item \(Quoted(item)) in \(library)\(then)",
+        hint: try context.missingContent(of: library, in: view.store))
     }
     if context.isJSON {
       try context.jsonLine { json in

@@ -13,9 +13,14 @@ struct SyncCommand: Command {
   private static let watch = Option.flag(
     "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
 
+  private static let libraries = Option.value(
+    "libraries", "NAMES", .text,
+    "From now on, take only what others write to these libraries, separated by commas; \"all\" for everything."
+  )
+
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
-    arguments: [peer], options: [pull, dryRun, join, watch],
+    arguments: [peer], options: [pull, dryRun, join, libraries, watch],
     paragraphs: [
       "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
         + "favorites; the last tap wins. An interrupted sync continues where it ended.",
@@ -24,11 +29,16 @@ struct SyncCommand: Command {
         + "serve --stdio\" on another machine.",
       "This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores "
         + "that have synced with others belong to a vault; two vaults are mixed only with --join.",
+      "With --libraries, commits to other libraries still arrive, count and verify, but without their content. This store passes them "
+        + "on only as such. If libraries are added later, their content arrives from a device that has it.",
     ],
     examples: [
       .init("heartlog sync ssh://anna@desk.local/~/favorites.heartlog", "Sync with another machine."),
       .init(
         "heartlog sync folder:Dropbox/heartlog --watch", "Sync through a cloud folder until interrupted."),
+      .init(
+        "heartlog sync ssh://anna@desk.local/~/favorites.heartlog --libraries papers,books",
+        "Take only papers and books, now and later."),
       .init("heartlog sync backup/favorites.heartlog --dry-run", "Report how much would go each way."),
     ],
     endings: [
@@ -43,6 +53,8 @@ struct SyncCommand: Command {
   let peer: PeerAddress
   let peerText: String
   let options: SyncOptions
+  /// What the store subscribes to before it syncs; nil if that does not change.
+  let libraries: LibrarySelection?
   let watches: Bool
 
   init(_ arguments: Arguments) throws(CommandError) {
@@ -55,10 +67,15 @@ struct SyncCommand: Command {
     self.options = options
     watches = arguments.has(Self.watch)
     if watches, options.isDryRun { throw .usage("--watch cannot be used with --dry-run") }
+    libraries = arguments.text(Self.libraries).map { names in
+      names == "all" ? .all : .only(Set(names.split(separator: ",").map(String.init)))
+    }
+    if libraries != nil, options.isDryRun { throw .usage("--libraries cannot be used with --dry-run") }
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let run = SyncRun(context: context, peer: peer, peerText: peerText, options: options)
+    let run = SyncRun(
+      context: context, peer: peer, peerText: peerText, options: options, libraries: libraries)
     return try watches ? run.watch() : run.once()
   }
 }

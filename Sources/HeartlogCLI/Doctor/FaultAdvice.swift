@@ -130,6 +130,11 @@ struct FaultAdvice {
       .damage(
         "the list of confirmed keys is damaged", "It is not known which keys a person has compared.",
         "Remove the file, and confirm the keys again with \"heartlog trust\".")
+    case .damagedSubscription:
+      .damage(
+        "the list of the libraries that this store subscribes to is damaged",
+        "The store syncs with nobody, because it does not know which content is missing.",
+        "Subscribe again: \"heartlog sync PEER --libraries NAMES\", or \"--libraries all\".")
     case .suspectSegment:
       .notice(
         "the disk once failed to store part of the log",
@@ -188,8 +193,8 @@ struct FaultAdvice {
         "Remove it.")
     case .unfinishedErasure:
       .problem(
-        "an erasure was interrupted, or its list is damaged",
-        "Content that was to be erased may still be in the store.",
+        "an erasure, or the arrival of content, was interrupted, or the list of erased events is damaged",
+        "Content that was to be erased may still be in the store, and it starts without a snapshot.",
         "Run \"heartlog compact\".")
     case .missingKey:
       .notice(

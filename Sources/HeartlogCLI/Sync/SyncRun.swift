@@ -8,6 +8,8 @@ struct SyncRun {
   /// The peer as it was given on the command line.
   let peerText: String
   let options: SyncOptions
+  /// What the store subscribes to first; nil if that does not change.
+  var libraries: LibrarySelection?
 
   /// Syncs once.
   func once() throws -> ExitCode {
@@ -75,7 +77,14 @@ struct SyncRun {
   }
 
   private func open(endsSoon: Bool) throws -> FavoritesStore {
-    try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: endsSoon)
+    guard !options.isDryRun else { return try context.openForReading() }
+    let store = try context.openForWriting(endsSoon: endsSoon)
+    switch libraries {
+    case nil: break
+    case .all?: try store.subscribe(to: nil)
+    case .only(let names)?: try store.subscribe(to: names)
+    }
+    return store
   }
 
   private func round(

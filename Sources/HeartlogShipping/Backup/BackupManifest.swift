@@ -11,12 +11,15 @@ struct BackupManifest: Hashable {
     let root: Digest
     let isEnded: Bool
     let checkpoint: SignedCheckpoint?
+    let coverage: Coverage
   }
 
   /// The replica that the store wrote as.
   let replica: ReplicaID
   let name: String
   let vault: VaultMembership?
+  /// What the store subscribes to.
+  let subscription: LibrarySelection
   /// The digest of the state of all commits.
   let digest: Digest
   let events: UInt64
@@ -40,6 +43,7 @@ struct BackupManifest: Hashable {
     writer.replica(replica)
     writer.text(name)
     writer.vault(vault)
+    writer.libraries(subscription)
     writer.raw(digest)
     writer.varint(events)
     writer.varint(streams.count)
@@ -48,10 +52,15 @@ struct BackupManifest: Hashable {
       writer.text(stream.name)
       writer.varint(stream.commit)
       writer.raw(stream.root)
-      writer.u8((stream.isEnded ? 1 : 0) | (stream.checkpoint == nil ? 0 : 2))
+      let isPartial = !stream.coverage.isWhole
+      writer.u8((stream.isEnded ? 1 : 0) | (stream.checkpoint == nil ? 0 : 2) | (isPartial ? 4 : 0))
       if let checkpoint = stream.checkpoint {
         writer.raw(checkpoint.key.bytes)
         writer.lengthAndBytes(checkpoint.note.bytes)
+      }
+      if isPartial {
+        writer.varint(stream.coverage.start.rawValue)
+        writer.libraries(stream.coverage.libraries)
       }
     }
     writer.raw(SHA256Hasher.digest(of: writer.bytes))
@@ -80,6 +89,7 @@ extension BackupManifest {
     name = try reader.text()
     try ShippedName.check(name)
     vault = try reader.vaultMembership()
+    subscription = try reader.libraries()
     digest = try reader.digest()
     events = try reader.varint()
     var streams: [Stream] = []
@@ -102,7 +112,7 @@ extension BackupManifest {
     guard commit <= Limits.numberMax else { throw MalformedError("a stream of \(commit) commits") }
     let root = try reader.digest()
     let flags = try reader.u8()
-    guard flags <= 3 else { throw MalformedError("flags \(flags)") }
+    guard flags <= 7 else { throw MalformedError("flags \(flags)") }
     var checkpoint: SignedCheckpoint?
     if flags & 2 != 0 {
       let key = try reader.publicKey()
@@ -112,8 +122,16 @@ extension BackupManifest {
       }
       checkpoint = signed
     }
+    var coverage = Coverage.whole
+    if flags & 4 != 0 {
+      let start = try reader.varint()
+      guard (1...Limits.numberMax).contains(start) else {
+        throw MalformedError("a partial stream from \(start) on")
+      }
+      coverage = Coverage(try reader.libraries(), from: CommitNumber(rawValue: start))
+    }
     return Stream(
       replica: replica, name: name, commit: commit, root: root, isEnded: flags & 1 != 0,
-      checkpoint: checkpoint)
+      checkpoint: checkpoint, coverage: coverage)
   }
 }

@@ -54,12 +54,12 @@ struct BackupTarget {
       streams.append(
         BackupManifest.Stream(
           replica: head.replica, name: head.name, commit: head.commit.rawValue, root: head.root,
-          isEnded: head.isEnded, checkpoint: try store.checkpoint(of: head)))
+          isEnded: head.isEnded, checkpoint: try store.checkpoint(of: head), coverage: head.coverage))
     }
     let state = try store.state(upTo: heads.map { Head(replica: $0.replica, commit: $0.commit) })
     return BackupManifest(
-      replica: store.replica, name: store.name, vault: store.vault, digest: state.digest,
-      events: state.eventCount, streams: streams)
+      replica: store.replica, name: store.name, vault: store.vault, subscription: try store.subscription,
+      digest: state.digest, events: state.eventCount, streams: streams)
   }
 
   /// Writes commits of a stream as run files.
@@ -94,6 +94,12 @@ struct BackupTarget {
     var archive = try BackupArchive(at: path, on: fileSystem)
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
+    if let last, last.streams.contains(where: { manifest.hasMoreContent(of: $0) }) {
+      throw HeartlogError(
+        .invalid,
+        "the backup at \(path) lacks content that has arrived in the store since: remove it, or back up to another folder",
+        file: path)
+    }
     for stream in last?.streams ?? [] where try store.hasErased(in: stream.replica) {
       try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
         guard try hasErased(file.runs) else { return }
@@ -226,9 +232,10 @@ struct BackupTarget {
       for stream in manifest.streams {
         var next: UInt64 = 1
         if let done = last?.streams.first(where: { $0.replica == stream.replica }) {
-          // What the last backup has is not read from the store again, except for what was erased since.
+          let hasMoreContent = manifest.hasMoreContent(of: done)
+          // What the last backup has is not read from the store again, except for what was erased or completed since.
           try archive?.readRuns(of: done) { (runs, bytes) throws(HeartlogError) in
-            if try hasErased(runs.runs) {
+            if try hasMoreContent ? true : hasErased(runs.runs) {
               let new = newCommits
               defer { newCommits = new }
               try write(next...runs.lastCommit, of: stream.replica) { (target, run) throws(HeartlogError) in
@@ -290,4 +297,17 @@ struct BackupTarget {
 
 extension RunFileName {
   fileprivate var lastNumber: CommitNumber { CommitNumber(rawValue: last) }
+}
+
+extension BackupManifest {
+  /// Whether content of a stream has arrived since another backup of the same store.
+  fileprivate func hasMoreContent(of earlier: Stream) -> Bool {
+    guard !earlier.coverage.isWhole, let stream = streams.first(where: { $0.replica == earlier.replica })
+    else {
+      return false
+    }
+    let last = CommitNumber(rawValue: earlier.commit)
+    return !earlier.coverage.libraries(upTo: last).isSuperset(of: stream.coverage.libraries(upTo: last))
+      || stream.coverage.start > earlier.coverage.start
+  }
 }

@@ -96,7 +96,10 @@ extension FavoritesStore {
     let unfinished = "\(folder).tmp-\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
     let store = try create(at: unfinished, on: fileSystem, in: manifest.vault, options: options)
     let damaged = archive.damaged
+    let coverages = Dictionary(uniqueKeysWithValues: manifest.streams.map { ($0.replica, $0.coverage) })
     try archive.check(manifest) { (run) throws(HeartlogError) in
+      var run = run
+      run.libraries = coverages[run.replica]?.libraries(upTo: run.lastCommit) ?? .all
       guard case .appended = try store.restore(run) else {
         throw damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken", nil)
       }
@@ -111,6 +114,7 @@ extension FavoritesStore {
     }
     guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
     try store.applyErasures()
+    if case .only(let libraries) = manifest.subscription { try store.subscribe(to: libraries) }
     try store.close()
     try onFolder { () throws(FileError) in
       try fileSystem.rename(unfinished, to: folder)

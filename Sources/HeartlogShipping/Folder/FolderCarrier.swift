@@ -109,6 +109,11 @@ struct FolderSyncPass {
       }
       try resolveWaiting()
       for stream in streams { try takeCheckpoints(stream, listing) }
+      for stream in streams {
+        try passingOver(stream, heads) { (round) throws(HeartlogError) in
+          try round.complete(stream, files[stream] ?? [])
+        }
+      }
       if store.corruption == nil { report.applyErasures(in: store) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
@@ -165,7 +170,7 @@ struct FolderSyncPass {
         position = next.name.last
       }
     }
-    if let head, !options.isPull {
+    if let head, !options.isPull, head.coverage.isWhole {
       for range in try missing(of: head, files: files) {
         report.sent.commits += range.upperBound - range.lowerBound + 1
       }

@@ -38,6 +38,13 @@ extension FolderSyncPass {
   ) throws(HeartlogError) {
     let stream = head.replica
     let (found, redacted) = try redacting(found, of: head, as: writer)
+    if head.isEnded, !found.contains(where: { $0.name.isEnd && $0.name.last == head.commit.rawValue }) {
+      let file = RunFile(
+        replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
+      _ = try write(file.encoded(endRoot: head.root), stream, writer)
+    }
+    // Files are for every device, so they have everything.
+    guard head.coverage.isWhole else { return }
     var own = redacted.filter { $0.name.last <= head.commit.rawValue }
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
       if try isSound(file, head) { own.append(file) }
@@ -52,11 +59,6 @@ extension FolderSyncPass {
         own += try write(head, range.lowerBound...end, as: writer, isNew: true)
       }
       if let damage { throw damage.error }
-    }
-    if head.isEnded, !found.contains(where: { $0.name.isEnd && $0.name.last == head.commit.rawValue }) {
-      let file = RunFile(
-        replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
-      _ = try write(file.encoded(endRoot: head.root), stream, writer)
     }
     try merge(own, of: head, as: writer)
   }

@@ -8,6 +8,7 @@ final class SessionTally: Sendable {
     var receivedEvents: UInt64 = 0
     var appendedCommits: UInt64 = 0
     var changedItems: UInt64 = 0
+    var completedEvents: UInt64 = 0
     var forks: [SyncReport.Fork] = []
     var skipped: [SyncReport.SkippedStream] = []
   }
@@ -38,6 +39,13 @@ final class SessionTally: Sendable {
       state.appendedCommits += UInt64(commits)
       state.receivedEvents += UInt64(events)
       state.changedItems += UInt64(changedItems)
+    }
+  }
+
+  func completed(commits: Int, events: Int) {
+    change { state in
+      state.progress.receivedCommits += UInt64(commits)
+      state.completedEvents += UInt64(events)
     }
   }
 
@@ -84,6 +92,7 @@ final class SessionTally: Sendable {
       report.received.commits = state.appendedCommits
       report.received.events = state.receivedEvents
       report.changedItems = state.changedItems
+      report.completedEvents = state.completedEvents
       report.forks = state.forks
       report.skipped = state.skipped
     }

@@ -6,22 +6,29 @@ import Synchronization
 extension SyncSession {
   /// Sends what the other end wants and receives what this end wants, concurrently, until both are done.
   func exchange(
-    _ list: StreamList, wants: [Int], theirWants: [Int], _ begun: SyncReport
+    _ list: StreamList, wants: Wants, theirWants: Wants, _ begun: SyncReport
   ) throws(HeartlogError) -> SyncReport {
-    var offers: [(stream: Int, commits: ClosedRange<UInt64>)] = []
-    for stream in theirWants {
+    var offers: [Offer] = []
+    for (range, _) in theirWants.contents {
+      guard range.stream < list.entries.count, let offer = Offer(range, of: list.entries[range.stream]) else {
+        throw .peer("a request for the content of commits that are not here")
+      }
+      offers.append(offer)
+    }
+    for stream in theirWants.streams {
       guard stream < list.entries.count, let commits = list.entries[stream].offered else {
         throw .peer("a request for a stream with nothing new")
       }
-      offers.append((stream, commits))
+      offers.append(Offer(stream: stream, commits: commits))
     }
     var report = begun
-    let toReceive = Self.sum(wants.compactMap { list.entries[$0].wanted })
+    let toReceive = Self.sum(
+      wants.streams.compactMap { list.entries[$0].wanted } + wants.contents.map(\.range.numbers))
     let toSend = Self.sum(offers.map(\.commits))
     attempts.tally.expect(toReceive: toReceive, toSend: toSend)
 
     let name = try sendAndReceive(offers, wants: wants, of: list, peer: begun.peer)
-    try showCosigned(wants, of: list)
+    try showCosigned(wants.streams, of: list)
     try sayLastWord()
     let done = try readDone(list, &report)
     if !takesNothing, !options.isDryRun { report.applyErasures(in: store) }
@@ -29,7 +36,7 @@ extension SyncSession {
     report.peerName = report.peerName ?? name
     report.sent.commits = done.commits
     report.sent.events = done.events
-    noteClocks(of: wants.map { list.entries[$0].replica }, &report)
+    noteClocks(of: wants.streams.map { list.entries[$0].replica }, &report)
     if report.isDryRun {
       report.received.commits = Self.sum(list.entries.compactMap(\.wanted))
       report.received.events = nil
@@ -45,8 +52,7 @@ extension SyncSession {
   ///
   /// - Returns: The peer's name, if it was received.
   private func sendAndReceive(
-    _ offers: [(stream: Int, commits: ClosedRange<UInt64>)], wants: [Int], of list: StreamList,
-    peer: ReplicaID?
+    _ offers: [Offer], wants: Wants, of list: StreamList, peer: ReplicaID?
   ) throws(HeartlogError) -> String? {
     let sending = Sending()
     let group = DispatchGroup()
@@ -56,7 +62,10 @@ extension SyncSession {
       }
     }
     let name: String?
-    do throws(HeartlogError) { name = try receive(wants, of: list, peer: peer) } catch {
+    do throws(HeartlogError) {
+      try receiveContents(wants.contents, of: list)
+      name = try receive(wants.streams, of: list, peer: peer)
+    } catch {
       link.fail(error)
       group.wait()
       throw error
@@ -154,6 +163,26 @@ extension SyncSession {
 
   // MARK: - Sending
 
+  /// Commits that the other end asked for.
+  private struct Offer {
+    let stream: Int
+    let commits: ClosedRange<UInt64>
+    /// Whether the other end has the commits, and asks for their content.
+    var isContent = false
+
+    init(stream: Int, commits: ClosedRange<UInt64>) {
+      self.stream = stream
+      self.commits = commits
+    }
+
+    /// The content of commits; `nil` if not both ends have them.
+    init?(_ range: ContentRange, of entry: StreamList.Entry) {
+      guard !entry.isParted, range.numbers.upperBound <= entry.lowerCommit else { return nil }
+      self.init(stream: range.stream, commits: range.numbers)
+      isContent = true
+    }
+  }
+
   /// The outcome of the sending thread.
   private final class Sending: Sendable {
     private let failure = Mutex<HeartlogError?>(nil)
@@ -165,25 +194,28 @@ extension SyncSession {
     var error: HeartlogError? { failure.withLock { $0 } }
   }
 
-  private func send(
-    _ offers: [(stream: Int, commits: ClosedRange<UInt64>)], of list: StreamList
-  ) throws(HeartlogError) {
-    for (stream, commits) in offers {
+  private func send(_ offers: [Offer], of list: StreamList) throws(HeartlogError) {
+    for offer in offers {
+      let (stream, commits) = (offer.stream, offer.commits)
       let entry = list.entries[stream]
       var after = commits.lowerBound - 1
       // Sent only if the receiver does not have the stream yet.
       var name = entry.theirs == nil ? entry.mine?.name : nil
       while after < commits.upperBound {
         try link.checkFailure()
-        let run = try runToSend(of: entry, after: after, upTo: commits.upperBound)
+        let whole = try runToSend(of: entry, after: after, upTo: commits.upperBound)
+        let run =
+          list.theirSubscription == .all
+          ? whole : try store.redacted(whole, to: list.theirSubscription) ?? whole
         // A failed write is not passed to the receiving thread: that thread may still read why the peer hung
         // up.
         try writer.write(
           .run(
             ShippedRun(
               stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount, name: name,
-              root: run.root, extensionRoots: try extensionRoots(of: run, entry, list.version), body: run.body
-            )))
+              root: run.root,
+              extensionRoots: offer.isContent ? [] : try extensionRoots(of: run, entry, list.version),
+              body: run.body)))
         name = nil
         after = run.lastCommit.rawValue
         attempts.tally.sent(commits: run.commitCount)
@@ -225,6 +257,29 @@ extension SyncSession {
 
   // MARK: - Receiving
 
+  /// Receives content of commits that are here.
+  private func receiveContents(
+    _ contents: [(range: ContentRange, libraries: LibrarySelection)], of list: StreamList
+  ) throws(HeartlogError) {
+    for (range, libraries) in contents {
+      let entry = list.entries[range.stream]
+      var next = range.numbers.lowerBound
+      while next <= range.numbers.upperBound {
+        guard case .run(let run) = try readRun(of: entry, entry.mine?.name, next) else { continue }
+        let received = StreamRun(
+          replica: entry.replica, name: entry.mine?.name ?? "", firstCommit: CommitNumber(rawValue: next),
+          commitCount: run.commitCount, body: run.body, root: run.root)
+        guard run.stream == range.stream, run.firstCommit == next,
+          received.lastCommit <= range.commits.upperBound,
+          let events = try store.complete(with: received)
+        else { throw .peer("content of other commits than those that were asked for") }
+        attempts.tally.completed(commits: run.commitCount, events: events)
+        next = received.lastCommit.rawValue + 1
+      }
+      try store.didComplete(range.commits, of: entry.replica, with: libraries)
+    }
+  }
+
   /// - Returns: The name of the peer, if its own stream was received.
   private func receive(
     _ wants: [Int], of list: StreamList, peer: ReplicaID?
@@ -242,7 +297,9 @@ extension SyncSession {
       while next <= wanted.upperBound {
         guard case .run(let run) = try readRun(of: entry, name, next) else { continue }
         name = run.name ?? name
-        let received = try check(run, stream, entry, next, theirs, name)
+        var received = try check(run, stream, entry, next, theirs, name)
+        received.libraries = entry.theirCoverage.libraries(upTo: received.lastCommit)
+          .intersection(list.subscription)
         next = received.lastCommit.rawValue + 1
         if isSkipped {
           waiting.add(received)

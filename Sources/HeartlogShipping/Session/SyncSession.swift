@@ -78,7 +78,8 @@ public struct SyncSession: Sendable {
   private func call() throws(HeartlogError) -> SyncReport {
     if !options.isDryRun { try signStream() }
     for _ in 0..<Self.roundsMax {
-      let mine = try heads()
+      let subscription = try store.subscription
+      let (mine, kept) = try heads(attempts.version)
       var own = greeting(attempts.version)
       own.own = mine.firstIndex { $0.replica == store.replica }
       do throws(HeartlogError) {
@@ -86,7 +87,9 @@ public struct SyncSession: Sendable {
           .heads(
             .init(
               greeting: own,
-              heads: mine.map { ShippedHead(replica: $0.replica, position: .init($0, version: own.version)) })
+              heads: mine.map { ShippedHead(replica: $0.replica, position: .init($0, version: own.version)) },
+              coverages: own.version < 2
+                ? nil : CoverageList(subscription, mine.enumerated().map { ($0, $1.coverage) }))
           ))
       } catch {
         throw reason(for: error, reading: .answer)
@@ -100,7 +103,8 @@ public struct SyncSession: Sendable {
       }
       // Only the answer shows what the serving end lacks. If that cannot be read, announce less.
       guard try canGive(mine, lacking: answer) else { continue }
-      var list = passingOver(try StreamList.calling(answer, store: store, mine: mine))
+      var list = passingOver(
+        try StreamList.calling(answer, store: store, mine: mine, subscription: subscription), kept)
       let report = try begin(list, theirs)
       try meet(theirs, list)
       if own.version >= 2, list.hasNewCheckpoints {
@@ -130,9 +134,9 @@ public struct SyncSession: Sendable {
         passOver(list)
         if !options.isDryRun, !takesNothing, try endKnown(list) { continue }
       }
-      let wants = options.isDryRun ? [] : wants(of: list)
-      try writer.write(.wants(wants))
-      guard case .wants(let theirWants) = try reader.read(.wants) else { continue }
+      let wants = options.isDryRun ? Wants() : wants(of: list)
+      try write(wants)
+      let theirWants = try readWants()
       if options.isPull || options.isDryRun || theirs.isReadOnly, !theirWants.isEmpty {
         throw .peer("wants where nothing is given")
       }
@@ -145,6 +149,7 @@ public struct SyncSession: Sendable {
 
   private func serve() throws(HeartlogError) -> SyncReport {
     var current: (list: StreamList, greeting: Message.Greeting, report: SyncReport)?
+    var contents: [ContentRange] = []
     var rounds = 0
     // A bisection halves at most 2^53 commits; a peer that asks more often than that is not bisecting.
     var probesLeft = 64 * Self.roundsMax
@@ -153,7 +158,7 @@ public struct SyncSession: Sendable {
         if current == nil {
           try reader.read(.heads)
         } else {
-          try reader.read(.heads, .checkpoints, .evidence, .probe, .ends, .wants)
+          try reader.read(.heads, .checkpoints, .evidence, .probe, .ends, .wants, .contents)
         }
       switch (message, current) {
       case (.heads(let heads), _):
@@ -162,12 +167,14 @@ public struct SyncSession: Sendable {
         guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
         if !heads.greeting.isDryRun { try signStream() }
-        var mine = try self.heads()
+        let subscription = try store.subscription
+        let version = heads.greeting.version
+        var (mine, kept) = try self.heads(version)
         let theirs = Dictionary(heads.heads.map { ($0.replica, $0.position.commit) }) { first, _ in first }
-        if try !canGive(mine, behind: { theirs[$0] ?? 0 }) { mine = try self.heads() }
+        if try !canGive(mine, behind: { theirs[$0] ?? 0 }) { (mine, kept) = try self.heads(version) }
         let (answered, answer) = try StreamList.serving(
-          heads.heads, store: store, mine: mine, greeting: greeting(heads.greeting.version))
-        var list = passingOver(answered)
+          heads, store: store, mine: mine, greeting: greeting(version), subscription: subscription)
+        var list = passingOver(answered, kept)
         try writer.write(.answer(answer))
         let report = try begin(list, heads.greeting)
         try meet(heads.greeting, list)
@@ -198,11 +205,13 @@ public struct SyncSession: Sendable {
         }
         try end(ends, of: now.list)
         current = nil
-      case (.wants(let theirWants), .some(let now)):
+      case (.contents(let ranges), .some): contents = ranges
+      case (.wants(let streams), .some(let now)):
         let takes = !now.greeting.isPull && !now.greeting.isDryRun
-        let wants = takes ? wants(of: now.list) : []
+        let wants = takes ? wants(of: now.list) : Wants()
+        let theirWants = Wants(streams: streams, theirContents: contents)
         if now.greeting.isDryRun, !theirWants.isEmpty { throw .peer("requests in a dry run") }
-        try writer.write(.wants(wants))
+        try write(wants)
         var report = now.report
         report.isDryRun = now.greeting.isDryRun
         return try exchange(now.list, wants: wants, theirWants: theirWants, report)
@@ -331,12 +340,28 @@ public struct SyncSession: Sendable {
   /// Whether this end receives nothing. A damaged store cannot be written.
   var takesNothing: Bool { options.isReadOnly || store.corruption != nil }
 
-  /// The streams to ask for. Those that a damaged store cannot take are reported as skipped.
-  private func wants(of list: StreamList) -> [Int] {
+  /// What to ask for. Streams that a damaged store cannot take are reported as skipped.
+  private func wants(of list: StreamList) -> Wants {
     let wanted = list.wanted
-    if !takesNothing { return wanted }
+    if !takesNothing { return Wants(streams: wanted, contents: list.missingContent) }
     if let damage = corruptionReason { skip(wanted.map { list.entries[$0] }, because: damage) }
-    return []
+    return Wants()
+  }
+
+  private func write(_ wants: Wants) throws(HeartlogError) {
+    if !wants.contents.isEmpty { try writer.write(.contents(wants.contents.map(\.range))) }
+    try writer.write(.wants(wants.streams))
+  }
+
+  private func readWants() throws(HeartlogError) -> Wants {
+    var ranges: [ContentRange] = []
+    var message = try reader.read(.wants, .contents)
+    if case .contents(let found) = message {
+      ranges = found
+      message = try reader.read(.wants)
+    }
+    guard case .wants(let streams) = message else { return Wants() }
+    return Wants(streams: streams, theirContents: ranges)
   }
 
   private var corruptionReason: String? {
@@ -390,10 +415,19 @@ public struct SyncSession: Sendable {
     return try canGive(mine, behind: { known[$0] ?? 0 })
   }
 
-  private func passingOver(_ list: StreamList) -> StreamList {
+  /// - Parameter kept: streams that are kept out of this dialogue.
+  private func passingOver(_ list: StreamList, _ kept: [StreamHead]) -> StreamList {
     var list = list
     for index in list.entries.indices {
-      list.entries[index].isPassedOver = attempts.passesOver(list.entries[index].replica)
+      let entry = list.entries[index]
+      let head = kept.first { $0.replica == entry.replica }
+      list.entries[index].isPassedOver = head != nil || attempts.passesOver(entry.replica)
+      guard let head, entry.theirCommit > head.commit.rawValue else { continue }
+      attempts.tally.skipped(
+        SyncReport.SkippedStream(
+          replica: head.replica, name: head.name, firstCommit: head.commit.next, cause: .waiting,
+          reason:
+            "this store has only some of its content, and the peer's Heartlog is too old to know of that"))
     }
     return list
   }
@@ -406,8 +440,14 @@ public struct SyncSession: Sendable {
     }
   }
 
-  /// The heads of this end, lowered to what can be read.
-  private func heads() throws(HeartlogError) -> [StreamHead] {
+  /// The heads of this end, lowered to what can be read, and those that are kept out of a dialogue of this version: partial streams.
+  private func heads(_ version: UInt8) throws(HeartlogError) -> (shown: [StreamHead], kept: [StreamHead]) {
+    let heads = try readableHeads()
+    guard version < 2 else { return (heads, []) }
+    return (heads.filter(\.coverage.isWhole), heads.filter { !$0.coverage.isWhole })
+  }
+
+  private func readableHeads() throws(HeartlogError) -> [StreamHead] {
     var heads = try store.streamHeads()
     for (replica, commit) in attempts.bounds {
       guard let index = heads.firstIndex(where: { $0.replica == replica }),
@@ -416,7 +456,9 @@ public struct SyncSession: Sendable {
       let head = heads.remove(at: index)
       let last = CommitNumber(rawValue: commit)
       guard commit > 0, let root = try soundRoot(of: replica, at: last) else { continue }
-      heads.insert(StreamHead(replica: replica, name: head.name, commit: last, root: root), at: index)
+      heads.insert(
+        StreamHead(replica: replica, name: head.name, commit: last, root: root, coverage: head.coverage),
+        at: index)
     }
     guard heads.count <= Message.streamsMax else {
       throw HeartlogError(

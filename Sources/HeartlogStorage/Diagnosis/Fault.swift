@@ -26,6 +26,7 @@ package struct Fault: Hashable, Sendable {
     case damagedSnapshot
     case damagedKey
     case damagedTrust
+    case damagedSubscription
     case suspectSegment
     // Forks
     case endedStream

@@ -112,11 +112,14 @@ package struct StoreExamination {
         note(fault, at: directory.keyPath)
       }
       _ = try TrustedKeys.read(directory)
+      _ = try Subscription.read(directory)
       if try ErasedList.read(directory).isPending {
         note(.unfinishedErasure, at: ErasedList.path(in: directory))
       }
     } catch {
       switch error.code {
+      case .corrupt where error.file == Subscription.path(in: directory):
+        note(.damagedSubscription, at: Subscription.path(in: directory))
       case .corrupt: note(.damagedTrust, error.reason, at: error.file ?? directory.keysPath)
       case .newerFormat: note(.newerFormat, error.reason, at: error.file ?? directory.keysPath)
       // `examinePermissions` reported it.

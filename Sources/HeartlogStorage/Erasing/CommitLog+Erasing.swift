@@ -51,9 +51,7 @@ extension CommitLog {
     guard !withheld.isEmpty else { return nil }
     return try storageErrors {
       guard let rest = withheld.redacted(try RunReceiver.block(of: run)) else { return nil }
-      return StreamRun(
-        replica: run.replica, name: run.name, firstCommit: run.firstCommit, commitCount: run.commitCount,
-        body: try BlockEncoding.encode(rest), root: run.root)
+      return try run.with(rest)
     }
   }
 
@@ -100,10 +98,20 @@ extension CommitLog {
     guard list != streamSet.erased.list || list.isPending || anew && !list.events.isEmpty else {
       return false
     }
+    try markContentAsChanging(list)
+    return true
+  }
+
+  /// Records that content of commits that are here is about to change. Until that is finished, there are no snapshots.
+  func markContentAsChanging() throws {
+    if !streamSet.erased.list.isPending { try markContentAsChanging(streamSet.erased.list) }
+  }
+
+  private func markContentAsChanging(_ list: ErasedList) throws {
+    var list = list
     list.isPending = true
     try streamSet.erased.replace(by: list)
     try removeSnapshots()
-    return true
   }
 
   /// Removes what is not part of the log, and records that nothing is left of the listed events.
@@ -121,7 +129,8 @@ extension CommitLog {
       }
       try removeKeptAside(of: reader.replica)
     }
-    try ErasedList.removeUnfinished(in: directory)
+    try noteExplained()
+    try directory.removeUnfinished(ErasedList.path(in: directory))
     try removeSnapshots()
     var finished = list
     finished.isPending = false
@@ -141,6 +150,7 @@ extension CommitLog {
   /// - Parameter found: Receives the content.
   private func findCopies(_ found: inout [EventHash: Event]) throws -> [ErasedEvent] {
     let withheld = withStreams { streamSet.erased.withheld }
+    if withheld.isEmpty { return [] }
     var copies: [ErasedEvent] = []
     for replica in try directory.replicas() {
       try forEachFrame(try readerBeyondEnd(of: replica)) { frame, _ in
@@ -191,7 +201,7 @@ extension CommitLog {
       if let end = try StreamEnd.read(of: replica, in: directory) {
         try withQuietLog { try removeSegments(behind: end, of: replica) }
       }
-      for first in files.sorted() { try withQuietLog { try rewriteSegment(from: first, of: replica) } }
+      for first in files.sorted() { _ = try withQuietLog { try rewriteSegment(from: first, of: replica) } }
     }
     throw StorageError(
       .inputOutput, "the segments keep changing while content is erased from them",
@@ -201,6 +211,7 @@ extension CommitLog {
   /// The first commits of the segments of a stream that have content of the listed events, or secrets that lead to their salts.
   private func segmentsWithErased(of replica: ReplicaID) throws -> Set<CommitNumber> {
     let withheld = withStreams { streamSet.erased.withheld }
+    if withheld.isEmpty { return [] }
     let end = try StreamEnd.read(of: replica, in: directory)?.commit ?? .max
     var files: Set<CommitNumber> = []
     try forEachFrame(try readerBeyondEnd(of: replica)) { frame, cursor in
@@ -222,7 +233,7 @@ extension CommitLog {
   }
 
   /// Removes what lies behind the end of a stream, the last segment first: its branch has these commits. The log is quiet.
-  private func removeSegments(behind end: StreamEnd, of replica: ReplicaID) throws {
+  func removeSegments(behind end: StreamEnd, of replica: ReplicaID) throws {
     for segment in try directory.segments(of: replica).reversed()
     where segment.firstCommit.rawValue > end.commit {
       try directory.fileSystem.remove(directory.path(of: segment, in: replica))
@@ -231,13 +242,20 @@ extension CommitLog {
   }
 
   /// Replaces a segment, as far as its stream goes. The log is quiet.
-  private func rewriteSegment(from first: CommitNumber, of replica: ReplicaID) throws {
-    guard let reader = streamSet.readers[replica] else { return }
+  ///
+  /// - Parameter content: Content for withheld events; the segment stays if it has none for it.
+  /// - Returns: The number of events whose content was taken from `content`.
+  @discardableResult
+  func rewriteSegment(
+    from first: CommitNumber, of replica: ReplicaID, completing content: Block? = nil
+  ) throws -> Int {
+    guard let reader = streamSet.readers[replica] else { return 0 }
     try recovery.resolve(reader)
     var report = SealReport()
     for segment in try sealableSegments(of: reader) where segment.file.firstCommit == first {
-      try sealUnderLock([segment], &report)
+      try sealUnderLock([segment], completing: content, &report)
     }
+    return report.completedEvents
   }
 
   /// Removes the bytes that recovery cut from the tails of a stream. They cannot be rewritten, because they are not whole frames.

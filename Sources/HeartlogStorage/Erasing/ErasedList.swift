@@ -80,13 +80,4 @@ struct ErasedList: Equatable, Sendable {
     try directory.replaceFile(
       Self.path(in: directory), with: writer.bytes, in: directory.path, suffix: options.random())
   }
-
-  /// Removes what processes left that died while they wrote the list. The caller holds the lock.
-  static func removeUnfinished(in directory: StoreDirectory) throws(StorageError) {
-    try onFiles { () throws(FileError) in
-      for name in try directory.fileSystem.entries(of: directory.path) where name.hasPrefix("erased.tmp-") {
-        try directory.fileSystem.remove("\(directory.path)/\(name)")
-      }
-    }
-  }
 }

@@ -8,6 +8,8 @@ package struct SealReport: Sendable {
   package var events: UInt64 = 0
   package var bytesBefore: UInt64 = 0
   package var bytesAfter: UInt64 = 0
+  /// Events whose content was completed.
+  var completedEvents = 0
 
   package init() {}
 }
@@ -154,12 +156,18 @@ extension CommitLog {
   }
 
   /// Seals a run that may contain a tail. The log is quiet.
-  func sealUnderLock(_ run: [SealableSegment], _ report: inout SealReport) throws {
+  ///
+  /// - Parameter content: Content for withheld events; nothing is sealed if there is none for them.
+  func sealUnderLock(
+    _ run: [SealableSegment], completing content: Block? = nil, _ report: inout SealReport
+  ) throws {
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: replicaName(of: run), options: options,
-        without: streamSet.erased.withheld, snapshots: streamSet.snapshots)
+        completing: content, without: streamSet.erased.withheld, snapshots: streamSet.snapshots),
+      content == nil || sealed.completedEvents > 0
     else { return }
+    report.completedEvents += sealed.completedEvents
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to the tail, even if sealing fails.
     let replica = tail.header.replica

@@ -54,6 +54,11 @@ extension CommitLog {
         let end = StreamEnd.path(of: replica, in: directory)
         if try directory.fileSystem.info(end) != nil { try directory.fileSystem.remove(end) }
         try directory.fileSystem.synchronizeDirectory(folder)
+        var subscription = try Subscription.read(directory)
+        if !subscription[replica].isWhole {
+          subscription[replica] = .whole
+          try subscription.write(in: directory, options)
+        }
         try restart()
       }
     }
@@ -70,6 +75,7 @@ extension CommitLog {
       of: replica, firstCommit: first.number, firstSequence: first.firstSequence,
       leaf: try first.leafHash(salts: &salts, hasher: &hasher))
     let name = merkleCache.name
+    let coverage = try Subscription.read(directory)[replica]
     let seen = merkleCache.tail.seenHeads
     var tail = StreamTail(replica: branch.replica)
     var tree = MerkleTree()
@@ -83,7 +89,8 @@ extension CommitLog {
       kept = []
       let run = StreamRun(
         replica: branch.replica, name: name, firstCommit: block.firstCommit,
-        commitCount: block.commits.count, body: try BlockEncoding.encode(block), root: tree.root)
+        commitCount: block.commits.count, body: try BlockEncoding.encode(block), root: tree.root,
+        libraries: coverage.libraries(upTo: CommitNumber(rawValue: commit + block.lastCommit.rawValue)))
       let outcome = try takeRun(run, admitting: .ownLog)
       switch outcome {
       case .appended, .known: break

@@ -14,6 +14,7 @@ extension CommitLog {
     defer { noteFiles() }
     return try storageErrors {
       let known = try resolvedHeads()
+      let subscription = try Subscription.read(directory)
       return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
           let signed = head.isEnded ? nil : try checkpoint(of: head.replica)
@@ -24,7 +25,7 @@ extension CommitLog {
             return StreamHead(
               replica: head.replica, name: head.name ?? head.fileName,
               commit: CommitNumber(rawValue: signed.checkpoint.size), root: signed.checkpoint.root,
-              checkpoint: signed)
+              checkpoint: signed, coverage: subscription[head.replica])
           }
           guard let commit = head.commit else {
             return head.isEnded
@@ -42,7 +43,8 @@ extension CommitLog {
           return StreamHead(
             replica: head.replica, name: head.name ?? merkleCache.name,
             commit: CommitNumber(rawValue: merkleCache.position), root: merkleCache.tree.root,
-            isEnded: head.isEnded && merkleCache.position == commit.rawValue)
+            isEnded: head.isEnded && merkleCache.position == commit.rawValue,
+            coverage: subscription[head.replica])
         }
       }
     }

@@ -143,29 +143,11 @@ final class RunReceiver {
       if run.replica == streamSet.identity.replica {
         try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory))
       }
-      var body = run.body
-      var kept = new
-      let isAffected = streamSet.erased.withheld.affects(new)
-      if !isContinued || isAffected {
-        let part = Block(
-          replica: run.replica, firstCommit: new.firstCommit, headsAtStart: reader.tail.seenHeads,
-          secrets: Salts(block.secrets).secrets(serving: new.firstCommit...run.lastCommit),
-          commits: new.commits())
-        let withheld = streamSet.erased.withheld
-        let redacted = isAffected ? withheld.redacted(part) : nil
-        body = try BlockEncoding.encode(redacted ?? part)
-        if redacted != nil {
-          // Listed, so that secrets that lead to their salts are left out of later runs, too.
-          try streamSet.erased.add(withheld.contents(of: part.commits, secrets: part.secrets).map(\.place))
-          kept = try body.withUnsafeBytes {
-            try BlockEncoding.decodeColumns(
-              $0, replica: run.replica, firstCommit: part.firstCommit, commitCount: part.commits.count)
-          }
-        }
-      }
+      let kept = try content(of: new, in: run, block.secrets, behind: reader.tail, admission)
+      try narrowCoverage(to: kept.block, of: new, in: run, admission)
       let writer = try receivingSegment(of: run, reader: reader, tree: merkleCache.tree)
       let frameOffset = writer.offset
-      try append(body, new, to: writer)
+      try append(kept.body, new, to: writer)
 
       reader.didAppend(upTo: tail)
       reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
@@ -174,10 +156,58 @@ final class RunReceiver {
       tails[run.replica] = writer
       merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
       merkleCache.mark()
-      let changedItems = streamSet.receive(kept)
+      let changedItems = streamSet.receive(kept.block)
       return .appended(
         commits: new.commitCount, events: new.eventCount, changedItems: changedItems)
     }
+  }
+
+  /// The new commits of a run as they are written: without what was erased, without what the store does not subscribe to, and without
+  /// secrets that no event with content confirms.
+  private func content(
+    of new: ColumnBlock, in run: StreamRun, _ secrets: [SegmentSecret], behind tail: StreamTail,
+    _ admission: Admission
+  ) throws -> (body: [UInt8], block: ColumnBlock) {
+    let erased = streamSet.erased.withheld
+    let subscribed = admission == .ownLog ? .all : try Subscription.read(directory).libraries
+    let isReduced =
+      erased.affects(new) || new.columns.hasWithheldEvents
+      || !new.columns.libraries.allSatisfy(subscribed.contains)
+    guard isReduced || !new.isWhole else { return (run.body, new) }
+    let part = Block(
+      replica: run.replica, firstCommit: new.firstCommit, headsAtStart: tail.seenHeads,
+      secrets: Salts(secrets).secrets(serving: new.firstCommit...new.lastCommit), commits: new.commits())
+    guard isReduced else { return (try BlockEncoding.encode(part), new) }
+    // Listed, so that secrets that lead to their salts are left out of later runs, too.
+    let places = erased.contents(of: part.commits, secrets: part.secrets).map(\.place)
+    if !places.isEmpty { try streamSet.erased.add(places) }
+    var rest = part.withoutWithheldSecrets
+    rest = erased.redacted(rest) ?? rest
+    rest = subscribed.redacted(rest) ?? rest
+    let body = try BlockEncoding.encode(rest)
+    let kept = try body.withUnsafeBytes {
+      try BlockEncoding.decodeColumns(
+        $0, replica: run.replica, firstCommit: rest.firstCommit, commitCount: rest.commits.count)
+    }
+    return (body, kept)
+  }
+
+  /// Records, before a run is written, that content of it is missing.
+  private func narrowCoverage(
+    to kept: ColumnBlock, of new: ColumnBlock, in run: StreamRun, _ admission: Admission
+  ) throws {
+    // Without withheld events, nothing is missing, whatever the sender says.
+    guard kept.columns.hasWithheldEvents else { return }
+    var subscription = try Subscription.read(directory)
+    var taken = run.libraries
+    if admission != .ownLog {
+      if taken == .all, !streamSet.erased.withheld.explains(new) { taken = .only([]) }
+      taken = taken.intersection(subscription.libraries)
+    }
+    let coverage = subscription[run.replica].extended(at: new.firstCommit, with: taken)
+    guard coverage != subscription[run.replica] else { return }
+    subscription[run.replica] = coverage
+    try subscription.write(in: directory, options)
   }
 
   /// Whether the segment that the last run of a stream was appended to is full.

@@ -14,10 +14,12 @@ package struct StreamHead: Hashable, Sendable {
   package let isEnded: Bool
   /// The checkpoint that covers `commit`; nil if the stream is unsigned.
   package let checkpoint: SignedCheckpoint?
+  /// What is here of the content.
+  package let coverage: Coverage
 
   package init(
     replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false,
-    checkpoint: SignedCheckpoint? = nil
+    checkpoint: SignedCheckpoint? = nil, coverage: Coverage = .whole
   ) {
     self.replica = replica
     self.name = name
@@ -25,6 +27,7 @@ package struct StreamHead: Hashable, Sendable {
     self.root = root
     self.isEnded = isEnded
     self.checkpoint = checkpoint
+    self.coverage = coverage
   }
 }
 
@@ -41,11 +44,12 @@ package struct StreamRun: Hashable, Sendable {
   package let root: Digest
   /// What proves that the stream's owner signed the run; nil if nothing does.
   package var proof: RunProof?
+  /// The libraries of which it has everything that was not erased.
+  package var libraries: LibrarySelection
 
   package init(
     replica: ReplicaID, name: String, firstCommit: CommitNumber, commitCount: Int, body: [UInt8],
-    root: Digest,
-    proof: RunProof? = nil
+    root: Digest, proof: RunProof? = nil, libraries: LibrarySelection = .all
   ) {
     self.replica = replica
     self.name = name
@@ -54,6 +58,14 @@ package struct StreamRun: Hashable, Sendable {
     self.body = body
     self.root = root
     self.proof = proof
+    self.libraries = libraries
+  }
+
+  /// The same run with less content.
+  func with(_ block: Block) throws(MalformedError) -> StreamRun {
+    StreamRun(
+      replica: replica, name: name, firstCommit: firstCommit, commitCount: commitCount,
+      body: try BlockEncoding.encode(block), root: root, proof: proof, libraries: libraries)
   }
 
   package var lastCommit: CommitNumber {

@@ -178,6 +178,16 @@ struct StoreDirectory: Sendable {
     try giveName(path, to: temporary, in: folder)
   }
 
+  /// Removes what processes left that died while they replaced a file of the store's folder. The caller holds the lock.
+  func removeUnfinished(_ path: String) throws(StorageError) {
+    try onFiles { () throws(FileError) in
+      for name in try fileSystem.entries(of: self.path) where "\(self.path)/\(name)".hasPrefix("\(path).tmp-")
+      {
+        try fileSystem.remove("\(self.path)/\(name)")
+      }
+    }
+  }
+
   /// Writes a new file under a temporary name and makes it durable.
   ///
   /// - Returns: The path of the temporary file. The next writer may remove it: see `removeLeftovers`.

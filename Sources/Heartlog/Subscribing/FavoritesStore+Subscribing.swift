@@ -1,0 +1,83 @@
+import HeartlogEvents
+import HeartlogStorage
+
+/// Some libraries, or all.
+package typealias LibrarySelection = HeartlogEvents.LibrarySelection
+/// What is here of a stream's content.
+package typealias Coverage = HeartlogStorage.Coverage
+
+/// Taking only some libraries from other devices. Source: docs/format.md, "Partial streams".
+extension FavoritesStore {
+  /// The libraries whose content the store takes from other devices; nil for all of them.
+  ///
+  /// - Throws: `corrupt` if the list is damaged; `inputOutput`.
+  public var subscribedLibraries: Set<String>? {
+    get throws(HeartlogError) {
+      guard case .only(let names) = try heartlogErrors({ try log.subscribedLibraries() }) else { return nil }
+      return names
+    }
+  }
+
+  /// Takes only the content of some libraries from other devices from now on.
+  ///
+  /// Commits to other libraries still arrive, count and verify, but without what they say. What is here already stays, and so does what
+  /// this device writes itself. If libraries are added, their content arrives with the next sync with a device that has it. Settings always
+  /// arrive.
+  ///
+  /// - Parameter libraries: 1 to 64 names; nil for all libraries.
+  /// - Throws: `invalid` for other numbers of names, or a name that is no library's; `misuse` inside `write { }`; any error of a write:
+  ///   see <doc:WhatCanGoWrong>.
+  public func subscribe(to libraries: Set<String>?) throws(HeartlogError) {
+    try refuseInsideWrite("subscribe")
+    if let libraries {
+      guard (1...LibrarySelection.namesMax).contains(libraries.count) else {
+        throw HeartlogError(
+          .invalid, "a store subscribes to 1 to \(LibrarySelection.namesMax) libraries, or to all")
+      }
+      for library in libraries.sorted() {
+        do { try NameRules.checkLibrary(library) } catch { throw HeartlogError(.invalid, error.reason) }
+      }
+    }
+    try heartlogErrors { try log.subscribe(to: libraries.map { .only($0) } ?? .all) }
+  }
+
+  /// Whether the content of everything in the store that was written to a library is here, except for what was erased.
+  ///
+  /// - Throws: `corrupt` if the list of subscribed libraries is damaged; `inputOutput`.
+  public func hasEverything(of library: String) throws(HeartlogError) -> Bool {
+    try coverages().values.allSatisfy { $0.libraries.contains(library) }
+  }
+
+  /// What is here of the content of partial streams.
+  package func coverages() throws(HeartlogError) -> [ReplicaID: Coverage] {
+    try heartlogErrors { try log.coverages() }
+  }
+
+  /// What the store takes from others.
+  package var subscription: LibrarySelection {
+    get throws(HeartlogError) { try heartlogErrors { try log.subscribedLibraries() } }
+  }
+
+  /// A run without the content that a subscriber of these libraries does not take; nil if it contains none of it.
+  package func redacted(
+    _ run: StreamRun, to libraries: LibrarySelection
+  ) throws(HeartlogError) -> StreamRun? {
+    try heartlogErrors { try log.redacted(run, to: libraries) }
+  }
+
+  /// Takes content that is withheld here from a run of commits that are here. The state follows when erasures are applied the next time.
+  ///
+  /// - Returns: The number of events whose content arrived; nil if the commits are not those of the stream here.
+  /// - Throws: `peer` if the bytes are no run.
+  package func complete(with run: StreamRun) throws(HeartlogError) -> Int? {
+    try refuseInsideWrite("complete")
+    return try peerErrors { () throws(StorageError) in try log.complete(with: run) }
+  }
+
+  /// Records that content of a stream has arrived.
+  package func didComplete(
+    _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, with libraries: LibrarySelection
+  ) throws(HeartlogError) {
+    try heartlogErrors { try log.didComplete(commits, of: replica, with: libraries) }
+  }
+}
