@@ -135,7 +135,9 @@ struct SignedSyncTests {
 
   @Test("a history that its device signed takes the name from one that somebody else made up")
   func setAside() throws {
-    let (phone, tablet) = (try Self.store("phone"), try Self.store("tablet"))
+    let phone = try Self.store("phone")
+    let files = MemoryFileSystem(recording: false)
+    let tablet = try FavoritesStore(at: "/tablet", on: files, options: StoreOptions())
     try Self.write(4, to: phone)
     try phone.signStream()
     let relay = Relay(phone)
@@ -146,7 +148,11 @@ struct SignedSyncTests {
       try relay.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 4)))
     guard case .appended = try tablet.receive(forged) else { return #expect(Bool(false), "not appended") }
     #expect(phone.digest != tablet.digest)
+    try tablet.snapshot()
     try Self.sync(tablet, with: phone)
+    #expect(tablet.findings.isEmpty)
+    let again = try FavoritesStore(at: "/tablet", on: files, options: StoreOptions())
+    #expect(again.findings.isEmpty && again.digest == tablet.digest)
     #expect(try Self.checkpoint(of: phone.replica, in: tablet).checkpoint.size == 4)
     // What was made up stays, as a stream of nobody's.
     #expect(try tablet.streamHeads().count == 2)

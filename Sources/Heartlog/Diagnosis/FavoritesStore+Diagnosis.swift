@@ -97,11 +97,14 @@ extension FavoritesStore {
             .clockWasSetBack, "it wrote at \(Self.timeText(latest)), and later at \(Self.timeText(lastSeen))",
             at: place))
       }
+      let signed = (try? log.checkpoint(of: device.replica))?.checkpoint.size
       if device.isOwn {
-        let signed = (try? log.checkpoint(of: device.replica))?.checkpoint.size ?? 0
-        if log.vault?.isEstablished == true, signed < device.head {
-          faults.append(Fault(.unshippedCommits, "\(device.head - signed) of \(device.head)", at: place))
+        if log.vault?.isEstablished == true, signed ?? 0 < device.head {
+          faults.append(
+            Fault(.unshippedCommits, "\(device.head - (signed ?? 0)) of \(device.head)", at: place))
         }
+      } else if let signed, signed < device.head, !device.isEnded {
+        faults.append(Fault(.unsignedCommits, "\(device.head - signed) of \(device.head)", at: place))
       } else if !device.isRetired, !device.isEnded, now - lastSeen >= Self.unseenMillisecondsMin {
         faults.append(Fault(.unseenDevice, "its last write is of \(Self.timeText(lastSeen))", at: place))
       }

@@ -101,12 +101,18 @@ extension FavoritesStore {
     try heartlogErrors { try log.setAside(replica) }
   }
 
-  /// Signs the own stream as far as it has come, if this store has a key and can be written.
+  /// Makes everything in the store fit to be shipped, if it can be written: signs the own stream as far as it has come, if there is a key.
+  /// What a retired device never signed becomes a stream of its own.
   ///
   /// - Throws: `corrupt` if the own stream cannot be read, or contradicts what was signed before. What was signed is still shipped. Damage
   ///   that is among the `findings` already is not thrown.
   package func signStream() throws(HeartlogError) {
-    do { _ = try log.makeCheckpoint() } catch {
+    do {
+      _ = try log.makeCheckpoint()
+      for device in devices where device.isRetired && !device.isOwn && !device.isEnded {
+        try log.setUnsignedAside(of: device.replica)
+      }
+    } catch {
       guard error.code != .readOnly else { return }
       guard error.code == .corrupt else { throw HeartlogError(error) }
       if findings.contains(where: { $0.verdict == .corrupt }) { return }

@@ -160,6 +160,12 @@ struct FaultAdvice {
         "commits of this device are newer than its last sync",
         "No other device has them: a lost disk would lose them.",
         "\"heartlog sync\" with another store or a folder.")
+    case .unsignedCommits:
+      .notice(
+        "commits of another device are here that it has not signed",
+        "They are not shipped until it has: a restored store has them, or one that lost its key.",
+        "Sync with that device. If it will not come back, \"heartlog retire\": then the next sync ships them."
+      )
     case .provisionalVault:
       .notice(
         "this store has never been synced", "It is the only copy.",

@@ -34,6 +34,7 @@ package struct Fault: Hashable, Sendable {
     // Devices
     case unseenDevice
     case unshippedCommits
+    case unsignedCommits
     case provisionalVault
     // The lock
     case heldLock

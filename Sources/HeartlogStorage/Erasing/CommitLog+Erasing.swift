@@ -243,17 +243,20 @@ extension CommitLog {
 
   /// Replaces a segment, as far as its stream goes. The log is quiet.
   ///
-  /// - Parameter content: Content for withheld events; the segment stays if it has none for it.
+  /// - Parameters:
+  ///   - content: Content for withheld events; the segment stays if it has none for it.
+  ///   - end: The last commit that is kept; nil for all.
   /// - Returns: The number of events whose content was taken from `content`.
   @discardableResult
   func rewriteSegment(
-    from first: CommitNumber, of replica: ReplicaID, completing content: Block? = nil
+    from first: CommitNumber, of replica: ReplicaID, completing content: Block? = nil,
+    upTo end: CommitNumber? = nil
   ) throws -> Int {
     guard let reader = streamSet.readers[replica] else { return 0 }
     try recovery.resolve(reader)
     var report = SealReport()
     for segment in try sealableSegments(of: reader) where segment.file.firstCommit == first {
-      try sealUnderLock([segment], completing: content, &report)
+      try sealUnderLock([segment], completing: content, upTo: end, &report)
     }
     return report.completedEvents
   }
@@ -271,7 +274,7 @@ extension CommitLog {
   }
 
   /// Removes all snapshots, also those that are unfinished or set aside.
-  private func removeSnapshots() throws(StorageError) {
+  func removeSnapshots() throws(StorageError) {
     try SnapshotFolder(at: directory.path, on: directory.fileSystem, options: options).removeAll()
     streamSet.snapshots = []
   }

@@ -13,13 +13,15 @@ struct SealedFile {
   ///
   /// - Parameters:
   ///   - content: Content for withheld events.
+  ///   - end: The last commit that is kept; nil for all.
   ///   - withheld: The events whose content is left out.
   ///   - snapshots: What snapshots claim about the log. The claims of segments about each other are read from their headers.
   /// - Returns: nil if another process has sealed part of the run since.
   /// - Throws: `corrupt` if the run contradicts what another file claims about it.
   init?(
     of run: [SealableSegment], in directory: StoreDirectory, replicaName: String, options: StorageOptions,
-    completing content: Block? = nil, without withheld: WithheldEvents, snapshots: [SnapshotClaim]
+    completing content: Block? = nil, upTo end: CommitNumber? = nil, without withheld: WithheldEvents,
+    snapshots: [SnapshotClaim]
   ) throws {
     guard let first = run.first, let last = run.last else { preconditionFailure("a run has a segment") }
     var generator = options.generator
@@ -56,6 +58,7 @@ struct SealedFile {
         if let (commits, secrets) = found {
           var salts = Salts(secrets)
           for commit in commits {
+            if let end, commit.number > end { break reading }
             if isInRun { try builder.add(commit, secrets: secrets, after: tail) }
             if !isInRun || tree.size < claims.lastCommit {
               tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
@@ -71,7 +74,8 @@ struct SealedFile {
       }
     }
     guard let headerTree, headerTree.size == first.header.firstCommit.rawValue - 1,
-      tail.nextSequence.rawValue == last.header.firstSequence.rawValue + last.events
+      end.map({ tail.next > $0 })
+        ?? (tail.nextSequence.rawValue == last.header.firstSequence.rawValue + last.events)
     else { return nil }
     let header = SegmentHeader(
       kind: .sealed, id: id, replica: first.header.replica, replicaName: replicaName,

@@ -157,14 +157,17 @@ extension CommitLog {
 
   /// Seals a run that may contain a tail. The log is quiet.
   ///
-  /// - Parameter content: Content for withheld events; nothing is sealed if there is none for them.
+  /// - Parameters:
+  ///   - content: Content for withheld events; nothing is sealed if there is none for them.
+  ///   - end: The last commit that is kept; nil for all.
   func sealUnderLock(
-    _ run: [SealableSegment], completing content: Block? = nil, _ report: inout SealReport
+    _ run: [SealableSegment], completing content: Block? = nil, upTo end: CommitNumber? = nil,
+    _ report: inout SealReport
   ) throws {
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: replicaName(of: run), options: options,
-        completing: content, without: streamSet.erased.withheld, snapshots: streamSet.snapshots),
+        completing: content, upTo: end, without: streamSet.erased.withheld, snapshots: streamSet.snapshots),
       content == nil || sealed.completedEvents > 0
     else { return }
     report.completedEvents += sealed.completedEvents

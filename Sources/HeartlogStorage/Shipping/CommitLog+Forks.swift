@@ -44,13 +44,8 @@ extension CommitLog {
           throw StorageError(.misuse, "a store cannot set its own stream aside")
         }
         _ = try takeBranch(of: replica, after: 0)
-        // The branch is durable. Removed from the end on, what a crash leaves is a sound stream.
+        try removeCommits(of: replica, after: 0)
         let folder = directory.streamPath(replica)
-        lease.lock.update { $0.structure &+= 1 }
-        for segment in try directory.segments(of: replica).reversed() {
-          try directory.fileSystem.remove(directory.path(of: segment, in: replica))
-          try directory.fileSystem.synchronizeDirectory(folder)
-        }
         let end = StreamEnd.path(of: replica, in: directory)
         if try directory.fileSystem.info(end) != nil { try directory.fileSystem.remove(end) }
         try directory.fileSystem.synchronizeDirectory(folder)
@@ -61,6 +56,49 @@ extension CommitLog {
         }
         try restart()
       }
+    }
+  }
+
+  /// Makes room for what the owner of a stream may still sign: the commits behind its checkpoint, which nobody ships, become a stream of
+  /// their own. The state is rebuilt.
+  ///
+  /// - Returns: The stream that has them now; nil if there are none, or the stream is unsigned.
+  @discardableResult
+  package func setUnsignedAside(of replica: ReplicaID) throws(StorageError) -> ReplicaID? {
+    let head = withStreams { streamSet.readers[replica]?.tail.head?.rawValue ?? 0 }
+    guard let signed = try checkpoint(of: replica)?.checkpoint.size, signed < head else { return nil }
+    return try storageErrors {
+      try withQuietLog {
+        guard let reader = streamSet.readers[replica], !reader.isEnded, replica != streamSet.identity.replica
+        else { return nil }
+        guard let branch = try takeBranch(of: replica, after: signed) else { return nil }
+        var list = try BranchList.read(of: replica, in: directory)
+        let entry = BranchList.Branch(commit: signed, replica: branch)
+        if !list.branches.contains(entry) {
+          list.branches.append(entry)
+          try list.write(of: replica, in: directory, options)
+        }
+        try removeCommits(of: replica, after: signed)
+        try restart()
+        return branch
+      }
+    }
+  }
+
+  /// Removes commits of a stream that another stream has, durably. Removed from the end on, what a crash leaves is a sound stream. The log
+  /// is quiet, and is read anew afterwards.
+  private func removeCommits(of replica: ReplicaID, after commit: UInt64) throws {
+    // What they say of these commits is no longer so.
+    try removeSnapshots()
+    let folder = directory.streamPath(replica)
+    lease.lock.update { $0.structure &+= 1 }
+    for segment in try directory.segments(of: replica).reversed() {
+      guard segment.firstCommit.rawValue > commit else {
+        try rewriteSegment(from: segment.firstCommit, of: replica, upTo: CommitNumber(rawValue: commit))
+        break
+      }
+      try directory.fileSystem.remove(directory.path(of: segment, in: replica))
+      try directory.fileSystem.synchronizeDirectory(folder)
     }
   }
 

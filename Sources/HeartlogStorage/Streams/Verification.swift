@@ -89,7 +89,12 @@ package enum Verification {
           var (stream, finding) = try verify(
             head.replica, isOwn: head.replica == own, directory, lock, lock.page(), snapshots, forks, &meter)
           let next = stream.reader.tail.next
-          if finding == nil, next <= head.commit, !stream.reader.isEnded {
+          let branches = try BranchList.read(of: head.replica, in: directory).branches
+          let hasBranched = branches.contains { branch in
+            let last = verified[branch.replica].map { $0.stream.reader.tail.next.rawValue - 1 } ?? 0
+            return next.rawValue > branch.commit && branch.commit + last >= head.commit.rawValue
+          }
+          if finding == nil, next <= head.commit, !stream.reader.isEnded, !hasBranched {
             finding = .missing(next...head.commit, of: head.replica, knownFrom: directory.streamPath(replica))
           }
           stream.reader.rest()

@@ -198,6 +198,21 @@ struct DiagnosisTests {
       try patient.put(changed.encoded(), in: identity)
       try patient.test.files.remove("\(patient.stream)/checkpoint")
     },
+    Plant(.unsignedCommits) { patient in
+      let other = TestStore()
+      other.clock.now = patient.test.clock.now
+      let source = try other.open()
+      try source.library("papers").add("signed")
+      _ = try source.makeCheckpoint()
+      try source.library("papers").add("unsigned")
+      let store = try patient.test.open()
+      let head = try #require(try source.durableHeads().first { $0.replica == source.replica })
+      let run = try #require(try source.streamRun(of: head.replica, after: 0, upTo: head.commit))
+      _ = try store.receive(run)
+      try store.close()
+      let checkpoint = "\(Patient.path)/replicas/\(source.replica)/checkpoint"
+      try patient.put(other.files.contents(of: checkpoint), in: checkpoint)
+    },
     Plant(.missingLock) { try $0.test.files.remove("\(Patient.path)/lock") },
     Plant(.unfinishedFiles) { try $0.put([1], in: "\(Patient.path)/store.tmp-1") },
     Plant(.keptFiles) { try $0.put([1], in: "\($0.stream)/0000000000000001.cut-77") },
