@@ -160,6 +160,56 @@ struct SignedSyncTests {
     for index in 0..<4 { #expect(try tablet.library("papers").contains("phone-\(index)")) }
   }
 
+  /// A tablet that got the phone's commits without their signature, and was told that the stream ends after the second.
+  private static func misled(_ phone: FavoritesStore) throws -> FavoritesStore {
+    let tablet = try store("tablet")
+    let run = try #require(try phone.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 3)))
+    guard case .appended = try tablet.receive(run) else { throw HeartlogError(.peer, "not appended") }
+    try tablet.endStream(phone.replica, after: CommitNumber(rawValue: 2))
+    return tablet
+  }
+
+  @Test("an end that somebody made up gives way to what the device signed after it, at either end")
+  func madeUpEnd() throws {
+    for isCalling in [true, false] {
+      let phone = try Self.store("phone")
+      try Self.write(4, to: phone)
+      let tablet = try Self.misled(phone)
+      for _ in 0..<2 {
+        _ = try? isCalling ? Self.sync(tablet, with: phone) : Self.sync(phone, with: tablet)
+      }
+      #expect(try Self.checkpoint(of: phone.replica, in: tablet).checkpoint.size == 4)
+      let head = try #require(try tablet.streamHeads().first { $0.replica == phone.replica })
+      #expect(!head.isEnded && head.commit == CommitNumber(rawValue: 4))
+      #expect(phone.digest == tablet.digest)
+      #expect(try Self.sync(tablet, with: phone).isComplete)
+      #expect(tablet.findings.isEmpty)
+    }
+  }
+
+  @Test("an end that somebody made up in a folder stops nobody")
+  func madeUpEndInFolder() throws {
+    let folder = try MemoryFolder()
+    let phone = try Self.store("phone")
+    let replica = phone.replica
+    try Self.write(4, to: phone)
+    let tablet = try Self.misled(phone)
+    // The tablet says in the folder that the stream has ended.
+    _ = try folder.sync(tablet)
+    _ = try folder.sync(phone)
+    let laptop = try Self.store("laptop")
+    for _ in 0..<2 {
+      for store in [laptop, tablet, phone] { _ = try folder.sync(store) }
+    }
+    for store in [laptop, tablet] {
+      let head = try #require(try store.streamHeads().first { $0.replica == phone.replica })
+      #expect(!head.isEnded && head.commit == CommitNumber(rawValue: 4) && head.checkpoint != nil)
+      #expect(store.digest == phone.digest)
+    }
+    // Nor does it make the phone another replica, although it had signed nothing when it met the file.
+    #expect(phone.replica == replica)
+  }
+
   @Test("devices that meet only in a folder verify, cosign and agree on a vault")
   func folder() throws {
     let folder = try MemoryFolder()
@@ -274,7 +324,7 @@ struct SignedSyncTests {
 }
 
 /// A store as a dishonest relay shows it.
-private final class Relay: ShippedStreams {
+final class Relay: ShippedStreams {
   private let store: FavoritesStore
   let change = Locked<@Sendable (StreamRun) -> StreamRun>({ $0 })
   let hidesCheckpoints = Locked(false)

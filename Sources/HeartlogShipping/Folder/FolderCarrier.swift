@@ -101,10 +101,12 @@ struct FolderSyncPass {
         }
       }
     } else {
+      // What is signed cannot be ended by a file that says so.
+      try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.store.signStream() }
       for stream in streams {
         try passingOver(stream, heads) { (round) throws(HeartlogError) in
           try round.takeEvidence(stream, listing)
-          try round.receive(stream, files[stream] ?? [])
+          try round.receive(stream, files[stream] ?? [], listing)
         }
       }
       try resolveWaiting()

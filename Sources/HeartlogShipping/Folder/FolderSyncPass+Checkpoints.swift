@@ -114,6 +114,22 @@ extension FolderSyncPass {
     return false
   }
 
+  /// Whether the device of a stream has signed more than some of its commits, and nothing proves that it signed two histories.
+  mutating func isSigned(
+    _ stream: ReplicaID, beyond commit: UInt64, _ listing: FolderListing
+  ) throws(HeartlogError) -> Bool {
+    guard try store.evidence(of: stream) == nil else { return false }
+    for file in listing.checkpoints where file.stream == stream && file.name.isEnd && file.name.last > commit
+    {
+      if let content = try readCheckpoint(file), let signed = verified(content, of: file),
+        signed.checkpoint.size > commit
+      {
+        return true
+      }
+    }
+    return false
+  }
+
   /// Verifies and keeps the proofs that other devices wrote.
   mutating func takeEvidence(_ stream: ReplicaID, _ listing: FolderListing) throws(HeartlogError) {
     for file in listing.evidence where file.stream == stream && file.writer != store.replica {

@@ -3,11 +3,18 @@ import HeartlogFiles
 
 extension FolderSyncPass {
   /// Receives what the folder has of a stream, up to the first gap.
-  mutating func receive(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
+  mutating func receive(
+    _ stream: ReplicaID, _ files: [FolderFile], _ listing: FolderListing
+  ) throws(HeartlogError) {
     guard !files.isEmpty else { return }
-    try findForks(stream, files)
-    let end = try endOfStream(stream, files)
     var head = try head(of: stream)
+    if let ended = head, ended.isEnded, try isSigned(stream, beyond: ended.commit.rawValue, listing) {
+      // Somebody said that it ended. Its owner signed what comes after.
+      try store.setAside(stream)
+    }
+    try findForks(stream, files)
+    let end = try endOfStream(stream, files, listing)
+    head = try self.head(of: stream)
     var position = head?.commit.rawValue ?? 0
     var passed: Set<String> = []
     while head?.isEnded != true,
@@ -190,11 +197,11 @@ extension FolderSyncPass {
   /// The first commit after which files say that the stream ends. If the stream is longer here, it is ended
   /// there.
   private mutating func endOfStream(
-    _ stream: ReplicaID, _ files: [FolderFile]
+    _ stream: ReplicaID, _ files: [FolderFile], _ listing: FolderListing
   ) throws(HeartlogError) -> (commit: UInt64, root: RootPrefix)? {
     let ends = files.filter { $0.kind == .run && $0.name.isEnd }.sorted { $0.name.last < $1.name.last }
     for file in ends {
-      guard try read(file) != nil else { continue }
+      guard try read(file) != nil, try !isSigned(stream, beyond: file.name.last, listing) else { continue }
       let end = (commit: file.name.last, root: file.name.root)
       if let head = try head(of: stream), head.commit.rawValue >= end.commit,
         !(head.isEnded && head.commit.rawValue == end.commit)

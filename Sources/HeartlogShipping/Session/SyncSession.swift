@@ -306,17 +306,24 @@ public struct SyncSession: Sendable {
     guard !takesNothing, !options.isDryRun else { return }
     for index in list.entries.indices {
       let entry = list.entries[index]
-      guard entry.isParted, let mine = entry.mine, mine.checkpoint == nil, !mine.isEnded,
-        let signed = entry.theirCheckpoint, !isPeerDryRun
+      guard let mine = entry.mine, mine.checkpoint == nil, let signed = entry.theirCheckpoint, !isPeerDryRun
       else { continue }
-      // Only what the owner signed counts, not what the peer says of it.
-      guard
-        let root = try store.streamRoot(
-          of: entry.replica, at: CommitNumber(rawValue: signed.checkpoint.size)),
-        root != signed.checkpoint.root
-      else {
-        list.entries[index].isPassedOver = true
-        continue
+      if mine.isEnded {
+        // Somebody said that it ended. Its owner signed what comes after.
+        guard entry.theirs?.isEnded == false, signed.checkpoint.size > mine.commit.rawValue,
+          try store.evidence(of: entry.replica) == nil
+        else { continue }
+      } else {
+        guard entry.isParted else { continue }
+        // Only what the owner signed counts, not what the peer says of it.
+        guard
+          let root = try store.streamRoot(
+            of: entry.replica, at: CommitNumber(rawValue: signed.checkpoint.size)),
+          root != signed.checkpoint.root
+        else {
+          list.entries[index].isPassedOver = true
+          continue
+        }
       }
       // The history that the owner signed keeps the stream's name.
       try store.setAside(entry.replica)
