@@ -4,7 +4,7 @@ extension Commit {
   /// Decoded commits have already been checked; this is for commits created in other ways.
   package func validate() throws(MalformedError) {
     try validateParts()
-    try Self.checkByteCount(RowEncoding.byteCount(of: self))
+    try Self.checkByteCount(RowEncoding.limitedByteCount(of: self))
   }
 
   /// Checks every rule except the size, which is known once the commit is encoded.

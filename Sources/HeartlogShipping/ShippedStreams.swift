@@ -96,11 +96,6 @@ package protocol ShippedStreams: Sendable {
   /// - Throws: `HeartlogError`; `peer` if the bytes are no run.
   func complete(with run: StreamRun) throws(HeartlogError) -> Int?
 
-  /// Records that everything of these libraries has arrived for some commits.
-  func didComplete(
-    _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, with libraries: LibrarySelection
-  ) throws(HeartlogError)
-
   /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
   var inactiveReplicas: Set<ReplicaID> { get }
 
@@ -154,11 +149,6 @@ extension ShippedStreams {
 
   /// `nil`: a store that lacks no content.
   package func complete(with run: StreamRun) throws(HeartlogError) -> Int? { nil }
-
-  /// Nothing: a store that lacks no content.
-  package func didComplete(
-    _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, with libraries: LibrarySelection
-  ) throws(HeartlogError) {}
 
   /// Empty: a store that knows of none.
   package var inactiveReplicas: Set<ReplicaID> { [] }

@@ -74,6 +74,41 @@ struct WithholdingTests {
     }
   }
 
+  @Test("no block becomes too large because content of it is withheld")
+  func size() throws {
+    let replica = ReplicaID(high: 1, low: 2)
+    var commits: [Commit] = []
+    var bytes = 0
+    func add(_ event: Event) -> Bool {
+      let number = UInt64(commits.count + 1)
+      let commit = Commit(
+        replica: replica, number: CommitNumber(rawValue: number),
+        firstSequence: SequenceNumber(rawValue: number),
+        stamp: HybridTimestamp(rawValue: (1_000_000 + number) << 16),
+        wallTime: Milliseconds(1_000_000 + number),
+        records: [.event(event)])
+      bytes += RowEncoding.byteCount(of: commit)
+      if bytes > Limits.blockRowBytesMax { return false }
+      commits.append(commit)
+      return true
+    }
+    let large = Field(name: "t", value: .string(String(repeating: "a", count: Limits.valueBytesMax - 8)))
+    for number in 0..<15 {
+      try #require(add(Event(library: "papers", item: "\(number)", action: .added, fields: [large])))
+    }
+    let half = Field(name: "t", value: .string(String(repeating: "a", count: Limits.valueBytesMax / 2)))
+    try #require(add(Event(library: "papers", item: "half", action: .added, fields: [half])))
+    while add(Event(library: "c", item: "i", action: .toggled(on: true))) {}
+    let whole = Block(
+      replica: replica, firstCommit: CommitNumber(rawValue: 1),
+      secrets: [SegmentSecret(firstCommit: CommitNumber(rawValue: 1), kind: .whole(Self.secret))],
+      commits: commits)
+    let withheld = try #require(LibrarySelection.only(["papers"]).redacted(whole))
+    #expect(withheld.withheldCount > 10_000)
+    #expect(withheld.commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) } > Limits.blockRowBytesMax)
+    #expect(try Block.decoded(BlockEncoding.encode(withheld), like: withheld) == withheld)
+  }
+
   @Test(
     "a block is completed from another copy of its commits, as far as that has more",
     arguments: [1, 256, 257, 600])

@@ -65,28 +65,33 @@ struct CoverageListTests {
     let read = try decoded(bytes, streams: Message.listMax)
     #expect(read.partial.count == Message.listMax)
     for (index, coverage) in partial {
-      #expect(coverage.libraries.isSuperset(of: read[index].libraries) && read[index].start == coverage.start)
+      #expect(coverage.librariesThroughout.isSuperset(of: read[index].librariesThroughout))
+      #expect(coverage.regions[0].start == read[index].regions[0].start)
     }
-    #expect(Set(read.partial.values.map(\.libraries)).count == CoverageList.selectionsMax)
+    #expect(Set(read.partial.values.map(\.librariesThroughout)).count == CoverageList.selectionsMax)
   }
 
   @Test("is refused if it breaks a rule")
   func malformed() throws {
     let good = encoded(try #require(CoverageList(.only(["a"]), [(0, coverage(["b"], from: 2))])))
-    #expect(try decoded(good, streams: 1)[0].start == CommitNumber(rawValue: 2))
+    #expect(try decoded(good, streams: 1)[0].regions[0].start == CommitNumber(rawValue: 2))
     for count in 0..<good.count {
       #expect(throws: MalformedError.self) { try decoded(Array(good.prefix(count)), streams: 1) }
     }
     func refuse(_ bytes: [UInt8], _ what: Comment) {
       #expect(throws: MalformedError.self, what) { try decoded(bytes, streams: 2) }
     }
-    refuse([0, 1, 0, 1, 0, 1], "a partial stream of which nothing is missing")
-    refuse([0, 1, 1, 1, 2, 1], "a stream that is not in the list")
-    refuse([0, 1, 1, 1, 0, 0], "from commit 0 on")
-    refuse([0, 1, 1, 2, 0, 1, 0, 1], "a stream named twice")
-    refuse([3, 1, 0x62, 1, 0x61, 0], "names that are not in order")
-    refuse([3, 1, 0x61, 1, 0x61, 0], "a name twice")
-    refuse([2, 1, 0x41, 0], "a name that is no library's")
+    // Subscribes to all; one list, of no library; one stream; its regions.
+    refuse([0, 1, 1, 1, 2, 1, 1, 0], "a stream that is not in the list")
+    refuse([0, 1, 1, 1, 0, 1, 0, 0], "from commit 0 on")
+    refuse([0, 1, 1, 1, 0, 1, 1, 1], "a list of libraries that is not there")
+    refuse([0, 1, 1, 1, 0, 2, 5, 0, 5, 0], "commits that do not rise")
+    refuse([0, 1, 1, 1, 0, 17], "too many regions")
+    refuse([0, 1, 1, 2, 1, 1, 1, 0, 0, 1, 1, 0], "streams that do not rise")
+    refuse([0, 0, 1, 0, 1, 1, 0], "no list of libraries")
+    refuse([3, 1, 0x62, 1, 0x61, 0, 0], "names that are not in order")
+    refuse([3, 1, 0x61, 1, 0x61, 0, 0], "a name twice")
+    refuse([2, 1, 0x41, 0, 0], "a name that is no library's")
     refuse([66], "too many names")
   }
 }

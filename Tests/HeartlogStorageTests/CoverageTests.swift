@@ -16,7 +16,7 @@ struct CoverageTests {
     var head: CommitNumber { CommitNumber(rawValue: UInt64(here.count)) }
 
     func names(_ libraries: LibrarySelection) -> Set<String> {
-      Set(CoverageTests.libraries.filter(libraries.contains))
+      Set(CoverageTests.libraries.filter { libraries.contains($0) })
     }
 
     /// Takes what another store has more of.
@@ -24,30 +24,40 @@ struct CoverageTests {
       guard other.here.count > here.count else { return }
       let next = CommitNumber(rawValue: head.rawValue + 1)
       coverage = coverage.extended(
-        at: next, with: other.coverage.libraries(upTo: other.head).intersection(libraries))
+        at: next, with: other.coverage.libraries(in: next...other.head).intersection(libraries))
       here += other.here[here.count...].map { $0.intersection(names(libraries)) }
     }
 
     /// Asks another store for content.
     ///
     /// - Returns: Whether there was any to ask for.
-    mutating func complete(from other: Model, taking libraries: LibrarySelection) -> Bool {
-      guard !here.isEmpty,
-        let missing = coverage.missing(
-          of: libraries, at: other.coverage, head: head, theirHead: other.head)
-      else { return false }
-      for commit in missing.commits.lowerBound.rawValue...missing.commits.upperBound.rawValue {
-        here[Int(commit) - 1].formUnion(other.here[Int(commit) - 1].intersection(names(libraries)))
+    mutating func complete(
+      from other: Model, taking libraries: LibrarySelection, breaksOff: Bool = false
+    ) -> Bool {
+      let last = min(head, other.head)
+      guard let missing = coverage.missing(of: libraries, at: other.coverage, upTo: last) else {
+        return false
       }
-      coverage = coverage.completed(missing.commits, with: missing.libraries, head: head)
+      // In parts, of which the last may not arrive.
+      var first = missing.lowerBound
+      while first <= missing.upperBound {
+        let end = CommitNumber(rawValue: min(missing.upperBound.rawValue, first.rawValue + 2))
+        for commit in first.rawValue...end.rawValue {
+          here[Int(commit) - 1].formUnion(other.here[Int(commit) - 1].intersection(names(libraries)))
+        }
+        coverage = coverage.completed(
+          first...end, with: other.coverage.libraries(in: first...end).intersection(libraries), head: head)
+        first = end.next
+        if breaksOff && end.rawValue % 3 == 0 { break }
+      }
       return true
     }
 
     /// The first commit of which more is said to be here than is.
     var overclaimed: Int? {
       here.indices.first { index in
-        !here[index].isSuperset(
-          of: names(coverage.libraries(upTo: CommitNumber(rawValue: UInt64(index + 1)))))
+        let commit = CommitNumber(rawValue: UInt64(index + 1))
+        return !here[index].isSuperset(of: names(coverage.libraries(in: commit...commit)))
       }
     }
   }
@@ -70,8 +80,12 @@ struct CoverageTests {
           let names = Self.libraries.filter { _ in Bool.random(using: &random) }
           taken[index] = names.count == 3 ? .all : .only(Set(names))
         default:
-          if stores[index].complete(from: other, taking: taken[index]) { completions += 1 }
+          let breaksOff = Bool.random(using: &random)
+          if stores[index].complete(from: other, taking: taken[index], breaksOff: breaksOff) {
+            completions += 1
+          }
           stores[index].extend(from: other, taking: taken[index])
+          #expect(stores[index].coverage.regions.count <= Coverage.regionsMax)
         }
         #expect(stores[index].overclaimed == nil, "round \(round)")
       }
@@ -100,7 +114,13 @@ struct CoverageTests {
     #expect(read.libraries == .only(["books", "papers"]))
     let one = try #require(ReplicaID("0123456789abcdef0123456789abcdef"))
     let other = try #require(ReplicaID("89abcdef0123456789abcdef01234567"))
-    #expect(read[one] == Coverage(.only(["books", "papers"]), from: CommitNumber(rawValue: 17)))
+    func region(_ start: UInt64, _ libraries: LibrarySelection) -> Coverage.Region {
+      Coverage.Region(start: CommitNumber(rawValue: start), libraries: libraries)
+    }
+    #expect(
+      read[one].regions == [
+        region(17, .only(["papers"])), region(40, .only(["books", "papers"])), region(52, .all),
+      ])
     #expect(read[other] == Coverage(.only([]), from: CommitNumber(rawValue: 1)))
     #expect(read.partial.count == 2)
     try read.write(in: directory, StorageOptions())
@@ -119,7 +139,7 @@ struct CoverageTests {
       "subscribed Papers", "subscribed a,,b", "subscribed ", "subscribed \(tooMany)", "subscribes a",
       "partial x 1 a",
       "partial \(replica) 0 a", "partial \(replica) 9007199254740992 a", "partial \(replica) 1",
-      "partial \(replica) 1 a b",
+      "partial \(replica) 1 a b", "partial \(replica) 1 a 2",
     ] {
       try files.replaceContents(of: "/store/libraries", with: ChecksummedText.encoded([line]))
       do {

@@ -45,7 +45,7 @@ extension FavoritesStore {
   ///
   /// - Throws: `corrupt` if the list of subscribed libraries is damaged; `inputOutput`.
   public func hasEverything(of library: String) throws(HeartlogError) -> Bool {
-    try coverages().values.allSatisfy { $0.libraries.contains(library) }
+    try coverages().values.allSatisfy { $0.librariesThroughout.contains(library) }
   }
 
   /// What is here of the content of partial streams.
@@ -65,6 +65,13 @@ extension FavoritesStore {
     try heartlogErrors { try log.redacted(run, to: libraries) }
   }
 
+  /// The number of events that a run has without content.
+  ///
+  /// - Throws: `peer` if its bytes are no run.
+  package func withheldCount(in run: StreamRun) throws(HeartlogError) -> Int {
+    try peerErrors { () throws(StorageError) in try log.withheldCount(in: run) }
+  }
+
   /// Takes content that is withheld here from a run of commits that are here. The state follows when erasures are applied the next time.
   ///
   /// - Returns: The number of events whose content arrived; nil if the commits are not those of the stream here.
@@ -72,12 +79,5 @@ extension FavoritesStore {
   package func complete(with run: StreamRun) throws(HeartlogError) -> Int? {
     try refuseInsideWrite("complete")
     return try peerErrors { () throws(StorageError) in try log.complete(with: run) }
-  }
-
-  /// Records that content of a stream has arrived.
-  package func didComplete(
-    _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, with libraries: LibrarySelection
-  ) throws(HeartlogError) {
-    try heartlogErrors { try log.didComplete(commits, of: replica, with: libraries) }
   }
 }

@@ -96,8 +96,8 @@ struct ReplicasCommand: Command {
     if device.isOwn { remarks.append("this device") }
     if device.isEnded { remarks.append("forked: its two histories continue as separate replicas") }
     if device.isRetired { remarks.append("retired") }
-    if let coverage, case .only(let libraries) = coverage.libraries {
-      let start = coverage.start.rawValue == 1 ? "" : " from commit \(coverage.start) on"
+    if let coverage, let first = coverage.regions.first, case .only(let libraries) = coverage.librariesThroughout {
+      let start = first.start.rawValue == 1 ? "" : " from commit \(first.start) on"
       let names = libraries.isEmpty ? "no content" : "only \(libraries.sorted().joined(separator: ", "))"
       remarks.append("\(names) here\(start)")
     }
@@ -124,10 +124,10 @@ struct ReplicasCommand: Command {
     json.member("wallClockAheadSeconds", device.wallClockAheadSeconds)
     json.member("isRetired", device.isRetired)
     json.member("isEnded", device.isEnded)
-    if let coverage, case .only(let libraries) = coverage.libraries {
+    if let coverage, let first = coverage.regions.first, case .only(let libraries) = coverage.librariesThroughout {
       json.name("partial")
       json.beginObject()
-      json.member("fromCommit", coverage.start.rawValue)
+      json.member("fromCommit", first.start.rawValue)
       json.member("libraries", strings: libraries.sorted())
       json.endObject()
     }

@@ -1,8 +1,8 @@
 extension ColumnBlock {
-  /// Throws if the row encodings of the commits would exceed the size allowed for a block.
+  /// Throws if the row encodings of the commits, all that were read, would exceed the size allowed for a block.
   func checkRowByteCount() throws(MalformedError) {
     if columns.rowByteCountBound <= Limits.blockRowBytesMax { return }
-    try Block.validateRowByteCount(rowByteCount)
+    try Block.validateRowByteCount(rowByteCount - columns.withheldHashes.count * Digest.byteCount)
   }
 
   /// The total size of the row encodings of the commits: `RowEncoding.byteCount(of:)` of each.

@@ -22,7 +22,7 @@ extension Block {
     guard eventCount <= Limits.blockEventsMax else {
       throw MalformedError("a block of \(eventCount) events, the most is \(Limits.blockEventsMax)")
     }
-    try Self.validateRowByteCount(commits.reduce(0) { $0 + RowEncoding.byteCount(of: $1) })
+    try Self.validateRowByteCount(commits.reduce(0) { $0 + RowEncoding.limitedByteCount(of: $1) })
   }
 
   static func validateRowByteCount(_ rowByteCount: Int) throws(MalformedError) {

@@ -1,5 +1,7 @@
 /// 32 bytes of SHA-256.
 public struct Digest: Hashable, Sendable, CustomStringConvertible {
+  /// The size of a digest in bytes.
+  package static let byteCount = 32
   // Four words in memory order, so that a digest is stored inline.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 

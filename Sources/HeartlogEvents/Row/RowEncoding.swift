@@ -28,6 +28,12 @@ package enum RowEncoding {
   /// The size of a commit's row.
   package static func byteCount(of commit: Commit) -> Int { byteCount { write(commit, to: &$0) } }
 
+  /// The size of a commit's row as the limits count it: a withheld event counts as one byte, so that no commit becomes too large because
+  /// content of it is withheld.
+  package static func limitedByteCount(of commit: Commit) -> Int {
+    byteCount(of: commit) - commit.withheldCount * Digest.byteCount
+  }
+
   /// Reads one commit; nothing may follow it. The replica and the number are stored outside the row.
   package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, number: CommitNumber

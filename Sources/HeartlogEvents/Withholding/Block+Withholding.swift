@@ -6,9 +6,7 @@ extension Block {
 
   /// The number of withheld events.
   package var withheldCount: Int {
-    var count = 0
-    for commit in commits { commit.contents.forEach { if case .withheld = $0 { count += 1 } } }
-    return count
+    commits.reduce(0) { $0 + $1.withheldCount }
   }
 
   /// The block with the same commits of which some events are withheld, without the secrets that lead to their salts.
@@ -47,17 +45,47 @@ extension Block {
     guard completed != commits else { return self }
     return Block(
       replica: replica, firstCommit: firstCommit, headsAtStart: headsAtStart,
-      secrets: Salts(secrets + other.secrets).secrets(serving: firstCommit...lastCommit), commits: completed
+      secrets: Salts(secrets + other.secrets(like: secrets)).secrets(serving: firstCommit...lastCommit),
+      commits: completed
     ).withoutWithheldSecrets
+  }
+
+  /// The secrets, as far as another block of the same commits says that they begin with the same commits; the salts of all other events,
+  /// under the secrets of that block. Where a segment begins, no hash confirms.
+  private func secrets(like others: [SegmentSecret]) -> [SegmentSecret] {
+    let known = Set(others.map(\.firstCommit))
+    if secrets.allSatisfy({ known.contains($0.firstCommit) }) { return secrets }
+    let places = Salts(others)
+    var salts = Salts(secrets)
+    var hasher = SHA256Hasher()
+    var found: [SegmentSecret] = []
+    for commit in commits {
+      guard let segment = places.segment(of: commit.number),
+        let run = SegmentSecret(firstCommit: segment, kind: .runs([])).run(of: commit.number)
+      else { continue }
+      let own = (0..<commit.eventCount).compactMap { event in
+        salts.salt(commit: commit.number, event: event, hasher: &hasher).map {
+          EventSalt(commit: commit.number, event: event, salt: $0)
+        }
+      }
+      if !own.isEmpty {
+        found.append(
+          SegmentSecret(firstCommit: segment, kind: .runs([RunSecret(run: run, kind: .salts(own))])))
+      }
+    }
+    return SegmentSecret.joined(found)
   }
 }
 
 extension Commit {
-  fileprivate var hasWithheld: Bool {
-    var found = false
-    contents.forEach { if case .withheld = $0 { found = true } }
-    return found
+  /// The number of withheld events.
+  var withheldCount: Int {
+    var count = 0
+    contents.forEach { if case .withheld = $0 { count += 1 } }
+    return count
   }
+
+  fileprivate var hasWithheld: Bool { withheldCount > 0 }
 
   /// The commit with only the hashes of some events, by index.
   func withholding(_ hashes: [Int: EventHash]) -> Commit {

@@ -59,8 +59,11 @@ struct BackupManifest: Hashable {
         writer.lengthAndBytes(checkpoint.note.bytes)
       }
       if isPartial {
-        writer.varint(stream.coverage.start.rawValue)
-        writer.libraries(stream.coverage.libraries)
+        writer.varint(stream.coverage.regions.count)
+        for region in stream.coverage.regions {
+          writer.varint(region.start.rawValue)
+          writer.libraries(region.libraries)
+        }
       }
     }
     writer.raw(SHA256Hasher.digest(of: writer.bytes))
@@ -122,16 +125,19 @@ extension BackupManifest {
       }
       checkpoint = signed
     }
-    var coverage = Coverage.whole
+    var regions: [Coverage.Region] = []
     if flags & 4 != 0 {
-      let start = try reader.varint()
-      guard (1...Limits.numberMax).contains(start) else {
-        throw MalformedError("a partial stream from \(start) on")
+      for _ in 0..<(try reader.count(atMost: Coverage.regionsMax, "regions of a stream")) {
+        let start = try reader.varint()
+        guard (1...Limits.numberMax).contains(start) else {
+          throw MalformedError("a partial stream from \(start) on")
+        }
+        regions.append(
+          Coverage.Region(start: CommitNumber(rawValue: start), libraries: try reader.libraries()))
       }
-      coverage = Coverage(try reader.libraries(), from: CommitNumber(rawValue: start))
     }
     return Stream(
       replica: replica, name: name, commit: commit, root: root, isEnded: flags & 1 != 0,
-      checkpoint: checkpoint, coverage: coverage)
+      checkpoint: checkpoint, coverage: Coverage(regions))
   }
 }

@@ -94,11 +94,14 @@ struct BackupTarget {
     var archive = try BackupArchive(at: path, on: fileSystem)
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
-    if let last, last.streams.contains(where: { manifest.hasMoreContent(of: $0) }) {
-      throw HeartlogError(
-        .invalid,
-        "the backup at \(path) lacks content that has arrived in the store since: remove it, or back up to another folder",
-        file: path)
+    for stream in last?.streams ?? [] where !stream.coverage.isWhole {
+      try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
+        guard try lacksContent(file.runs) else { return }
+        throw HeartlogError(
+          .invalid,
+          "the backup at \(path) lacks content that has arrived in the store since: remove it, or back up to another folder",
+          file: path)
+      }
     }
     for stream in last?.streams ?? [] where try store.hasErased(in: stream.replica) {
       try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
@@ -133,12 +136,28 @@ struct BackupTarget {
     return false
   }
 
-  /// Whether a run file in a folder has content that was erased since.
-  private func isErased(
+  /// Whether the store has content of events that runs have without it: it has arrived since.
+  private func lacksContent(_ runs: [StreamRun]) throws(HeartlogError) -> Bool {
+    for run in runs {
+      let withheld = try store.withheldCount(in: run)
+      guard withheld > 0 else { continue }
+      var file = RunFile(of: run.replica, after: run.firstCommit.rawValue - 1)
+      var remaining = 0
+      while file.lastCommit < run.lastCommit.rawValue {
+        remaining += try store.withheldCount(in: try file.takeRun(from: store, upTo: run.lastCommit.rawValue))
+      }
+      if remaining < withheld { return true }
+    }
+    return false
+  }
+
+  /// Whether a run file in a folder has content that was erased since, or lacks content that has arrived since.
+  private func isStale(
     _ name: RunFileName, of stream: ReplicaID, in archive: BackupArchive
   ) throws(HeartlogError) -> Bool {
-    guard try store.hasErased(in: stream) else { return false }
-    return try hasErased(archive.runFile(name, of: stream).runs)
+    let runs = try archive.runFile(name, of: stream).runs
+    if try store.hasErased(in: stream), try hasErased(runs) { return true }
+    return try lacksContent(runs)
   }
 
   /// The commits of a stream that no file has. Removes what an unfinished backup left, if the store has another history now.
@@ -152,7 +171,7 @@ struct BackupTarget {
         let root =
           try name.last <= stream.commit ? store.streamRoot(of: stream.replica, at: name.lastNumber) : nil
         guard name.first >= next, let root, RootPrefix(root) == name.root,
-          try !isErased(name, of: stream.replica, in: archive)
+          try !isStale(name, of: stream.replica, in: archive)
         else {
           let path = BackupArchive.path(of: name, of: stream.replica, in: path)
           try onFolder { () throws(FileError) in try fileSystem.remove(path) }
@@ -232,10 +251,9 @@ struct BackupTarget {
       for stream in manifest.streams {
         var next: UInt64 = 1
         if let done = last?.streams.first(where: { $0.replica == stream.replica }) {
-          let hasMoreContent = manifest.hasMoreContent(of: done)
           // What the last backup has is not read from the store again, except for what was erased or completed since.
           try archive?.readRuns(of: done) { (runs, bytes) throws(HeartlogError) in
-            if try hasMoreContent ? true : hasErased(runs.runs) {
+            if try hasErased(runs.runs) ? true : lacksContent(runs.runs) {
               let new = newCommits
               defer { newCommits = new }
               try write(next...runs.lastCommit, of: stream.replica) { (target, run) throws(HeartlogError) in
@@ -297,17 +315,4 @@ struct BackupTarget {
 
 extension RunFileName {
   fileprivate var lastNumber: CommitNumber { CommitNumber(rawValue: last) }
-}
-
-extension BackupManifest {
-  /// Whether content of a stream has arrived since another backup of the same store.
-  fileprivate func hasMoreContent(of earlier: Stream) -> Bool {
-    guard !earlier.coverage.isWhole, let stream = streams.first(where: { $0.replica == earlier.replica })
-    else {
-      return false
-    }
-    let last = CommitNumber(rawValue: earlier.commit)
-    return !earlier.coverage.libraries(upTo: last).isSuperset(of: stream.coverage.libraries(upTo: last))
-      || stream.coverage.start > earlier.coverage.start
-  }
 }

@@ -99,7 +99,7 @@ extension FavoritesStore {
     let coverages = Dictionary(uniqueKeysWithValues: manifest.streams.map { ($0.replica, $0.coverage) })
     try archive.check(manifest) { (run) throws(HeartlogError) in
       var run = run
-      run.libraries = coverages[run.replica]?.libraries(upTo: run.lastCommit) ?? .all
+      run.libraries = coverages[run.replica]?.libraries(in: run.firstCommit...run.lastCommit) ?? .all
       guard case .appended = try store.restore(run) else {
         throw damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken", nil)
       }

@@ -25,44 +25,57 @@ struct CoverageList: Hashable {
 
   func write(to writer: inout ByteWriter) {
     writer.libraries(subscribed)
-    var selections: [Set<String>: [(stream: Int, start: UInt64)]] = [:]
-    for (index, coverage) in partial {
-      guard case .only(let names) = coverage.libraries else { continue }
-      selections[names, default: []].append((index, coverage.start.rawValue))
-    }
-    while selections.count > Self.selectionsMax,
-      let shortest = selections.keys.filter({ !$0.isEmpty }).min(by: { $0.count < $1.count })
-    {
-      // Too little is claimed, never too much.
-      selections[[], default: []] += selections.removeValue(forKey: shortest) ?? []
-    }
-    writer.varint(selections.count)
-    for (names, streams) in selections.sorted(by: {
-      $0.key.sorted().lexicographicallyPrecedes($1.key.sorted())
-    }) {
-      writer.libraries(.only(names))
-      writer.varint(streams.count)
-      for (stream, start) in streams.sorted(by: { $0.stream < $1.stream }) {
-        writer.varint(stream)
-        writer.varint(start)
+    let lists = lists
+    writer.varint(lists.count)
+    for list in lists { writer.libraries(list) }
+    writer.varint(partial.count)
+    for (stream, coverage) in partial.sorted(by: { $0.key < $1.key }) {
+      writer.varint(stream)
+      writer.varint(coverage.regions.count)
+      for region in coverage.regions {
+        writer.varint(region.start.rawValue)
+        // Too little is said rather than too much.
+        writer.varint(lists.firstIndex(of: region.libraries) ?? 0)
       }
     }
+  }
+
+  /// The lists of libraries that are told apart: none first, then all others, the longest ones if there are too many.
+  private var lists: [LibrarySelection] {
+    let found = Set(partial.values.flatMap(\.regions).map(\.libraries)).subtracting([.only([])])
+    let kept = found.sorted { Self.order($0) < Self.order($1) }.prefix(Self.selectionsMax - 1)
+    return [.only([])] + kept
+  }
+
+  /// All first, then by number of names.
+  private static func order(_ libraries: LibrarySelection) -> (Int, String) {
+    guard case .only(let names) = libraries else { return (Int.min, "") }
+    return (-names.count, names.sorted().joined(separator: ","))
   }
 
   /// - Parameter count: the number of streams in the list.
   init(from reader: inout ByteReader, of count: Int) throws(MalformedError) {
     subscribed = try reader.libraries()
+    var lists: [LibrarySelection] = []
     for _ in 0..<(try reader.count(atMost: Self.selectionsMax, "lists of libraries")) {
-      let libraries = try reader.libraries()
-      guard libraries != .all else { throw MalformedError("a partial stream of which nothing is missing") }
-      for _ in 0..<(try reader.count(atMost: count, "partial streams")) {
-        let stream = try reader.count(atMost: max(0, count - 1), "a place in the list")
+      lists.append(try reader.libraries())
+    }
+    var last = -1
+    for _ in 0..<(try reader.count(atMost: count, "partial streams")) {
+      let stream = try reader.count(atMost: count - 1, "a place in the list")
+      guard stream > last else { throw MalformedError("partial streams that do not rise") }
+      last = stream
+      var regions: [Coverage.Region] = []
+      for _ in 0..<(try reader.count(atMost: Coverage.regionsMax, "regions of a stream")) {
         let start = try reader.varint()
-        guard (1...Limits.numberMax).contains(start), partial[stream] == nil, stream < count else {
-          throw MalformedError("a partial stream from commit \(start) on, or one that is named twice")
-        }
-        partial[stream] = Coverage(libraries, from: CommitNumber(rawValue: start))
+        let list = try reader.count(atMost: max(0, lists.count - 1), "a list of libraries")
+        guard (1...Limits.numberMax).contains(start), start > regions.last?.start.rawValue ?? 0,
+          list < lists.count
+        else { throw MalformedError("a region from commit \(start) on") }
+        regions.append(Coverage.Region(start: CommitNumber(rawValue: start), libraries: lists[list]))
       }
+      let coverage = Coverage(regions)
+      if !coverage.isWhole { partial[stream] = coverage }
     }
   }
 }

@@ -42,6 +42,9 @@ final class SessionTally: Sendable {
     }
   }
 
+  /// Events whose content arrived.
+  var completedEvents: UInt64 { state.withLock { $0.completedEvents } }
+
   func completed(commits: Int, events: Int) {
     change { state in
       state.progress.receivedCommits += UInt64(commits)

@@ -58,16 +58,20 @@ struct StreamList {
   /// The indexes of the streams of which the other end has more.
   var wanted: [Int] { entries.indices.filter { entries[$0].wanted != nil } }
 
-  /// The commits whose content to ask for, and the libraries of which everything will then be here.
-  var missingContent: [(range: ContentRange, libraries: LibrarySelection)] {
+  /// The libraries of which the other end says that a run has everything.
+  func claimed(by entry: Entry, for run: StreamRun) -> LibrarySelection {
+    entry.theirCoverage.libraries(in: run.firstCommit...run.lastCommit).intersection(subscription)
+  }
+
+  /// The commits whose content to ask for.
+  var missingContent: [ContentRange] {
     entries.indices.compactMap { index in
       let entry = entries[index]
       guard let mine = entry.mine, !entry.isParted, !entry.isPassedOver,
-        let missing = mine.coverage.missing(
-          of: subscription, at: entry.theirCoverage, head: mine.commit,
-          theirHead: CommitNumber(rawValue: entry.theirCommit))
+        let commits = mine.coverage.missing(
+          of: subscription, at: entry.theirCoverage, upTo: CommitNumber(rawValue: entry.lowerCommit))
       else { return nil }
-      return (ContentRange(stream: index, commits: missing.commits), missing.libraries)
+      return ContentRange(stream: index, commits: commits)
     }
   }
 

@@ -8,22 +8,35 @@ extension SyncSession {
   func exchange(
     _ list: StreamList, wants: Wants, theirWants: Wants, _ begun: SyncReport
   ) throws(HeartlogError) -> SyncReport {
-    var offers: [Offer] = []
-    for (range, _) in theirWants.contents {
-      guard range.stream < list.entries.count, let offer = Offer(range, of: list.entries[range.stream]) else {
-        throw .peer("a request for the content of commits that are not here")
-      }
-      offers.append(offer)
+    do throws(HeartlogError) {
+      return try exchangeAll(list, wants: wants, theirWants: theirWants, begun)
+    } catch {
+      // The state follows the content that arrived. What fails here is said by the next sync, which goes on with it.
+      var report = begun
+      if attempts.tally.completedEvents > 0 { report.applyErasures(in: store) }
+      throw error
     }
+  }
+
+  private func exchangeAll(
+    _ list: StreamList, wants: Wants, theirWants: Wants, _ begun: SyncReport
+  ) throws(HeartlogError) -> SyncReport {
+    var offers: [Offer] = []
     for stream in theirWants.streams {
       guard stream < list.entries.count, let commits = list.entries[stream].offered else {
         throw .peer("a request for a stream with nothing new")
       }
       offers.append(Offer(stream: stream, commits: commits))
     }
+    for range in theirWants.contents {
+      guard range.stream < list.entries.count, let offer = Offer(range, of: list.entries[range.stream]) else {
+        throw .peer("a request for the content of commits that are not here")
+      }
+      offers.append(offer)
+    }
     var report = begun
     let toReceive = Self.sum(
-      wants.streams.compactMap { list.entries[$0].wanted } + wants.contents.map(\.range.numbers))
+      wants.streams.compactMap { list.entries[$0].wanted } + wants.contents.map(\.numbers))
     let toSend = Self.sum(offers.map(\.commits))
     attempts.tally.expect(toReceive: toReceive, toSend: toSend)
 
@@ -63,8 +76,8 @@ extension SyncSession {
     }
     let name: String?
     do throws(HeartlogError) {
-      try receiveContents(wants.contents, of: list)
       name = try receive(wants.streams, of: list, peer: peer)
+      try receiveContents(wants.contents, of: list)
     } catch {
       link.fail(error)
       group.wait()
@@ -258,25 +271,38 @@ extension SyncSession {
   // MARK: - Receiving
 
   /// Receives content of commits that are here.
-  private func receiveContents(
-    _ contents: [(range: ContentRange, libraries: LibrarySelection)], of list: StreamList
-  ) throws(HeartlogError) {
-    for (range, libraries) in contents {
+  private func receiveContents(_ contents: [ContentRange], of list: StreamList) throws(HeartlogError) {
+    for range in contents {
       let entry = list.entries[range.stream]
       var next = range.numbers.lowerBound
+      // Once set, the rest is read but not taken.
+      var isSkipped = false
       while next <= range.numbers.upperBound {
         guard case .run(let run) = try readRun(of: entry, entry.mine?.name, next) else { continue }
-        let received = StreamRun(
+        var received = StreamRun(
           replica: entry.replica, name: entry.mine?.name ?? "", firstCommit: CommitNumber(rawValue: next),
           commitCount: run.commitCount, body: run.body, root: run.root)
         guard run.stream == range.stream, run.firstCommit == next,
-          received.lastCommit <= range.commits.upperBound,
-          let events = try store.complete(with: received)
+          received.lastCommit <= range.commits.upperBound
         else { throw .peer("content of other commits than those that were asked for") }
-        attempts.tally.completed(commits: run.commitCount, events: events)
+        received.libraries = list.claimed(by: entry, for: received)
         next = received.lastCommit.rawValue + 1
+        guard !isSkipped else { continue }
+        if let events = try complete(with: received) {
+          attempts.tally.completed(commits: run.commitCount, events: events)
+        } else {
+          isSkipped = true
+          attempts.tally.skipped(received, .refused, "content of commits that are not those of the stream")
+        }
       }
-      try store.didComplete(range.commits, of: entry.replica, with: libraries)
+    }
+  }
+
+  /// Takes the content of a run; `nil` if it is none, or not of the commits that are here.
+  private func complete(with run: StreamRun) throws(HeartlogError) -> Int? {
+    do throws(HeartlogError) { return try store.complete(with: run) } catch {
+      guard error.code == .peer else { throw error }
+      return nil
     }
   }
 
@@ -298,8 +324,7 @@ extension SyncSession {
         guard case .run(let run) = try readRun(of: entry, name, next) else { continue }
         name = run.name ?? name
         var received = try check(run, stream, entry, next, theirs, name)
-        received.libraries = entry.theirCoverage.libraries(upTo: received.lastCommit)
-          .intersection(list.subscription)
+        received.libraries = list.claimed(by: entry, for: received)
         next = received.lastCommit.rawValue + 1
         if isSkipped {
           waiting.add(received)

@@ -209,7 +209,7 @@ public struct SyncSession: Sendable {
       case (.wants(let streams), .some(let now)):
         let takes = !now.greeting.isPull && !now.greeting.isDryRun
         let wants = takes ? wants(of: now.list) : Wants()
-        let theirWants = Wants(streams: streams, theirContents: contents)
+        let theirWants = Wants(streams: streams, contents: contents)
         if now.greeting.isDryRun, !theirWants.isEmpty { throw .peer("requests in a dry run") }
         try write(wants)
         var report = now.report
@@ -356,7 +356,7 @@ public struct SyncSession: Sendable {
   }
 
   private func write(_ wants: Wants) throws(HeartlogError) {
-    if !wants.contents.isEmpty { try writer.write(.contents(wants.contents.map(\.range))) }
+    if !wants.contents.isEmpty { try writer.write(.contents(wants.contents)) }
     try writer.write(.wants(wants.streams))
   }
 
@@ -368,7 +368,7 @@ public struct SyncSession: Sendable {
       message = try reader.read(.wants)
     }
     guard case .wants(let streams) = message else { return Wants() }
-    return Wants(streams: streams, theirContents: ranges)
+    return Wants(streams: streams, contents: ranges)
   }
 
   private var corruptionReason: String? {

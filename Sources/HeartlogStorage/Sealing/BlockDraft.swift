@@ -19,11 +19,11 @@ struct BlockDraft {
   ) throws(MalformedError) -> Bool {
     // The records were checked when the commit was decoded.
     try commit.validateParts(recordsAreChecked: true)
-    let rowByteCount = RowEncoding.byteCount(of: commit)
+    let rowByteCount = RowEncoding.limitedByteCount(of: commit)
     try Commit.checkByteCount(rowByteCount)
     if !commits.isEmpty,
       events + commit.eventCount > Limits.blockEventsMax
-        || rowBytes + rowByteCount > Limits.blockRowBytesMax
+        || rowBytes + rowByteCount > Limits.blockRowBytesMax || !canJoin(secrets)
     {
       return false
     }
@@ -33,6 +33,13 @@ struct BlockDraft {
     rowBytes += rowByteCount
     if self.secrets.last == nil || secrets.last != self.secrets.last { self.secrets += secrets }
     return true
+  }
+
+  /// Whether each secret still covers the same commits if these are listed, too. A segment begins once: where a run says otherwise, it lies,
+  /// and although its own salts are right, those of the commits after it would not be found.
+  private func canJoin(_ secrets: [SegmentSecret]) -> Bool {
+    guard let last = self.secrets.last, let first = secrets.first else { return true }
+    return first.firstCommit >= last.firstCommit
   }
 
   /// Returns a block of the commits added so far and empties the draft; nil if it is empty.

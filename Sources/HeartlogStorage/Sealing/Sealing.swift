@@ -171,6 +171,11 @@ extension CommitLog {
       content == nil || sealed.completedEvents > 0
     else { return }
     report.completedEvents += sealed.completedEvents
+    // From here on the state is behind the log, so no snapshot may be made of it.
+    if content != nil {
+      try markContentAsChanging()
+      streamSet.merkleCaches.monitor.withLock { streamSet.merkleCaches.shipped[run[0].header.replica] = nil }
+    }
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to the tail, even if sealing fails.
     let replica = tail.header.replica

@@ -25,6 +25,7 @@ extension CommitLog {
         try directory.replaceFile(
           "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(), in: folder,
           suffix: options.random())
+        try cutCoverage(of: replica, after: commit)
         // What was signed beyond the end is of one of the two histories, and the evidence has it.
         if let signed = try checkpoint(of: replica), signed.checkpoint.size > commit {
           try streamSet.checkpoints.remove(of: replica)
@@ -49,11 +50,7 @@ extension CommitLog {
         let end = StreamEnd.path(of: replica, in: directory)
         if try directory.fileSystem.info(end) != nil { try directory.fileSystem.remove(end) }
         try directory.fileSystem.synchronizeDirectory(folder)
-        var subscription = try Subscription.read(directory)
-        if !subscription[replica].isWhole {
-          subscription[replica] = .whole
-          try subscription.write(in: directory, options)
-        }
+        try cutCoverage(of: replica, after: 0)
         try restart()
       }
     }
@@ -79,10 +76,19 @@ extension CommitLog {
           try list.write(of: replica, in: directory, options)
         }
         try removeCommits(of: replica, after: signed)
+        try cutCoverage(of: replica, after: signed)
         try restart()
         return branch
       }
     }
+  }
+
+  /// Forgets what was missing behind the end of a stream.
+  private func cutCoverage(of replica: ReplicaID, after commit: UInt64) throws {
+    var subscription = try Subscription.read(directory)
+    let coverage = subscription[replica]
+    subscription[replica] = coverage.cut(after: CommitNumber(rawValue: commit))
+    if subscription[replica] != coverage { try subscription.write(in: directory, options) }
   }
 
   /// Removes commits of a stream that another stream has, durably. Removed from the end on, what a crash leaves is a sound stream. The log
@@ -128,7 +134,10 @@ extension CommitLog {
       let run = StreamRun(
         replica: branch.replica, name: name, firstCommit: block.firstCommit,
         commitCount: block.commits.count, body: try BlockEncoding.encode(block), root: tree.root,
-        libraries: coverage.libraries(upTo: CommitNumber(rawValue: commit + block.lastCommit.rawValue)))
+        libraries: coverage.libraries(
+          in: CommitNumber(
+            rawValue: commit + block.firstCommit.rawValue)...CommitNumber(
+              rawValue: commit + block.lastCommit.rawValue)))
       let outcome = try takeRun(run, admitting: .ownLog)
       switch outcome {
       case .appended, .known: break

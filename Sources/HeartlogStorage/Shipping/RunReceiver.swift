@@ -199,11 +199,10 @@ final class RunReceiver {
     // Without withheld events, nothing is missing, whatever the sender says.
     guard kept.columns.hasWithheldEvents else { return }
     var subscription = try Subscription.read(directory)
-    var taken = run.libraries
-    if admission != .ownLog {
-      if taken == .all, !streamSet.erased.withheld.explains(new) { taken = .only([]) }
-      taken = taken.intersection(subscription.libraries)
-    }
+    let taken =
+      admission == .ownLog
+      ? run.libraries
+      : run.libraries(of: new, explainedBy: streamSet.erased.withheld).intersection(subscription.libraries)
     let coverage = subscription[run.replica].extended(at: new.firstCommit, with: taken)
     guard coverage != subscription[run.replica] else { return }
     subscription[run.replica] = coverage

@@ -68,6 +68,11 @@ package struct StreamRun: Hashable, Sendable {
       body: try BlockEncoding.encode(block), root: root, proof: proof, libraries: libraries)
   }
 
+  /// The libraries of which it has everything: not those that its sender claims, if events of it are withheld for no known reason.
+  func libraries(of block: ColumnBlock, explainedBy erased: WithheldEvents) -> LibrarySelection {
+    libraries != .all || erased.explains(block) ? libraries : .only([])
+  }
+
   package var lastCommit: CommitNumber {
     CommitNumber(rawValue: firstCommit.rawValue &+ UInt64(commitCount) &- 1)
   }

@@ -46,6 +46,14 @@ extension CommitLog {
     }
   }
 
+  /// The number of events that a run has without content.
+  package func withheldCount(in run: StreamRun) throws(StorageError) -> Int {
+    try storageErrors {
+      let block = try RunReceiver.block(of: run)
+      return block.columns.hasWithheldEvents ? Block(block).withheldCount : 0
+    }
+  }
+
   /// Takes content that is withheld here from a run of commits that are here. No commit changes, and no hash.
   ///
   /// The state is behind the log until the next `erase` has finished: that makes every process read the log anew.
@@ -61,7 +69,18 @@ extension CommitLog {
       var content = Block(block).withoutWithheldSecrets
       content = try subscribedLibraries().redacted(content) ?? content
       content = withStreams { streamSet.erased.withheld }.redacted(content) ?? content
-      return try completeSegments(with: content)
+      let completed = try completeSegments(with: content)
+      try withQuietLog {
+        guard let head = streamSet.readers[run.replica]?.tail.head, head >= block.lastCommit else { return }
+        var subscription = try Subscription.read(directory)
+        let arrived = run.libraries(of: block, explainedBy: streamSet.erased.withheld)
+          .intersection(subscription.libraries)
+        let coverage = subscription[run.replica]
+        subscription[run.replica] = coverage.completed(
+          block.firstCommit...block.lastCommit, with: arrived, head: head)
+        if subscription[run.replica] != coverage { try subscription.write(in: directory, options) }
+      }
+      return completed
     }
   }
 
@@ -77,39 +96,25 @@ extension CommitLog {
     }
   }
 
+  /// Rewrites the segments that lack content of some commits. Others may join segments in between: each is looked up by the commits.
   private func completeSegments(with content: Block) throws -> Int {
     var completed = 0
-    let commits = content.firstCommit...content.lastCommit
-    let segments = try directory.servingSegments(of: content.replica).serving
-    for (index, segment) in segments.enumerated() where segment.firstCommit <= commits.upperBound {
-      if index + 1 < segments.count, segments[index + 1].firstCommit <= commits.lowerBound { continue }
-      try withQuietLog {
-        // No snapshot may be made of a state that is behind the log.
-        try markContentAsChanging()
+    var next = content.firstCommit
+    while next <= content.lastCommit {
+      let after = try withQuietLog { () -> CommitNumber? in
         if let end = try StreamEnd.read(of: content.replica, in: directory) {
           try removeSegments(behind: end, of: content.replica)
         }
-        completed += try rewriteSegment(from: segment.firstCommit, of: content.replica, completing: content)
+        let segments = try directory.servingSegments(of: content.replica).serving
+        guard let index = segments.lastIndex(where: { $0.firstCommit <= next }) else { return nil }
+        completed += try rewriteSegment(
+          from: segments[index].firstCommit, of: content.replica, completing: content)
+        return index + 1 < segments.count ? segments[index + 1].firstCommit : nil
       }
+      guard let after else { break }
+      next = after
     }
     return completed
-  }
-
-  /// Records that content of a stream has arrived: see `Coverage.completed`.
-  package func didComplete(
-    _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, with libraries: LibrarySelection
-  ) throws(StorageError) {
-    try storageErrors {
-      try withQuietLog {
-        guard let head = streamSet.readers[replica]?.tail.head else { return }
-        var subscription = try Subscription.read(directory)
-        let libraries = libraries.intersection(subscription.libraries)
-        // Who says that it was everything must have left nothing out.
-        guard try libraries != .all || isExplained(commits, of: replica) else { return }
-        subscription[replica] = subscription[replica].completed(commits, with: libraries, head: head)
-        try subscription.write(in: directory, options)
-      }
-    }
   }
 
   /// Takes partial streams for whole of which nothing is missing but what was erased. The log is quiet.
@@ -122,9 +127,9 @@ extension CommitLog {
     }
     var changed = subscription
     for (replica, coverage) in subscription.partial {
-      guard let head = streamSet.readers[replica]?.tail.head,
-        try coverage.start > head || isExplained(coverage.start...head, of: replica)
-      else { continue }
+      guard let head = streamSet.readers[replica]?.tail.head else { continue }
+      let rest = coverage.cut(after: head)
+      if let first = rest.regions.first, try !isExplained(first.start...head, of: replica) { continue }
       changed[replica] = .whole
     }
     if changed != subscription { try changed.write(in: directory, options) }

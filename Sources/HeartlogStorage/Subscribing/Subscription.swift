@@ -58,16 +58,20 @@ struct Subscription: Equatable, Sendable {
     var lines: [String] = []
     if let names = Self.names(libraries) { lines.append("subscribed \(names)") }
     for (replica, coverage) in partial.sorted(by: { $0.key < $1.key }) {
-      guard let names = Self.names(coverage.libraries) else { continue }
-      lines.append("partial \(replica) \(coverage.start) \(names)")
+      let regions = coverage.regions.map { "\($0.start) \(Self.names($0.libraries) ?? Self.everything)" }
+      lines.append("partial \(replica) \(regions.joined(separator: " "))")
     }
     return lines
   }
 
+  // No library has these names.
+  private static let everything = "*"
+  private static let none = "!"
+
   /// Nil for all libraries.
   private static func names(_ libraries: LibrarySelection) -> String? {
     guard case .only(let names) = libraries else { return nil }
-    return names.isEmpty ? "-" : names.sorted().joined(separator: ",")
+    return names.isEmpty ? none : names.sorted().joined(separator: ",")
   }
 
   private init(_ lines: [ArraySlice<UInt8>]) throws(MalformedError) {
@@ -75,10 +79,17 @@ struct Subscription: Equatable, Sendable {
       if let names = ChecksummedText.value(of: "subscribed", in: line) {
         libraries = try Self.libraries(names[...])
       } else if let words = ChecksummedText.value(of: "partial", in: line)?.split(separator: " ") {
-        guard words.count == 3, let replica = ReplicaID(words[0]), let start = UInt64(words[1]),
-          (1...Limits.numberMax).contains(start)
-        else { throw MalformedError("a partial stream that is not a replica, a commit and libraries") }
-        partial[replica] = Coverage(try Self.libraries(words[2]), from: CommitNumber(rawValue: start))
+        guard words.count >= 3, words.count % 2 == 1, let replica = ReplicaID(words[0]) else {
+          throw MalformedError("a partial stream that is not a replica, commits and libraries")
+        }
+        partial[replica] = Coverage(
+          try stride(from: 1, to: words.count, by: 2).map { (index) throws(MalformedError) in
+            guard let start = UInt64(words[index]), (1...Limits.numberMax).contains(start) else {
+              throw MalformedError("a partial stream from commit \(words[index]) on")
+            }
+            return Coverage.Region(
+              start: CommitNumber(rawValue: start), libraries: try Self.libraries(words[index + 1]))
+          })
       } else {
         throw MalformedError("an unknown line")
       }
@@ -86,7 +97,8 @@ struct Subscription: Equatable, Sendable {
   }
 
   private static func libraries(_ names: Substring) throws(MalformedError) -> LibrarySelection {
-    if names == "-" { return .only([]) }
+    if names == none { return .only([]) }
+    if names == everything { return .all }
     let list = names.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     guard list.count <= LibrarySelection.namesMax else { throw MalformedError("\(list.count) libraries") }
     for name in list { try NameRules.checkLibrary(name) }
