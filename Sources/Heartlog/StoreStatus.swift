@@ -37,7 +37,8 @@ public struct StoreStatus: Sendable {
   /// The number of events without content: withheld, or written by a later version. The digest does not cover them, so a store with the
   /// same history but more content has a different digest.
   public let eventsWithoutContent: UInt64
-  /// The libraries whose content the store takes from other devices; nil for all: see ``FavoritesStore/subscribe(to:)``.
+  /// The libraries whose content the store takes from other devices; nil for all, or if the list is damaged: see
+  /// ``FavoritesStore/subscribe(to:)``.
   public let subscribedLibraries: Set<String>?
   /// The number of commits of all replicas.
   public let commits: UInt64
@@ -55,7 +56,7 @@ extension FavoritesStore {
   /// Returns the contents of the store in numbers. One pass over all items, for the digest.
   ///
   /// - Parameter state: the state to describe; the current one if nil.
-  /// - Throws: `inputOutput` if the size of the log cannot be read; `corrupt` if the list of subscribed libraries is damaged.
+  /// - Throws: `inputOutput` if the size of the log cannot be read.
   public func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
     let state = state ?? read { $0 }
     let own = log.ownIdentity
@@ -70,7 +71,8 @@ extension FavoritesStore {
     }
     return StoreStatus(
       path: path, replica: own.replica, name: own.name, digest: state.digest, events: state.eventCount,
-      eventsWithoutContent: state.eventsWithoutContent, subscribedLibraries: try subscribedLibraries,
+      eventsWithoutContent: state.eventsWithoutContent,
+      subscribedLibraries: (try? subscribedLibraries) ?? nil,
       commits: state.commitCount,
       bytes: try heartlogErrors { try log.logBytes() },
       conflicts: state.conflicts.count, replicas: replicas,

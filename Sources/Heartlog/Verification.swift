@@ -8,6 +8,8 @@ public struct StoreVerification: Sendable {
   public let streams: [StreamVerification]
   /// The snapshots, those with the most events first.
   public let snapshots: [SnapshotVerification]
+  /// Why the list of the libraries that the store subscribes to cannot be read; nil if it can, or there is none.
+  public let subscriptionProblem: HeartlogError?
 }
 
 /// The result of verifying a snapshot.
@@ -52,7 +54,8 @@ extension FavoritesStore {
     progress: LogProgress?
   ) throws(HeartlogError) -> StoreVerification {
     try heartlogErrors {
-      let snapshots = try SnapshotFolder(at: path, on: fileSystem).checked()
+      let folder = SnapshotFolder(at: path, on: fileSystem)
+      let snapshots = try folder.checked()
       let streams = try Verification.run(
         at: path, on: fileSystem, snapshots: snapshots.compactMap(\.content?.claim), progress: progress)
       let trusted = try keys ?? CommitLog.trustedKeys(at: path, on: fileSystem)
@@ -66,13 +69,24 @@ extension FavoritesStore {
           if let content = snapshot.content {
             isOfUse = try LogReplay(at: path, on: fileSystem).isOfUse(content.claim.positions)
             if isLogSound, isOfUse, try content.differs(fromLogAt: path, on: fileSystem) {
-              problem = SnapshotProblem.otherState
+              // Content may have been erased, or have arrived, since: then nobody opens the store from it.
+              isOfUse = try folder.erasedGeneration() == content.state.erasedGeneration
+              if isOfUse { problem = SnapshotProblem.otherState }
             }
           }
           return SnapshotVerification(
             name: snapshot.file.name, events: snapshot.file.eventCount, problem: problem, isOfUse: isOfUse)
-        })
+        }, subscriptionProblem: subscriptionProblem(at: path, on: fileSystem))
     }
+  }
+}
+
+extension FavoritesStore {
+  private static func subscriptionProblem(at path: String, on fileSystem: any FileSystem) -> HeartlogError? {
+    do throws(StorageError) { _ = try CommitLog.coverages(at: path, on: fileSystem) } catch {
+      return HeartlogError(error)
+    }
+    return nil
   }
 }
 

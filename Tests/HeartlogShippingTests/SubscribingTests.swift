@@ -306,6 +306,49 @@ struct SubscribingTests {
     try watch.check()
   }
 
+  @Test("what others wrote without this store knowing it is not undone by guesses")
+  func undo() throws {
+    let phone = try SubscribingDevice("phone")
+    let watch = try SubscribingDevice("watch", takes: ["papers"])
+    let cities = try phone.store.library("cities")
+    try cities.add("x", fields: [Field(name: "title", value: .string("Berlin"))])
+    try watch.sync(phone)
+    try watch.store.library("cities").set([Field(name: "title", value: .string("wrong"))], of: "x")
+    try watch.add("a", to: "papers")
+    let last = try #require(watch.store.read(\.heads).first { $0.replica == watch.store.replica })
+    #expect(last.commit == CommitNumber(rawValue: 2))
+    do {
+      _ = try watch.store.undo(.lastCommits(2))
+      Issue.record("undone without knowing what was there")
+    } catch { #expect(error.code == .invalid && error.message.contains("cities")) }
+    #expect(try watch.favorites("papers") == ["a"])
+    // Of what it has all of, it knows.
+    _ = try watch.store.undo(.lastCommits(1))
+    #expect(try watch.favorites("papers") == [])
+  }
+
+  @Test("a list that was lost is made again, and nothing counts as whole that is not")
+  func lostList() throws {
+    let phone = try SubscribingDevice("phone")
+    let watch = try SubscribingDevice("watch", takes: ["papers"])
+    try phone.add("a", to: "papers")
+    try phone.add("berlin", to: "cities")
+    try watch.sync(phone)
+    try watch.files.remove("/store/libraries")
+    let folder = try MemoryFolder()
+    _ = try folder.sync(watch.store)
+    let laptop = try SubscribingDevice("laptop")
+    _ = try folder.sync(laptop.store)
+    #expect(try laptop.store.streamHeads().allSatisfy { $0.replica != phone.store.replica })
+    #expect(
+      try watch.store.coverages() == [
+        phone.store.replica: Coverage(.only([]), from: CommitNumber(rawValue: 1))
+      ])
+    #expect(try watch.sync(phone).completedEvents == 1)
+    #expect(watch.store.digest == phone.store.digest)
+    #expect(try watch.store.coverages().isEmpty)
+  }
+
   @Test("a damaged list stops every sync until the store subscribes again; then everything is completed")
   func damagedList() throws {
     let phone = try SubscribingDevice("phone")
@@ -324,6 +367,9 @@ struct SubscribingTests {
         error.code == .corrupt && error.file == "/store/libraries" && error.message.contains("--libraries"))
     }
     #expect(try watch.favorites("papers") == ["a"])
+    let verified = try FavoritesStore.verify(at: "/store", on: watch.files, progress: nil)
+    #expect(verified.subscriptionProblem?.file == "/store/libraries")
+    #expect(try watch.store.status().events == 2)
     try watch.store.subscribe(to: nil)
     #expect(try watch.sync(phone).completedEvents == 1)
     #expect(watch.store.digest == phone.store.digest)

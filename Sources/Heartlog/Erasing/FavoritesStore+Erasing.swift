@@ -18,12 +18,7 @@ extension FavoritesStore {
   public func erase(
     _ id: String, in library: String, isDryRun: Bool = false
   ) throws(HeartlogError) -> ErasureReport {
-    guard try hasEverything(of: library) else {
-      throw HeartlogError(
-        .invalid,
-        "this store does not have everything that was written to \(library), so it cannot name it: erase on a device that takes all of \(library)"
-      )
-    }
+    try requireEverything(of: library, to: "erase")
     let named = try eventsToErase(in: .item(id, library: library), isDryRun: isDryRun)
     guard !named.isEmpty else {
       throw HeartlogError(
@@ -44,7 +39,12 @@ extension FavoritesStore {
     let named = try eventsToErase(in: .events(Set(events)), isDryRun: isDryRun)
     let found = Set(named.map(\.id))
     if let missing = events.first(where: { !found.contains($0) }) {
-      throw HeartlogError(.notFound, "there is no event \(missing), or it is erased already")
+      let isPartial = try coverages()[missing.replica] != nil && read { $0.commit(of: missing) } != nil
+      throw HeartlogError(
+        .notFound,
+        isPartial
+          ? "the content of the event \(missing) is not here: erase it on a device that has it"
+          : "there is no event \(missing), or it is erased already")
     }
     return try erase(named, isDryRun: isDryRun)
   }

@@ -102,13 +102,14 @@ extension FavoritesStore {
   }
 
   /// Makes everything in the store fit to be shipped, if it can be written: signs the own stream as far as it has come, if there is a key.
-  /// What a retired device never signed becomes a stream of its own.
+  /// What a retired device never signed becomes a stream of its own. If the list of partial streams was lost, it is made again.
   ///
   /// - Throws: `corrupt` if the own stream cannot be read, or contradicts what was signed before. What was signed is still shipped. Damage
   ///   that is among the `findings` already is not thrown.
   package func signStream() throws(HeartlogError) {
     do {
       _ = try log.makeCheckpoint()
+      if read(\.eventsWithoutContent) > 0 { try log.noteUnexplained() }
       for device in devices where device.isRetired && !device.isOwn && !device.isEnded {
         try log.setUnsignedAside(of: device.replica)
       }

@@ -1,4 +1,5 @@
 import HeartlogEvents
+import HeartlogFiles
 import HeartlogStorage
 
 /// Some libraries, or all.
@@ -46,6 +47,28 @@ extension FavoritesStore {
   /// - Throws: `corrupt` if the list of subscribed libraries is damaged; `inputOutput`.
   public func hasEverything(of library: String) throws(HeartlogError) -> Bool {
     try coverages().values.allSatisfy { $0.librariesThroughout.contains(library) }
+  }
+
+  /// Throws `invalid` unless everything of a library is here.
+  func requireEverything(of library: String, to what: String) throws(HeartlogError) {
+    guard try !hasEverything(of: library) else { return }
+    throw HeartlogError(
+      .invalid,
+      "this store does not have everything that was written to \(library), so it cannot tell what was there: \(what) on a device that takes all of \(library)"
+    )
+  }
+
+  /// Whether not everything of a library, or of any, is in the store in a folder.
+  ///
+  /// - Throws: `corrupt` if its list of subscribed libraries is damaged; `inputOutput`.
+  package static func lacksContent(of library: String?, at path: String) throws(HeartlogError) -> Bool {
+    let coverages = try heartlogErrors { try CommitLog.coverages(at: path, on: POSIXFileSystem()) }
+    return coverages.values.contains { !(library.map($0.librariesThroughout.contains) ?? false) }
+  }
+
+  /// The generation of the content in the files of the store; nil while it is changing.
+  package func contentGeneration() throws(HeartlogError) -> UInt64? {
+    try heartlogErrors { try SnapshotFolder(at: path, on: fileSystem).erasedGeneration() }
   }
 
   /// What is here of the content of partial streams.

@@ -114,11 +114,7 @@ extension CommandContext {
 
   /// Warns if not everything of a library is here, or nothing was ever written to it: its name may be mistyped.
   func tellUnknown(_ library: String, in view: StoreView) throws {
-    if let sentence = try missingContent(of: library, in: view.store) {
-      try output.flush()
-      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(sentence)")
-      return
-    }
+    if try tellMissingContent(of: library) { return }
     let known = view.read { $0.libraries }
     guard !known.contains(library) else { return }
     try output.flush()
@@ -131,11 +127,33 @@ extension CommandContext {
     output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.sentence)")
   }
 
-  /// A sentence for a library of which not everything is here; nil if everything is.
-  func missingContent(of library: String, in store: FavoritesStore) throws -> String? {
-    guard try !store.hasEverything(of: library) else { return nil }
-    return
-      "This store does not take everything of \(Quoted(library)) from other devices: see \"heartlog replicas\"."
+  /// Warns if not everything of a library, or of any, is here: what is shown may not be what other devices show.
+  ///
+  /// - Returns: Whether that is so.
+  @discardableResult
+  func tellMissingContent(of library: String?) throws -> Bool {
+    if try tellDamagedSubscription() { return true }
+    guard try FavoritesStore.lacksContent(of: library, at: storeDirectory()) else { return false }
+    try output.flush()
+    let what = library.map { "everything of \(Quoted($0))" } ?? "everything"
+    output.errorLine(
+      "\(errorStyle(.failure, "heartlog:")) this store does not take \(what) from other devices: see \"heartlog replicas\"."
+    )
+    return true
+  }
+
+  /// Warns if it is not known what is missing.
+  ///
+  /// - Returns: Whether that is so.
+  func tellDamagedSubscription() throws -> Bool {
+    do { _ = try FavoritesStore.lacksContent(of: nil, at: storeDirectory()) } catch let error as HeartlogError
+      where error.code == .corrupt
+    {
+      try output.flush()
+      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.description).")
+      return true
+    }
+    return false
   }
 
   /// Prints one JSON object as a line.

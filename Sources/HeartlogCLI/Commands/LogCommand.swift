@@ -74,6 +74,8 @@ struct LogCommand: Command {
     try printer.flush()
     if follows { try follow(log, filter, &printer, context) }
     if context.isJSON { try context.jsonPartial(log.findings) }
+    // Without a library, withheld events are shown as such.
+    if let library { try context.tellMissingContent(of: library) }
     return try context.report(log.findings)
   }
 

@@ -18,15 +18,35 @@ struct ReplayCommand: Command {
       .init(.badInput, "Part of the log is damaged."),
     ])
 
+  /// How often the log is replayed while its content changes.
+  private static let attemptsMax = 20
+
   let moment: Moment?
 
   init(_ arguments: Arguments) throws(CommandError) { moment = try arguments.moment(.at) }
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
-    let view = try moment.map { try context.view(of: store, at: $0) } ?? context.replayed(store)
+    var generation = try store.contentGeneration()
+    var view = try moment.map { try context.view(of: store, at: $0) } ?? context.replayed(store)
+    var isChanging = false
+    func differs() -> Bool { moment == nil && view.read(\.digest) != store.digest }
+    for _ in 0..<Self.attemptsMax where differs() {
+      // Another process may be erasing content, or taking content that was missing.
+      let now = try store.contentGeneration()
+      isChanging = now == nil || now != generation
+      guard isChanging else { break }
+      Terminal.pause(milliseconds: 100)
+      generation = now
+      try store.refresh()
+      view = try context.replayed(store)
+    }
     let status = try view.status()
-    let differs = moment == nil && status.digest != store.digest
+    let differs = differs()
+    if differs, isChanging {
+      throw CommandError(
+        .tryAgain, "content is being erased from the store, or is arriving", hint: "Try again.")
+    }
     try context.show(status, of: view)
     let damage = try context.report(view.findings)
     guard damage == .success else { return damage }

@@ -29,7 +29,8 @@ struct ReplicasCommand: Command {
     let store = try context.openForReading()
     let devices = store.devices
     let signatures = try store.signatures()
-    let coverages = try store.coverages()
+    let isDamaged = try context.tellDamagedSubscription()
+    let coverages = isDamaged ? [:] : try store.coverages()
     let now = StoreOptions().clock()
     if context.isJSON {
       for device in devices {
@@ -38,7 +39,8 @@ struct ReplicasCommand: Command {
         }
       }
       try context.jsonPartial(store.findings)
-      return try context.report(store.findings)
+      let code = try context.report(store.findings)
+      return isDamaged ? .badInput : code
     }
     var table = Table([
       .init(title: "replica"), .init(title: "name", isFlexible: true),
@@ -64,7 +66,8 @@ struct ReplicasCommand: Command {
       let names = Dictionary(uniqueKeysWithValues: devices.map { ($0.replica, $0.name) })
       for device in devices { try Self.showKey(of: device, signatures[device.replica], names, context) }
     }
-    return try context.report(store.findings)
+    let code = try context.report(store.findings)
+    return isDamaged ? .badInput : code
   }
 
   private static func showKey(
@@ -96,7 +99,9 @@ struct ReplicasCommand: Command {
     if device.isOwn { remarks.append("this device") }
     if device.isEnded { remarks.append("forked: its two histories continue as separate replicas") }
     if device.isRetired { remarks.append("retired") }
-    if let coverage, let first = coverage.regions.first, case .only(let libraries) = coverage.librariesThroughout {
+    if let coverage, let first = coverage.regions.first,
+      case .only(let libraries) = coverage.librariesThroughout
+    {
       let start = first.start.rawValue == 1 ? "" : " from commit \(first.start) on"
       let names = libraries.isEmpty ? "no content" : "only \(libraries.sorted().joined(separator: ", "))"
       remarks.append("\(names) here\(start)")
@@ -124,7 +129,9 @@ struct ReplicasCommand: Command {
     json.member("wallClockAheadSeconds", device.wallClockAheadSeconds)
     json.member("isRetired", device.isRetired)
     json.member("isEnded", device.isEnded)
-    if let coverage, let first = coverage.regions.first, case .only(let libraries) = coverage.librariesThroughout {
+    if let coverage, let first = coverage.regions.first,
+      case .only(let libraries) = coverage.librariesThroughout
+    {
       json.name("partial")
       json.beginObject()
       json.member("fromCommit", first.start.rawValue)

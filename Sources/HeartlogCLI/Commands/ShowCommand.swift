@@ -29,9 +29,8 @@ struct ShowCommand: Command {
       let partial = try context.report(view.findings)
       guard partial == .success else { return partial }
       let then = context.sentence(of: view.moment).map { ", \($0)" } ?? ""
-      throw CommandError(
-        .no, "there is no item \(Quoted(item)) in \(library)\(then)",
-        hint: try context.missingContent(of: library, in: view.store))
+      try context.tellMissingContent(of: library)
+      throw CommandError(.no, "there is no item \(Quoted(item)) in \(library)\(then)")
     }
     if context.isJSON {
       try context.jsonLine { json in
@@ -43,6 +42,7 @@ struct ShowCommand: Command {
       try context.lineWithMoment(view.moment)
       try show(state, of: view, context)
     }
+    try context.tellMissingContent(of: library)
     return try context.report(view.findings)
   }
 

@@ -22,6 +22,10 @@ struct SnapshotCommand: Command {
     guard let report else {
       let code = try context.report(store.findings)
       guard code == .success else { return code }
+      guard try store.contentGeneration() != nil else {
+        throw CommandError(
+          .tryAgain, "content is being erased from the store, or is arriving", hint: "Try again.")
+      }
       throw CommandError(.cannotCreate, "cannot write a snapshot of this store")
     }
     try store.close()

@@ -25,6 +25,7 @@ struct StatusCommand: Command {
     let isOpen = try FavoritesStore.isOpenToOthers(at: status.path)
     try context.show(status, of: view, isOpenToOthers: isOpen)
     try context.tellIfOpenToOthers()
-    return try context.report(view.findings)
+    let code = try context.report(view.findings)
+    return try context.tellDamagedSubscription() ? .badInput : code
   }
 }

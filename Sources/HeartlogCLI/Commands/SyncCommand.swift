@@ -70,6 +70,9 @@ struct SyncCommand: Command {
     libraries = arguments.text(Self.libraries).map { names in
       names == "all" ? .all : .only(Set(names.split(separator: ",").map(String.init)))
     }
+    if case .only(let names)? = libraries, names.contains("all") {
+      throw .usage("--libraries all cannot be combined with names")
+    }
     if libraries != nil, options.isDryRun { throw .usage("--libraries cannot be used with --dry-run") }
   }
 

@@ -115,7 +115,10 @@ extension CommandContext {
           + "If a snapshot differs from the log, one of the two was changed: compare with another device before you remove it from the folder \"snapshots\"."
       )
     }
-    return damaged.isEmpty ? code : .badInput
+    if let problem = found.subscriptionProblem {
+      output.errorLine("\(errorStyle(.failure, "heartlog:")) damaged: \(problem.description).")
+    }
+    return damaged.isEmpty && found.subscriptionProblem == nil ? code : .badInput
   }
 }
 

@@ -14,11 +14,16 @@ struct SyncRun {
   /// Syncs once.
   func once() throws -> ExitCode {
     let store = try open(endsSoon: true)
+    // What a damaged list said is not known.
+    let before = try? store.subscription
     let page: SyncPage
     do {
+      try subscribe(store, to: libraries)
       page = try round(store, try peer.carrier(context, endsSoon: true), isCancelled: { false })
-    } catch let error as HeartlogError {
-      throw Self.shown(error)
+    } catch {
+      // A sync that failed changes no subscription.
+      if libraries != nil { try subscribe(store, to: before) }
+      throw (error as? HeartlogError).map(Self.shown) ?? error
     }
     try tell(page)
     try warn(page.warnings)
@@ -39,6 +44,7 @@ struct SyncRun {
   func watch() throws -> ExitCode {
     StopSignal.listen()
     let store = try open(endsSoon: false)
+    try subscribe(store, to: libraries)
     // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
     let kept: (any Carrier)? =
       if case .store = peer { nil } else { try peer.carrier(context, endsSoon: false) }
@@ -77,14 +83,15 @@ struct SyncRun {
   }
 
   private func open(endsSoon: Bool) throws -> FavoritesStore {
-    guard !options.isDryRun else { return try context.openForReading() }
-    let store = try context.openForWriting(endsSoon: endsSoon)
+    try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: endsSoon)
+  }
+
+  private func subscribe(_ store: FavoritesStore, to libraries: LibrarySelection?) throws {
     switch libraries {
     case nil: break
     case .all?: try store.subscribe(to: nil)
     case .only(let names)?: try store.subscribe(to: names)
     }
-    return store
   }
 
   private func round(

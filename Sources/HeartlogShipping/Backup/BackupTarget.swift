@@ -22,14 +22,36 @@ struct BackupTarget {
 
   mutating func backUp() throws(HeartlogError) -> BackupReport {
     let found = try onFolder { () throws(FileError) in try fileSystem.info(path) }
-    let manifest =
-      try found.map { $0.kind != .directory } ?? path.hasSuffix(Self.fileEnding)
-      ? backUpToFile(isNew: found == nil) : backUpToFolder(isNew: found == nil)
+    let isFile = found.map { $0.kind != .directory } ?? path.hasSuffix(Self.fileEnding)
+    let manifest = try whileContentStays { (target, isFirst) throws(HeartlogError) in
+      let isNew = found == nil && (isFirst || isFile)
+      return try isFile ? target.backUpToFile(isNew: isNew) : target.backUpToFolder(isNew: isNew)
+    }
     var report = BackupReport(manifest)
     report.newCommits = newCommits
     report.writtenBytes = writtenBytes
     return report
   }
+
+  /// Repeats `body` if the copy differs from the store because content was erased, or has arrived, while it was made.
+  private mutating func whileContentStays(
+    _ body: (inout BackupTarget, Bool) throws(HeartlogError) -> BackupManifest
+  ) throws(HeartlogError) -> BackupManifest {
+    for attempt in 0..<Self.attemptsMax {
+      let generation = try store.contentGeneration()
+      do throws(HeartlogError) { return try body(&self, attempt == 0) } catch {
+        let now = try store.contentGeneration()
+        guard error.code == .corrupt, now == nil || now != generation else { throw error }
+        writtenBytes = 0
+        newCommits = 0
+        try store.refresh()
+      }
+    }
+    throw HeartlogError(
+      .locked, "content is being erased from the store, or is arriving, all the time; try again", file: path)
+  }
+
+  private static let attemptsMax = 8
 
   // MARK: - What there is to write
 

@@ -24,7 +24,7 @@ package struct StoreExamination {
       try examineDisk()
       try examinePermissions()
       let isHeld = try examineLock()
-      if let identity { try examine(identity) }
+      if let identity { try examine(identity, isHeld: isHeld) }
       try examineNames(isHeld: isHeld)
     }
   }
@@ -105,27 +105,29 @@ package struct StoreExamination {
     return true
   }
 
-  private mutating func examine(_ identity: StoreIdentity) throws {
+  private mutating func examine(_ identity: StoreIdentity, isHeld: Bool) throws {
     if try !identity.location.isSame(as: .of(directory)) { note(.copiedFolder, at: directory.path) }
     do throws(StorageError) {
       if let fault = try DeviceKeys(directory, options).fault(of: identity.replica, in: directory) {
         note(fault, at: directory.keyPath)
       }
       _ = try TrustedKeys.read(directory)
-      _ = try Subscription.read(directory)
-      if try ErasedList.read(directory).isPending {
+      // A process that holds the lock may be changing content.
+      if !isHeld, try ErasedList.read(directory).isPending {
         note(.unfinishedErasure, at: ErasedList.path(in: directory))
       }
     } catch {
       switch error.code {
-      case .corrupt where error.file == Subscription.path(in: directory):
-        note(.damagedSubscription, at: Subscription.path(in: directory))
       case .corrupt: note(.damagedTrust, error.reason, at: error.file ?? directory.keysPath)
       case .newerFormat: note(.newerFormat, error.reason, at: error.file ?? directory.keysPath)
       // `examinePermissions` reported it.
       case .readOnly: break
       default: throw error
       }
+    }
+    do throws(StorageError) { _ = try Subscription.read(directory) } catch {
+      let isNewer = error.code == .newerFormat
+      note(isNewer ? .newerFormat : .damagedSubscription, error.reason, at: Subscription.path(in: directory))
     }
     if let vault = identity.vault, !vault.isEstablished {
       note(.provisionalVault, at: directory.identityPath)

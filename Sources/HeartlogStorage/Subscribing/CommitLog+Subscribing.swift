@@ -1,4 +1,5 @@
 import HeartlogEvents
+import HeartlogFiles
 
 /// Subscribing to some libraries, and completing the content of streams of which only some was taken.
 extension CommitLog {
@@ -14,6 +15,32 @@ extension CommitLog {
   /// - Throws: `corrupt` if the list is damaged.
   package func coverages() throws(StorageError) -> [ReplicaID: Coverage] {
     try Subscription.read(directory).partial
+  }
+
+  /// What is here of the content of partial streams of the store in a folder.
+  package static func coverages(
+    at path: String, on fileSystem: any FileSystem
+  ) throws(StorageError) -> [ReplicaID: Coverage] {
+    try Subscription.read(StoreDirectory(fileSystem: fileSystem, path: path)).partial
+  }
+
+  /// Records streams as partial if events are withheld in them for no known reason: the list of partial streams was lost.
+  package func noteUnexplained() throws(StorageError) {
+    let path = Subscription.path(in: directory)
+    guard try onFiles({ () throws(FileError) in try directory.fileSystem.info(path) }) == nil else { return }
+    try storageErrors {
+      try withQuietLog {
+        var subscription = try Subscription.read(directory)
+        for reader in streamSet.readers.values where reader.replica != streamSet.identity.replica {
+          guard let head = reader.tail.head else { continue }
+          let all = CommitNumber(rawValue: 1)...head
+          guard try !isExplained(all, of: reader.replica) else { continue }
+          subscription[reader.replica] = Coverage(.only([]), from: all.lowerBound)
+        }
+        // Written in any case: nothing has to be looked for again.
+        try subscription.write(in: directory, options)
+      }
+    }
   }
 
   /// Takes the content of these libraries from now on. What is here stays.

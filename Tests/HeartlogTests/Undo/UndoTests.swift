@@ -158,12 +158,24 @@ struct UndoTests {
     let whole = try FavoritesStore.inMemory(clock: clock, seed: 1)
     let less = try FavoritesStore.inMemory(clock: clock, seed: 2)
     for number in 0..<5 { try whole.library("papers").add("\(number)") }
+    let before = try #require(try whole.streamHeads().first)
+    try whole.erase([event(whole, 3)])
+    _ = try whole.makeCheckpoint()
     let head = try #require(try whole.streamHeads().first)
-    let run = try #require(try whole.streamRun(of: head.replica, after: 0, upTo: head.commit))
-    _ = try less.receive(WithheldEventTests.withholding(3, in: run))
+    let run = try #require(try whole.streamRun(of: head.replica, after: 0, upTo: before.commit))
+    let erasing = try #require(
+      try whole.streamRun(of: head.replica, after: before.commit.rawValue, upTo: head.commit))
+    _ = try less.receive(run)
+    // Nobody could tell what was there before while it is not known why the event is withheld.
+    expectError(.invalid) { try less.undo(.since(.event(event(whole, 2)))) }
+    _ = try less.receive(erasing)
+    #expect(try less.take(try #require(head.checkpoint), at: 0) == .proven)
+    try less.applyErasures()
     expectError(.notFound) { try less.undo(.events([event(whole, 2), event(whole, 3)])) }
     let plan = try less.undo(.since(.event(event(whole, 2))))
-    #expect(plan.writes.map(\.item) == ["1", "3", "4"] && plan.unreadable == [event(whole, 3)])
+    // An erasure cannot be undone either.
+    #expect(plan.writes.map(\.item) == ["1", "3", "4"])
+    #expect(Set(plan.unreadable) == [event(whole, 3), event(whole, 6)])
     #expect(less.read { $0.favoriteIDs(in: "papers") } == ["0"])
   }
 
