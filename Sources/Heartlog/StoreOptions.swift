@@ -63,8 +63,12 @@ public struct StoreOptions: Sendable {
       case .folder: .folder
       case .app(let store): .app(store)
       }
+    changeStorage(&storage)
     return storage
   }
+
+  /// Changes what only tests of rare moments need, such as small segments.
+  package var changeStorage: @Sendable (inout StorageOptions) -> Void = { _ in }
 
   /// Returns the system's wall time in milliseconds since 1970, rounded down.
   public static func systemTime() -> Milliseconds {
