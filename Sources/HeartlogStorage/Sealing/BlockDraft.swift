@@ -38,7 +38,7 @@ struct BlockDraft {
   /// Whether each secret still covers the same commits if these are listed, too. A segment begins once: where a run says otherwise, it lies,
   /// and although its own salts are right, those of the commits after it would not be found.
   private func canJoin(_ secrets: [SegmentSecret]) -> Bool {
-    guard let last = self.secrets.last, let first = secrets.first else { return true }
+    guard let last = self.secrets.last, let first = secrets.first, secrets.last != last else { return true }
     return first.firstCommit >= last.firstCommit
   }
 
