@@ -43,6 +43,8 @@ struct SealingTests {
     _ = try open.log.seal()
     #expect(try store.verify()[0].root == root && store.names(of: open.replica).count == 1)
     #expect(try store.verify()[0].finding == nil)
+    // Again one block, although one of the joined ones had several secrets.
+    #expect(try frames(store, files, open.replica, "0000000000000001.sealed").count == 1)
   }
 
   @Test(
