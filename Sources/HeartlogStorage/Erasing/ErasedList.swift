@@ -31,14 +31,7 @@ struct ErasedList: Equatable, Sendable {
   /// - Throws: `newerFormat`.
   static func read(_ directory: StoreDirectory) throws(StorageError) -> ErasedList {
     let path = path(in: directory)
-    let bytes: [UInt8]
-    do throws(FileError) {
-      let file = try directory.fileSystem.open(path, .read)
-      bytes = try file.bytes(Int(clamping: try file.size()), at: 0)
-    } catch {
-      if error.isNotFound { return ErasedList() }
-      throw StorageError(error)
-    }
+    guard let bytes = try directory.contents(of: path) else { return ErasedList() }
     let damaged = ErasedList(isPending: true)
     guard bytes.count > magic.count + checksumBytes, bytes.starts(with: magic) else { return damaged }
     let end = bytes.count - checksumBytes

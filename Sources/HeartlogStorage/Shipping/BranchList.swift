@@ -1,5 +1,4 @@
 import HeartlogEvents
-import HeartlogFiles
 
 /// The file `branched` in the folder of a stream: commits of it that go on as streams of their own, because nobody signs them any more.
 /// Source: docs/format.md, "Forked streams".
@@ -20,15 +19,7 @@ struct BranchList: Equatable {
 
   /// Reads the file; an empty list if there is none, or it is damaged: it only says where commits are that are missing otherwise.
   static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> BranchList {
-    let bytes = try onFiles { () throws(FileError) -> [UInt8]? in
-      do throws(FileError) {
-        let file = try directory.fileSystem.open(path(of: replica, in: directory), .read)
-        return try file.bytes(Int(clamping: try file.size()), at: 0)
-      } catch {
-        guard error.isNotFound else { throw error }
-        return nil
-      }
-    }
+    let bytes = try directory.contents(of: path(of: replica, in: directory))
     var list = BranchList()
     for line in bytes.flatMap(ChecksummedText.init)?.lines ?? [] {
       guard let words = ChecksummedText.value(of: name, in: line)?.split(separator: " "), words.count == 2,

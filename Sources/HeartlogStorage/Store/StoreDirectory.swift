@@ -170,6 +170,17 @@ struct StoreDirectory: Sendable {
     return try bytes.withBytes { (bytes) throws(StorageError) in try SegmentHeader.decode(bytes, file: path) }
   }
 
+  /// Returns the contents of a small file; nil if there is none.
+  func contents(of path: String) throws(StorageError) -> [UInt8]? {
+    do throws(FileError) {
+      let file = try fileSystem.open(path, .read)
+      return try file.bytes(Int(clamping: try file.size()), at: 0)
+    } catch {
+      if error.isNotFound { return nil }
+      throw StorageError(error)
+    }
+  }
+
   /// Writes a new file under a temporary name, and renames it once it is durable.
   func replaceFile(_ path: String, with bytes: [UInt8], in folder: String, suffix: UInt64)
     throws(StorageError)

@@ -1,5 +1,4 @@
 import HeartlogEvents
-import HeartlogFiles
 
 /// The file `libraries`: which libraries the store subscribes to, and which streams are partial. Source: docs/format.md, "Partial streams".
 struct Subscription: Equatable, Sendable {
@@ -21,14 +20,7 @@ struct Subscription: Equatable, Sendable {
   /// - Throws: `corrupt`, `newerFormat`.
   static func read(_ directory: StoreDirectory) throws(StorageError) -> Subscription {
     let path = path(in: directory)
-    let bytes: [UInt8]
-    do throws(FileError) {
-      let file = try directory.fileSystem.open(path, .read)
-      bytes = try file.bytes(Int(clamping: try file.size()), at: 0)
-    } catch {
-      if error.isNotFound { return Subscription() }
-      throw StorageError(error)
-    }
+    guard let bytes = try directory.contents(of: path) else { return Subscription() }
     let damaged = StorageError(
       .corrupt,
       "the list of the libraries that this store subscribes to is damaged; subscribe again, with sync --libraries",
