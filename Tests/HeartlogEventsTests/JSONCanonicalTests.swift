@@ -1,4 +1,4 @@
-import HeartlogEvents
+@testable import HeartlogEvents
 import Testing
 
 @Suite("JSON has one canonical form, that of RFC 8785")
@@ -197,5 +197,11 @@ struct JSONCanonicalTests {
       let short = Double(Int64.random(in: -99_999...99_999, using: &generator)) / 1_000
       #expect(try JSONValue.parse("\(short)").number == short)
     }
+  }
+
+  @Test("a text that a lying snapshot calls JSON is shown as the text that it is")
+  func noJSON() {
+    #expect(CanonicalJSON(checked: "Berlin [").value == .string("Berlin ["))
+    #expect(CanonicalJSON(checked: "[1,2]").value == .array([.int64(1), .int64(2)]))
   }
 }
