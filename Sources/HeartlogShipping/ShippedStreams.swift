@@ -69,7 +69,7 @@ package protocol ShippedStreams: Sendable {
   func setAside(_ replica: ReplicaID) throws(HeartlogError)
 
   /// Signs the own stream as far as it has come, if this store has a key.
-  func signStream() throws(HeartlogError)
+  func prepareToShip() throws(HeartlogError)
 
   /// Erases what erasing commits ask for that were received and are signed.
   ///
@@ -128,7 +128,7 @@ extension ShippedStreams {
   package func setAside(_ replica: ReplicaID) throws(HeartlogError) {}
 
   /// Nothing: a store without a key.
-  package func signStream() throws(HeartlogError) {}
+  package func prepareToShip() throws(HeartlogError) {}
 
   /// Nothing: a store that keeps no checkpoints.
   package func applyErasures() throws(HeartlogError) -> ErasureReport { ErasureReport() }

@@ -22,6 +22,16 @@ struct SubscribingDevice {
     if let libraries { try store.subscribe(to: libraries) }
   }
 
+  /// A phone with a paper and a city, and a watch that took only papers from it.
+  static func pair() throws -> (phone: SubscribingDevice, watch: SubscribingDevice) {
+    let phone = try SubscribingDevice("phone")
+    let watch = try SubscribingDevice("watch", takes: ["papers"])
+    try phone.add("a", to: "papers")
+    try phone.add("berlin", to: "cities")
+    try watch.sync(phone)
+    return (phone, watch)
+  }
+
   @discardableResult
   func sync(_ peer: SubscribingDevice, speaking version: UInt8 = Message.version) throws -> SyncReport {
     let carrier = StoreCarrier(peer.store, description: "peer")
@@ -329,11 +339,7 @@ struct SubscribingTests {
 
   @Test("a list that was lost is made again, and nothing counts as whole that is not")
   func lostList() throws {
-    let phone = try SubscribingDevice("phone")
-    let watch = try SubscribingDevice("watch", takes: ["papers"])
-    try phone.add("a", to: "papers")
-    try phone.add("berlin", to: "cities")
-    try watch.sync(phone)
+    let (phone, watch) = try SubscribingDevice.pair()
     try watch.files.remove("/store/libraries")
     let folder = try MemoryFolder()
     _ = try folder.sync(watch.store)
@@ -396,7 +402,7 @@ struct SubscribingTests {
     let watch = try SubscribingDevice("watch")
     try phone.add("a", to: "papers")
     try phone.add("berlin", to: "cities")
-    try phone.store.signStream()
+    try phone.store.prepareToShip()
     let head = try #require(try phone.store.streamHeads().first)
     let run = try #require(try phone.store.streamRun(of: head.replica, after: 0, upTo: head.commit))
     let block = try run.body.withUnsafeBytes {
@@ -427,7 +433,7 @@ struct SubscribingTests {
     let watch = try SubscribingDevice("watch")
     try phone.add("a", to: "papers")
     try phone.add("berlin", to: "cities")
-    try phone.store.signStream()
+    try phone.store.prepareToShip()
     let head = try #require(try phone.store.streamHeads().first)
     let whole = try #require(try phone.store.streamRun(of: head.replica, after: 0, upTo: head.commit))
     var run = try #require(try phone.store.redacted(whole, to: .only(["papers"])))
@@ -465,11 +471,7 @@ struct SubscribingTests {
 
   @Test("a backup of a partial store restores what was partial as partial")
   func backup() throws {
-    let phone = try SubscribingDevice("phone")
-    let watch = try SubscribingDevice("watch", takes: ["papers"])
-    try phone.add("a", to: "papers")
-    try phone.add("berlin", to: "cities")
-    try watch.sync(phone)
+    let (phone, watch) = try SubscribingDevice.pair()
     for path in ["/folder", "/one.backup"] {
       _ = try watch.store.backUp(to: path, on: watch.files)
       _ = try FavoritesStore.restoreBackup(
@@ -511,11 +513,7 @@ struct SubscribingTests {
 
   @Test("content that a peer makes up is not taken, and stops nothing else")
   func madeUpContent() throws {
-    let phone = try SubscribingDevice("phone")
-    let watch = try SubscribingDevice("watch", takes: ["papers"])
-    try phone.add("a", to: "papers")
-    try phone.add("berlin", to: "cities")
-    try watch.sync(phone)
+    let (phone, watch) = try SubscribingDevice.pair()
     try watch.store.subscribe(to: nil)
     try phone.add("b", to: "papers")
     let relay = Relay(phone.store)
@@ -567,7 +565,7 @@ struct SubscribingTests {
     let phone = try SubscribingDevice("phone")
     let watch = try SubscribingDevice("watch")
     for number in 0..<30 { try phone.add("\(number)", to: "papers") }
-    try phone.store.signStream()
+    try phone.store.prepareToShip()
     let head = try #require(try phone.store.streamHeads().first)
     for (first, last) in [(1, 10), (11, 20), (21, 30)] as [(UInt64, UInt64)] {
       let honest = try #require(

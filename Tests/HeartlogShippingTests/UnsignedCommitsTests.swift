@@ -91,7 +91,7 @@ struct UnsignedCommitsTests {
         let again = try Self.open(state, "phone")
         #expect(again.findings.isEmpty)
         #expect(try again.library("papers").favorites().map(\.id).sorted() == favorites)
-        try again.signStream()
+        try again.prepareToShip()
         #expect(try again.library("papers").favorites().map(\.id).sorted() == favorites)
         #expect(again.digest == store.digest, "after \(point) of \(end) operations")
         #expect(again.read { $0.commitCount } == store.read { $0.commitCount })

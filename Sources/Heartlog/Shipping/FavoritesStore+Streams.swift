@@ -106,7 +106,7 @@ extension FavoritesStore {
   ///
   /// - Throws: `corrupt` if the own stream cannot be read, or contradicts what was signed before. What was signed is still shipped. Damage
   ///   that is among the `findings` already is not thrown.
-  package func signStream() throws(HeartlogError) {
+  package func prepareToShip() throws(HeartlogError) {
     do {
       _ = try log.makeCheckpoint()
       if read(\.eventsWithoutContent) > 0 { try log.noteUnexplained() }

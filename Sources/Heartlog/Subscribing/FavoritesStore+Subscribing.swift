@@ -14,8 +14,7 @@ extension FavoritesStore {
   /// - Throws: `corrupt` if the list is damaged; `inputOutput`.
   public var subscribedLibraries: Set<String>? {
     get throws(HeartlogError) {
-      guard case .only(let names) = try heartlogErrors({ try log.subscribedLibraries() }) else { return nil }
-      return names
+      if case .only(let names) = try subscription { names } else { nil }
     }
   }
 
@@ -29,17 +28,22 @@ extension FavoritesStore {
   /// - Throws: `invalid` for other numbers of names, or a name that is no library's; `misuse` inside `write { }`; any error of a write:
   ///   see <doc:WhatCanGoWrong>.
   public func subscribe(to libraries: Set<String>?) throws(HeartlogError) {
+    try subscribe(to: libraries.map { .only($0) } ?? .all)
+  }
+
+  /// As `subscribe(to:)` with names.
+  package func subscribe(to libraries: LibrarySelection) throws(HeartlogError) {
     try refuseInsideWrite("subscribe")
-    if let libraries {
-      guard (1...LibrarySelection.namesMax).contains(libraries.count) else {
+    if case .only(let names) = libraries {
+      guard (1...LibrarySelection.namesMax).contains(names.count) else {
         throw HeartlogError(
           .invalid, "a store subscribes to 1 to \(LibrarySelection.namesMax) libraries, or to all")
       }
-      for library in libraries.sorted() {
-        do { try NameRules.checkLibrary(library) } catch { throw HeartlogError(.invalid, error.reason) }
+      for name in names.sorted() {
+        do { try NameRules.checkLibrary(name) } catch { throw HeartlogError(.invalid, error.reason) }
       }
     }
-    try heartlogErrors { try log.subscribe(to: libraries.map { .only($0) } ?? .all) }
+    try heartlogErrors { try log.subscribe(to: libraries) }
   }
 
   /// Whether the content of everything in the store that was written to a library is here, except for what was erased.

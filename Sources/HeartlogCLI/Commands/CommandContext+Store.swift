@@ -132,8 +132,8 @@ extension CommandContext {
   /// - Returns: Whether that is so.
   @discardableResult
   func tellMissingContent(of library: String?) throws -> Bool {
-    if try tellDamagedSubscription() { return true }
-    guard try FavoritesStore.lacksContent(of: library, at: storeDirectory()) else { return false }
+    guard let isMissing = try lacksContent(of: library) else { return true }
+    guard isMissing else { return false }
     try output.flush()
     let what = library.map { "everything of \(Quoted($0))" } ?? "everything"
     output.errorLine(
@@ -145,15 +145,17 @@ extension CommandContext {
   /// Warns if it is not known what is missing.
   ///
   /// - Returns: Whether that is so.
-  func tellDamagedSubscription() throws -> Bool {
-    do { _ = try FavoritesStore.lacksContent(of: nil, at: storeDirectory()) } catch let error as HeartlogError
-      where error.code == .corrupt
-    {
+  func tellDamagedSubscription() throws -> Bool { try lacksContent(of: nil) == nil }
+
+  /// Whether not everything of a library, or of any, is here; nil, after a warning, if that is not known.
+  private func lacksContent(of library: String?) throws -> Bool? {
+    do {
+      return try FavoritesStore.lacksContent(of: library, at: storeDirectory())
+    } catch let error as HeartlogError where error.code == .corrupt {
       try output.flush()
       output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.description).")
-      return true
+      return nil
     }
-    return false
   }
 
   /// Prints one JSON object as a line.

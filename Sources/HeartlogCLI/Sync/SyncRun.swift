@@ -15,14 +15,14 @@ struct SyncRun {
   func once() throws -> ExitCode {
     let store = try open(endsSoon: true)
     // What a damaged list said is not known.
-    let before = try? store.subscription
+    let before = libraries == nil ? nil : try? store.subscription
     let page: SyncPage
     do {
-      try subscribe(store, to: libraries)
+      if let libraries { try store.subscribe(to: libraries) }
       page = try round(store, try peer.carrier(context, endsSoon: true), isCancelled: { false })
     } catch {
       // A sync that failed changes no subscription.
-      if libraries != nil { try subscribe(store, to: before) }
+      if let before { try store.subscribe(to: before) }
       throw (error as? HeartlogError).map(Self.shown) ?? error
     }
     try tell(page)
@@ -44,7 +44,7 @@ struct SyncRun {
   func watch() throws -> ExitCode {
     StopSignal.listen()
     let store = try open(endsSoon: false)
-    try subscribe(store, to: libraries)
+    if let libraries { try store.subscribe(to: libraries) }
     // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
     let kept: (any Carrier)? =
       if case .store = peer { nil } else { try peer.carrier(context, endsSoon: false) }
@@ -84,14 +84,6 @@ struct SyncRun {
 
   private func open(endsSoon: Bool) throws -> FavoritesStore {
     try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: endsSoon)
-  }
-
-  private func subscribe(_ store: FavoritesStore, to libraries: LibrarySelection?) throws {
-    switch libraries {
-    case nil: break
-    case .all?: try store.subscribe(to: nil)
-    case .only(let names)?: try store.subscribe(to: names)
-    }
   }
 
   private func round(

@@ -2,12 +2,17 @@ extension Block {
   /// The block without the secrets that lead to the salts of withheld events. All other hashes can still be computed.
   ///
   /// A secret remains only if an event with content confirms it.
-  package var withoutWithheldSecrets: Block { redacted(to: commits) ?? self }
+  private var withoutWithheldSecrets: Block { redacted(to: commits) ?? self }
+
+  /// The block as a store keeps it: without what was erased, without the content of other libraries, and without secrets that no event with
+  /// content confirms.
+  package func reduced(to libraries: LibrarySelection, without erased: WithheldEvents) -> Block {
+    let rest = erased.redacted(self) ?? self
+    return libraries.redacted(rest) ?? rest.withoutWithheldSecrets
+  }
 
   /// The number of withheld events.
-  package var withheldCount: Int {
-    commits.reduce(0) { $0 + $1.withheldCount }
-  }
+  package var withheldCount: Int { commits.reduce(0) { $0 + $1.withheldCount } }
 
   /// The block with the same commits of which some events are withheld, without the secrets that lead to their salts.
   ///

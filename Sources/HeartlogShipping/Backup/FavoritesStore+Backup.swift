@@ -114,7 +114,7 @@ extension FavoritesStore {
     }
     guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
     try store.applyErasures()
-    if case .only(let libraries) = manifest.subscription { try store.subscribe(to: libraries) }
+    if manifest.subscription != .all { try store.subscribe(to: manifest.subscription) }
     try store.close()
     try onFolder { () throws(FileError) in
       try fileSystem.rename(unfinished, to: folder)

@@ -102,7 +102,8 @@ struct FolderSyncPass {
       }
     } else {
       // What is signed cannot be ended by a file that says so.
-      try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.store.signStream() }
+      try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.store.prepareToShip()
+      }
       for stream in streams {
         try passingOver(stream, heads) { (round) throws(HeartlogError) in
           try round.takeEvidence(stream, listing)

@@ -26,12 +26,14 @@ extension Message {
     case .versions:
       self = .versions(least: try reader.u8(), most: try reader.u8())
     case .heads:
-      let (greeting, hasCoverages) = try Greeting.read(&reader)
+      var hasCoverages = false
+      let greeting = try Greeting(&reader, &hasCoverages)
       let heads = try ShippedHead.list(&reader, greeting.version)
       let coverages = hasCoverages ? try CoverageList(from: &reader, of: heads.count) : nil
       self = .heads(Heads(greeting: greeting, heads: heads, coverages: coverages))
     case .answer:
-      let (greeting, hasCoverages) = try Greeting.read(&reader)
+      var hasCoverages = false
+      let greeting = try Greeting(&reader, &hasCoverages)
       var states: [Answer.State] = []
       for _ in 0..<answering { states.append(try Answer.State(&reader, greeting.version)) }
       let heads = try ShippedHead.list(&reader, greeting.version)
@@ -120,18 +122,8 @@ extension ByteReader {
 }
 
 extension Message.Greeting {
-  /// Reads a greeting.
-  ///
-  /// - Returns: Also whether coverages follow the heads.
-  fileprivate static func read(
-    _ reader: inout ByteReader
-  ) throws -> (greeting: Message.Greeting, hasCoverages: Bool) {
-    var hasCoverages = false
-    let greeting = try Message.Greeting(&reader, &hasCoverages)
-    return (greeting, hasCoverages)
-  }
-
-  private init(_ reader: inout ByteReader, _ hasCoverages: inout Bool) throws {
+  /// - Parameter hasCoverages: set to whether coverages follow the heads.
+  fileprivate init(_ reader: inout ByteReader, _ hasCoverages: inout Bool) throws {
     guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
       throw MalformedError("a greeting that is not Heartlog's")
     }

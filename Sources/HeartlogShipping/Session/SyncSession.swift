@@ -76,7 +76,7 @@ public struct SyncSession: Sendable {
   // MARK: - The calling end
 
   private func call() throws(HeartlogError) -> SyncReport {
-    if !options.isDryRun { try signStream() }
+    if !options.isDryRun { try prepareToShip() }
     for _ in 0..<Self.roundsMax {
       let subscription = try store.subscription
       let (mine, kept) = try heads(attempts.version)
@@ -163,10 +163,11 @@ public struct SyncSession: Sendable {
       switch (message, current) {
       case (.heads(let heads), _):
         rounds += 1
+        contents = []
         guard rounds <= Self.roundsMax else { throw .peer("a dialogue that starts again too often") }
         guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
-        if !heads.greeting.isDryRun { try signStream() }
+        if !heads.greeting.isDryRun { try prepareToShip() }
         let subscription = try store.subscription
         let version = heads.greeting.version
         var (mine, kept) = try self.heads(version)
@@ -253,8 +254,8 @@ public struct SyncSession: Sendable {
   // MARK: - Vaults and checkpoints
 
   /// Signs the own stream. If it cannot be read, what was signed before is still shipped, and the damage is reported.
-  private func signStream() throws(HeartlogError) {
-    do throws(HeartlogError) { try store.signStream() } catch {
+  private func prepareToShip() throws(HeartlogError) {
+    do throws(HeartlogError) { try store.prepareToShip() } catch {
       guard error.code == .corrupt else { throw error }
       let replica = store.replica
       let head = try store.streamHeads().first { $0.replica == replica }

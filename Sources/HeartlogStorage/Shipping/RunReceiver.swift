@@ -181,9 +181,7 @@ final class RunReceiver {
     // Listed, so that secrets that lead to their salts are left out of later runs, too.
     let places = erased.contents(of: part.commits, secrets: part.secrets).map(\.place)
     if !places.isEmpty { try streamSet.erased.add(places) }
-    var rest = part.withoutWithheldSecrets
-    rest = erased.redacted(rest) ?? rest
-    rest = subscribed.redacted(rest) ?? rest
+    let rest = part.reduced(to: subscribed, without: erased)
     let body = try BlockEncoding.encode(rest)
     let kept = try body.withUnsafeBytes {
       try BlockEncoding.decodeColumns(

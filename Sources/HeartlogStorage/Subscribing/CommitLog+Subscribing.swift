@@ -93,9 +93,8 @@ extension CommitLog {
       else { return nil }
       let block = found.cut(to: run.firstCommit...min(run.lastCommit, head))
       guard try isOwn(block) else { return nil }
-      var content = Block(block).withoutWithheldSecrets
-      content = try subscribedLibraries().redacted(content) ?? content
-      content = withStreams { streamSet.erased.withheld }.redacted(content) ?? content
+      let content = Block(block).reduced(
+        to: try subscribedLibraries(), without: withStreams { streamSet.erased.withheld })
       let completed = try completeSegments(with: content)
       try withQuietLog {
         guard let head = streamSet.readers[run.replica]?.tail.head, head >= block.lastCommit else { return }
