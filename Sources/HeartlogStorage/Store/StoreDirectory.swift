@@ -98,7 +98,13 @@ struct StoreDirectory: Sendable {
   func servingSegments(of replica: ReplicaID) throws(StorageError) -> (
     serving: [SegmentFile], leftovers: [SegmentFile]
   ) {
-    let segments = try segments(of: replica)
+    try servingSegments(in: try segments(of: replica), of: replica)
+  }
+
+  /// As `servingSegments(of:)`, for a listing that the caller has made.
+  func servingSegments(in segments: [SegmentFile], of replica: ReplicaID) throws(StorageError) -> (
+    serving: [SegmentFile], leftovers: [SegmentFile]
+  ) {
     var serving: [SegmentFile] = []
     var leftovers: [SegmentFile] = []
     var covered = CommitNumber(rawValue: 0)

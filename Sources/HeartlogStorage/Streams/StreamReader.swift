@@ -159,12 +159,14 @@ final class StreamReader {
 
   /// Whether there is more to read after the end of a segment.
   private func goOn(from cursor: SegmentCursor) throws -> Bool {
+    // Listed before the check: segments that were joined before the listing are missing in it, and this one is then replaced.
+    let hasLater = try hasLaterSegment()
     // A segment that was opened after the folder was listed is current, unless it is sealed: then its successors may have been joined to it.
     if segment?.state == .sealed || listing == nil, try isReplaced() {
       leaveSegment()
       return true
     }
-    guard try hasLaterSegment() else { return false }
+    guard hasLater else { return false }
     listing = nil
     // The writer may have appended here before it created the next segment.
     guard case .end = try cursor.look() else { return true }
@@ -296,13 +298,14 @@ final class StreamReader {
 
   /// Returns the segment that contains, or will contain, the next commit; nil at the end of the stream. Sets `corruption` at a gap.
   private func segmentOfNextCommit() throws -> SegmentFile? {
-    var before: [SegmentFile] = []
+    var before: [SegmentFile]?
     // A listing made while another process seals may miss both old and new names, so a gap must be seen twice.
     while true {
       let segments = try directory.segments(of: replica)
       // If this one is a leftover of sealing, its commits are the same.
       if let exact = segments.first(where: { $0.firstCommit == tail.next }) { return exact }
-      let serving = try directory.servingSegments(of: replica).serving
+      // Of the same listing: another one may contain a segment before which this one lacks.
+      let serving = try directory.servingSegments(in: segments, of: replica).serving
       if let found = serving.last(where: { $0.firstCommit < tail.next }) {
         if found.state == .sealed, let last = try directory.lastCommit(of: found, in: replica) {
           if last >= tail.next { return found }
