@@ -57,15 +57,22 @@ struct AccessTests {
     let (store, files) = try TestStore.inMemory()
     let holder = try files.openLock("\(store.path)/lock")
     #expect(try holder.tryLock())
-    let lock = try StoreLock(StoreDirectory(fileSystem: files, path: store.path))
-    var seconds: UInt64 = 0
-    let error = storageFailure {
-      try lock.acquire(waitingAtMost: 10_000) {
-        seconds += 1
-        return seconds * 1_000_000_000
-      }
-    }
-    #expect(error?.code == .locked && error?.reason.contains("10000 ms") == true && seconds == 11)
+    let clock = SlowPauses()
+    let lock = try StoreLock(StoreDirectory(fileSystem: files, path: store.path), scheduler: clock)
+    let error = storageFailure { try lock.acquire(waitingAtMost: 10_000) }
+    #expect(error?.code == .locked && error?.reason.contains("10000 ms") == true)
+    #expect(clock.uptimeNanoseconds() == 10_000_000_000)
+  }
+
+  /// Each pause takes a second, however short it was meant to be.
+  private final class SlowPauses: Scheduler {
+    private let seconds = Locked<UInt64>(0)
+
+    func uptimeNanoseconds() -> UInt64 { seconds.withLock { $0 } * 1_000_000_000 }
+    func sleep(microseconds: UInt32) { seconds.withLock { $0 += 1 } }
+    func run(_ job: @escaping @Sendable () -> Void) { job() }
+    func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
+    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) { job() }
   }
 
   @Test("after a fork, and after it was closed, a log throws")

@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogEvents
 import HeartlogFiles
 
@@ -69,7 +68,7 @@ extension CommitLog {
     guard queue.waiting.isEmpty else { return }
     if let unsyncedSince = lease.unsyncedSince {
       guard lease.isYielding else { return monitor.notifyAll() }
-      let heldNanoseconds = MonotonicClock.nanoseconds() - unsyncedSince
+      let heldNanoseconds = options.scheduler.uptimeNanoseconds() - unsyncedSince
       guard heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
         lease.isYielding = false
         monitor.notifyAll()
@@ -109,27 +108,23 @@ extension CommitLog {
   /// Keeps the lock until the next flush, because locking and unlocking cost as much as a buffered write.
   func startLease() {
     guard lease.unsyncedSince == nil else { return }
-    lease.unsyncedSince = MonotonicClock.nanoseconds()
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.leaseMillisecondsMax)) {
-      [weak self] in
-      if let self { WorkerPool.shared.run { self.endLease() } }
-    }
+    lease.unsyncedSince = options.scheduler.uptimeNanoseconds()
+    options.scheduler.run(afterMilliseconds: Self.leaseMillisecondsMax) { [weak self] in self?.endLease() }
   }
 
   /// Keeps the lock after a durable commit as long as more durable commits follow.
   func keepLease() {
     guard lease.isKept, !lease.isExpiring else { return }
     lease.isExpiring = true
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.keptMilliseconds)) {
-      [weak self] in
-      if let self { WorkerPool.shared.run { self.expireLease() } }
-    }
+    options.scheduler.run(afterMilliseconds: Self.keptMilliseconds) { [weak self] in self?.expireLease() }
   }
 
   private func expireLease() {
     monitor.withLock {
       lease.isExpiring = false
-      if lease.isKept, !lease.lock.isWanted, isBusy || lease.isInSeries(at: MonotonicClock.nanoseconds()) {
+      if lease.isKept, !lease.lock.isWanted,
+        isBusy || lease.isInSeries(at: options.scheduler.uptimeNanoseconds())
+      {
         return keepLease()
       }
       lease.endSeries()
@@ -146,7 +141,7 @@ extension CommitLog {
     runLeaseEnd()
   }
 
-  private func runLeaseEnd() { WorkerPool.shared.run { [weak self] in self?.endLease() } }
+  private func runLeaseEnd() { options.scheduler.run { [weak self] in self?.endLease() } }
 
   private func endLease() {
     monitor.withLock {

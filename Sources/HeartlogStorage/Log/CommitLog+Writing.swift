@@ -137,7 +137,7 @@ extension CommitLog {
     do throws(StorageError) {
       // A flush may have failed after the batch was drafted.
       try appender.checkOutcome()
-      let start = isDurable ? MonotonicClock.nanoseconds() : 0
+      let start = isDurable ? options.scheduler.uptimeNanoseconds() : 0
       let target = try monitor.outside { () throws(StorageError) in
         let target = try appendBatch(&frames, isDurable: isDurable)
         // Only one thread is busy at a time, so commits are published in order. The next batch is drafted concurrently.
@@ -146,7 +146,7 @@ extension CommitLog {
       }
       phase = .idle
       if isDurable {
-        let end = MonotonicClock.nanoseconds()
+        let end = options.scheduler.uptimeNanoseconds()
         queue.noteBatch(nanoseconds: end - start)
         if options.keepsLockInSeries { lease.noteBatch(from: start, to: end) }
       }

@@ -64,7 +64,7 @@ extension CommitLog {
   /// Starts sealing in the background when a segment has just become full. Called outside the monitor.
   func didRotate() {
     guard options.sealsInBackground else { return }
-    WorkerPool.unhurried.run { [weak self] in self?.sealInBackground() }
+    options.scheduler.runUnhurried { [weak self] in self?.sealInBackground() }
   }
 
   private func sealInBackground() {

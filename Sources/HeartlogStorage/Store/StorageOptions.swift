@@ -19,6 +19,8 @@ package struct StorageOptions: Sendable {
   package var keys = DeviceKeys.Place.none
   /// The number of files that logs may keep open between calls, shared by all logs that use it.
   var budget = OpenFileBudget.process
+  /// The clock and the threads of the log.
+  package var scheduler: any Scheduler = SystemScheduler()
   /// The source of ids and secrets.
   package var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 

@@ -1,12 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// The file `lock`, which determines who may write and where the tail is.
 final class StoreLock: Sendable {
   private let file: any LockFile
@@ -15,9 +9,13 @@ final class StoreLock: Sendable {
   private let path: String
   /// Shared mappings are not shared over a network. In that case the page holds no information.
   let hasPage: Bool
+  private let scheduler: any Scheduler
 
-  init(_ directory: StoreDirectory) throws(StorageError) {
+  init(
+    _ directory: StoreDirectory, scheduler: any Scheduler = SystemScheduler()
+  ) throws(StorageError) {
     path = directory.lockPath
+    self.scheduler = scheduler
     (file, hasPage) = try onFiles { () throws(FileError) in
       let isOnNetwork = try directory.fileSystem.isOnNetwork(directory.path)
       return (try directory.fileSystem.openLock(directory.lockPath), !isOnNetwork)
@@ -42,11 +40,8 @@ final class StoreLock: Sendable {
   /// Waiting is a series of attempts, each of which sets the page's "wanted" word. A waiter that is killed leaves nothing behind that the
   /// next holder does not clear. A count of waiters would stay wrong forever.
   ///
-  /// - Parameter uptime: nanoseconds of a monotonic clock. Pauses take longer than requested, so they are not counted.
-  func acquire(
-    waitingAtMost milliseconds: Int,
-    uptime: () -> UInt64 = MonotonicClock.nanoseconds
-  ) throws(StorageError) {
+  /// The time is measured: pauses take longer than requested, so they are not counted.
+  func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
     let pauseMicroseconds: UInt32 = 200
     var deadline: UInt64?
     while true {
@@ -54,7 +49,7 @@ final class StoreLock: Sendable {
         if load(Word.isWanted) != 0 { store(0, Word.isWanted) }
         return
       }
-      let now = uptime()
+      let now = scheduler.uptimeNanoseconds()
       let end = deadline ?? now + UInt64(max(0, milliseconds)) * 1_000_000
       deadline = end
       guard now < end else {
@@ -62,7 +57,7 @@ final class StoreLock: Sendable {
           .locked, "another process has been writing to the store for \(milliseconds) ms", file: path)
       }
       store(1, Word.isWanted)
-      usleep(pauseMicroseconds)
+      scheduler.sleep(microseconds: pauseMicroseconds)
     }
   }
 
@@ -86,7 +81,7 @@ final class StoreLock: Sendable {
   var isWanted: Bool { load(Word.isWanted) != 0 }
 
   /// Gives a waiter enough time for one attempt.
-  func yield() { usleep(1_000) }
+  func yield() { scheduler.sleep(microseconds: 1_000) }
 
   /// Raised by every change of the store.
   var generation: UInt64 { load(Word.generation) }
