@@ -75,6 +75,14 @@ let package = Package(
       name: "HeartlogExample", dependencies: ["Heartlog", "HeartlogLibraries", "HeartlogTesting"],
       swiftSettings: settings),
 
+    // What looks for promises that are not kept. No product.
+    .target(
+      name: "HeartlogSimulator",
+      dependencies: ["HeartlogFiles", "HeartlogStorage", "Heartlog", "HeartlogShipping", "HeartlogTesting"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "HeartlogTorture", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
+
     .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
     .testTarget(name: "HeartlogEventsTests", dependencies: ["HeartlogEvents"], swiftSettings: settings),
     .testTarget(name: "HeartlogProofsTests", dependencies: ["HeartlogProofs"], swiftSettings: settings),

@@ -67,7 +67,7 @@ public final class FavoritesStore: Sendable {
       at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
   }
 
-  init(
+  package init(
     at path: String, on fileSystem: any FileSystem, options: StoreOptions, progress: LogProgress? = nil
   ) throws(HeartlogError) {
     self.path = path

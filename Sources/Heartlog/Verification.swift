@@ -49,7 +49,7 @@ extension FavoritesStore {
     try verify(at: path, on: POSIXFileSystem(), progress: progress)
   }
 
-  static func verify(
+  package static func verify(
     at path: String, on fileSystem: any FileSystem, trusting keys: [ReplicaID: Digest]? = nil,
     progress: LogProgress?
   ) throws(HeartlogError) -> StoreVerification {

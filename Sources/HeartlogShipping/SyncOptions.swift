@@ -18,6 +18,8 @@ public struct SyncOptions: Sendable {
   public var isCancelled: @Sendable () -> Bool = { false }
   /// Called as runs are received and sent, from more than one thread.
   public var progress: (@Sendable (SyncProgress) -> Void)?
+  /// Everything is sent before anything is received, on one thread. Only for channels that never make a writer wait.
+  package var sendsFirst = false
 
   /// Creates options for a sync in both directions that is written, with a time-out of 30 seconds.
   public init() {}

@@ -51,14 +51,27 @@ extension MemoryFileSystem {
   package func crashStates(
     after operations: Int, sectorBytes: Int = 4096, limit: Int, seed: UInt64
   ) -> [MemoryFileSystem] {
-    precondition(sectorBytes > 0 && limit > 0)
+    precondition(limit > 0)
+    return crash(after: operations, sectorBytes: sectorBytes) { disk in
+      disk.allAnswers(limit: limit) ?? disk.someAnswers(limit: limit, seed: seed)
+    }
+  }
+
+  /// Returns one file system that may be found after a crash at this moment, drawn at random.
+  package func crashState(sectorBytes: Int = 4096, seed: UInt64) -> MemoryFileSystem {
+    crash(after: crashPoints, sectorBytes: sectorBytes) { [$0.randomAnswers(seed: seed)] }[0]
+  }
+
+  private func crash(
+    after operations: Int, sectorBytes: Int, choosing answers: (UnsyncedDisk) -> [[Int]]
+  ) -> [MemoryFileSystem] {
+    precondition(sectorBytes > 0)
     var live = state.withLock { $0 }
     guard let journal = live.journal else { preconditionFailure("a file system that records nothing") }
     precondition((0...journal.entries.count).contains(operations))
     let disk = UnsyncedDisk(journal, after: operations, live: live, sectorBytes: sectorBytes)
-    let answers = disk.allAnswers(limit: limit) ?? disk.someAnswers(limit: limit, seed: seed)
     live.closeEverything()
-    return answers.map { answers in
+    return answers(disk).map { answers in
       var found = live
       found.volume = disk.volume(answers)
       // Inode numbers are not reused, so that tests can distinguish files.
@@ -95,6 +108,19 @@ extension UnsyncedDisk {
       }
     }
     return found.list
+  }
+
+  /// Everything kept, everything lost, or any mixture.
+  func randomAnswers(seed: UInt64) -> [Int] {
+    var random = SplitMix64(state: seed)
+    let keptPercent = [0, 100, 50, 90, 10].randomElement(using: &random) ?? 50
+    var answers = counts.map { count in
+      Int.random(in: 0..<100, using: &random) < keptPercent
+        ? count - 1 : Int.random(in: 0..<count, using: &random)
+    }
+    if keptPercent == 0 { answers = counts.map { _ in 0 } }
+    normalize(&answers, byKeeping: Bool.random(using: &random))
+    return answers
   }
 
   func someAnswers(limit: Int, seed: UInt64) -> [[Int]] {

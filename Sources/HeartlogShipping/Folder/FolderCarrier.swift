@@ -20,7 +20,7 @@ public final class FolderCarrier: Carrier {
   /// Creates a carrier through the folder at `path`, which must exist when `sync` is called.
   public convenience init(_ path: String) { self.init(path, on: POSIXFileSystem(readers: .everybody)) }
 
-  init(_ path: String, on fileSystem: any FileSystem) {
+  package init(_ path: String, on fileSystem: any FileSystem) {
     self.path = path
     self.fileSystem = fileSystem
   }

@@ -70,8 +70,13 @@ extension SyncSession {
     let sending = Sending()
     let group = DispatchGroup()
     if !offers.isEmpty {
-      DispatchQueue(label: "heartlog.sync.sending").async(group: group) {
+      let send: @Sendable () -> Void = {
         sending.finish { () throws(HeartlogError) in try self.send(offers, of: list) }
+      }
+      if options.sendsFirst {
+        send()
+      } else {
+        DispatchQueue(label: "heartlog.sync.sending").async(group: group, execute: send)
       }
     }
     let name: String?

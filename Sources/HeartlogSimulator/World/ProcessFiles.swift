@@ -1,0 +1,145 @@
+import Glibc
+import HeartlogFiles
+
+/// The file system as one process sees it: each call may be where the process is killed or interrupted.
+final class ProcessFileSystem: FileSystem {
+  private let disk: MemoryFileSystem
+  private let process: SimulatedProcess
+  private let isAlive: @Sendable (Int32) -> Bool
+
+  init(_ disk: MemoryFileSystem, _ process: SimulatedProcess, isAlive: @escaping @Sendable (Int32) -> Bool) {
+    self.disk = disk
+    self.process = process
+    self.isAlive = isAlive
+  }
+
+  private func call(_ operation: String, _ path: String) throws(FileError) {
+    if process.reachesCall() { throw FileError(operation: operation, path: path, code: EIO) }
+  }
+
+  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+    try call("open", path)
+    return ProcessFile(try disk.open(path, mode), process, path: path)
+  }
+
+  func rename(_ path: String, to newPath: String) throws(FileError) {
+    try call("rename", path)
+    try disk.rename(path, to: newPath)
+  }
+
+  func remove(_ path: String) throws(FileError) {
+    try call("remove", path)
+    try disk.remove(path)
+  }
+
+  func createDirectory(_ path: String) throws(FileError) {
+    try call("create", path)
+    try disk.createDirectory(path)
+  }
+
+  func synchronizeDirectory(_ path: String) throws(FileError) {
+    try call("synchronize", path)
+    try disk.synchronizeDirectory(path)
+  }
+
+  func entries(of directory: String) throws(FileError) -> [String] {
+    try call("list", directory)
+    return try disk.entries(of: directory)
+  }
+
+  func info(_ path: String) throws(FileError) -> FileInfo? {
+    try call("inspect", path)
+    return try disk.info(path)
+  }
+
+  func openLock(_ path: String) throws(FileError) -> any LockFile {
+    try call("open", path)
+    let lock = ProcessLockFile(try disk.openLock(path), process, path: path)
+    process.note(lock)
+    return lock
+  }
+
+  func isOnNetwork(_ path: String) throws(FileError) -> Bool { try disk.isOnNetwork(path) }
+  var machineID: [UInt8] { disk.machineID }
+  var processID: Int32 { process.id }
+  func isRunning(_ process: Int32) -> Bool { isAlive(process) }
+}
+
+private final class ProcessFile: OpenFile {
+  private let file: any OpenFile
+  private let process: SimulatedProcess
+  private let path: String
+
+  init(_ file: any OpenFile, _ process: SimulatedProcess, path: String) {
+    self.file = file
+    self.process = process
+    self.path = path
+  }
+
+  private func call(_ operation: String) throws(FileError) {
+    if process.reachesCall() { throw FileError(operation: operation, path: path, code: EIO) }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int {
+    try call("read")
+    return try file.read(into: buffer, at: offset)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError) {
+    let wasDead = process.isDead
+    do throws(FileError) { try call("write") } catch {
+      // A process that is killed in a write may have written a first part.
+      if !wasDead {
+        try? file.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2)), at: offset)
+      }
+      throw error
+    }
+    try file.write(bytes, at: offset)
+  }
+
+  func synchronizeData() throws(FileError) {
+    try call("synchronize")
+    try file.synchronizeData()
+  }
+
+  func synchronize() throws(FileError) {
+    try call("synchronize")
+    try file.synchronize()
+  }
+
+  func truncate(to size: UInt64) throws(FileError) {
+    try call("truncate")
+    try file.truncate(to: size)
+  }
+
+  func size() throws(FileError) -> UInt64 {
+    try call("inspect")
+    return try file.size()
+  }
+
+  func inode() throws(FileError) -> UInt64 { try file.inode() }
+}
+
+/// A lock of one process, which is free when the process dies.
+final class ProcessLockFile: LockFile, @unchecked Sendable {
+  private var lock: (any LockFile)?
+  private let process: SimulatedProcess
+  private let path: String
+
+  init(_ lock: any LockFile, _ process: SimulatedProcess, path: String) {
+    self.lock = lock
+    self.process = process
+    self.path = path
+  }
+
+  func vanish() { lock = nil }
+
+  func tryLock() throws(FileError) -> Bool {
+    guard !process.reachesCall(), let lock else { throw FileError(operation: "lock", path: path, code: EIO) }
+    return try lock.tryLock()
+  }
+
+  func unlock() { lock?.unlock() }
+  func load(_ word: Int) -> UInt64 { lock?.load(word) ?? 0 }
+  func store(_ value: UInt64, _ word: Int) { lock?.store(value, word) }
+}

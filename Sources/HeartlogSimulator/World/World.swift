@@ -1,0 +1,625 @@
+import Glibc
+import Heartlog
+import HeartlogFiles
+import HeartlogShipping
+import HeartlogStorage
+
+/// Several devices, their processes and disks, and the network between them, all driven by one seed.
+final class World {
+  static let libraries = ["papers", "books"]
+  private static let items = 6
+
+  let devices: [Device]
+  private let uptime = SimulatedUptime()
+  private var ledger = Ledger()
+  private let seed: UInt64
+  private let profile: Profile
+  private var random: RandomSource
+  /// What happened, for people; nil if nobody wants to know.
+  private(set) var story: [String]?
+  private var step = 0
+  private var tokens = 0
+  /// What ended on a strand and has to be checked.
+  private var endings: [() throws -> Void] = []
+  private(set) var checks = 0
+
+  /// Which faults a run has. Some runs have none at all, because a fault hides what goes wrong without it.
+  struct Profile {
+    var devices: Int
+    var appsPerDevice: Int
+    var signs: Bool
+    var losesPower: Bool
+    var kills: Bool
+    var interrupts: Bool
+    var failsCalls: Bool
+    var rots: Bool
+    var damagesNetwork: Bool
+    var changesClocks: Bool
+
+    init(_ random: inout RandomSource) {
+      devices = random.number(1...3)
+      appsPerDevice = random.number(1...2)
+      signs = random.chance(40)
+      losesPower = random.chance(50)
+      kills = random.chance(60)
+      interrupts = random.chance(50)
+      failsCalls = random.chance(30)
+      rots = random.chance(15)
+      damagesNetwork = random.chance(40)
+      changesClocks = random.chance(50)
+    }
+  }
+
+  init(seed: UInt64, tellsStory: Bool) throws {
+    self.seed = seed
+    random = RandomSource(seed: seed)
+    let profile = Profile(&random)
+    self.profile = profile
+    story = tellsStory ? ["\(profile)"] : nil
+    let uptime = uptime
+    var devices: [Device] = []
+    for index in 0..<profile.devices {
+      devices.append(
+        try Device(
+          index, seed: seed &+ UInt64(index) &* 77, apps: profile.appsPerDevice, signs: profile.signs,
+          uptime: uptime))
+    }
+    self.devices = devices
+  }
+
+  private func tell(_ text: @autoclosure () -> String) {
+    if story != nil { story?.append("\(step): \(text())") }
+  }
+
+  /// Ends all threads of the world.
+  func end() {
+    for device in devices {
+      for app in device.apps {
+        app.process.die()
+        app.process.unwind()
+        app.store = nil
+        app.process.strand.end()
+      }
+    }
+  }
+
+  // MARK: - Steps
+
+  /// Takes one step. What it does depends on the seed, its number and the state alone, so that other steps can be left out.
+  func take(step: Int) throws {
+    self.step = step
+    random = RandomSource(seed: seed ^ (UInt64(step) &+ 1) &* 0x9E37_79B9_7F4A_7C15)
+    guard let device = random.element(of: devices), let app = random.element(of: device.apps) else { return }
+    uptime.nanoseconds += UInt64(random.number(1...30)) * 1_000_000
+    if app.process.isFrozen, random.chance(70) { return }
+    app.process.isFrozen = false
+    if app.process.strand.isBusy {
+      tell("process \(name(device, app)) goes on")
+      if profile.interrupts, random.chance(5) { return freeze(device, app) }
+      app.process.strand.resume()
+    } else if let job = app.process.takeDueJob() {
+      tell("process \(name(device, app)) does a job")
+      plan(app)
+      app.process.strand.begin(job)
+    } else {
+      try act(device, app)
+    }
+    try settle()
+  }
+
+  private func name(_ device: Device, _ app: App) -> String { "\(device.index)/\(app.process.id)" }
+
+  private func freeze(_ device: Device, _ app: App) {
+    tell("process \(name(device, app)) is frozen")
+    app.process.isFrozen = true
+  }
+
+  /// Decides where the process's next action is interrupted.
+  private func plan(_ app: App) {
+    app.process.callsUntilKill = profile.kills && random.chance(8) ? random.number(1...60) : nil
+    app.process.callsUntilPause = profile.interrupts && random.chance(25) ? random.number(1...40) : nil
+  }
+
+  /// Checks what ended, and buries what died.
+  private func settle() throws {
+    for device in devices {
+      for app in device.apps where app.process.isDead { bury(app, on: device) }
+    }
+    let ended = endings
+    endings = []
+    for ending in ended { try ending() }
+  }
+
+  private func bury(_ app: App, on device: Device) {
+    tell("process \(name(device, app)) is dead")
+    app.process.unwind()
+    app.store = nil
+    app.process.strand.end()
+    if let index = device.apps.firstIndex(where: { $0 === app }) {
+      device.apps[index] = App(device.newProcess(uptime))
+    }
+  }
+
+  private func act(_ device: Device, _ app: App) throws {
+    guard let store = app.store else { return open(device, app) }
+    plan(app)
+    switch random.number(0...99) {
+    case 0..<44: write(device, app, store)
+    case 44..<50: flush(device, app, store)
+    case 50..<54: run("seal", device, app) { _ = try store.seal() }
+    case 54..<58: run("snapshot", device, app) { _ = try store.snapshot() }
+    case 58..<62: run("refresh", device, app) { try store.refresh() }
+    case 62..<64: erase(device, app, store)
+    case 64..<66: run("compact", device, app) { _ = try store.compact() }
+    case 66..<72: try close(device, app, store)
+    case 72..<82: dialogue(device, app, store)
+    case 82..<88: folder(device, app, store)
+    case 88..<92: try courier()
+    case 92..<95: disturb(device)
+    case 95..<98: if profile.losesPower { try losePower(device) }
+    default: if profile.kills { kill(device, app) }
+    }
+  }
+
+  // MARK: - What processes do
+
+  /// Does something on a process's strand. An error is an answer: what was acknowledged before still holds.
+  private func run(
+    _ what: String, _ device: Device, _ app: App, _ body: @escaping () throws -> Void,
+    then: @escaping () throws -> Void = {}
+  ) {
+    tell("process \(name(device, app)): \(what)")
+    app.process.strand.begin { [self] in
+      var outcome = "done"
+      var hasEnded = false
+      do {
+        try body()
+        hasEnded = !app.process.isDead
+      } catch { outcome = "\(error)" }
+      tell("process \(name(device, app)): \(what): \(outcome)")
+      if hasEnded { endings.append(then) }
+      let store = app.store
+      endings.append { [self] in try check(device, app, store, isWhole: false) }
+    }
+  }
+
+  private func open(_ device: Device, _ app: App) {
+    tell("process \(name(device, app)) opens the store")
+    plan(app)
+    app.process.strand.begin { [self] in
+      do throws(HeartlogError) {
+        app.store = try device.open(in: app)
+      } catch {
+        tell("process \(name(device, app)): open: \(error)")
+        guard !app.process.isDead else { return }
+        let isRotten = device.isRotten
+        let hasFaults = profile.failsCalls
+        if error.isRepairable {
+          _ = try? StoreRepair.run(at: Device.storePath, on: device.files(of: app.process), name: nil)
+        } else if !isRotten, !hasFaults, error.code != .locked, error.code != .inputOutput {
+          endings.append { throw Violation("a sound store does not open: \(error)") }
+        }
+        return
+      }
+      endings.append { [self] in try check(device, app, app.store, isWhole: true) }
+    }
+  }
+
+  private func close(_ device: Device, _ app: App, _ store: FavoritesStore) throws {
+    run("close", device, app) {
+      defer { app.store = nil }
+      try store.close()
+    }
+  }
+
+  private func write(_ device: Device, _ app: App, _ store: FavoritesStore) {
+    tokens += 1
+    let token = "w\(tokens)"
+    let isDurable = random.chance(60)
+    let time: Milliseconds? = nil
+    var actions: [(library: String, item: String, kind: Int, bytes: Int)] = []
+    for _ in 0..<(random.chance(80) ? 1 : random.number(2...5)) {
+      actions.append(
+        (
+          Self.libraries[random.number(0...1)], "item \(random.number(1...Self.items))", random.number(0...3),
+          random.chance(10) ? random.number(100...1_500) : 3
+        ))
+    }
+    var written: Commit?
+    run(
+      "write \(token) \(isDurable ? "durable" : "buffered") \(actions)", device, app,
+      {
+        written = try store.writeReturningCommit(
+          origin: token, durability: isDurable ? .durable : .buffered, time: time
+        ) {
+          for action in actions {
+            let library = try store.library(action.library)
+            let field = Field(
+              name: "note", value: .string(token + String(repeating: "x", count: action.bytes)))
+            switch action.kind {
+            case 0: _ = try library.add(action.item, fields: [field])
+            case 1: _ = try library.remove(action.item)
+            case 2: _ = try library.toggle(action.item)
+            default: _ = try library.set([field], of: action.item)
+            }
+          }
+        }.commit
+      },
+      then: { [self] in
+        guard let written else { return }
+        try ledger.check(written)
+        raise(&device.written, written.replica, written.number)
+        raise(&app.written, written.replica, written.number)
+        if isDurable { raise(&device.durable, written.replica, written.number) }
+      })
+  }
+
+  private func raise(
+    _ heads: inout [ReplicaID: CommitNumber], _ replica: ReplicaID, _ number: CommitNumber
+  ) {
+    heads[replica] = max(heads[replica] ?? number, number)
+  }
+
+  private func flush(_ device: Device, _ app: App, _ store: FavoritesStore) {
+    // What other processes wrote is theirs to flush.
+    let own = app.written
+    run("flush", device, app, { try store.flush() }) { [self] in
+      for (replica, number) in own { raise(&device.durable, replica, number) }
+    }
+  }
+
+  private func erase(_ device: Device, _ app: App, _ store: FavoritesStore) {
+    let library = Self.libraries[random.number(0...1)]
+    let item = "item \(random.number(1...Self.items))"
+    run("erase \(item) in \(library)", device, app) { [self] in
+      ledger.noteErasing(item)
+      _ = try store.erase(item, in: library)
+    }
+  }
+
+  private func dialogue(_ device: Device, _ app: App, _ store: FavoritesStore) {
+    guard let peer = random.element(of: devices), peer !== device, let other = random.element(of: peer.apps),
+      let far = other.store, !other.process.strand.isBusy, !other.process.isFrozen
+    else { return }
+    var faults = Wire.Faults()
+    if profile.damagesNetwork {
+      if random.chance(30) { faults.bytesUntilCut = random.number(0...3_000) }
+      if random.chance(20) { faults.bytesUntilChange = random.number(0...2_000) }
+    }
+    let (near, distant) = Wire.connect(app.process, other.process, faults: faults)
+    let clock = { @Sendable in device.wallTime }
+    func options() -> SyncOptions {
+      var options = SyncOptions()
+      options.sendsFirst = true
+      options.joinsVault = false
+      options.clock = clock
+      return options
+    }
+    var calling = options()
+    calling.joinsVault = true
+    let serving = options()
+    let heads = Heads()
+    run("sync with \(name(peer, other))", device, app) {
+      defer { near.close() }
+      _ = try SyncSession(store, over: near, role: .calling, options: calling).run()
+      heads.value = try store.streamHeads()
+    } then: { [self] in
+      for head in heads.value where head.commit.rawValue > 0 {
+        raise(&device.durable, head.replica, head.commit)
+        raise(&device.written, head.replica, head.commit)
+      }
+    }
+    run("serve \(name(device, app))", peer, other) {
+      defer { distant.close() }
+      _ = try SyncSession(far, over: distant, role: .serving, options: serving).run()
+    }
+  }
+
+  private final class Heads { var value: [StreamHead] = [] }
+
+  private func folder(_ device: Device, _ app: App, _ store: FavoritesStore) {
+    var options = SyncOptions()
+    options.joinsVault = true
+    options.clock = { device.wallTime }
+    run("sync with the folder", device, app) {
+      let carrier = FolderCarrier(Device.folderPath, on: device.files(of: app.process))
+      _ = try carrier.sync(store, options: options)
+    }
+  }
+
+  // MARK: - What happens to them
+
+  /// Takes files from one device's folder to another's: some, in any order, some cut off.
+  private func courier() throws {
+    guard let from = random.element(of: devices), let to = random.element(of: devices), from !== to else {
+      return
+    }
+    to.disk.clearFaults()
+    var counts = (copied: 0, cut: 0)
+    for path in Self.files(in: Device.folderPath, of: from.disk) where random.chance(70) {
+      var bytes = try from.disk.contents(of: path)
+      if profile.damagesNetwork, random.chance(5) {
+        bytes.removeLast(bytes.count / 2)
+        counts.cut += 1
+      }
+      try Self.put(bytes, at: path, on: to.disk)
+      counts.copied += 1
+    }
+    tell("a courier takes \(counts) from \(from.index) to \(to.index)")
+  }
+
+  static func files(in folder: String, of disk: MemoryFileSystem) -> [String] {
+    var found: [String] = []
+    for name in (try? disk.entries(of: folder)) ?? [] {
+      let path = "\(folder)/\(name)"
+      if (try? disk.info(path))?.kind == .directory {
+        found += files(in: path, of: disk)
+      } else {
+        found.append(path)
+      }
+    }
+    return found
+  }
+
+  static func put(_ bytes: [UInt8], at path: String, on disk: MemoryFileSystem) throws {
+    var folder = ""
+    for part in path.split(separator: "/").dropLast() {
+      folder += "/\(part)"
+      if try disk.info(folder) == nil { try disk.createDirectory(folder) }
+    }
+    if try disk.info(path) == nil { _ = try disk.open(path, .createNew) }
+    try disk.replaceContents(of: path, with: bytes)
+  }
+
+  private func kill(_ device: Device, _ app: App) {
+    tell("process \(name(device, app)) is killed")
+    app.process.die()
+  }
+
+  private func losePower(_ device: Device) throws {
+    tell("device \(device.index) loses its power")
+    let disk = device.disk.crashState(sectorBytes: random.chance(50) ? 512 : 4_096, seed: random.next())
+    for app in device.apps {
+      app.process.die()
+      bury(app, on: device)
+    }
+    device.disk = disk
+    device.disk.clearTrace()
+    // What was only buffered may be gone, unless another device has it; its numbers are then used again.
+    for replica in device.written.keys {
+      let kept = devices.map { ($0 === device ? $0.durable : $0.written)[replica]?.rawValue ?? 0 }.max() ?? 0
+      ledger.forget(replica, after: CommitNumber(rawValue: kept))
+    }
+    device.written = device.durable
+  }
+
+  /// Changes a clock, lets a call fail, or lets a bit rot.
+  private func disturb(_ device: Device) {
+    switch random.number(0...2) {
+    case 0 where profile.changesClocks:
+      switch random.number(0...3) {
+      case 0: device.isClockFrozen.toggle()
+      case 1: device.wallTime += Milliseconds(random.number(1...86_400_000))
+      case 2: device.wallTime -= Milliseconds(random.number(1...86_400_000))
+      default: device.wallTime = 1_700_000_000_000
+      }
+      tell("the clock of device \(device.index) shows \(device.wallTime)")
+    case 1 where profile.failsCalls:
+      let kind = FaultKind.allCases[random.number(0...FaultKind.allCases.count - 1)]
+      let code = [EIO, ENOSPC, EACCES, EMFILE][random.number(0...3)]
+      let partial = random.chance(50) ? random.number(0...600) : nil
+      let skip = random.number(0...10)
+      device.disk.failNext(
+        kind, after: skip, code: code, partialBytes: partial, times: random.chance(80) ? 1 : 20)
+      tell("on device \(device.index), \(kind) will fail with \(code) after \(skip)")
+    case 2 where profile.rots: rot(device)
+    default: break
+    }
+  }
+
+  private func rot(_ device: Device) {
+    let paths = Self.files(in: Device.storePath, of: device.disk).filter { !$0.hasSuffix("/lock") }
+    guard let path = random.element(of: paths), var bytes = try? device.disk.contents(of: path),
+      !bytes.isEmpty
+    else { return }
+    let index = random.number(0...bytes.count - 1)
+    switch random.number(0...2) {
+    case 0: bytes[index] ^= 1 << UInt8(random.number(0...7))
+    case 1: bytes.removeLast(bytes.count - index)
+    default:
+      // A write of another file that ended up here.
+      for offset in index..<min(bytes.count, index + 64) { bytes[offset] = UInt8(random.number(0...255)) }
+    }
+    guard (try? device.disk.replaceContents(of: path, with: bytes)) != nil else { return }
+    device.isRotten = true
+    tell("\(path) of device \(device.index) rots at \(index)")
+  }
+
+  // MARK: - Checks
+
+  /// Compares what a store shows with the model.
+  ///
+  /// - Parameter isWhole: Whether the whole log is read, or only what is cheap.
+  private func check(_ device: Device, _ app: App, _ store: FavoritesStore?, isWhole: Bool) throws {
+    guard let store, app.store === store, !app.process.isDead else { return }
+    app.process.isChecking = true
+    defer { app.process.isChecking = false }
+    checks += 1
+    let wholeAnyway = random.chance(15)
+    guard isWhole || wholeAnyway else { return }
+    device.disk.clearFaults()
+    try checkLog(device, store)
+  }
+
+  private func checkLog(_ device: Device, _ store: FavoritesStore) throws {
+    let findings = store.findings.filter { $0.verdict != .torn }
+    if let finding = findings.first, !device.isRotten {
+      for operation in device.disk.trace.suffix(40) { tell("disk \(device.index): \(operation)") }
+      throw Violation("device \(device.index) finds damage in what was never damaged: \(finding)")
+    }
+    let reader: LogReader
+    do throws(HeartlogError) { reader = try store.readLog() } catch {
+      if device.isRotten { return }
+      throw Violation("device \(device.index) cannot read its log: \(error)")
+    }
+    var heads: [ReplicaID: CommitNumber] = [:]
+    var sequences: [ReplicaID: SequenceNumber] = [:]
+    var rule = MergeRule()
+    while let commit = try reader.next() {
+      guard commit.number.rawValue == (heads[commit.replica]?.rawValue ?? 0) + 1 else {
+        if device.isRotten { return }
+        throw Violation(
+          "after commit \(heads[commit.replica]?.rawValue ?? 0) of \(commit.replica) comes \(commit.number)")
+      }
+      if let expected = sequences[commit.replica], expected != commit.firstSequence {
+        throw Violation("commit \(commit.number) of \(commit.replica) begins at \(commit.firstSequence)")
+      }
+      heads[commit.replica] = commit.number
+      sequences[commit.replica] = commit.nextSequence
+      try ledger.check(commit)
+      rule.take(commit)
+    }
+    for (replica, number) in device.written where (heads[replica]?.rawValue ?? 0) < number.rawValue {
+      // The store may have read it before it rotted.
+      if device.isRotten, try isDamageNamed(on: device) { return }
+      throw Violation(
+        "device \(device.index) lost commits \((heads[replica]?.rawValue ?? 0) + 1)...\(number) of \(replica)"
+      )
+    }
+    if device.isRotten { return }
+    for (replica, number) in heads { raise(&device.written, replica, number) }
+    // A store that stopped after a failed fsync, or while another holds the lock, still reads what others wrote.
+    guard (try? store.refresh()) != nil else { return }
+    try compare(store, rule, on: device)
+    for (replica, signature) in try store.signatures() {
+      let checkpoint = signature.checkpoint.checkpoint
+      let last = CommitNumber(rawValue: checkpoint.size)
+      try ledger.check(root: checkpoint.root, of: replica, at: last)
+      if let root = try store.streamRoot(of: replica, at: last), root != checkpoint.root {
+        throw Violation("the history of \(replica) is not what its owner signed")
+      }
+    }
+  }
+
+  private func isDamageNamed(on device: Device) throws -> Bool {
+    let verified = try FavoritesStore.verify(at: Device.storePath, on: device.disk, progress: nil)
+    return verified.streams.contains { $0.finding != nil }
+  }
+
+  private func compare(_ store: FavoritesStore, _ rule: MergeRule, on device: Device) throws {
+    for name in Self.libraries {
+      let library = try store.library(name)
+      let shown = Set(library.favorites().map(\.id))
+      let expected = rule.favorites(in: name)
+      if shown != expected {
+        throw Violation("device \(device.index) shows \(shown.sorted()) in place of \(expected.sorted())")
+      }
+      for index in 1...Self.items {
+        let item = "item \(index)"
+        let value = library.item(item)?.value(of: "note") ?? .null
+        let wanted = rule.value(of: "note", item: item, in: name)
+        if value != wanted {
+          throw Violation("device \(device.index) shows \(value) of \(item) in place of \(wanted)")
+        }
+      }
+    }
+    let replayed = try store.replay()
+    if replayed.state.digest != store.digest {
+      throw Violation("device \(device.index) shows something else than its log says")
+    }
+  }
+
+  // MARK: - The end
+
+  /// Calms everything down, lets everybody sync with everybody, and compares the results.
+  func finish() throws {
+    step = .max
+    random = RandomSource(seed: ~seed)
+    for device in devices {
+      device.disk.clearFaults()
+      for app in device.apps {
+        app.process.callsUntilKill = nil
+        app.process.callsUntilPause = nil
+        app.process.isFrozen = false
+      }
+    }
+    var turns = 0
+    while devices.contains(where: { $0.apps.contains { $0.process.strand.isBusy } }) {
+      for device in devices {
+        for app in device.apps where app.process.strand.isBusy { app.process.strand.resume() }
+      }
+      turns += 1
+      if turns > 20_000 { throw Violation("a process does not come to an end") }
+    }
+    try settle()
+    for device in devices {
+      for app in device.apps {
+        app.process.die()
+        bury(app, on: device)
+      }
+    }
+    let sound = devices.filter { !$0.isRotten }
+    var stores: [(Device, FavoritesStore)] = []
+    for device in sound {
+      let app = device.apps[0]
+      app.process.isChecking = true
+      do {
+        let store: FavoritesStore
+        do throws(HeartlogError) { store = try device.open(in: app) } catch {
+          guard error.isRepairable else { throw error }
+          _ = try StoreRepair.run(at: Device.storePath, on: device.files(of: app.process), name: nil)
+          store = try device.open(in: app)
+        }
+        app.store = store
+        stores.append((device, store))
+      } catch { throw Violation("at the end, device \(device.index) does not open: \(error)") }
+      try checkLog(device, stores[stores.count - 1].1)
+    }
+    guard stores.count > 1 else { return }
+    for _ in 0..<3 {
+      for (device, store) in stores.dropFirst() {
+        do throws(HeartlogError) {
+          _ = try hold(device, store, stores[0].0, stores[0].1)
+        } catch { throw Violation("at the end, device \(device.index) cannot sync: \(error)") }
+      }
+    }
+    for (device, store) in stores {
+      try checkLog(device, store)
+      if store.digest != stores[0].1.digest {
+        throw Violation("after all syncs, devices 0 and \(device.index) show different things")
+      }
+      if store.conflicts != stores[0].1.conflicts {
+        throw Violation("after all syncs, devices 0 and \(device.index) have different conflicts")
+      }
+    }
+  }
+
+  /// One sync without faults.
+  private func hold(
+    _ device: Device, _ store: FavoritesStore, _ peer: Device, _ other: FavoritesStore
+  ) throws(HeartlogError) {
+    let near = device.apps[0].process
+    let far = peer.apps[0].process
+    let (one, another) = Wire.connect(near, far, faults: Wire.Faults())
+    var options = SyncOptions()
+    options.sendsFirst = true
+    var calling = options
+    calling.joinsVault = true
+    var result: Result<SyncReport, HeartlogError>?
+    near.strand.begin {
+      result = Result { () throws(HeartlogError) in
+        try SyncSession(store, over: one, role: .calling, options: calling).run()
+      }
+      one.close()
+    }
+    far.strand.begin {
+      _ = try? SyncSession(other, over: another, role: .serving, options: options).run()
+      another.close()
+    }
+    while near.strand.isBusy || far.strand.isBusy {
+      if near.strand.isBusy { near.strand.resume() }
+      if far.strand.isBusy { far.strand.resume() }
+    }
+    _ = try result?.get()
+  }
+}

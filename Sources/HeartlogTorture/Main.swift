@@ -1,0 +1,21 @@
+import Foundation
+import HeartlogSimulator
+
+/// heartlog-torture: looks for promises that the store does not keep.
+@main
+struct Main {
+  static func main() {
+    var arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
+    switch arguments.verb {
+    case "simulate": SimulateCommand.run(&arguments)
+    case "crashes": CrashesCommand.run(&arguments)
+    default:
+      print(
+        """
+        usage: heartlog-torture simulate [--runs N] [--steps N] [--seed S] [--jobs N]
+               heartlog-torture crashes [--steps N] [--part N --parts N]
+        """)
+      exit(64)
+    }
+  }
+}
