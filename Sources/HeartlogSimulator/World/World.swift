@@ -576,17 +576,32 @@ final class World {
       try checkLog(device, stores[stores.count - 1].1)
     }
     guard stores.count > 1 else { return }
+    var skipped: [SyncReport.SkippedStream] = []
     for _ in 0..<3 {
+      skipped = []
       for (device, store) in stores.dropFirst() {
         do throws(HeartlogError) {
-          _ = try hold(device, store, stores[0].0, stores[0].1)
+          skipped += try hold(device, store, stores[0].0, stores[0].1)?.skipped ?? []
         } catch { throw Violation("at the end, device \(device.index) cannot sync: \(error)") }
       }
+    }
+    let held = try stores.filter { try holds($0.1, on: $0.0) }
+    if !skipped.isEmpty || !held.isEmpty {
+      // What a damaged device did not sign, or cannot show any more to have signed, stays where it is.
+      guard sound.count < devices.count else {
+        throw Violation("at the end, a sync skips a stream of sound devices: \(skipped)")
+      }
+      return
     }
     for (device, store) in stores {
       try checkLog(device, store)
       if store.digest != stores[0].1.digest {
-        throw Violation("after all syncs, devices 0 and \(device.index) show different things")
+        let heads = try [store, stores[0].1].map { store in
+          try store.streamHeads().map {
+            "\($0.replica) \($0.commit)\($0.checkpoint == nil ? " unsigned" : "")"
+          }
+        }
+        throw Violation("after all syncs, devices 0 and \(device.index) show different things: \(heads)")
       }
       if store.conflicts != stores[0].1.conflicts {
         throw Violation("after all syncs, devices 0 and \(device.index) have different conflicts")
@@ -594,10 +609,17 @@ final class World {
     }
   }
 
+  /// Whether a store has commits of a signed stream that nobody signed: it does not ship them.
+  private func holds(_ store: FavoritesStore, on device: Device) throws -> Bool {
+    try checkLog(device, store)
+    let shipped = try Dictionary(uniqueKeysWithValues: store.streamHeads().map { ($0.replica, $0.commit) })
+    return device.written.contains { replica, last in shipped[replica].map { $0 < last } ?? true }
+  }
+
   /// One sync without faults.
   private func hold(
     _ device: Device, _ store: FavoritesStore, _ peer: Device, _ other: FavoritesStore
-  ) throws(HeartlogError) {
+  ) throws(HeartlogError) -> SyncReport? {
     let near = device.apps[0].process
     let far = peer.apps[0].process
     let (one, another) = Wire.connect(near, far, faults: Wire.Faults())
@@ -620,6 +642,6 @@ final class World {
       if near.strand.isBusy { near.strand.resume() }
       if far.strand.isBusy { far.strand.resume() }
     }
-    _ = try result?.get()
+    return try result?.get()
   }
 }
