@@ -69,6 +69,17 @@ let package = Package(
         "HeartlogInterchange", "HeartlogShipping",
       ],
       swiftSettings: settings),
+    // What a fuzzer tries, and the program that tries it: Scripts/fuzz. No products.
+    .systemLibrary(name: "CLibFuzzer"),
+    .target(
+      name: "HeartlogFuzzing",
+      dependencies: [
+        "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState", "Heartlog",
+        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI",
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "HeartlogFuzz", dependencies: ["CLibFuzzer", "HeartlogFuzzing"], swiftSettings: settings),
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
     .executableTarget(
@@ -116,6 +127,7 @@ let package = Package(
     .testTarget(
       name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogTesting"],
       swiftSettings: settings),
+    .testTarget(name: "HeartlogFuzzingTests", dependencies: ["HeartlogFuzzing"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
   ]

@@ -1,0 +1,4 @@
+extension FuzzTarget {
+  /// All targets.
+  package static let all: [FuzzTarget] = [json, row]
+}

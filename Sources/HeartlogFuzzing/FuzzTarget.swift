@@ -1,0 +1,62 @@
+/// A function over any bytes that must end, within bounded time and memory, and find that what it states always holds.
+package struct FuzzTarget: Sendable {
+  /// The name, as it is typed: "row". Its corpus is the folder of this name.
+  package let name: String
+  /// The most bytes of an input that are worth trying.
+  package let byteCountMax: Int
+  /// Words of the format, which random bytes rarely contain.
+  package let words: [String]
+  private let body: @Sendable (UnsafeRawBufferPointer) throws -> Void
+  private let makeSeeds: @Sendable () throws -> [Seed]
+
+  /// An input from which fuzzing begins.
+  package struct Seed: Sendable {
+    package let name: String
+    package let bytes: [UInt8]
+
+    init(_ name: String, _ bytes: [UInt8]) {
+      self.name = name
+      self.bytes = bytes
+    }
+  }
+
+  /// - Parameters:
+  ///   - seeds: makes the inputs from which fuzzing begins: the same ones each time.
+  ///   - body: gets the input. Bytes that it refuses are no error; each error that it throws is.
+  init(
+    _ name: String, byteCountMax: Int = 4_096, words: [String] = [],
+    seeds: @escaping @Sendable () throws -> [Seed],
+    body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+  ) {
+    self.name = name
+    self.byteCountMax = byteCountMax
+    self.words = words
+    makeSeeds = seeds
+    self.body = body
+  }
+
+  /// Tries an input.
+  ///
+  /// - Throws: `Violation`, or the error of a step that must succeed.
+  package func run(_ input: UnsafeRawBufferPointer) throws { try body(input) }
+
+  /// Tries an input.
+  package func run(_ input: [UInt8]) throws { try input.withUnsafeBytes { try body($0) } }
+
+  /// The inputs from which fuzzing begins.
+  package func seeds() throws -> [Seed] { try makeSeeds() }
+}
+
+/// Something that a target states and that does not hold.
+package struct Violation: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// States something.
+///
+/// - Throws: `Violation` if it does not hold.
+func state(_ holds: Bool, _ what: @autoclosure () -> String) throws(Violation) {
+  guard holds else { throw Violation(what()) }
+}
