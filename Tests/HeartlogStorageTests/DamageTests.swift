@@ -87,6 +87,22 @@ struct DamageTests {
     return code == .corrupt ? nil : "writing said \(String(describing: code))"
   }
 
+  @Test("a segment that lost all of its frames is a gap before the next one", arguments: [0, 64])
+  func emptied(zeros: Int) throws {
+    let store = try store()
+    let path = store.path("0000000000000010.open")
+    let header = try store.files.contents(of: path)[..<SegmentHeader.byteCount]
+    try store.files.replaceContents(of: path, with: header + [UInt8](repeating: 0, count: zeros))
+    let finding = try store.store.verify().compactMap(\.finding).first
+    #expect(finding?.verdict == .corrupt)
+    #expect(
+      finding?.error.commits == CommitNumber(rawValue: 10)...CommitNumber(rawValue: 11),
+      "\(String(describing: finding?.error))")
+    let open = try store.store.open()
+    #expect(open.sink.commits == Array(store.commits.prefix(9)))
+    #expect(storageFailure { try open.write(99) }?.code == .corrupt)
+  }
+
   @Test(
     "any single byte changed in a segment is found, named, and never shown",
     arguments: [

@@ -302,8 +302,11 @@ final class StreamReader {
     // A listing made while another process seals may miss both old and new names, so a gap must be seen twice.
     while true {
       let segments = try directory.segments(of: replica)
-      // If this one is a leftover of sealing, its commits are the same.
-      if let exact = segments.first(where: { $0.firstCommit == tail.next }) { return exact }
+      // If this one is a leftover of sealing, its commits are the same. The segment that was just read to its end has no commit.
+      if let exact = segments.first(where: { $0.firstCommit == tail.next }), cursor == nil || exact != segment
+      {
+        return exact
+      }
       // Of the same listing: another one may contain a segment before which this one lacks.
       let serving = try directory.servingSegments(in: segments, of: replica).serving
       if let found = serving.last(where: { $0.firstCommit < tail.next }) {
