@@ -75,7 +75,7 @@ let package = Package(
       name: "HeartlogFuzzing",
       dependencies: [
         "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState", "Heartlog",
-        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI",
+        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI", "CXXHash",
       ],
       swiftSettings: settings),
     .executableTarget(

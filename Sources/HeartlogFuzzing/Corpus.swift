@@ -26,3 +26,20 @@ package enum Corpus {
     }.joined()
   }
 }
+
+/// The folder `fixtures` of the project.
+package struct Fixtures: Sendable {
+  private let path: String
+
+  package init(_ path: String) { self.path = path }
+
+  /// The beginning of a file, up to the end of a line.
+  func lines(_ name: String, byteCountMax: Int) throws -> [UInt8] {
+    let bytes = try Corpus.inputs(at: "\(path)/\(name)").flatMap(\.bytes)
+    guard bytes.count > byteCountMax, let end = bytes[..<byteCountMax].lastIndex(of: UInt8(ascii: "\n"))
+    else {
+      return bytes
+    }
+    return Array(bytes[...end])
+  }
+}

@@ -1,4 +1,9 @@
 extension FuzzTarget {
-  /// All targets.
-  package static let all: [FuzzTarget] = [json, row]
+  /// All targets, in the order in which bytes are read: texts, events, files, proofs, peers, imports.
+  package static let all: [FuzzTarget] =
+    [
+      json, text, row, block, frame, segment, storeText, position, snapshot, checkpoint, proof, runFile,
+      message, dialogue,
+      apply,
+    ] + imports
 }

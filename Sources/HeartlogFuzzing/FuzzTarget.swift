@@ -7,7 +7,9 @@ package struct FuzzTarget: Sendable {
   /// Words of the format, which random bytes rarely contain.
   package let words: [String]
   private let body: @Sendable (UnsafeRawBufferPointer) throws -> Void
-  private let makeSeeds: @Sendable () throws -> [Seed]
+  private let makeSeeds: @Sendable (Fixtures) throws -> [Seed]
+  /// Whether the seeds are the same each time. Tables of items are hashed with random numbers.
+  package let seedsAreReproducible: Bool
 
   /// An input from which fuzzing begins.
   package struct Seed: Sendable {
@@ -21,17 +23,18 @@ package struct FuzzTarget: Sendable {
   }
 
   /// - Parameters:
-  ///   - seeds: makes the inputs from which fuzzing begins: the same ones each time.
+  ///   - seeds: makes the inputs from which fuzzing begins, of the project's fixtures if need be.
   ///   - body: gets the input. Bytes that it refuses are no error; each error that it throws is.
   init(
     _ name: String, byteCountMax: Int = 4_096, words: [String] = [],
-    seeds: @escaping @Sendable () throws -> [Seed],
+    seedsAreReproducible: Bool = true, seeds: @escaping @Sendable (Fixtures) throws -> [Seed],
     body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) {
     self.name = name
     self.byteCountMax = byteCountMax
     self.words = words
     makeSeeds = seeds
+    self.seedsAreReproducible = seedsAreReproducible
     self.body = body
   }
 
@@ -44,7 +47,7 @@ package struct FuzzTarget: Sendable {
   package func run(_ input: [UInt8]) throws { try input.withUnsafeBytes { try body($0) } }
 
   /// The inputs from which fuzzing begins.
-  package func seeds() throws -> [Seed] { try makeSeeds() }
+  package func seeds(_ fixtures: Fixtures) throws -> [Seed] { try makeSeeds(fixtures) }
 }
 
 /// Something that a target states and that does not hold.

@@ -1,21 +1,21 @@
 import Heartlog
 
 /// One line of the input of `apply`.
-enum OperationLine {
+package enum OperationLine {
   case operation(StoreOperation, group: JSONValue?)
   /// `{"op":"commit"}`: ends the current group.
   case endOfGroup
 
   /// An operation on one item, with the time that replaces the clock.
-  struct StoreOperation {
-    let library: String
-    let item: String
-    let operation: Operation
-    let time: Milliseconds?
+  package struct StoreOperation {
+    package let library: String
+    package let item: String
+    package let operation: Operation
+    package let time: Milliseconds?
   }
 
   /// Parses one line. Unknown keys are ignored.
-  init(_ line: UnsafeRawBufferPointer) throws(MalformedError) {
+  package init(_ line: UnsafeRawBufferPointer) throws(MalformedError) {
     // The line and its fields add two levels to the deepest value.
     let json = try JSONValue.parse(line, depthMax: Limits.jsonDepthMax + 2)
     guard case .object = json else { throw MalformedError("the line is not a JSON object") }

@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogProofs
 
 /// What a finished backup contains. The format is specified in "Backups" in docs/format.md.
-struct BackupManifest: Hashable {
+package struct BackupManifest: Hashable {
   struct Stream: Hashable {
     let replica: ReplicaID
     let name: String
@@ -36,7 +36,7 @@ struct BackupManifest: Hashable {
     streams.map { Head(replica: $0.replica, commit: CommitNumber(rawValue: $0.commit)) }
   }
 
-  func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var writer = ByteWriter()
     writer.raw(Self.magic)
     writer.u8(Self.version)
@@ -75,7 +75,7 @@ extension BackupManifest {
   /// Decodes a manifest. The signatures are verified.
   ///
   /// - Throws: `MalformedError` if the bytes are not whole, or not a manifest.
-  init(_ bytes: [UInt8]) throws(MalformedError) {
+  package init(_ bytes: [UInt8]) throws(MalformedError) {
     let content = Array(bytes.dropLast(32))
     guard bytes.count > Self.magic.count + 32, bytes.starts(with: Self.magic),
       SHA256Hasher.digest(of: content).bytes == Array(bytes.suffix(32))

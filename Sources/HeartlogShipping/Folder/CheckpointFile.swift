@@ -3,7 +3,7 @@ import HeartlogProofs
 
 /// The content of a checkpoint file: what a run file beside it needs to be proven, or a checkpoint alone. The format is specified in
 /// "Checkpoint files" in docs/shipping.md.
-struct CheckpointFile: Hashable {
+package struct CheckpointFile: Hashable {
   let replica: ReplicaID
   let key: PublicKey
   let note: SignedNote
@@ -18,7 +18,8 @@ struct CheckpointFile: Hashable {
   static let bytesMax = 4 << 20
   private static let hashBytes = 32
 
-  init(_ signed: SignedCheckpoint, vault: VaultMembership?, extensionRoots: [UInt64: [Digest]] = [:]) {
+  package init(_ signed: SignedCheckpoint, vault: VaultMembership?, extensionRoots: [UInt64: [Digest]] = [:])
+  {
     replica = signed.checkpoint.replica
     key = signed.key
     note = signed.note
@@ -26,7 +27,7 @@ struct CheckpointFile: Hashable {
     self.extensionRoots = extensionRoots
   }
 
-  func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var writer = ByteWriter()
     writer.raw(Self.magic)
     writer.u8(Self.version)
@@ -47,7 +48,7 @@ struct CheckpointFile: Hashable {
   /// Decodes a file. The signature is not verified.
   ///
   /// - Throws: `MalformedError` if the bytes are not whole, or not a checkpoint file.
-  init(_ bytes: [UInt8]) throws(MalformedError) {
+  package init(_ bytes: [UInt8]) throws(MalformedError) {
     guard bytes.count > Self.magic.count + Self.hashBytes, bytes.starts(with: Self.magic),
       SHA256Hasher.digest(of: Array(bytes.dropLast(Self.hashBytes))).bytes
         == Array(bytes.suffix(Self.hashBytes))

@@ -2,12 +2,12 @@ import Heartlog
 import HeartlogProofs
 
 /// The content of a run file. The format is specified in "The folder" in docs/shipping.md.
-struct RunFile: Hashable {
+package struct RunFile: Hashable {
   let replica: ReplicaID
   private(set) var name: String
   let firstCommit: UInt64
   /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`.
-  private(set) var runs: [StreamRun]
+  package private(set) var runs: [StreamRun]
 
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x52, 0x55, 0x4E, 0x0D, 0x0A]
   static let version: UInt8 = 1
@@ -29,7 +29,7 @@ struct RunFile: Hashable {
 
   /// Encodes the file and returns it with its name. If there are no runs, `endRoot` is the root after the
   /// last commit.
-  func encoded(endRoot: Digest? = nil) -> (name: RunFileName, bytes: [UInt8]) {
+  package func encoded(endRoot: Digest? = nil) -> (name: RunFileName, bytes: [UInt8]) {
     var writer = ByteWriter(capacity: 256 + runs.reduce(0) { $0 + $1.body.count + 64 })
     writer.raw(Self.magic)
     writer.u8(Self.version)
@@ -61,14 +61,14 @@ struct RunFile: Hashable {
   /// Decodes a file.
   ///
   /// - Throws: `MalformedError` if the bytes are not whole, or not a run file.
-  init(_ bytes: [UInt8]) throws(MalformedError) {
+  package init(_ bytes: [UInt8]) throws(MalformedError) {
     guard Self.contentHash(bytes) != nil else { throw MalformedError("an incomplete run file") }
     self = try bytes.withBytes { (bytes) throws(MalformedError) in
       try RunFile(content: UnsafeRawBufferPointer(rebasing: bytes.dropLast(Self.hashBytes)))
     }
   }
 
-  init(replica: ReplicaID, name: String, firstCommit: UInt64, runs: [StreamRun]) {
+  package init(replica: ReplicaID, name: String, firstCommit: UInt64, runs: [StreamRun]) {
     self.replica = replica
     self.name = name
     self.firstCommit = firstCommit
@@ -134,7 +134,7 @@ struct RunFile: Hashable {
 
 extension StreamRun {
   /// The number of events according to the block; `nil` if the body is not a block.
-  var eventCount: UInt64? {
+  package var eventCount: UInt64? {
     body.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
       guard (try? reader.u8()) == 1, (try? reader.varint()) != nil else { return nil }
@@ -143,7 +143,7 @@ extension StreamRun {
   }
 
   /// The hashes of the commits, as leaves of their stream's tree.
-  func leaves() throws(MalformedError) -> [Digest] {
+  package func leaves() throws(MalformedError) -> [Digest] {
     let block = try body.withBytes { (bytes) throws(MalformedError) in
       try BlockEncoding.decode(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount)
     }

@@ -5,7 +5,7 @@ import Heartlog
 /// Each of the four parts has 16 digits: the first and last commit in decimal, and the first eight bytes of
 /// the root after the last commit and of the content hash in hexadecimal. A file without commits, whose last
 /// commit is the one before its first, says that the stream ends there.
-struct RunFileName: Hashable {
+package struct RunFileName: Hashable {
   let first: UInt64
   let last: UInt64
   /// The root after `last`.
@@ -13,7 +13,7 @@ struct RunFileName: Hashable {
   /// The prefix of the SHA-256 at the end of the file.
   let content: RootPrefix
 
-  static let ending = ".run"
+  package static let ending = ".run"
   private static let stemBytes = 4 * 16 + 3
 
   init(first: UInt64, last: UInt64, root: RootPrefix, content: RootPrefix) {
@@ -24,7 +24,7 @@ struct RunFileName: Hashable {
   }
 
   /// Parses exactly such a name, with this ending or that of a file beside it.
-  init?(_ name: String, ending: String = ending) {
+  package init?(_ name: String, ending: String = ending) {
     guard name.hasSuffix(ending), name.utf8.count == Self.stemBytes + ending.utf8.count else {
       return nil
     }
@@ -56,7 +56,7 @@ struct RunFileName: Hashable {
     self.init(first: first, last: last, root: root, content: content)
   }
 
-  var text: String { stem + Self.ending }
+  package var text: String { stem + Self.ending }
 
   /// The name without its ending.
   var stem: String { "\(Self.digits(first))-\(Self.digits(last))-\(root.text)-\(content.text)" }

@@ -2,11 +2,11 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// The file `erased`: the events whose content the store withholds. Source: docs/format.md, "Erased events".
-struct ErasedList: Equatable, Sendable {
+package struct ErasedList: Equatable, Sendable {
   /// In the order in which they were added, without duplicates.
-  private(set) var events: [ErasedEvent] = []
+  package private(set) var events: [ErasedEvent] = []
   /// Whether content of them may be left in the store.
-  var isPending: Bool
+  package var isPending: Bool
   /// Another number each time that the list is written; 0 before the first time.
   private(set) var generation: UInt64 = 0
 
@@ -29,7 +29,7 @@ struct ErasedList: Equatable, Sendable {
   /// returned as empty and pending.
   ///
   /// - Throws: `newerFormat`.
-  static func read(_ directory: StoreDirectory) throws(StorageError) -> ErasedList {
+  package static func read(_ directory: StoreDirectory) throws(StorageError) -> ErasedList {
     let path = path(in: directory)
     guard let bytes = try directory.contents(of: path) else { return ErasedList() }
     let damaged = ErasedList(isPending: true)
@@ -61,7 +61,7 @@ struct ErasedList: Equatable, Sendable {
   }
 
   /// Replaces the list in a store, durably, as a new generation. The caller holds the lock.
-  mutating func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
+  package mutating func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
     generation = options.random() | 1
     var writer = ByteWriter(Self.magic)
     writer.u8(Self.version)

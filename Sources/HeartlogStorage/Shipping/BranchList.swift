@@ -2,7 +2,7 @@ import HeartlogEvents
 
 /// The file `branched` in the folder of a stream: commits of it that go on as streams of their own, because nobody signs them any more.
 /// Source: docs/format.md, "Forked streams".
-struct BranchList: Equatable {
+package struct BranchList: Equatable {
   struct Branch: Hashable {
     /// The last commit that stayed.
     let commit: UInt64
@@ -18,7 +18,9 @@ struct BranchList: Equatable {
   }
 
   /// Reads the file; an empty list if there is none, or it is damaged: it only says where commits are that are missing otherwise.
-  static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> BranchList {
+  package static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError)
+    -> BranchList
+  {
     let bytes = try directory.contents(of: path(of: replica, in: directory))
     var list = BranchList()
     for line in bytes.flatMap(ChecksummedText.init)?.lines ?? [] {
@@ -31,7 +33,7 @@ struct BranchList: Equatable {
   }
 
   /// Replaces the file, durably. The caller holds the lock.
-  func write(of replica: ReplicaID, in directory: StoreDirectory, _ options: StorageOptions)
+  package func write(of replica: ReplicaID, in directory: StoreDirectory, _ options: StorageOptions)
     throws(StorageError)
   {
     let lines = branches.map { "\(Self.name) \($0.commit) \($0.replica)" }

@@ -2,13 +2,13 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// The file `ended` in the folder of a stream with two histories: the stream is not read after this commit.
-struct StreamEnd: Equatable, Sendable {
+package struct StreamEnd: Equatable, Sendable {
   /// The last commit that both histories have in common; 0 for none.
   let commit: UInt64
 
   static let name = "ended"
 
-  func encoded() -> [UInt8] { ChecksummedText.encoded(["ended \(commit)"]) }
+  package func encoded() -> [UInt8] { ChecksummedText.encoded(["ended \(commit)"]) }
 
   static func path(of replica: ReplicaID, in directory: StoreDirectory) -> String {
     "\(directory.streamPath(replica))/\(name)"
@@ -17,7 +17,9 @@ struct StreamEnd: Equatable, Sendable {
   /// Reads the end of a stream; nil if the stream continues.
   ///
   /// - Throws: `corrupt` for a damaged file: reading on would bring back a history that was set aside. `newerFormat`.
-  static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> StreamEnd? {
+  package static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError)
+    -> StreamEnd?
+  {
     let path = path(of: replica, in: directory)
     let file: any OpenFile
     do { file = try directory.fileSystem.open(path, .read) } catch {

@@ -16,7 +16,7 @@ package struct DeviceKeys: Sendable {
 
   private let store: (any DeviceKeyStore)?
 
-  init(_ directory: StoreDirectory, _ options: StorageOptions) {
+  package init(_ directory: StoreDirectory, _ options: StorageOptions) {
     store =
       switch options.keys {
       case .none: nil
@@ -29,7 +29,7 @@ package struct DeviceKeys: Sendable {
   var isSigning: Bool { store != nil }
 
   /// Returns the key of a replica; nil if the store does not have it.
-  func key(of replica: ReplicaID) throws(StorageError) -> (any DeviceKey)? {
+  package func key(of replica: ReplicaID) throws(StorageError) -> (any DeviceKey)? {
     let key = try withKeys { try store?.key() }
     return key?.publicKey.replica == replica ? key : nil
   }

@@ -2,9 +2,14 @@ import HeartlogEvents
 import HeartlogFiles
 
 /// The names inside a store's folder.
-struct StoreDirectory: Sendable {
+package struct StoreDirectory: Sendable {
   let fileSystem: any FileSystem
   let path: String
+
+  package init(fileSystem: any FileSystem, path: String) {
+    self.fileSystem = fileSystem
+    self.path = path
+  }
 
   var identityPath: String { "\(path)/store" }
   var lockPath: String { "\(path)/lock" }

@@ -31,7 +31,7 @@ package struct StoreIdentity: Equatable, Sendable {
     }
   }
 
-  func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var lines = [
       "replica \(replica)", "name \(name)", "machine \(location.machine)", "inode \(location.inode)",
       "birth \(location.birthTime)",
@@ -83,7 +83,7 @@ package struct StoreIdentity: Equatable, Sendable {
     StorageError(.corrupt, "the store's identity is damaged", file: file)
   }
 
-  static func decode(_ bytes: [UInt8], file: String) throws(StorageError) -> StoreIdentity {
+  package static func decode(_ bytes: [UInt8], file: String) throws(StorageError) -> StoreIdentity {
     guard bytes.starts(with: ChecksummedText.start) else {
       throw StorageError(.notAStore, "this file does not belong to a Heartlog store", file: file)
     }

@@ -4,14 +4,14 @@ import HeartlogProofs
 
 /// The file `checkpoint` in the folder of a stream: the newest checkpoint of its owner that the store has verified, and the owner's key.
 /// Source: docs/format.md, "Checkpoints".
-enum CheckpointFile {
+package enum CheckpointFile {
   static let name = "checkpoint"
 
   static func path(of replica: ReplicaID, in directory: StoreDirectory) -> String {
     "\(directory.streamPath(replica))/\(name)"
   }
 
-  static func encoded(_ checkpoint: SignedCheckpoint) -> [UInt8] {
+  package static func encoded(_ checkpoint: SignedCheckpoint) -> [UInt8] {
     Array("heartlog \(ChecksummedText.formatVersion)\nkey \(checkpoint.key)\n".utf8) + checkpoint.note.bytes
   }
 
@@ -39,7 +39,7 @@ enum CheckpointFile {
   }
 
   /// Decodes a key and a note, without verifying the signature.
-  static func decode(_ bytes: [UInt8], file: String) throws(MalformedError) -> SignedCheckpoint {
+  package static func decode(_ bytes: [UInt8], file: String) throws(MalformedError) -> SignedCheckpoint {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
     guard lines.count == 3, ChecksummedText.version(in: lines[0]) == ChecksummedText.formatVersion,
       let key = ChecksummedText.value(of: "key", in: lines[1]).flatMap(Hexadecimal.bytes)

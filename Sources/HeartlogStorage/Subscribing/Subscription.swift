@@ -1,7 +1,7 @@
 import HeartlogEvents
 
 /// The file `libraries`: which libraries the store subscribes to, and which streams are partial. Source: docs/format.md, "Partial streams".
-struct Subscription: Equatable, Sendable {
+package struct Subscription: Equatable, Sendable {
   /// The libraries whose content the store takes from others.
   var libraries = LibrarySelection.all
   /// The partial streams.
@@ -18,7 +18,7 @@ struct Subscription: Equatable, Sendable {
   /// Reads the file. Without one, the store subscribes to everything, and no stream is partial.
   ///
   /// - Throws: `corrupt`, `newerFormat`.
-  static func read(_ directory: StoreDirectory) throws(StorageError) -> Subscription {
+  package static func read(_ directory: StoreDirectory) throws(StorageError) -> Subscription {
     let path = path(in: directory)
     guard let bytes = try directory.contents(of: path) else { return Subscription() }
     let damaged = StorageError(
@@ -31,7 +31,7 @@ struct Subscription: Equatable, Sendable {
   }
 
   /// Replaces the file, durably. The caller holds the lock.
-  func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
+  package func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
     try directory.removeUnfinished(Self.path(in: directory))
     try directory.replaceFile(
       Self.path(in: directory), with: ChecksummedText.encoded(lines), in: directory.path,

@@ -7,7 +7,7 @@ extension FuzzTarget {
   /// One commit in row encoding. A commit has exactly one.
   static let row = FuzzTarget(
     "row",
-    seeds: {
+    seeds: { _ in
       try SeedCommits.stream(of: replica).enumerated().map { index, commit in
         var bytes: [UInt8] = []
         try RowEncoding.append(commit, to: &bytes)

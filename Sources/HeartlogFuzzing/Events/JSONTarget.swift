@@ -7,7 +7,7 @@ extension FuzzTarget {
     words: [
       "true", "false", "null", "\\u00", "\\ud83d\\ude00", "1e", "-0", "9007199254740993", "[[", "{\"\":",
     ],
-    seeds: {
+    seeds: { _ in
       [
         Seed("object", Array(#"{"a":1,"b":[true,false,null,-0.5e-7],"ü\n":"\ud83d\ude00"}"#.utf8)),
         Seed("list", Array(#"["one","two"]"#.utf8)), Seed("integer", Array("9223372036854775808".utf8)),

@@ -1,0 +1,108 @@
+import Heartlog
+import HeartlogEvents
+import HeartlogInterchange
+import HeartlogLibraries
+
+extension FuzzTarget {
+  /// A target for each format of import.
+  static let imports: [FuzzTarget] = FileFormats.standard.all.map { importTarget($0) }
+
+  /// The libraries that an input chooses from by its first byte. The last one has no descriptor.
+  private static let libraries = LibraryRegistry.standard.names + ["things"]
+
+  private static func importTarget(_ format: any FileFormat) -> FuzzTarget {
+    let fitting = libraries.filter { name in
+      FileFormats.standard.formats(for: name).contains { $0.name == format.name }
+    }
+    return FuzzTarget(
+      "import-\(format.name)", words: words[format.name] ?? [],
+      seeds: { fixtures in try seeds(of: format, for: fitting, fixtures) }
+    ) { bytes in
+      guard let first = bytes.first else { return }
+      let library = LibraryRegistry.standard[fitting[Int(first) % fitting.count]]
+      let file = Array(bytes.dropFirst())
+      _ = format.recognizes(file, for: library)
+      guard let contents = try? format.read(file, for: library), format.isWritten else { return }
+      let items = contents.records.map(\.item).filter { (try? $0.validate()) != nil }.map(\.kept)
+      guard let written = try? format.write(items, of: library) else { return }
+      // A shape is a guess.
+      try state(
+        format.certainty == .shape || items.isEmpty
+          || format.recognizes(Array(written.prefix(4_096)), for: library),
+        "a file is not recognized by the format that wrote it")
+      let again = try format.read(written, for: library)
+      try state(again.refusals.isEmpty, "what was written is refused: \(again.refusals.first?.reason ?? "")")
+      try state(
+        again.records.map(\.item.kept) == items,
+        "what was written is read as other items: \(again.records.map(\.item.kept)) instead of \(items)")
+    }
+  }
+
+  /// Files of other programs, and the items of a library as the format writes them.
+  private static func seeds(
+    of format: any FileFormat, for fitting: [String], _ fixtures: Fixtures
+  ) throws -> [Seed] {
+    func seed(_ name: String, _ library: String, _ bytes: [UInt8]) -> Seed? {
+      fitting.firstIndex(of: library).map { Seed(name, [UInt8($0)] + bytes) }
+    }
+    var seeds: [Seed] = []
+    for (file, library) in files[format.name] ?? [] {
+      let name = "\(library)-\(file.split(separator: "/").last ?? "")"
+      seeds += [seed(name, library, try fixtures.lines(file, byteCountMax: 2_500))].compactMap { $0 }
+    }
+    guard format.isWritten else { return seeds }
+    for library in fitting.dropLast() {
+      let lines = try fixtures.lines("items/\(library).jsonl", byteCountMax: 1_200)
+      let read = try JSONLinesFormat().read(lines, for: LibraryRegistry.standard[library])
+      let items = read.records.map(\.item.kept)
+      if let bytes = try? format.write(items, of: LibraryRegistry.standard[library]), bytes.count < 3_000 {
+        seeds += [seed("items-\(library)", library, bytes)].compactMap { $0 }
+      }
+    }
+    return seeds
+  }
+
+  private static let files: [String: [(String, String)]] = [
+    "bibtex": [("interchange/papers.bib", "papers")], "ris": [("interchange/papers.ris", "papers")],
+    "csl-json": [("interchange/papers.json", "papers")],
+    "bookmarks": [("imports/bookmarks.html", "things"), ("imports/bookmarks.html", "papers")],
+    "geojson": [("imports/places.geojson", "cities")], "csv": [("imports/cities.csv", "cities")],
+    "user-defaults": [
+      ("imports/books.json", "books"), ("imports/liked.json", "breeds"),
+      ("imports/settings.json", "settings"),
+    ],
+    "librivox": [("api/books-librivox.json", "books")], "dog-ceo": [("api/breeds-images.json", "breeds")],
+    "arxiv-atom": [("api/papers-single.atom.xml", "papers")],
+    "archive-json": [("api/archives-search-result.json", "archives")],
+  ]
+
+  private static let words: [String: [String]] = [
+    "bibtex": [
+      "@article{", "@string{", "author = {", "title = \"", "\\\"{o}", "{\\'e}", "\\c{c}", "$x$", " # ", "doi",
+    ],
+    "ris": ["TY  - JOUR\n", "ER  - \n", "AU  - ", "TI  - ", "PY  - ", "UR  - "],
+    "csl-json": [
+      "\"type\":\"", "\"author\":[", "\"issued\":{\"date-parts\":[[", "\"DOI\":\"", "\"title\":\"",
+    ],
+    "bookmarks": [
+      "<!DOCTYPE NETSCAPE-Bookmark-file-1>", "<DL><p>", "<DT><A HREF=\"", "ADD_DATE=\"", "</A>", "<DD>",
+      "&amp;",
+    ],
+    "geojson": ["\"type\":\"Feature\"", "\"coordinates\":[", "\"properties\":{", "\"geometry\":{"],
+    "csv": ["\",\"", "\"\"", "\r\n", ";", "\t", "isFavorite", "favoritedDate"],
+    "jsonl": ["\"id\":\"", "\"fields\":{", "\"isFavorite\":", "\"favoritedDate\":\"2026-03-02T07:15:00Z\""],
+    "arxiv-atom": [
+      "<entry>", "<id>http://arxiv.org/abs/", "<author><name>", "<![CDATA[", "&#x41;", "xmlns=",
+    ],
+  ]
+}
+
+extension FileItem {
+  /// The item as a store keeps it: fields in one order, without those that are cleared.
+  fileprivate var kept: FileItem {
+    let fields = (fields + defaults).filter { !$0.value.isNull }
+    return FileItem(
+      id: id, fields: fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) },
+      favoritedDate: favoritedDate, isFavorite: isFavorite)
+  }
+}
