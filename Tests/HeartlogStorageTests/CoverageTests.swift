@@ -127,6 +127,20 @@ struct CoverageTests {
     #expect(try files.contents(of: "/store/libraries") == example)
   }
 
+  @Test("a stream that is said to be partial, and of which everything is here, is not partial")
+  func nothingMissing() throws {
+    let files = MemoryFileSystem(recording: false)
+    try files.createDirectory("/store")
+    let directory = StoreDirectory(fileSystem: files, path: "/store")
+    _ = try files.open("/store/libraries", .createNew)
+    let line = "partial 0123456789abcdef0123456789abcdef 9 *"
+    try files.replaceContents(of: "/store/libraries", with: ChecksummedText.encoded([line]))
+    let read = try Subscription.read(directory)
+    #expect(read.partial.isEmpty)
+    try read.write(in: directory, StorageOptions())
+    #expect(try Subscription.read(directory) == read)
+  }
+
   @Test("a list that breaks a rule is damage, and never means everything")
   func malformed() throws {
     let files = MemoryFileSystem(recording: false)

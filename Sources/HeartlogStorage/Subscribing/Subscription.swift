@@ -74,7 +74,7 @@ package struct Subscription: Equatable, Sendable {
         guard words.count >= 3, words.count % 2 == 1, let replica = ReplicaID(words[0]) else {
           throw MalformedError("a partial stream that is not a replica, commits and libraries")
         }
-        partial[replica] = Coverage(
+        self[replica] = Coverage(
           try stride(from: 1, to: words.count, by: 2).map { (index) throws(MalformedError) in
             guard let start = UInt64(words[index]), (1...Limits.numberMax).contains(start) else {
               throw MalformedError("a partial stream from commit \(words[index]) on")
