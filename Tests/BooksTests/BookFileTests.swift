@@ -144,6 +144,7 @@ struct BookFileTests {
        "skipForwardInterval": 45, "simulateChapters": "yes",
        "skipBackwardInterval": -1,
        "volume": 11,
+       "skipForwardInterval": 60,
        "currentBookID": "6F9619FF-8B86-D011-B42D-00C04FC964FF"}
       """
     let report = try store.take(text, UserDefaultsFormat(), into: "settings")
@@ -151,6 +152,7 @@ struct BookFileTests {
       refusals(report) == [
         "1: playbackSpeed is 3, which must be 0.5 to 2", "2: simulateChapters is a string, not true or false",
         "3: skipBackwardInterval is -1, which must be 0 or more", "4: \"volume\" is no setting of the app",
+        "5: skipForwardInterval is in the settings twice",
       ])
     let library = try BookLibrary(store)
     #expect(library.loadSettings().skipForwardInterval == 45 && library.loadSettings().playbackSpeed == 1)

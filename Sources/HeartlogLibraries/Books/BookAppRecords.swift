@@ -128,6 +128,9 @@ struct SettingsRecords: AppRecords {
             throw .invalidItem("\(member.name.quoted) is no setting of the app")
           }
           try known.check(json: value)
+          guard playback[known.name] == nil else {
+            throw .invalidItem("\(known.name) is in the settings twice")
+          }
           try playback.take([JSONMember(member.name, value)])
         } catch {
           contents.refuse(line: node.line, error.description)
