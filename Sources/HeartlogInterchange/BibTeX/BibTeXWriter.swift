@@ -22,10 +22,13 @@ struct BibTeXWriter {
     text += reference.rest == nil ? plain : Self.entry(reference, item.id)
   }
 
+  /// Far fewer characters than are looked at to tell whether an entry begins on a line. Longer ids are in the rest.
+  private static let keyCharactersMax = 128
+
   /// A key that LaTeX accepts and that no other entry has.
   private mutating func key(for id: String) -> String {
     let plain = String(
-      id.unicodeScalars.map { scalar in
+      id.unicodeScalars.prefix(Self.keyCharactersMax).map { scalar in
         let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
         return isPlain || "-_.:/+".unicodeScalars.contains(scalar) ? Character(scalar) : "-"
       })

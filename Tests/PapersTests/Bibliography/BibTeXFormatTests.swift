@@ -219,6 +219,14 @@ struct BibTeXFormatTests {
     }
   }
 
+  @Test("a file of items with long ids is recognized, and has these ids")
+  func longIDs() throws {
+    let ids = ["a", "b"].map { String(repeating: "x", count: 300) + $0 }
+    let file = try format.write(ids.map { FileItem(id: $0) }, of: Paper.descriptor)
+    #expect(format.recognizes(file, for: Paper.descriptor))
+    #expect(try format.read(file, for: Paper.descriptor).records.map(\.item.id) == ids)
+  }
+
   @Test("an entry has the usual fields, and nothing of its own where these do")
   func written() throws {
     let papers = try Paper.papers(atom: Bibliography.fixture("papers-old-style-id-versioned.atom.xml"))
