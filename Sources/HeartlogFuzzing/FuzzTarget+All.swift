@@ -3,7 +3,7 @@ extension FuzzTarget {
   package static let all: [FuzzTarget] =
     [
       json, text, row, block, frame, segment, storeText, position, snapshot, checkpoint, proof, runFile,
-      message, dialogue,
+      message, dialogue, sync,
       apply,
     ] + imports
 }

@@ -76,16 +76,6 @@ extension FolderCarrier {
   }
 }
 
-extension SyncSession {
-  init(
-    _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
-    options: SyncOptions = SyncOptions()
-  ) {
-    self.init(
-      streams: store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
-  }
-}
-
 extension FavoritesStore {
   /// By replica: the last commit and the root of its stream.
   func roots() throws -> [ReplicaID: String] {

@@ -15,7 +15,7 @@ extension FuzzTarget {
       FileFormats.standard.formats(for: name).contains { $0.name == format.name }
     }
     return FuzzTarget(
-      "import-\(format.name)", words: words[format.name] ?? [],
+      "import-\(format.name)", byteCountMax: 2_048, words: words[format.name] ?? [],
       seeds: { fixtures in try seeds(of: format, for: fitting, fixtures) }
     ) { bytes in
       guard let first = bytes.first else { return }
@@ -48,14 +48,14 @@ extension FuzzTarget {
     var seeds: [Seed] = []
     for (file, library) in files[format.name] ?? [] {
       let name = "\(library)-\(file.split(separator: "/").last ?? "")"
-      seeds += [seed(name, library, try fixtures.lines(file, byteCountMax: 2_500))].compactMap { $0 }
+      seeds += [seed(name, library, try fixtures.lines(file, byteCountMax: 2_000))].compactMap { $0 }
     }
     guard format.isWritten else { return seeds }
     for library in fitting.dropLast() {
-      let lines = try fixtures.lines("items/\(library).jsonl", byteCountMax: 1_200)
+      let lines = try fixtures.lines("items/\(library).jsonl", byteCountMax: 900)
       let read = try JSONLinesFormat().read(lines, for: LibraryRegistry.standard[library])
       let items = read.records.map(\.item.kept)
-      if let bytes = try? format.write(items, of: LibraryRegistry.standard[library]), bytes.count < 3_000 {
+      if let bytes = try? format.write(items, of: LibraryRegistry.standard[library]), bytes.count < 2_000 {
         seeds += [seed("items-\(library)", library, bytes)].compactMap { $0 }
       }
     }

@@ -36,28 +36,41 @@ extension FuzzTarget {
   }
 
   /// A whole dialogue: `u8 scene, u8 options, (u8 kind, bytes payload)*`. Checksums are made right.
-  static let dialogue = FuzzTarget(
-    "dialogue", byteCountMax: 8_192,
-    seeds: { _ in
-      try Scene.all.get().enumerated().map { number, scene in
-        var writer = ByteWriter([UInt8(number), 0])
-        for message in scene.recorded {
-          writer.u8(message.kind)
-          writer.lengthAndBytes(message.payload)
+  static let dialogue = dialogueTarget("dialogue") { scene, bytes, flags in
+    try scene.hear(bytes, flags: flags)
+  }
+
+  /// The same with a whole store, which takes a hundred times as long.
+  static let sync = dialogueTarget("sync") { scene, bytes, flags in
+    try scene.hearInStore(bytes, flags: flags)
+  }
+
+  private static func dialogueTarget(
+    _ name: String, _ hear: @escaping @Sendable (Scene, [UInt8], UInt8) throws -> Void
+  ) -> FuzzTarget {
+    FuzzTarget(
+      name, byteCountMax: 4_096,
+      seeds: { _ in
+        try Scene.all.get().enumerated().map { number, scene in
+          var writer = ByteWriter([UInt8(number), 0])
+          for message in scene.recorded {
+            writer.u8(message.kind)
+            writer.lengthAndBytes(message.payload)
+          }
+          return Seed("scene-\(number)", writer.bytes)
         }
-        return Seed("scene-\(number)", writer.bytes)
       }
+    ) { bytes in
+      let scenes = try Scene.all.get()
+      var reader = ByteReader(bytes)
+      guard let number = try? reader.u8(), let flags = try? reader.u8() else { return }
+      var messages: [RawMessage] = []
+      while let kind = try? reader.u8(), let payload = try? reader.lengthAndBytes() {
+        messages.append(RawMessage(kind: kind, payload: Array(payload)))
+      }
+      // What is left is no message.
+      try hear(scenes[Int(number) % scenes.count], RawMessage.joined(messages) + reader.rest, flags)
     }
-  ) { bytes in
-    let scenes = try Scene.all.get()
-    var reader = ByteReader(bytes)
-    guard let number = try? reader.u8(), let flags = try? reader.u8() else { return }
-    var messages: [RawMessage] = []
-    while let kind = try? reader.u8(), let payload = try? reader.lengthAndBytes() {
-      messages.append(RawMessage(kind: kind, payload: Array(payload)))
-    }
-    // What is left is no message.
-    try scenes[Int(number) % scenes.count].hear(RawMessage.joined(messages) + reader.rest, flags: flags)
   }
 }
 
@@ -104,6 +117,7 @@ private final class Scene: Sendable {
   private let files: MemoryFileSystem
   private let favorites: Set<String>
   private let options: StoreOptions
+  private let streams: RememberedStreams
   /// The store on a copy of the files, as long as nothing changed these.
   private let opened = Mutex<(files: MemoryFileSystem, store: FavoritesStore)?>(nil)
 
@@ -185,12 +199,16 @@ private final class Scene: Sendable {
     streamCount = try opened.streamHeads().count
     // What a sync does first is done before each dialogue begins.
     try opened.prepareToShip()
+    streams = try RememberedStreams(opened)
     try opened.close()
     files.clearTrace()
   }
 
+  /// Whatever comes, a session ends.
+  func hear(_ bytes: [UInt8], flags: UInt8) throws { try hear(bytes, flags: flags, streams.copy()) }
+
   /// Whatever comes, a session ends, and the store that heard it is sound, keeps its favorites, and is the same when it is opened again.
-  func hear(_ bytes: [UInt8], flags: UInt8) throws {
+  func hearInStore(_ bytes: [UInt8], flags: UInt8) throws {
     let (files, store) = try opened.withLock { opened in
       if let opened { return opened }
       let copy = self.files.deepCopy()
@@ -199,6 +217,18 @@ private final class Scene: Sendable {
       opened = now
       return now
     }
+    try hear(bytes, flags: flags, store)
+    guard !files.trace.isEmpty else { return }
+    opened.withLock { $0 = nil }
+    // Looking takes as long as the dialogue, so some are looked at, the same ones in each run.
+    if bytes.checksum(0..<bytes.count, seed: 0) % 4 == 0 {
+      try check(store, on: files)
+    } else {
+      try store.close()
+    }
+  }
+
+  private func hear(_ bytes: [UInt8], flags: UInt8, _ store: any ShippedStreams) throws {
     var options = SyncOptions()
     options.clock = { 1_772_500_000_000 }
     if role == .calling {
@@ -215,9 +245,6 @@ private final class Scene: Sendable {
         [.peer, .inputOutput, .newerFormat, .locked, .otherVault].contains(error.code),
         "a peer caused the error \(error.code): \(error)")
     }
-    guard !files.trace.isEmpty else { return }
-    opened.withLock { $0 = nil }
-    try check(store, on: files)
   }
 
   private func check(_ store: FavoritesStore, on files: MemoryFileSystem) throws {

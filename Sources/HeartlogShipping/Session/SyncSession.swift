@@ -41,6 +41,15 @@ public struct SyncSession: Sendable {
       streams: store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
   }
 
+  /// Creates one end of anything that ships streams.
+  package init(
+    _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
+    options: SyncOptions = SyncOptions()
+  ) {
+    self.init(
+      streams: store, over: channel, role: role, options: options, attempts: SyncAttempts(options.progress))
+  }
+
   /// Creates one end of one of the dialogues of a sync.
   init(
     streams store: any ShippedStreams, over channel: any ByteChannel, role: Role, options: SyncOptions,
