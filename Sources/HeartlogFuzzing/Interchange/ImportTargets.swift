@@ -50,6 +50,9 @@ extension FuzzTarget {
       let name = "\(library)-\(file.split(separator: "/").last ?? "")"
       seeds += [seed(name, library, try fixtures.lines(file, byteCountMax: 2_000))].compactMap { $0 }
     }
+    if let text = texts[format.name] {
+      seeds += [seed("record", "papers", Array(text.utf8))].compactMap { $0 }
+    }
     guard format.isWritten else { return seeds }
     for library in fitting.dropLast() {
       let lines = try fixtures.lines("items/\(library).jsonl", byteCountMax: 900)
@@ -74,6 +77,14 @@ extension FuzzTarget {
     "librivox": [("api/books-librivox.json", "books")], "dog-ceo": [("api/breeds-images.json", "breeds")],
     "arxiv-atom": [("api/papers-single.atom.xml", "papers")],
     "archive-json": [("api/archives-search-result.json", "archives")],
+  ]
+
+  /// Of formats of which no fixture is small enough.
+  private static let texts = [
+    "arxiv-jsonl":
+      #"{"id":"0704.0001","submitter":"P","authors":"C. B\u00e1lazs","title":"A title","categories":"hep-ph cs.PL","#
+      + #""abstract":" An abstract.\n","versions":[{"version":"v1","created":"Mon, 2 Apr 2007 19:18:42 GMT"}],"#
+      + #""authors_parsed":[["Bal\u00e1zs","C.","Jr."]]}"# + "\n"
   ]
 
   private static let words: [String: [String]] = [
