@@ -127,6 +127,8 @@ let package = Package(
     .testTarget(
       name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogTesting"],
       swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogSimulatorTests", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
     .testTarget(name: "HeartlogFuzzingTests", dependencies: ["HeartlogFuzzing"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),

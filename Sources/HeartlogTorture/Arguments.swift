@@ -10,7 +10,7 @@ struct Arguments {
     var rest = words.dropFirst()
     while let name = rest.popFirst() {
       guard name.hasPrefix("--"), let word = rest.popFirst(), let value = UInt64(word) else {
-        print("heartlog-torture: \(name) is not an option with a whole number")
+        print("HeartlogTorture: \(name) is not an option with a whole number")
         exit(64)
       }
       options[String(name.dropFirst(2))] = value
@@ -23,7 +23,7 @@ struct Arguments {
   /// Refuses options that nobody took.
   func requireNoMore() {
     guard let name = options.keys.min() else { return }
-    print("heartlog-torture: \(verb) has no option --\(name)")
+    print("HeartlogTorture: \(verb) has no option --\(name)")
     exit(64)
   }
 }

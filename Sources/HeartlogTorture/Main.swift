@@ -1,7 +1,7 @@
 import Foundation
 import HeartlogSimulator
 
-/// heartlog-torture: looks for promises that the store does not keep.
+/// HeartlogTorture: looks for promises that the store does not keep.
 @main
 struct Main {
   static func main() {
@@ -12,8 +12,8 @@ struct Main {
     default:
       print(
         """
-        usage: heartlog-torture simulate [--runs N] [--steps N] [--seed S] [--jobs N]
-               heartlog-torture crashes [--steps N] [--part N --parts N]
+        usage: HeartlogTorture simulate [--runs N] [--steps N] [--seed S] [--jobs N]
+               HeartlogTorture crashes [--steps N] [--part N --parts N]
         """)
       exit(64)
     }

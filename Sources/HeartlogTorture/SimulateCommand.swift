@@ -25,7 +25,7 @@ enum SimulateCommand {
       let outcome = Simulation.run(seed: seed, steps: steps)
       guard let violation = outcome.violation else { continue }
       print("seed \(seed), step \(outcome.steps): \(violation)")
-      print("replay: heartlog-torture simulate --seed \(seed) --steps \(steps)")
+      print("again: \(CommandLine.arguments[0]) simulate --seed \(seed) --steps \(steps)")
       guard isAlone else { exit(1) }
       let (omitted, count) = Simulation.minimize(seed: seed, steps: steps)
       let short = Simulation.run(seed: seed, steps: count, omitting: omitted, tellsStory: true)
@@ -53,7 +53,7 @@ enum SimulateCommand {
         ]
         process.environment = ProcessInfo.processInfo.environment.merging([determinism: "1"]) { $1 }
         do { try process.run() } catch {
-          print("heartlog-torture: cannot start a process: \(error)")
+          print("HeartlogTorture: cannot start a process: \(error)")
           return 1
         }
         running.append((process, next))

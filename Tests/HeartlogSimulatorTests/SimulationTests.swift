@@ -1,0 +1,23 @@
+import HeartlogSimulator
+import Testing
+
+@Suite("The simulator")
+struct SimulationTests {
+  @Test(
+    "the same seed tells the same story, in which every promise is kept",
+    arguments: [1, 7, 19, 40] as [UInt64])
+  func repeats(seed: UInt64) {
+    let once = Simulation.run(seed: seed, steps: 100, tellsStory: true)
+    let again = Simulation.run(seed: seed, steps: 100, tellsStory: true)
+    #expect(once.violation == nil)
+    #expect(once.story == again.story && once.story.count > 100)
+    #expect(once.checks > 0)
+  }
+
+  @Test("every crash in a workload of one step is survived")
+  func crashes() {
+    var counts = CrashEnumeration.Counts()
+    #expect(CrashEnumeration.check([[.append], [.rotate]], &counts) == nil)
+    #expect(counts.workloads == 2 && counts.checked > 10)
+  }
+}
