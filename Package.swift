@@ -134,3 +134,14 @@ let package = Package(
       name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
   ]
 )
+
+// Some targets with all that they need, for a build that should not take long: Scripts/test.
+if let names = Context.environment["HEARTLOG_TARGETS"] {
+  var needed = Set(names.split(separator: ",").map(String.init))
+  for target in package.targets.reversed() where needed.contains(target.name) {
+    for case .targetItem(let name, _) in target.dependencies { needed.insert(name) }
+    for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
+  }
+  package.targets.removeAll { !needed.contains($0.name) }
+  package.products.removeAll()
+}

@@ -27,14 +27,6 @@ SECONDS_MAX = 300  # after which a process that hangs is ended; no test passes o
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _binary():
-    if path := os.environ.get("HEARTLOG_BIN"):
-        return path
-    command = ["swift", "build", "-c", "release", "--show-bin-path", "--package-path", str(PACKAGE)]
-    folder = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
-    return os.path.join(folder, "heartlog")
-
-
 def _model():
     spec = importlib.util.spec_from_file_location("model", SCRIPTS / "model.py")
     module = importlib.util.module_from_spec(spec)
@@ -42,10 +34,10 @@ def _model():
     return module
 
 
-BINARY = _binary()
+BINARY = os.environ.get("HEARTLOG_BIN") or str(PACKAGE / ".build" / "release" / "heartlog")
 model = _model()
 if not os.access(BINARY, os.X_OK):
-    sys.exit(f"there is no program at {BINARY}: run swift build -c release first")
+    sys.exit(f"there is no program at {BINARY}: run Scripts/release first")
 
 
 def seed():

@@ -150,7 +150,7 @@ def foreign_commits(replica=bytes(range(16))):
     return commits, Secret(1, b"", {0: salts})
 
 
-@unittest.skipUnless(HEARTLOG, "no binary: set HEARTLOG_BIN, or build with `swift build -c release`")
+@unittest.skipUnless(HEARTLOG, "no binary: set HEARTLOG_BIN, or build with `Scripts/release`")
 class StoreTests(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -159,7 +159,7 @@ def broken_chain(chance, replica):
     return files
 
 
-@unittest.skipUnless(HEARTLOG, "no binary: set HEARTLOG_BIN, or build with `swift build -c release`")
+@unittest.skipUnless(HEARTLOG, "no binary: set HEARTLOG_BIN, or build with `Scripts/release`")
 class RefusalTests(unittest.TestCase):
     def check(self, make):
         seed = int(os.environ.get("SEED", 2026))

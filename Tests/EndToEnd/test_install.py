@@ -1,7 +1,4 @@
-"""Scripts/install: the program, its completions and its man page below a prefix, and a program that needs no Swift.
-
-The build is kept in .build/install: the first run takes about three minutes on two cores, later runs some seconds.
-"""
+"""Scripts/install: the program, its completions and its man page below a prefix, and a program that needs no Swift."""
 
 import os
 import pathlib

@@ -30,10 +30,10 @@ struct BlockEncodingTests {
   @Test("whatever decodes after a change is a valid block", arguments: 0..<5)
   func mutations(seed: Int) throws {
     var generator = CommitGenerator(seed: UInt64(seed), longNames: false)
-    // Every value of every byte of one small block; of larger ones, the neighbours of each byte's value.
+    // Every value of every byte of one small block; of larger ones, the neighbours of every fourth byte's value. The fuzzer has more time.
     let block = generator.block(seed == 0 ? 1 : 4 * seed, eventsMax: 3)
     let bytes = try BlockEncoding.encode(block, compressed: seed % 2 == 1)
-    for place in bytes.indices.prefix(1_000) {
+    for place in stride(from: seed, to: min(bytes.count, 1_000), by: seed == 0 ? 1 : 4) {
       let byte = bytes[place]
       let values: [UInt8] =
         seed == 0

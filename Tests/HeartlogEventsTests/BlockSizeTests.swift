@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Block size")
 struct BlockSizeTests {
-  @Test("a favorites trace of 100,000 events", arguments: [10_000, 17_000, 50_000])
+  @Test("a favorites trace of 100,000 events", arguments: [10_000, 50_000])
   func size(blockEvents: Int) throws {
     var trace = FavoritesTrace(events: 100_000)
     var table = ColumnSizes()

@@ -36,7 +36,7 @@ struct ErasingCrashTests {
     let end = files.crashPoints
     #expect(end > 10)
     for point in 0...end {
-      for state in files.crashStates(after: point, sectorBytes: 512, limit: 40, seed: 3) {
+      for state in files.crashStates(after: point, sectorBytes: 512, limit: 10, seed: 3) {
         let again = try Self.open(state)
         #expect(
           try again.library("papers").favorites().map(\.id).filter { $0 != "regretted" }.sorted() == kept)

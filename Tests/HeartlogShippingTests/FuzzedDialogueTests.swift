@@ -182,7 +182,7 @@ struct FuzzedDialogueTests {
     let recordings = try Self.recordings()
     let others = recordings.flatMap(\.messages)
     var succeeded = 0
-    let dialogues = 200
+    let dialogues = 100
     for number in 0..<dialogues {
       let recording = recordings[number % recordings.count]
       let bytes = Self.mutate(recording.messages, others, &chance)
