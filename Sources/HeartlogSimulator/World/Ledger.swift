@@ -4,14 +4,39 @@ import Heartlog
 struct Ledger {
   private var commits: [ReplicaID: [CommitNumber: Commit]] = [:]
   private var roots: [ReplicaID: [CommitNumber: Digest]] = [:]
+  /// What a process had of other streams before it wrote a commit.
+  private var seen: [ReplicaID: [CommitNumber: [Head]]] = [:]
   /// Events that somebody erased, or began to.
   private var erased: Set<String> = []
 
   /// Items that were asked to be erased: afterwards their events may be missing anywhere.
   mutating func noteErasing(_ item: String) { erased.insert(item) }
 
+  /// Notes what the writer of a commit had seen.
+  mutating func note(_ heads: [Head], before commit: Commit) {
+    seen[commit.replica, default: [:]][commit.number] = heads
+  }
+
+  /// Checks that a commit says what its writer had seen.
+  func checkHeads(of commit: Commit, by rule: MergeRule) throws(Violation) {
+    for head in seen[commit.replica]?[commit.number] ?? []
+    where !rule.hadSeen(head, when: commit.replica, wrote: commit.number) {
+      throw Violation("commit \(commit.number) of \(commit.replica) does not know of \(head)")
+    }
+  }
+
+  /// The notes that were ever written of an item in a library.
+  func notes(of item: String, in library: String) -> [String] {
+    commits.values.flatMap(\.values).flatMap { commit in
+      commit.records.compactMap(\.event).filter { $0.item == item && $0.library == library }
+        .flatMap { $0.fields.compactMap { if case .string(let text) = $0.value { text } else { nil } } }
+    }
+  }
+
   /// Compares a commit with what is known of it.
-  mutating func check(_ commit: Commit) throws(Violation) {
+  ///
+  /// - Parameter mayWithhold: Whether a device may be without the content of events that nobody erased.
+  mutating func check(_ commit: Commit, mayWithhold: Bool) throws(Violation) {
     guard let known = commits[commit.replica]?[commit.number] else {
       commits[commit.replica, default: [:]][commit.number] = commit
       return
@@ -23,9 +48,9 @@ struct Ledger {
     else { throw Violation("commit \(commit.number) of \(commit.replica) has changed") }
     for (index, (before, now)) in zip(known.records, commit.records).enumerated() where before != now {
       switch (before, now) {
-      case (.event(let event), .withheld) where erased.contains(event.item): continue
-      case (.withheld, .event(let event)) where erased.contains(event.item):
-        // Seen first on a device where it was erased already.
+      case (.event(let event), .withheld) where mayWithhold || erased.contains(event.item): continue
+      case (.withheld, .event(let event)) where mayWithhold || erased.contains(event.item):
+        // Seen first on a device that is without it.
         commits[commit.replica]?[commit.number] = commit
       default:
         throw Violation("event \(index) of commit \(commit.number) of \(commit.replica) has changed")
@@ -37,6 +62,7 @@ struct Ledger {
   mutating func forget(_ replica: ReplicaID, after last: CommitNumber) {
     commits[replica] = commits[replica]?.filter { $0.key <= last }
     roots[replica] = roots[replica]?.filter { $0.key <= last }
+    seen[replica] = seen[replica]?.filter { $0.key <= last }
   }
 
   /// Compares the root of a history with what it was before.

@@ -141,5 +141,8 @@ final class ProcessLockFile: LockFile, @unchecked Sendable {
 
   func unlock() { lock?.unlock() }
   func load(_ word: Int) -> UInt64 { lock?.load(word) ?? 0 }
-  func store(_ value: UInt64, _ word: Int) { lock?.store(value, word) }
+  func store(_ value: UInt64, _ word: Int) {
+    // A process that dies here leaves a page of which it changed only a part.
+    if !process.reachesCall() { lock?.store(value, word) }
+  }
 }

@@ -7,7 +7,8 @@ import HeartlogStorage
 /// Several devices, their processes and disks, and the network between them, all driven by one seed.
 final class World {
   static let libraries = ["papers", "books"]
-  private static let items = 6
+  /// Two of them differ in nothing but case.
+  private static let items = ["item 1", "item 2", "item 3", "item 4", "item 5", "Item 1"]
 
   let devices: [Device]
   private let uptime = SimulatedUptime()
@@ -35,6 +36,7 @@ final class World {
     var rots: Bool
     var damagesNetwork: Bool
     var changesClocks: Bool
+    var subscribes: Bool
 
     init(_ random: inout RandomSource) {
       devices = random.number(1...3)
@@ -47,6 +49,7 @@ final class World {
       rots = random.chance(15)
       damagesNetwork = random.chance(40)
       changesClocks = random.chance(50)
+      subscribes = random.chance(15)
     }
   }
 
@@ -150,7 +153,13 @@ final class World {
     case 54..<58: run("snapshot", device, app) { _ = try store.snapshot() }
     case 58..<62: run("refresh", device, app) { try store.refresh() }
     case 62..<64: erase(device, app, store)
-    case 64..<66: run("compact", device, app) { _ = try store.compact() }
+    case 64..<66:
+      if profile.subscribes {
+        let names: Set<String>? = random.chance(60) ? [Self.libraries[random.number(0...1)]] : nil
+        run("subscribe to \(names ?? ["all"])", device, app) { try store.subscribe(to: names) }
+      } else {
+        run("compact", device, app) { _ = try store.compact() }
+      }
     case 66..<72: try close(device, app, store)
     case 72..<82: dialogue(device, app, store)
     case 82..<88: folder(device, app, store)
@@ -217,25 +226,30 @@ final class World {
     let token = "w\(tokens)"
     let isDurable = random.chance(60)
     let time: Milliseconds? = nil
+    let isQuiet = random.chance(10)
     var actions: [(library: String, item: String, kind: Int, bytes: Int)] = []
     for _ in 0..<(random.chance(80) ? 1 : random.number(2...5)) {
       actions.append(
         (
-          Self.libraries[random.number(0...1)], "item \(random.number(1...Self.items))", random.number(0...3),
+          Self.libraries[random.number(0...1)], Self.items[random.number(0...5)], random.number(0...3),
           random.chance(10) ? random.number(100...1_500) : 3
         ))
     }
     var written: Commit?
+    var heads: [Head] = []
     run(
       "write \(token) \(isDurable ? "durable" : "buffered") \(actions)", device, app,
       {
+        heads = store.read { $0.heads }
         written = try store.writeReturningCommit(
           origin: token, durability: isDurable ? .durable : .buffered, time: time
         ) {
-          for action in actions {
+          for (index, action) in actions.enumerated() {
             let library = try store.library(action.library)
             let field = Field(
-              name: "note", value: .string(token + String(repeating: "x", count: action.bytes)))
+              name: "note",
+              value: .string("note \(index) of \(token): " + String(repeating: "x", count: action.bytes)),
+              isQuiet: isQuiet)
             switch action.kind {
             case 0: _ = try library.add(action.item, fields: [field])
             case 1: _ = try library.remove(action.item)
@@ -247,7 +261,8 @@ final class World {
       },
       then: { [self] in
         guard let written else { return }
-        try ledger.check(written)
+        try ledger.check(written, mayWithhold: profile.subscribes)
+        ledger.note(heads, before: written)
         raise(&device.written, written.replica, written.number)
         raise(&app.written, written.replica, written.number)
         if isDurable { raise(&device.durable, written.replica, written.number) }
@@ -270,10 +285,28 @@ final class World {
 
   private func erase(_ device: Device, _ app: App, _ store: FavoritesStore) {
     let library = Self.libraries[random.number(0...1)]
-    let item = "item \(random.number(1...Self.items))"
-    run("erase \(item) in \(library)", device, app) { [self] in
-      ledger.noteErasing(item)
-      _ = try store.erase(item, in: library)
+    let item = Self.items[random.number(0...5)]
+    run(
+      "erase \(item) in \(library)", device, app,
+      { [self] in
+        ledger.noteErasing(item)
+        _ = try store.erase(item, in: library)
+      },
+      then: { [self] in
+        // What another process writes meanwhile may stay.
+        guard !profile.interrupts, !device.isRotten else { return }
+        try checkErased(ledger.notes(of: item, in: library), on: device)
+      })
+  }
+
+  /// Looks for what was erased in the bytes of all files of a store.
+  private func checkErased(_ notes: [String], on device: Device) throws {
+    for path in Self.files(in: Device.storePath, of: device.disk) {
+      let bytes = try device.disk.contents(of: path)
+      for note in notes where bytes.contains(Array(note.utf8)) {
+        throw Violation(
+          "\(path) of device \(device.index) still contains \"\(note.prefix(20))\", which was erased")
+      }
     }
   }
 
@@ -383,6 +416,7 @@ final class World {
       app.process.die()
       bury(app, on: device)
     }
+    if random.chance(50) { try Self.fillLostSectors(of: disk, from: device.disk, &random) }
     device.disk = disk
     device.disk.clearTrace()
     // What was only buffered may be gone, unless another device has it; its numbers are then used again.
@@ -391,6 +425,27 @@ final class World {
       ledger.forget(replica, after: CommitNumber(rawValue: kept))
     }
     device.written = device.durable
+  }
+
+  /// Puts what another segment has there into sectors whose contents were lost: a file may get blocks that belonged to another.
+  private static func fillLostSectors(
+    of disk: MemoryFileSystem, from before: MemoryFileSystem, _ random: inout RandomSource
+  ) throws {
+    let sectorBytes = 512
+    let segments = files(in: Device.storePath + "/replicas", of: before)
+    for path in segments where try disk.info(path) != nil {
+      let written = try before.contents(of: path)
+      var found = try disk.contents(of: path)
+      guard let other = random.element(of: segments), other != path else { continue }
+      let stale = try before.contents(of: other)
+      for start in stride(from: 0, to: min(found.count, written.count, stale.count), by: sectorBytes) {
+        let range = start..<min(start + sectorBytes, found.count, written.count, stale.count)
+        if found[range] != written[range], found[range].allSatisfy({ $0 == 0 }) {
+          found.replaceSubrange(range, with: stale[range])
+        }
+      }
+      try disk.replaceContents(of: path, with: found)
+    }
   }
 
   /// Changes a clock, lets a call fail, or lets a bit rot.
@@ -465,6 +520,7 @@ final class World {
     var heads: [ReplicaID: CommitNumber] = [:]
     var sequences: [ReplicaID: SequenceNumber] = [:]
     var rule = MergeRule()
+    var origins: [String: CommitNumber] = [:]
     while let commit = try reader.next() {
       guard commit.number.rawValue == (heads[commit.replica]?.rawValue ?? 0) + 1 else {
         if device.isRotten { return }
@@ -476,8 +532,12 @@ final class World {
       }
       heads[commit.replica] = commit.number
       sequences[commit.replica] = commit.nextSequence
-      try ledger.check(commit)
-      rule.take(commit)
+      try ledger.check(commit, mayWithhold: profile.subscribes)
+      if let origin = commit.origin, origins.updateValue(commit.number, forKey: origin) != nil {
+        throw Violation("the write \(origin) is more than one commit")
+      }
+      try rule.take(commit)
+      if !device.isRotten { try ledger.checkHeads(of: commit, by: rule) }
     }
     for (replica, number) in device.written where (heads[replica]?.rawValue ?? 0) < number.rawValue {
       // The store may have read it before it rotted.
@@ -511,19 +571,22 @@ final class World {
   private func compare(_ store: FavoritesStore, _ rule: MergeRule, on device: Device) throws {
     for name in Self.libraries {
       let library = try store.library(name)
-      let shown = Set(library.favorites().map(\.id))
+      let shown = Dictionary(uniqueKeysWithValues: library.favorites().map { ($0.id, $0.favoritedDate) })
       let expected = rule.favorites(in: name)
       if shown != expected {
-        throw Violation("device \(device.index) shows \(shown.sorted()) in place of \(expected.sorted())")
+        throw Violation("device \(device.index) shows \(shown) in place of \(expected)")
       }
-      for index in 1...Self.items {
-        let item = "item \(index)"
+      for item in Self.items {
         let value = library.item(item)?.value(of: "note") ?? .null
         let wanted = rule.value(of: "note", item: item, in: name)
         if value != wanted {
           throw Violation("device \(device.index) shows \(value) of \(item) in place of \(wanted)")
         }
       }
+    }
+    let conflicts = Set(store.conflicts.map { Set($0.writes.map(\.event)) })
+    if conflicts != rule.conflicts {
+      throw Violation("device \(device.index) has the conflicts \(conflicts) in place of \(rule.conflicts)")
     }
     let replayed = try store.replay()
     if replayed.state.digest != store.digest {
@@ -554,6 +617,7 @@ final class World {
       if turns > 20_000 { throw Violation("a process does not come to an end") }
     }
     try settle()
+    for device in devices where !device.isRotten && !profile.failsCalls { try checkLocks(of: device) }
     for device in devices {
       for app in device.apps {
         app.process.die()
@@ -573,6 +637,7 @@ final class World {
           store = try device.open(in: app)
         }
         app.store = store
+        if profile.subscribes { try store.subscribe(to: nil) }
         stores.append((device, store))
       } catch { throw Violation("at the end, device \(device.index) does not open: \(error)") }
       try checkLog(device, stores[stores.count - 1].1)
@@ -608,6 +673,34 @@ final class World {
       if store.conflicts != stores[0].1.conflicts {
         throw Violation("after all syncs, devices 0 and \(device.index) have different conflicts")
       }
+    }
+  }
+
+  /// Checks that a new process can write once all others have nothing left to do.
+  private func checkLocks(of device: Device) throws {
+    for _ in 0..<20 {
+      uptime.nanoseconds += 1_000_000_000
+      for app in device.apps {
+        while let job = app.process.takeDueJob() {
+          app.process.strand.begin(job)
+          while app.process.strand.isBusy { app.process.strand.resume() }
+        }
+      }
+    }
+    try settle()
+    let app = App(device.newProcess(uptime))
+    device.apps.append(app)
+    var outcome: Result<Void, HeartlogError>?
+    app.process.strand.begin {
+      outcome = Result { () throws(HeartlogError) in
+        let store = try device.open(in: app)
+        _ = try store.library(Self.libraries[0]).toggle(Self.items[0])
+        try store.close()
+      }
+    }
+    while app.process.strand.isBusy { app.process.strand.resume() }
+    if case .failure(let error) = outcome, !error.isRepairable {
+      throw Violation("at the end, a new process on device \(device.index) cannot write: \(error)")
     }
   }
 
