@@ -29,6 +29,8 @@ final class Device: @unchecked Sendable {
   private var nextProcess: Int32 = 100
   private let random: SeededRandom
   private let signs: Bool
+  /// Small, so that segments are joined and removed often, or large enough for frames at the end of a page.
+  private let segmentBytesMax: UInt64
   /// What must be there after a process was killed, and after the power went.
   var written: [ReplicaID: CommitNumber] = [:]
   var durable: [ReplicaID: CommitNumber] = [:]
@@ -39,6 +41,7 @@ final class Device: @unchecked Sendable {
   init(_ index: Int, seed: UInt64, apps count: Int, signs: Bool, uptime: SimulatedUptime) throws {
     self.index = index
     self.signs = signs
+    segmentBytesMax = seed % 2 == 0 ? 6_000 : 10_000
     random = SeededRandom(seed: seed)
     wallTime = 1_700_000_000_000 + Milliseconds(index) * 10
     disk = MemoryFileSystem(root: "/")
@@ -68,8 +71,9 @@ final class Device: @unchecked Sendable {
     options.clock = { [weak self] in self?.now() ?? 0 }
     let random = random
     options.random = { random.next() }
+    let segmentBytesMax = segmentBytesMax
     options.changeStorage = {
-      $0.segmentBytesMax = 6_000
+      $0.segmentBytesMax = segmentBytesMax
       $0.keepsLockInSeries = true
       $0.scheduler = process
     }
