@@ -108,16 +108,13 @@ struct HTMLTokens {
     skip(while: \.isASCIIWhiteSpace)
     guard offset < bytes.count else { return offset..<offset }
     let quote = bytes[offset]
-    guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
-      let start = offset
-      skip { !$0.isASCIIWhiteSpace && $0 != UInt8(ascii: ">") }
-      return start..<offset
-    }
-    advance()
+    let isQuoted = quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+    if isQuoted { advance() }
     let start = offset
-    skip { $0 != quote }
-    defer { advance() }
-    return start..<offset
+    skip { isQuoted ? $0 != quote : !$0.isASCIIWhiteSpace && $0 != UInt8(ascii: ">") }
+    let end = offset
+    if isQuoted { advance() }
+    return start..<end
   }
 }
 

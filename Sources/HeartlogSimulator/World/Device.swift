@@ -36,6 +36,8 @@ final class Device: @unchecked Sendable {
   var durable: [ReplicaID: CommitNumber] = [:]
   /// Whether bytes on the disk were changed by nobody's writes.
   var isRotten = false
+  /// The streams of which a store named damage. A loss at the end of the own one is named once.
+  var damaged: Set<ReplicaID> = []
   var folder: FolderCarrier
 
   init(_ index: Int, seed: UInt64, apps count: Int, signs: Bool, uptime: SimulatedUptime) throws {

@@ -210,6 +210,7 @@ final class World {
         }
         return
       }
+      for finding in app.store?.findings ?? [] { tell("process \(name(device, app)) finds \(finding)") }
       endings.append { [self] in try check(device, app, app.store, isWhole: true) }
     }
   }
@@ -512,6 +513,7 @@ final class World {
       for operation in device.disk.trace.suffix(40) { tell("disk \(device.index): \(operation)") }
       throw Violation("device \(device.index) finds damage in what was never damaged: \(finding)")
     }
+    for finding in findings { device.damaged.insert(finding.replica) }
     let reader: LogReader
     do throws(HeartlogError) { reader = try store.readLog() } catch {
       if device.isRotten { return }
@@ -541,7 +543,7 @@ final class World {
     }
     for (replica, number) in device.written where (heads[replica]?.rawValue ?? 0) < number.rawValue {
       // The store may have read it before it rotted.
-      if device.isRotten, try isDamageNamed(on: device) { return }
+      if device.isRotten, try device.damaged.contains(replica) || isDamageNamed(on: device) { return }
       throw Violation(
         "device \(device.index) lost commits \((heads[replica]?.rawValue ?? 0) + 1)...\(number) of \(replica)"
       )
