@@ -52,7 +52,7 @@ public struct StoreOptions: Sendable {
   /// Creates the options that most apps want: durable writes, a store that is created if there is none, the system's clock.
   public init() {}
 
-  var storage: StorageOptions {
+  package var storage: StorageOptions {
     var storage = StorageOptions()
     storage.access = access == .readOnly ? .readOnly : .readWrite
     storage.lockMillisecondsMax = lockMillisecondsMax

@@ -55,9 +55,8 @@ struct MemoryState: Sendable {
   private static func names(_ path: String) -> [Volume.Name] {
     var names: [Volume.Name] = []
     for part in path.utf8.split(separator: UInt8(ascii: "/")) {
-      let name = Volume.Name(part)
-      if name == [UInt8](".".utf8) { continue }
-      if name == [UInt8]("..".utf8) { _ = names.popLast() } else { names.append(name) }
+      if part.elementsEqual(".".utf8) { continue }
+      if part.elementsEqual("..".utf8) { _ = names.popLast() } else { names.append(Volume.Name(part)) }
     }
     return names
   }

@@ -90,4 +90,9 @@ final class Device: @unchecked Sendable {
   func open(in app: App) throws(HeartlogError) -> FavoritesStore {
     try FavoritesStore(at: Self.storePath, on: files(of: app.process), options: options(of: app.process))
   }
+
+  func repair(in app: App) throws(StorageError) {
+    _ = try StoreRepair.run(
+      at: Self.storePath, on: files(of: app.process), options: options(of: app.process).storage)
+  }
 }
