@@ -80,13 +80,13 @@ def environment(**changes):
     return {name: value for name, value in values.items() if value is not None}
 
 
-def run(*arguments, input=None, env=None, prefix=(), **options):
+def run(*arguments, input=None, env=None, prefix=(), program=BINARY, **options):
     """Runs the program with these words to its end. `prefix` is a command that runs it, such as strace."""
     if isinstance(input, str):
         input = input.encode()
     feed = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}
     done = subprocess.run(
-        [*prefix, BINARY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS_MAX,
+        [*prefix, program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS_MAX,
         env=env or environment(), **({} if "stdin" in options else feed), **options)
     return Answer(done.returncode, done.stdout, done.stderr)
 
