@@ -35,9 +35,9 @@ public struct SyncReport: Hashable, Sendable {
     }
   }
 
-  /// A stream of which some commits were due but not received. The other streams are not affected.
+  /// A stream of which some commits were due but not received, or are here and not sent. The other streams are not affected.
   public struct SkippedStream: Hashable, Sendable {
-    /// Why the commits were not received.
+    /// Why the commits were not received or sent.
     public enum Cause: String, Sendable {
       /// This store does not take them yet; the next sync tries again.
       case waiting
@@ -57,11 +57,11 @@ public struct SyncReport: Hashable, Sendable {
     public let replica: ReplicaID
     /// The name of that replica as shown to people.
     public let name: String
-    /// The first commit that was not received.
+    /// The first commit that was not received or sent.
     public let firstCommit: CommitNumber
-    /// Why it was not received, for programs.
+    /// Why, for programs.
     public let cause: Cause
-    /// Why it was not received, for people: a phrase without a full stop.
+    /// Why, for people: a phrase without a full stop.
     public let reason: String
 
     /// Creates a stream that was skipped from `firstCommit` on.
@@ -159,6 +159,24 @@ public struct SyncReport: Hashable, Sendable {
   /// or commits were refused.
   public var isComplete: Bool {
     peerDamage == nil && erasureFailure == nil && skipped.allSatisfy { $0.cause == .waiting }
+  }
+
+  /// Names the streams of which the store has commits that their devices did not sign: it does not send them.
+  ///
+  /// - Parameter heads: the streams before the sync, which may have brought signatures.
+  mutating func nameHeld(_ heads: some Sequence<StreamHead>, in store: any ShippedStreams)
+    throws(HeartlogError)
+  {
+    guard heads.contains(where: { $0.holdsMore && $0.replica != store.replica }) else { return }
+    for head in try store.streamHeads()
+    where head.holdsMore && head.replica != store.replica
+      && !skipped.contains(where: { $0.replica == head.replica })
+    {
+      skipped.append(
+        SkippedStream(
+          replica: head.replica, name: head.name, firstCommit: head.commit.next, cause: .unsigned,
+          reason: "the device did not sign them; they reach others if it comes back, or once it is retired"))
+    }
   }
 
   /// Erases what devices ask for. If that fails, the rest of the sync is not affected.

@@ -120,6 +120,7 @@ struct FolderSyncPass {
       if store.corruption == nil { report.applyErasures(in: store) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
+      try report.nameHeld(heads, in: store)
       report.received.events = receivedEvents
       report.sent.events = sentEvents
     }

@@ -660,12 +660,11 @@ final class World {
       skipped = []
       for (device, store) in stores.dropFirst() {
         do throws(HeartlogError) {
-          skipped += try hold(device, store, stores[0].0, stores[0].1)?.skipped ?? []
+          skipped += try exchange(device, store, stores[0].0, stores[0].1)
         } catch { throw Violation("at the end, device \(device.index) cannot sync: \(error)") }
       }
     }
-    let held = try stores.filter { try holds($0.1, on: $0.0) }
-    if !skipped.isEmpty || !held.isEmpty {
+    if !skipped.isEmpty {
       // What a damaged device did not sign, or cannot show any more to have signed, stays where it is.
       guard sound.count < devices.count else {
         throw Violation("at the end, a sync skips a stream of sound devices: \(skipped)")
@@ -716,17 +715,12 @@ final class World {
     }
   }
 
-  /// Whether a store has commits of a signed stream that nobody signed: it does not ship them.
-  private func holds(_ store: FavoritesStore, on device: Device) throws -> Bool {
-    try checkLog(device, store)
-    let shipped = try Dictionary(uniqueKeysWithValues: store.streamHeads().map { ($0.replica, $0.commit) })
-    return device.written.contains { replica, last in shipped[replica].map { $0 < last } ?? true }
-  }
-
   /// One sync without faults.
-  private func hold(
+  ///
+  /// - Returns: what either side named as not received or not sent.
+  private func exchange(
     _ device: Device, _ store: FavoritesStore, _ peer: Device, _ other: FavoritesStore
-  ) throws(HeartlogError) -> SyncReport? {
+  ) throws(HeartlogError) -> [SyncReport.SkippedStream] {
     let near = device.apps[0].process
     let far = peer.apps[0].process
     let (one, another) = Wire.connect(near, far, faults: Wire.Faults())
@@ -734,21 +728,27 @@ final class World {
     options.sendsFirst = true
     var calling = options
     calling.joinsVault = true
-    var result: Result<SyncReport, HeartlogError>?
+    var results: [Result<SyncReport, HeartlogError>] = []
     near.strand.begin {
-      result = Result { () throws(HeartlogError) in
-        try SyncSession(store, over: one, role: .calling, options: calling).run()
-      }
+      results.append(
+        Result { () throws(HeartlogError) in
+          try SyncSession(store, over: one, role: .calling, options: calling).run()
+        })
       one.close()
     }
     far.strand.begin {
-      _ = try? SyncSession(other, over: another, role: .serving, options: options).run()
+      results.append(
+        Result { () throws(HeartlogError) in
+          try SyncSession(other, over: another, role: .serving, options: options).run()
+        })
       another.close()
     }
     while near.strand.isBusy || far.strand.isBusy {
       if near.strand.isBusy { near.strand.resume() }
       if far.strand.isBusy { far.strand.resume() }
     }
-    return try result?.get()
+    var skipped: [SyncReport.SkippedStream] = []
+    for result in results { skipped += try result.get().skipped }
+    return skipped
   }
 }

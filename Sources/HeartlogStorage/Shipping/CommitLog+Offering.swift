@@ -25,7 +25,8 @@ extension CommitLog {
             return StreamHead(
               replica: head.replica, name: head.name ?? head.fileName,
               commit: CommitNumber(rawValue: signed.checkpoint.size), root: signed.checkpoint.root,
-              checkpoint: signed, coverage: subscription[head.replica])
+              checkpoint: signed, coverage: subscription[head.replica],
+              holdsMore: signed.checkpoint.size < commit.rawValue)
           }
           guard let commit = head.commit else {
             return head.isEnded

@@ -16,10 +16,12 @@ package struct StreamHead: Hashable, Sendable {
   package let checkpoint: SignedCheckpoint?
   /// What is here of the content.
   package let coverage: Coverage
+  /// Whether the store has commits after `commit` that it does not ship, because their owner has not signed them.
+  package let holdsMore: Bool
 
   package init(
     replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false,
-    checkpoint: SignedCheckpoint? = nil, coverage: Coverage = .whole
+    checkpoint: SignedCheckpoint? = nil, coverage: Coverage = .whole, holdsMore: Bool = false
   ) {
     self.replica = replica
     self.name = name
@@ -28,6 +30,7 @@ package struct StreamHead: Hashable, Sendable {
     self.isEnded = isEnded
     self.checkpoint = checkpoint
     self.coverage = coverage
+    self.holdsMore = holdsMore
   }
 }
 
