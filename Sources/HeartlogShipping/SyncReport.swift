@@ -51,6 +51,12 @@ public struct SyncReport: Hashable, Sendable {
       case damaged
       /// The peer cannot read them, because its store is damaged.
       case peerDamaged
+      /// They are here, and their device has not signed them: they are not sent. A sync that receives them at the same time may not have
+      /// noted the signature yet.
+      case unsent
+
+      /// Whether nothing is wrong: another sync, with another device perhaps, brings what is missing.
+      package var isPassing: Bool { self == .waiting || self == .unsent }
     }
 
     /// The replica whose stream it is.
@@ -155,10 +161,10 @@ public struct SyncReport: Hashable, Sendable {
   /// Creates an empty report.
   public init() {}
 
-  /// Whether everything due was received and sent, apart from commits that wait: false if a store is damaged,
+  /// Whether everything due was received and sent, apart from commits that wait or are not signed yet: false if a store is damaged,
   /// or commits were refused.
   public var isComplete: Bool {
-    peerDamage == nil && erasureFailure == nil && skipped.allSatisfy { $0.cause == .waiting }
+    peerDamage == nil && erasureFailure == nil && skipped.allSatisfy { $0.cause.isPassing }
   }
 
   /// Names the streams of which the store has commits that their devices did not sign: it does not send them.
@@ -174,8 +180,9 @@ public struct SyncReport: Hashable, Sendable {
     {
       skipped.append(
         SkippedStream(
-          replica: head.replica, name: head.name, firstCommit: head.commit.next, cause: .unsigned,
-          reason: "the device did not sign them; they reach others if it comes back, or once it is retired"))
+          replica: head.replica, name: head.name, firstCommit: head.commit.next, cause: .unsent,
+          reason: "the device has not signed them; they reach others if it comes back, or once it is retired")
+      )
     }
   }
 

@@ -24,7 +24,7 @@ struct SyncPage {
     var failures: [String] = []
     // If a store takes nothing, all its streams have the same reason.
     var reasons: Set<String> = []
-    for stream in report.skipped where stream.cause != .waiting && reasons.insert(stream.reason).inserted {
+    for stream in report.skipped where !stream.cause.isPassing && reasons.insert(stream.reason).inserted {
       let others = report.skipped.filter { $0.reason == stream.reason }.count - 1
       let more = others > 0 ? " The same holds for \(Quantity.count(others, "other stream"))." : ""
       failures.append("\(Self.sentence(stream)).\(more)")
@@ -49,7 +49,7 @@ struct SyncPage {
     }
     lines += folderLines
     lines += report.forks.map(Self.sentence)
-    lines += report.skipped.filter { $0.cause == .waiting }.map(Self.sentence)
+    lines += report.skipped.filter(\.cause.isPassing).map(Self.sentence)
     if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000, !isNamed(report.peer) {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("the peer's clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this device's")
@@ -137,6 +137,7 @@ struct SyncPage {
       case .unsigned: "held"
       case .refused, .clock: "refused"
       case .damaged, .peerDamaged: "skipped"
+      case .unsent: "not sent"
       }
     return
       "\(verb): the stream of \(shown(stream.replica, stream.name)) from commit \(stream.firstCommit) on: \(stream.reason)"
