@@ -81,6 +81,12 @@ package final class MemoryFileSystem: FileSystem {
     set { state.withLock { $0.onNetwork = newValue } }
   }
 
+  /// Whether operations are added to `trace`.
+  package var keepsTrace: Bool {
+    get { state.withLock { $0.keepsTrace } }
+    set { state.withLock { $0.keepsTrace = newValue } }
+  }
+
   /// Whether every change fails with `EROFS`.
   package var isReadOnly: Bool {
     get { state.withLock { $0.isReadOnly } }

@@ -11,7 +11,7 @@ extension MemoryState {
     _ inode: UInt64, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, _ call: SystemCall
   ) throws(FileError) -> Int {
     if Int64(exactly: offset) == nil { throw call.error(EFBIG) }
-    try strike(.read, [shown(inode)], call)
+    if !faults.isEmpty { try strike(.read, [shown(inode)], call) }
     let bytes = volume.files[inode] ?? []
     guard let start = Int(exactly: offset), start < bytes.count else { return 0 }
     let count = min(buffer.count, bytes.count - start)
@@ -30,12 +30,12 @@ extension MemoryState {
     guard !overflow, end <= Self.fileBytesMax, let start = Int(exactly: offset) else {
       throw call.error(EFBIG)
     }
-    let path = faults.isEmpty && journal == nil ? "" : shown(inode)
+    let path = needsPaths ? shown(inode) : ""
     if let fault = faults.strike(.write, [path]) {
       if let partial = fault.partialBytes, partial > 0 {
         put(UnsafeRawBufferPointer(rebasing: bytes.prefix(partial)), inode, at: start, path)
       }
-      record(.failed(.write(path: path, offset: offset, length: bytes.count)))
+      record(traced(.failed(.write(path: path, offset: offset, length: bytes.count))))
       throw call.error(fault.code)
     }
     put(bytes, inode, at: start, path)
@@ -45,13 +45,13 @@ extension MemoryState {
   {
     note(.write(inode, offset: offset, bytes: [UInt8](bytes)))
     volume.write(bytes, to: inode, at: offset)
-    record(.write(path: path, offset: UInt64(offset), length: bytes.count))
+    record(traced(.write(path: path, offset: UInt64(offset), length: bytes.count)))
   }
 
   mutating func synchronize(_ inode: UInt64, dataOnly: Bool, _ call: SystemCall) throws(FileError) {
     if journal == nil && faults.isEmpty { return }
-    let path = shown(inode)
-    let operation: TraceOperation = dataOnly ? .synchronizeData(path: path) : .synchronize(path: path)
+    let path = needsPaths ? shown(inode) : ""
+    let operation = traced(dataOnly ? .synchronizeData(path: path) : .synchronize(path: path))
     do throws(FileError) {
       try strike(dataOnly ? .synchronizeData : .synchronize, [path], call, operation)
     } catch {
@@ -65,8 +65,8 @@ extension MemoryState {
   mutating func truncate(_ inode: UInt64, to size: UInt64, _ call: SystemCall) throws(FileError) {
     try refuseReadOnly(call)
     guard size <= Self.fileBytesMax, let count = Int(exactly: size) else { throw call.error(EFBIG) }
-    let operation = TraceOperation.truncate(path: shown(inode), size: size)
-    try strike(.truncate, [shown(inode)], call, operation)
+    let operation = traced(.truncate(path: shown(inode), size: size))
+    if !faults.isEmpty { try strike(.truncate, [shown(inode)], call, operation) }
     note(.truncate(inode, size: count))
     volume.truncate(inode, to: count)
     record(operation)

@@ -12,7 +12,7 @@ extension MemoryState {
     guard let location = try location(call) else { throw call.error(EISDIR) }
     let present = volume.inode(at: location)
     if let present, volume.directories[present] != nil { throw call.error(EISDIR) }
-    try strike(.openLock, [shown(location)], call)
+    if !faults.isEmpty { try strike(.openLock, [shown(location)], call) }
     defer { nextLockOpen += 1 }
     if isReadOnly {
       if let present { openCounts[present, default: 0] += 1 }
@@ -37,8 +37,8 @@ extension MemoryState {
   }
 
   mutating func tryLock(_ inode: UInt64, _ number: UInt64, _ call: SystemCall) throws(FileError) -> Bool {
-    let operation = TraceOperation.lock(path: shown(inode))
-    try strike(.lock, [shown(inode)], call, operation)
+    let operation = traced(.lock(path: shown(inode)))
+    if !faults.isEmpty { try strike(.lock, [shown(inode)], call, operation) }
     if let holder = lockHolders[inode] { return holder == number }
     guard try existing(call) == inode else { throw call.error(ESTALE) }
     lockHolders[inode] = number
@@ -49,7 +49,7 @@ extension MemoryState {
   mutating func unlock(_ inode: UInt64, _ number: UInt64) {
     guard lockHolders[inode] == number else { return }
     lockHolders[inode] = nil
-    record(.unlock(path: shown(inode)))
+    record(traced(.unlock(path: shown(inode))))
   }
 
   func loadWord(_ word: Int, _ inode: UInt64) -> UInt64 {

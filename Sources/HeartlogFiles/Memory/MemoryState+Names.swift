@@ -15,7 +15,7 @@ extension MemoryState {
       let call = SystemCall("open", path)
       inode = try existingFile(call)
       if mode == .readWrite { try refuseReadOnly(call) }
-      try strike(.open, [shown(inode)], call)
+      if !faults.isEmpty { try strike(.open, [shown(inode)], call) }
     }
     openCounts[inode, default: 0] += 1
     return inode
@@ -26,8 +26,8 @@ extension MemoryState {
       throw call.error(EEXIST)
     }
     try refuseReadOnly(call)
-    let operation = TraceOperation.createFile(path: shown(location))
-    try strike(.createFile, [shown(location)], call, operation)
+    let operation = traced(.createFile(path: shown(location)))
+    if !faults.isEmpty { try strike(.createFile, [shown(location)], call, operation) }
     let inode = volume.takeInode()
     note(.createFile(inode, location))
     volume.linkFile(inode, at: location)
@@ -61,8 +61,8 @@ extension MemoryState {
     }
     if isDirectory, inode != replaced, isInside(target.directory, inode) { throw call.error(EINVAL) }
     try refuseReadOnly(call)
-    let operation = TraceOperation.rename(from: shown(source), to: shown(target))
-    try strike(.rename, [shown(source), shown(target)], call, operation)
+    let operation = traced(.rename(from: shown(source), to: shown(target)))
+    if !faults.isEmpty { try strike(.rename, [shown(source), shown(target)], call, operation) }
     note(.rename(source, to: target))
     volume.move(source, to: target)
     if let replaced { forgetIfGone(replaced) }
@@ -83,8 +83,8 @@ extension MemoryState {
     let inode = try existingFile(call)
     guard let location = try location(call) else { throw call.error(EISDIR) }
     try refuseReadOnly(call)
-    let operation = TraceOperation.remove(path: shown(location))
-    try strike(.remove, [shown(location)], call, operation)
+    let operation = traced(.remove(path: shown(location)))
+    if !faults.isEmpty { try strike(.remove, [shown(location)], call, operation) }
     note(.remove(location))
     volume.unlink(location)
     forgetIfGone(inode)
@@ -97,8 +97,8 @@ extension MemoryState {
       throw call.error(EEXIST)
     }
     try refuseReadOnly(call)
-    let operation = TraceOperation.createDirectory(path: shown(location))
-    try strike(.createDirectory, [shown(location)], call, operation)
+    let operation = traced(.createDirectory(path: shown(location)))
+    if !faults.isEmpty { try strike(.createDirectory, [shown(location)], call, operation) }
     let inode = volume.takeInode()
     note(.createDirectory(inode, location))
     volume.linkDirectory(inode, at: location)
@@ -108,8 +108,8 @@ extension MemoryState {
   mutating func synchronizeDirectory(_ path: String) throws(FileError) {
     let call = SystemCall("synchronize", path)
     let inode = try existingDirectory(call)
-    let operation = TraceOperation.synchronizeDirectory(path: shown(inode))
-    try strike(.synchronizeDirectory, [shown(inode)], call, operation)
+    let operation = traced(.synchronizeDirectory(path: shown(inode)))
+    if !faults.isEmpty { try strike(.synchronizeDirectory, [shown(inode)], call, operation) }
     note(.synchronizeDirectory(inode))
     record(operation)
   }
@@ -117,7 +117,7 @@ extension MemoryState {
   mutating func entries(of directory: String) throws(FileError) -> [String] {
     let call = SystemCall("list", directory)
     let inode = try existingDirectory(call)
-    try strike(.entries, [shown(inode)], call)
+    if !faults.isEmpty { try strike(.entries, [shown(inode)], call) }
     let names = (volume.directories[inode] ?? [:]).keys.sorted { $0.lexicographicallyPrecedes($1) }
     return names.map { String(decoding: $0, as: UTF8.self) }
   }

@@ -12,6 +12,8 @@ struct MemoryState: Sendable {
   /// Nil if nothing is recorded.
   var journal: Journal?
   var trace: [TraceOperation] = []
+  /// Whether operations are added to `trace`, if there is a journal.
+  var keepsTrace = true
   var faults: [Fault] = []
 
   var machineID: [UInt8] = [UInt8]("memory".utf8)
@@ -122,8 +124,18 @@ struct MemoryState: Sendable {
 
   // MARK: - Records
 
-  mutating func record(_ operation: TraceOperation) {
-    if journal != nil { trace.append(operation) }
+  private var isTracing: Bool { journal != nil && keepsTrace }
+
+  /// Whether anybody looks at the path of an operation: finding it takes longer than most operations.
+  var needsPaths: Bool { isTracing || !faults.isEmpty }
+
+  /// The operation for `record`; nil if no trace is kept.
+  func traced(_ operation: @autoclosure () -> TraceOperation) -> TraceOperation? {
+    isTracing ? operation() : nil
+  }
+
+  mutating func record(_ operation: TraceOperation?) {
+    if let operation { trace.append(operation) }
   }
 
   mutating func note(_ change: @autoclosure () -> Journal.Change) {
@@ -142,7 +154,6 @@ struct MemoryState: Sendable {
   mutating func strike(
     _ kind: FaultKind, _ paths: [String], _ call: SystemCall, _ operation: TraceOperation? = nil
   ) throws(FileError) {
-    if faults.isEmpty { return }
     guard let fault = faults.strike(kind, paths) else { return }
     if let operation { record(.failed(operation)) }
     throw call.error(fault.code)
