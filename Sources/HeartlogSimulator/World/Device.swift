@@ -34,13 +34,17 @@ final class Device: @unchecked Sendable {
   /// What must be there after a process was killed, and after the power went.
   var written: [ReplicaID: CommitNumber] = [:]
   var durable: [ReplicaID: CommitNumber] = [:]
+  /// When the power goes next; nil if nobody knows.
+  var stepsUntilPowerLoss: Int?
   /// Whether bytes on the disk were changed by nobody's writes.
   var isRotten = false
   /// The streams of which a store named damage. A loss at the end of the own one is named once.
   var damaged: Set<ReplicaID> = []
   var folder: FolderCarrier
 
-  init(_ index: Int, seed: UInt64, apps count: Int, signs: Bool, uptime: SimulatedUptime) throws {
+  init(
+    _ index: Int, seed: UInt64, apps count: Int, signs: Bool, uptime: SimulatedUptime, keepsTrace: Bool
+  ) throws {
     self.index = index
     self.signs = signs
     segmentBytesMax = seed % 2 == 0 ? 6_000 : 10_000
@@ -48,6 +52,7 @@ final class Device: @unchecked Sendable {
     wallTime = 1_700_000_000_000 + Milliseconds(index) * 10
     disk = MemoryFileSystem(root: "/")
     try disk.createDirectory(Self.folderPath)
+    disk.keepsTrace = keepsTrace
     disk.startJournal()
     disk.clearTrace()
     folder = FolderCarrier(Self.folderPath, on: disk)

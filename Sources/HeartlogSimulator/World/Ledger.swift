@@ -8,6 +8,11 @@ struct Ledger {
   private var seen: [ReplicaID: [CommitNumber: [Head]]] = [:]
   /// Events that somebody erased, or began to.
   private var erased: Set<String> = []
+  /// Writes of which nothing was written.
+  private var refused: Set<String> = []
+
+  /// Notes that a write ended with an error which says that nothing was written.
+  mutating func noteRefused(_ origin: String) { refused.insert(origin) }
 
   /// Items that were asked to be erased: afterwards their events may be missing anywhere.
   mutating func noteErasing(_ item: String) { erased.insert(item) }
@@ -25,10 +30,13 @@ struct Ledger {
     }
   }
 
-  /// The notes that were ever written of an item in a library.
-  func notes(of item: String, in library: String) -> [String] {
-    commits.values.flatMap(\.values).flatMap { commit in
-      commit.records.compactMap(\.event).filter { $0.item == item && $0.library == library }
+  /// The notes that were ever written of an item in a library, or up to some commits.
+  func notes(of item: String, in library: String, upTo heads: [Head]? = nil) -> [String] {
+    let last = heads.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.replica, $0.commit) }) }
+    return commits.values.flatMap(\.values).flatMap { commit -> [String] in
+      if let last, last[commit.replica].map({ $0 < commit.number }) ?? true { return [] }
+      return
+        commit.records.compactMap(\.event).filter { $0.item == item && $0.library == library }
         .flatMap { $0.fields.compactMap { if case .string(let text) = $0.value { text } else { nil } } }
     }
   }
@@ -37,6 +45,9 @@ struct Ledger {
   ///
   /// - Parameter mayWithhold: Whether a device may be without the content of events that nobody erased.
   mutating func check(_ commit: Commit, mayWithhold: Bool) throws(Violation) {
+    if let origin = commit.origin, refused.contains(origin) {
+      throw Violation("the write \(origin) is there, and was refused")
+    }
     guard let known = commits[commit.replica]?[commit.number] else {
       commits[commit.replica, default: [:]][commit.number] = commit
       return

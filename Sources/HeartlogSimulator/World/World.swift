@@ -20,6 +20,8 @@ final class World {
   private(set) var story: [String]?
   private var step = 0
   private var tokens = 0
+  /// Notes that were erased by whoever had them.
+  private var erasedNotes: Set<String> = []
   /// What ended on a strand and has to be checked.
   private var endings: [() throws -> Void] = []
   private(set) var checks = 0
@@ -65,7 +67,7 @@ final class World {
       devices.append(
         try Device(
           index, seed: seed &+ UInt64(index) &* 77, apps: profile.appsPerDevice, signs: profile.signs,
-          uptime: uptime))
+          uptime: uptime, keepsTrace: tellsStory))
     }
     self.devices = devices
   }
@@ -108,6 +110,11 @@ final class World {
       try act(device, app)
     }
     try settle()
+    for device in devices {
+      guard let steps = device.stepsUntilPowerLoss else { continue }
+      device.stepsUntilPowerLoss = steps > 1 ? steps - 1 : nil
+      if steps == 1 { try losePower(device) }
+    }
   }
 
   private func name(_ device: Device, _ app: App) -> String { "\(device.index)/\(app.process.id)" }
@@ -147,7 +154,8 @@ final class World {
     guard let store = app.store else { return open(device, app) }
     plan(app)
     switch random.number(0...99) {
-    case 0..<44: write(device, app, store)
+    case 0..<43: write(device, app, store)
+    case 43: try forge(device, app, store)
     case 44..<50: flush(device, app, store)
     case 50..<54: run("seal", device, app) { _ = try store.seal() }
     case 54..<58: run("snapshot", device, app) { _ = try store.snapshot() }
@@ -242,23 +250,25 @@ final class World {
       "write \(token) \(isDurable ? "durable" : "buffered") \(actions)", device, app,
       {
         heads = store.read { $0.heads }
-        written = try store.writeReturningCommit(
-          origin: token, durability: isDurable ? .durable : .buffered, time: time
-        ) {
-          for (index, action) in actions.enumerated() {
-            let library = try store.library(action.library)
-            let field = Field(
-              name: "note",
-              value: .string("note \(index) of \(token): " + String(repeating: "x", count: action.bytes)),
-              isQuiet: isQuiet)
-            switch action.kind {
-            case 0: _ = try library.add(action.item, fields: [field])
-            case 1: _ = try library.remove(action.item)
-            case 2: _ = try library.toggle(action.item)
-            default: _ = try library.set([field], of: action.item)
+        written = try self.refusing(token, in: app) {
+          try store.writeReturningCommit(
+            origin: token, durability: isDurable ? .durable : .buffered, time: time
+          ) {
+            for (index, action) in actions.enumerated() {
+              let library = try store.library(action.library)
+              let field = Field(
+                name: "note",
+                value: .string("note \(index) of \(token): " + String(repeating: "x", count: action.bytes)),
+                isQuiet: isQuiet)
+              switch action.kind {
+              case 0: _ = try library.add(action.item, fields: [field])
+              case 1: _ = try library.remove(action.item)
+              case 2: _ = try library.toggle(action.item)
+              default: _ = try library.set([field], of: action.item)
+              }
             }
-          }
-        }.commit
+          }.commit
+        }
       },
       then: { [self] in
         guard let written else { return }
@@ -268,6 +278,16 @@ final class World {
         raise(&app.written, written.replica, written.number)
         if isDurable { raise(&device.durable, written.replica, written.number) }
       })
+  }
+
+  /// Writes. What is refused because nothing could be written must never turn up.
+  private func refusing(_ token: String, in app: App, _ write: () throws -> Commit?) throws -> Commit? {
+    do { return try write() } catch let error as HeartlogError {
+      if [.diskFull, .locked, .readOnly, .wrongClock].contains(error.code), !app.process.isDead {
+        ledger.noteRefused(token)
+      }
+      throw error
+    }
   }
 
   private func raise(
@@ -287,13 +307,16 @@ final class World {
   private func erase(_ device: Device, _ app: App, _ store: FavoritesStore) {
     let library = Self.libraries[random.number(0...1)]
     let item = Self.items[random.number(0...5)]
+    var known: [String] = []
     run(
       "erase \(item) in \(library)", device, app,
       { [self] in
         ledger.noteErasing(item)
+        known = ledger.notes(of: item, in: library, upTo: store.read { $0.heads })
         _ = try store.erase(item, in: library)
       },
       then: { [self] in
+        erasedNotes.formUnion(known)
         // What another process writes meanwhile may stay.
         guard !profile.interrupts, !device.isRotten else { return }
         try checkErased(ledger.notes(of: item, in: library), on: device)
@@ -356,6 +379,36 @@ final class World {
     run("serve \(name(device, app))", peer, other) {
       defer { distant.close() }
       _ = try SyncSession(far, over: distant, role: .serving, options: serving).run()
+    }
+  }
+
+  /// Gives a store the next commits of a peer with a root that they do not lead to.
+  private func forge(_ device: Device, _ app: App, _ store: FavoritesStore) throws {
+    guard let peer = random.element(of: devices), peer !== device, let other = random.element(of: peer.apps),
+      let far = other.store, !other.process.strand.isBusy
+    else { return }
+    other.process.isChecking = true
+    app.process.isChecking = true
+    defer {
+      other.process.isChecking = false
+      app.process.isChecking = false
+    }
+    device.disk.clearFaults()
+    peer.disk.clearFaults()
+    guard let heads = try? far.streamHeads(), let mine = try? store.streamHeads(),
+      let head = random.element(of: heads)
+    else { return }
+    let here = mine.first { $0.replica == head.replica }?.commit.rawValue ?? 0
+    guard here < head.commit.rawValue,
+      let sound = try? far.streamRun(of: head.replica, after: here, upTo: head.commit)
+    else { return }
+    let forged = StreamRun(
+      replica: sound.replica, name: sound.name, firstCommit: sound.firstCommit,
+      commitCount: sound.commitCount,
+      body: sound.body, root: store.digest, proof: sound.proof, libraries: sound.libraries)
+    run("take a forged run of \(head.replica)", device, app) { [self] in
+      guard case .appended = try store.receive(forged) else { return }
+      endings.append { throw Violation("a run of \(head.replica) with another root was taken") }
     }
   }
 
@@ -471,13 +524,18 @@ final class World {
       }
       tell("the clock of device \(device.index) shows \(device.wallTime)")
     case 1 where profile.failsCalls:
-      let kind = FaultKind.allCases[random.number(0...FaultKind.allCases.count - 1)]
+      // What is hard to get right, or anything.
+      let kinds: [FaultKind] =
+        random.chance(60) ? [.write, .synchronizeData, .synchronize] : FaultKind.allCases
+      let kind = kinds[random.number(0...kinds.count - 1)]
       let code = [EIO, ENOSPC, EACCES, EMFILE][random.number(0...3)]
       let partial = random.chance(50) ? random.number(0...600) : nil
-      let skip = random.number(0...10)
+      let skip = random.number(0...(random.chance(50) ? 1 : 10))
       device.disk.failNext(
         kind, after: skip, code: code, partialBytes: partial, times: random.chance(80) ? 1 : 20)
       tell("on device \(device.index), \(kind) will fail with \(code) after \(skip)")
+      // What an error left behind shows when the power goes before anything else is made durable.
+      if profile.losesPower, random.chance(40) { device.stepsUntilPowerLoss = random.number(1...20) }
     case 2 where profile.rots: rot(device)
     default: break
     }
@@ -684,6 +742,8 @@ final class World {
       if store.conflicts != stores[0].1.conflicts {
         throw Violation("after all syncs, devices 0 and \(device.index) have different conflicts")
       }
+      // What a damaged device asked to be erased may not have reached the others.
+      if sound.count == devices.count { try checkErased(erasedNotes.sorted(), on: device) }
     }
   }
 
