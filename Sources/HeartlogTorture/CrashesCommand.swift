@@ -11,7 +11,10 @@ enum CrashesCommand {
     guard parts > 0, part < parts else { fail("there is no part \(part) of \(parts)") }
     var counts = CrashEnumeration.Counts()
     let started = Date()
-    for length in 1...max(1, steps) {
+    guard (1...CrashEnumeration.stepsMax).contains(steps) else {
+      fail("a workload has 1 to \(CrashEnumeration.stepsMax) steps")
+    }
+    for length in 1...steps {
       // Workloads with the same first steps share states, so a part has neighbours.
       let all = CrashEnumeration.workloads(ofLength: length)
       let mine = all[all.count * part / parts..<all.count * (part + 1) / parts]

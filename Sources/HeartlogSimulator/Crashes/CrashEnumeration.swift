@@ -17,8 +17,42 @@ package enum CrashEnumeration {
     package init() {}
   }
 
-  /// All sequences of `length` steps.
+  /// The most steps of a workload.
+  package static let stepsMax = 4
+
+  /// Sequences of four steps in which each one meets what the others left behind: there are too many for all.
+  private static let longWorkloads: [[CrashStep]] = [
+    // What is buffered, when it may no longer be.
+    [.appendBuffered, .rotate, .appendBuffered, .flush],
+    [.appendBuffered, .appendElsewhere, .appendBuffered, .append],
+    [.rotate, .appendBuffered, .seal, .flush],
+    [.appendBuffered, .receive, .appendBuffered, .snapshot],
+    // Sealed files that are joined, over and beside open ones.
+    [.rotate, .seal, .rotate, .seal],
+    [.rotate, .rotate, .seal, .appendElsewhere],
+    [.seal, .receive, .receive, .seal],
+    [.rotate, .appendElsewhere, .seal, .repair],
+    // Snapshots of what is then changed.
+    [.snapshot, .append, .erase, .snapshot],
+    [.rotate, .snapshot, .seal, .append],
+    [.snapshot, .repair, .append, .snapshot],
+    [.receive, .snapshot, .receive, .erase],
+    // Erasures of what is sealed, received, buffered beside, or repaired.
+    [.rotate, .seal, .erase, .erase],
+    [.erase, .receive, .seal, .erase],
+    [.appendBuffered, .erase, .appendBuffered, .repair],
+    [.erase, .repair, .erase, .append],
+    // Identities that change between writes.
+    [.repair, .append, .repair, .appendElsewhere],
+    [.repair, .rotate, .seal, .repair],
+    [.receive, .repair, .receive, .append],
+    [.appendElsewhere, .repair, .appendElsewhere, .seal],
+  ]
+
+  /// All sequences of `length` steps; of four, those that are most likely to show something.
   package static func workloads(ofLength length: Int) -> [[CrashStep]] {
+    precondition((1...stepsMax).contains(length))
+    if length == stepsMax { return longWorkloads }
     var found: [[CrashStep]] = [[]]
     for _ in 0..<length { found = found.flatMap { start in CrashStep.allCases.map { start + [$0] } } }
     return found

@@ -62,6 +62,7 @@ final class CrashWorkload {
     var store = try open(files)
     for index in 0..<4 { try add("base \(index)", to: store, .durable) }
     try receive(in: store)
+    files.keepsTrace = false
     files.startJournal()
     for (index, step) in steps.enumerated() {
       if index == steps.count - 1 { start = files.crashPoints }
@@ -114,7 +115,10 @@ final class CrashWorkload {
       try store.flush()
       acknowledge(buffered)
       buffered = []
-    case .rotate: try add(next("large"), to: store, .durable, bytes: 9_000)
+    case .rotate:
+      // What fills the segment is not durable yet when the next one is begun.
+      try add(next("large"), to: store, .buffered, bytes: 9_000)
+      try add(next("durable"), to: store, .durable)
     case .seal: try store.seal()
     case .snapshot: _ = try store.snapshot()
     case .receive: try receive(in: store)
