@@ -20,4 +20,11 @@ struct SimulationTests {
     #expect(CrashEnumeration.check([[.append], [.rotate]], &counts) == nil)
     #expect(counts.workloads == 2 && counts.checked > 10)
   }
+
+  @Test("changes of a store are named, or harmless")
+  func damage() {
+    var counts = DamageEnumeration.Counts()
+    #expect(DamageEnumeration.check(part: 0, of: 20_011, &counts) == nil)
+    #expect(counts.bytes >= 64 << 10 && counts.named > 10 && counts.harmless > 0)
+  }
 }

@@ -1,0 +1,228 @@
+import Heartlog
+import HeartlogFiles
+import HeartlogShipping
+import HeartlogStorage
+import HeartlogTesting
+
+/// A store with everything that a store can contain, a peer that has all of it, and what both show.
+final class DamagedStore {
+  /// The files of the store.
+  let sizes: [(path: String, bytes: Int)]
+  private let files: MemoryFileSystem
+  private let peerFiles: MemoryFileSystem
+  private let commits: [ReplicaID: [Commit]]
+  private let favorites: [String: [ItemState]]
+  /// How many commits of each stream the snapshot covers.
+  private let snapshotCounts: [ReplicaID: UInt64]
+  private let clock: ManualClock
+  private let process = SimulatedProcess(id: 1, clock: SimulatedUptime())
+  /// The digests of the states that the first commits of each stream lead to, by their numbers.
+  private var digests: [[ReplicaID: UInt64]: Digest] = [:]
+
+  private static let path = "/store"
+  /// The most zeros that stay behind the commits of an open segment. There is space for more commits than all the others take.
+  private static let zerosMax = 256
+
+  init() throws {
+    files = MemoryFileSystem(recording: false)
+    peerFiles = MemoryFileSystem(recording: false)
+    let clock = ManualClock()
+    self.clock = clock
+    let random = SeededRandom(seed: 5)
+    let options = Self.options(random, clock, process)
+    let store = try FavoritesStore(at: Self.path, on: files, options: options)
+    let peer = try FavoritesStore(at: Self.path, on: peerFiles, options: options)
+    func text(_ count: Int) -> String {
+      String(decoding: (0..<count).map { _ in UInt8(33 + random.next() % 90) }, as: UTF8.self)
+    }
+    func write(_ count: Int, to store: FavoritesStore, _ kind: String) throws {
+      for index in 0..<count {
+        clock.advance(by: 1)
+        let fields = [
+          Field(name: "t", value: .string(text(160))), Field(name: "n", value: .int64(Int64(index))),
+        ]
+        _ = try store.library(index % 3 == 0 ? "papers" : "cities").add("\(kind) \(index)", fields: fields)
+      }
+    }
+    func sync() throws {
+      var options = SyncOptions()
+      options.joinsVault = true
+      _ = try StoreCarrier(peer, description: "peer").sync(store, options: options)
+    }
+    try write(16, to: store, "early")
+    try write(12, to: peer, "theirs")
+    try sync()
+    try store.erase("early 4", in: "cities")
+    try store.seal()
+    try write(8, to: store, "late")
+    try store.library("papers").remove("early 3")
+    try peer.library("papers").remove("early 6")
+    try sync()
+    guard try store.snapshot() != nil else { throw Violation("there is no snapshot") }
+    snapshotCounts = Dictionary(
+      uniqueKeysWithValues: store.read { $0.heads }.map { ($0.replica, $0.commit.rawValue) })
+    try write(5, to: peer, "last of theirs")
+    try write(6, to: store, "last")
+    try sync()
+    var commits: [ReplicaID: [Commit]] = [:]
+    let reader = try store.readLog()
+    while let commit = try reader.next() { commits[commit.replica, default: []].append(commit) }
+    self.commits = commits
+    favorites = try Self.favorites(of: store)
+    try store.close()
+    try peer.close()
+    for (path, _) in try Self.sizes(of: files, in: Self.path) where path.hasSuffix(".open") {
+      let bytes = try files.contents(of: path)
+      let zeros = bytes.reversed().prefix { $0 == 0 }.count
+      try files.replaceContents(of: path, with: bytes.dropLast(max(0, zeros - Self.zerosMax)))
+    }
+    sizes = try Self.sizes(of: files, in: Self.path)
+  }
+
+  private static func options(
+    _ random: SeededRandom, _ clock: ManualClock, _ process: SimulatedProcess
+  ) -> StoreOptions {
+    var options = StoreOptions()
+    options.snapshots = .manual
+    options.deviceKey = .folder
+    options.random = { random.next() }
+    options.clock = { clock.milliseconds }
+    options.changeStorage = {
+      $0.segmentBytesMax = 8_192
+      $0.sealsInBackground = false
+      // Nothing happens in the background.
+      $0.scheduler = process
+    }
+    return options
+  }
+
+  private static func sizes(
+    of files: MemoryFileSystem, in folder: String
+  ) throws -> [(path: String, bytes: Int)] {
+    try files.entries(of: folder).sorted().flatMap { name in
+      let path = "\(folder)/\(name)"
+      guard try files.info(path)?.kind != .directory else { return try sizes(of: files, in: path) }
+      return [(path, try files.contents(of: path).count)]
+    }
+  }
+
+  // MARK: - One change
+
+  /// Damages a copy and uses it as anybody would.
+  ///
+  /// - Returns: whether anything said that something is wrong.
+  /// - Throws: `Violation`, if something wrong was shown, or something is missing and nothing said so.
+  func isNamed(_ damage: Damage) throws -> Bool {
+    let copy = files.deepCopy()
+    var bytes = try copy.contents(of: damage.path)
+    damage.apply(to: &bytes)
+    try copy.replaceContents(of: damage.path, with: bytes)
+    var isNamed = isFoundByVerifying(copy)
+    guard let store = try open(copy, &isNamed) else { return true }
+    try compare(store, &isNamed)
+    try goOn(with: store, &isNamed)
+    return isNamed
+  }
+
+  private func isFoundByVerifying(_ files: MemoryFileSystem) -> Bool {
+    do throws(HeartlogError) {
+      let verified = try FavoritesStore.verify(at: Self.path, on: files, progress: nil)
+      return verified.subscriptionProblem != nil || verified.streams.contains { $0.finding != nil }
+        || verified.snapshots.contains { $0.problem != nil }
+    } catch {
+      return true
+    }
+  }
+
+  /// Opens the store, after a repair if the error asks for one. Nil if it cannot be opened.
+  private func open(_ files: MemoryFileSystem, _ isNamed: inout Bool) throws -> FavoritesStore? {
+    let options = Self.options(SeededRandom(seed: 6), clock, process)
+    do throws(HeartlogError) {
+      return try FavoritesStore(at: Self.path, on: files, options: options)
+    } catch {
+      guard isNamed else { throw Violation("the store does not open, and verifying finds nothing: \(error)") }
+      guard error.isRepairable else { return nil }
+    }
+    _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
+    return try FavoritesStore(at: Self.path, on: files, options: options)
+  }
+
+  /// Compares the commits and the state with what they were.
+  private func compare(_ store: FavoritesStore, _ isNamed: inout Bool) throws {
+    let shown = store.digest
+    var found: [ReplicaID: [Commit]] = [:]
+    do throws(HeartlogError) {
+      let reader = try store.readLog()
+      while let commit = try reader.next() { found[commit.replica, default: []].append(commit) }
+      if !reader.findings.isEmpty { isNamed = true }
+    } catch { isNamed = true }
+    if !store.findings.isEmpty { isNamed = true }
+    if let replica = found.keys.first(where: { commits[$0] == nil }) {
+      throw Violation("there is a stream of \(replica)")
+    }
+    for (replica, expected) in commits where !(found[replica] ?? []).elementsEqual(expected) {
+      let read = found[replica] ?? []
+      guard read.count < expected.count, read.elementsEqual(expected[..<read.count]) else {
+        throw Violation("the commits of \(replica) are not what they were")
+      }
+      guard isNamed else {
+        throw Violation("\(expected.count - read.count) commits of \(replica) are gone, and nothing says so")
+      }
+    }
+    let counts = found.mapValues { UInt64($0.count) }
+    let withSnapshot = counts.merging(snapshotCounts) { max($0, $1) }
+    // Behind a snapshot, the damage may be in front of where reading began.
+    let whole = commits.mapValues { UInt64($0.count) }
+    guard [counts, withSnapshot, whole].contains(where: { shown == digest(of: $0) }) else {
+      throw Violation("the state is not that of the commits")
+    }
+  }
+
+  /// The digest of the state that as many commits of each stream lead to.
+  private func digest(of counts: [ReplicaID: UInt64]) -> Digest {
+    if let digest = digests[counts] { return digest }
+    var state = FavoritesState()
+    for (replica, commits) in commits {
+      for commit in commits where commit.number.rawValue <= counts[replica] ?? 0 { _ = state.apply(commit) }
+    }
+    digests[counts] = state.digest
+    return state.digest
+  }
+
+  /// Writes, and syncs with the peer, which must keep what it has and get nothing wrong.
+  private func goOn(with store: FavoritesStore, _ isNamed: inout Bool) throws {
+    do throws(HeartlogError) { _ = try store.library("papers").add(Self.later) } catch {
+      guard isNamed else { throw Violation("writing fails, and nothing says why: \(error)") }
+      return
+    }
+    let peer = try FavoritesStore(
+      at: Self.path, on: peerFiles.deepCopy(), options: Self.options(SeededRandom(seed: 7), clock, process))
+    do throws(HeartlogError) {
+      let report = try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
+      if !report.isComplete || !report.skipped.isEmpty { isNamed = true }
+    } catch {
+      guard isNamed else { throw Violation("syncing fails, and nothing says why: \(error)") }
+    }
+    guard try Self.favorites(of: peer) == favorites else { throw Violation("the peer shows something else") }
+    if isNamed { return }
+    guard try Self.favorites(of: store) == favorites else {
+      throw Violation("after the sync, the store shows something else")
+    }
+    guard store.digest == peer.digest else { throw Violation("after the sync, the digests differ") }
+    try store.close()
+  }
+
+  /// The id of what is added after the damage.
+  private static let later = "later"
+
+  /// Everything that a store shows, but what was added after the damage.
+  private static func favorites(of store: FavoritesStore) throws -> [String: [ItemState]] {
+    var favorites: [String: [ItemState]] = [:]
+    for library in ["papers", "cities"] {
+      favorites[library] = try store.library(library).favorites().filter { $0.id != later }.sorted {
+        $0.id < $1.id
+      }
+    }
+    return favorites
+  }
+}
