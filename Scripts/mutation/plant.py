@@ -17,7 +17,9 @@ PROGRAM = "HeartlogTorture"
 # A piece of work that a process is started for. A run that ends it with a trap is then known to within this number.
 SEEDS = 250
 PIECE_SECONDS_MAX = 300.0
-VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes): (.*)$", re.M)
+# Of the changes of a store, one in so many.
+DAMAGE_PARTS = 37
+VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage): (.*)$", re.M)
 
 
 class Trial:
@@ -75,7 +77,15 @@ def crashes(program, number, limits):
     return Trial(output is not None, "2 steps", time.monotonic() - started, detail)
 
 
-DETECTORS = {"simulate": simulate, "crashes": crashes}
+def damage(program, number, limits):
+    started = time.monotonic()
+    output = run(program, number, "damage", "--part", "0", "--parts", str(DAMAGE_PARTS))
+    match = VIOLATION.search(output or "")
+    detail = match[2] if match else first_line(output or "")
+    return Trial(output is not None, f"1 of {DAMAGE_PARTS}", time.monotonic() - started, detail)
+
+
+DETECTORS = {"simulate": simulate, "crashes": crashes, "damage": damage}
 
 
 def look_for(bug, program, limits):
