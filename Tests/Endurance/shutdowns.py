@@ -1,0 +1,98 @@
+"""Shuts a mounted ext4 down while processes write to it: `shutdowns.py TIMES [SEED]`. Needs root.
+
+The file system is in a file of a temporary folder. A shutdown drops what is not on the medium, as a power failure does.
+"""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from load import Broken, Command, Writer, check_store, make_stores, require
+
+# <linux/ext4.h>: EXT4_IOC_SHUTDOWN, and what happens to the journal's last transactions.
+SHUTDOWN = 0x8004587D
+LOG_FLUSHED, LOG_DROPPED = 1, 2
+IMAGE_BYTES = 128 << 20
+
+
+def command(*words):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise Broken(f"{' '.join(words)}: {done.stdout.strip()}")
+
+
+@contextlib.contextmanager
+def mounted(image, folder):
+    command("mount", "-o", "loop", str(image), str(folder))
+    try:
+        yield
+    finally:
+        command("umount", str(folder))
+
+
+def shut_down(folder, how):
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.ioctl(place, SHUTDOWN, struct.pack("I", how))
+    finally:
+        os.close(place)
+
+
+def once(image, folder, chance, number, acknowledged):
+    with mounted(image, folder):
+        stores = [str(folder / name) for name in ("phone", "tablet")]
+        if number == 0:
+            make_stores(str(folder), ("phone", "tablet"))
+            os.sync()
+        for store in stores:
+            check_store(store, acknowledged.get(store, {}))
+        writers = [Writer(store, f"{name}.{number}.{index}", chance) for name, store in enumerate(stores) for index in range(2)]
+        commands = [Command(stores[0], "seal"), Command(stores[0], "sync", stores[1], "--join"), Command(stores[1], "snapshot")]
+        time.sleep(chance.uniform(0, 0.4))
+        shut_down(folder, chance.choice((LOG_FLUSHED, LOG_DROPPED)))
+        for writer in writers:
+            # A writer that waits for its lock and has nothing to say would wait for its input as well.
+            time.sleep(0.01)
+            writer.kill()
+        for actor in writers + commands:
+            code, said = actor.end()
+            require(code in (0, -9) or said.startswith("heartlog: "), "exit code", code, said)
+        for writer in writers:
+            acknowledged.setdefault(writer.store, {})[writer.name] = writer.acknowledged
+    with mounted(image, folder):
+        for store in stores:
+            check_store(store, acknowledged.get(store, {}))
+    return sum(writer.acknowledged for writer in writers)
+
+
+def main():
+    times = int(sys.argv[1])
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
+    print(f"shutdowns: seed {seed}", flush=True)
+    chance, lines, done = random.Random(seed), 0, 0
+    while done < times:
+        with tempfile.TemporaryDirectory(prefix="heartlog-") as place:
+            image, folder = pathlib.Path(place) / "image", pathlib.Path(place) / "mounted"
+            folder.mkdir()
+            with open(image, "wb") as file:
+                file.truncate(IMAGE_BYTES)
+            command("mkfs.ext4", "-q", str(image))
+            acknowledged = {}
+            for number in range(min(10, times - done)):
+                lines += once(image, folder, chance, number, acknowledged)
+                done += 1
+    print(f"shutdowns: {done} shutdowns, {lines} lines acknowledged, none lost")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Broken as broken:
+        sys.exit(f"shutdowns: {broken}")

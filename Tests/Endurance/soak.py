@@ -1,0 +1,96 @@
+"""Eight writers on one store, syncs with two peers, snapshots and sealing, for a long time: `soak.py MINUTES [SEED]`.
+
+Fails if the memory or the descriptors of the writers, or of the two that sync all the time, grow after the first quarter.
+"""
+
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+from load import BINARY, Broken, Command, Writer, answer, environment, join, make_stores, require
+
+WRITERS = 8
+# So that the state stays the same while the log grows.
+ITEMS = 500
+# Of each writer, in seconds: an hour is then some million events.
+PAUSE = 0.01
+# What may be more at the end than after the first quarter, because allocators keep what they got.
+MEMORY_FACTOR_MAX, MEMORY_SLACK_KIB = 1.3, 8 << 10
+DESCRIPTORS_SLACK = 4
+
+
+def usage(process):
+    """The memory of a process that is its own, in KiB, and its descriptors."""
+    folder = pathlib.Path("/proc") / str(process.pid)
+    fields = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
+    return int(fields["RssAnon"].split()[0]), len(os.listdir(folder / "fd"))
+
+
+class Measure:
+    def __init__(self):
+        self.early, self.late = {}, {}
+
+    def take(self, processes, is_early):
+        for name, process in processes.items():
+            kept = self.early if is_early else self.late
+            kept[name] = [max(pair) for pair in zip(kept.get(name, (0, 0)), usage(process))]
+
+    def check(self):
+        for name, (memory, descriptors) in self.late.items():
+            before = self.early[name]
+            print(f"soak: {name}: {before[0]} KiB and {before[1]} descriptors in the first quarter, then {memory} and {descriptors}")
+            require(memory <= before[0] * MEMORY_FACTOR_MAX + MEMORY_SLACK_KIB, "the memory of", name, "grows")
+            require(descriptors <= before[1] + DESCRIPTORS_SLACK, "the descriptors of", name, "grow")
+
+
+def main():
+    seconds = float(sys.argv[1]) * 60
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
+    print(f"soak: seed {seed}", flush=True)
+    chance, measure = random.Random(seed), Measure()
+    with tempfile.TemporaryDirectory(prefix="heartlog-") as folder:
+        store, *peers = stores = make_stores(folder, ("phone", "tablet", "laptop"))
+        join(stores)
+        writers = [Writer(store, f"w{index}", chance, items=ITEMS, pause=PAUSE) for index in range(WRITERS)]
+        watchers = [
+            subprocess.Popen([BINARY, "--store", peer, "sync", store, "--watch"], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
+            for peer in peers]
+        processes = {f"writer {index}": writer.process for index, writer in enumerate(writers)}
+        processes |= {f"sync {index}": watcher for index, watcher in enumerate(watchers)}
+        started, rounds = time.monotonic(), 0
+        while (passed := time.monotonic() - started) < seconds:
+            for words in (("seal",), ("snapshot",), ("list", "papers"), ("compact",)):
+                code, said = Command(store, *words).end()
+                require(code in (0, 1, 75), *words, "ends with", code, said)
+            for name, process in processes.items():
+                require(process.poll() is None, name, "ended with", process.returncode)
+            # The first tenth fills caches.
+            if passed > seconds / 10:
+                measure.take(processes, passed < seconds / 4)
+            rounds += 1
+        for process in watchers:
+            process.terminate()
+            process.communicate()
+        for writer in writers:
+            writer.kill()
+            writer.end()
+        lines = sum(writer.acknowledged for writer in writers)
+        for place in stores:
+            answer(place, "verify", "--json")
+        join(stores)
+        measure.check()
+        events = answer(store, "status", "--json").object["events"]
+        require(events >= lines, "there are", events, "events, and", lines, "lines were acknowledged")
+    print(f"soak: {seconds / 60:.0f} minutes, {lines} lines acknowledged, {rounds} rounds of sealing and snapshots, nothing grew")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Broken as broken:
+        sys.exit(f"soak: {broken}")
