@@ -20,7 +20,8 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case exists
     /// The folder, or the store in its current state, cannot be written.
     case readOnly
-    /// Another process has been writing for too long. Try again.
+    /// Another process has been writing for too long, or was stopped while it wrote. The message names it, where the system tells.
+    /// Try again.
     case locked
     /// The disk is full, a quota is used up, or a file would exceed its size limit. Nothing of the commit was written.
     case diskFull

@@ -27,6 +27,8 @@ package struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
     "cannot \(operation) \(path): \(Self.message(of: code))"
   }
 
+  /// Another process holds a lock.
+  package var isBusy: Bool { code == EWOULDBLOCK }
   package var isNotFound: Bool { code == ENOENT }
   /// A component of the path is a file where a directory was expected.
   package var isNotDirectory: Bool { code == ENOTDIR }
@@ -39,11 +41,15 @@ package struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The code for a pipe, a socket or a device where a regular file was expected.
   package static let notAFile: Int32 = -1
 
+  /// The code for a directory with more names than are read: see `directoryNamesMax`.
+  package static let tooManyNames: Int32 = -2
+
   /// A directory, a pipe, a socket or a device where a regular file was expected.
   package var isNotAFile: Bool { code == EISDIR || code == Self.notAFile }
 
   private static func message(of code: Int32) -> String {
     if code == notAFile { return "it is a pipe, a socket or a device, and no file" }
+    if code == tooManyNames { return "more than \(directoryNamesMax) files are there" }
     // The messages of all C libraries are well below this length; a longer one would be truncated.
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       guard let base = buffer.baseAddress, heartlog_error_message(code, base, buffer.count) == 0 else {

@@ -43,6 +43,9 @@ package struct FileInfo: Equatable, Sendable {
   package var isOpenToOthers: Bool { permissions & 0o077 != 0 }
 }
 
+/// The most names of a directory that are read. No store has as many; a folder that others write to may have any number.
+package let directoryNamesMax = 1 << 18
+
 /// The interface to the file system: all system calls that touch files are made through it.
 package protocol FileSystem: Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile
@@ -60,7 +63,7 @@ package protocol FileSystem: Sendable {
   func synchronizeDirectory(_ path: String) throws(FileError)
 
   /// Returns the names in a directory without `.` and `..`, sorted by their bytes. Names that are not UTF-8 are omitted: Heartlog
-  /// never creates one and could not open it through a `String`.
+  /// never creates one and could not open it through a `String`. Throws `tooManyNames` if there are more than `directoryNamesMax`.
   func entries(of directory: String) throws(FileError) -> [String]
 
   /// Returns information about the file at a path; nil if there is none.
@@ -75,6 +78,8 @@ package protocol FileSystem: Sendable {
   /// Opens a lock file of one page. If the file is missing or short and writable, it is extended with zeros to one page. If it is
   /// not writable, words can be loaded, but `tryLock` throws `EROFS` or `EACCES`; if it is also missing or short, the missing words
   /// are 0.
+  ///
+  /// - Throws: An error that `isBusy` while another process extends it.
   func openLock(_ path: String) throws(FileError) -> any LockFile
 
   /// Whether locks and shared mappings are unreliable at a path: NFS, SMB, CIFS, AFS, Coda.
@@ -99,7 +104,7 @@ package protocol FileSystem: Sendable {
   func freeBytes(at path: String) -> UInt64?
 
   /// The process that holds the `flock` on the file at a path; nil if there is none, or if that is unknown.
-  func lockHolder(of path: String) -> Int32?
+  func lockHolder(of path: String) -> LockHolder?
 }
 
 extension FileSystem {
@@ -115,5 +120,5 @@ extension FileSystem {
   // Defaults for file systems without these limits.
   package func writeRefusal(at path: String) -> FileError? { nil }
   package func freeBytes(at path: String) -> UInt64? { nil }
-  package func lockHolder(of path: String) -> Int32? { nil }
+  package func lockHolder(of path: String) -> LockHolder? { nil }
 }

@@ -99,6 +99,25 @@ struct LockFileTests {
     #expect(try place.files.bytes(place.path("lock")).count == 4096)
   }
 
+  @Test("a short lock file that another process fills is not waited for, and its holder is named")
+  func heldShort() throws {
+    let place = try TestPlace(.posix)
+    let path = place.path("lock")
+    let descriptor = open(path, O_RDWR | O_CREAT, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    try #require(flock(descriptor, LOCK_EX) == 0)
+    #expect(throws: FileError(operation: "open", path: path, code: EWOULDBLOCK)) {
+      _ = try place.files.openLock(path)
+    }
+    #if os(Linux)
+      let holder = try #require(place.files.lockHolder(of: path))
+      #expect(holder.process == getpid() && holder.name?.isEmpty == false && !holder.isStopped)
+    #endif
+    try #require(flock(descriptor, LOCK_UN) == 0)
+    #expect(try place.files.openLock(path).tryLock())
+  }
+
   @Test("a lock in a folder that is not there cannot be made", arguments: FileSystemKind.allCases)
   func missingFolder(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

@@ -58,7 +58,9 @@ struct AccessTests {
     let holder = try files.openLock("\(store.path)/lock")
     #expect(try holder.tryLock())
     let clock = SlowPauses()
-    let lock = try StoreLock(StoreDirectory(fileSystem: files, path: store.path), scheduler: clock)
+    var options = StorageOptions()
+    options.scheduler = clock
+    let lock = try StoreLock(StoreDirectory(fileSystem: files, path: store.path), options)
     let error = storageFailure { try lock.acquire(waitingAtMost: 10_000) }
     #expect(error?.code == .locked && error?.reason.contains("10000 ms") == true)
     #expect(clock.uptimeNanoseconds() == 10_000_000_000)
@@ -70,6 +72,103 @@ struct AccessTests {
 
     func uptimeNanoseconds() -> UInt64 { seconds.withLock { $0 } * 1_000_000_000 }
     func sleep(microseconds: UInt32) { seconds.withLock { $0 += 1 } }
+    func run(_ job: @escaping @Sendable () -> Void) { job() }
+    func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
+    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) { job() }
+  }
+
+  /// What the system says of the process that holds a lock.
+  private final class HeldFiles: FileSystem {
+    private let files: any FileSystem
+    private let holder: LockHolder?
+    /// How often `openLock` fails because another process extends the file.
+    private let busyCount: Locked<Int>
+
+    init(_ files: any FileSystem, heldBy holder: LockHolder?, busyCount: Int = 0) {
+      self.files = files
+      self.holder = holder
+      self.busyCount = Locked(busyCount)
+    }
+
+    func lockHolder(of path: String) -> LockHolder? { holder }
+    func openLock(_ path: String) throws(FileError) -> any LockFile {
+      let isBusy = busyCount.withLock { count in
+        count -= 1
+        return count >= 0
+      }
+      if isBusy { throw FileError(operation: "open", path: path, code: EWOULDBLOCK) }
+      return try files.openLock(path)
+    }
+    func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+      try files.open(path, mode)
+    }
+    func rename(_ path: String, to newPath: String) throws(FileError) { try files.rename(path, to: newPath) }
+    func remove(_ path: String) throws(FileError) { try files.remove(path) }
+    func createDirectory(_ path: String) throws(FileError) { try files.createDirectory(path) }
+    func synchronizeDirectory(_ path: String) throws(FileError) { try files.synchronizeDirectory(path) }
+    func entries(of directory: String) throws(FileError) -> [String] { try files.entries(of: directory) }
+    func info(_ path: String) throws(FileError) -> FileInfo? { try files.info(path) }
+    func isOnNetwork(_ path: String) throws(FileError) -> Bool { try files.isOnNetwork(path) }
+    var machineID: [UInt8] { files.machineID }
+    var processID: Int32 { files.processID }
+  }
+
+  private func refusal(
+    heldBy holder: LockHolder?, milliseconds: Int = 10_000
+  ) throws -> (error: StorageError?, waitedMilliseconds: UInt64) {
+    let (store, files) = try TestStore.inMemory()
+    let held = try files.openLock("\(store.path)/lock")
+    #expect(try held.tryLock())
+    let clock = ShortPauses()
+    var options = StorageOptions()
+    options.scheduler = clock
+    let directory = StoreDirectory(fileSystem: HeldFiles(files, heldBy: holder), path: store.path)
+    let lock = try StoreLock(directory, options)
+    let error = storageFailure { try lock.acquire(waitingAtMost: milliseconds) }
+    return (error, clock.uptimeNanoseconds() / 1_000_000)
+  }
+
+  @Test("the error of a wait names the process that has the lock")
+  func lockHolderIsNamed() throws {
+    let busy = try refusal(heldBy: LockHolder(process: 4_711, name: "heartlog"))
+    #expect(busy.error?.code == .locked && busy.waitedMilliseconds == 10_000)
+    #expect(busy.error?.reason == "process 4711 (heartlog) has been writing to the store for 10000 ms")
+    let unknown = try refusal(heldBy: nil)
+    #expect(unknown.error?.reason == "another process has been writing to the store for 10000 ms")
+  }
+
+  @Test("nobody waits longer than a second for a process that is stopped")
+  func stoppedLockHolder() throws {
+    let stopped = LockHolder(process: 4_711, name: "heartlog", isStopped: true)
+    let found = try refusal(heldBy: stopped)
+    #expect(found.error?.code == .locked && found.waitedMilliseconds <= 1_000)
+    #expect(
+      found.error?.reason
+        == "process 4711 (heartlog) holds the store's lock and is stopped: continue it, or end it")
+    // A short wait is over before that is certain.
+    #expect(try refusal(heldBy: stopped, milliseconds: 10).waitedMilliseconds == 10)
+  }
+
+  @Test("a lock file that another process makes is waited for, and not for ever")
+  func busyLockFile() throws {
+    let (store, files) = try TestStore.inMemory()
+    let clock = ShortPauses()
+    var options = StorageOptions()
+    options.scheduler = clock
+    func open(busyCount: Int) throws(StorageError) -> StoreLock {
+      let held = HeldFiles(files, heldBy: LockHolder(process: 4_711), busyCount: busyCount)
+      return try StoreLock(StoreDirectory(fileSystem: held, path: store.path), options)
+    }
+    #expect(try open(busyCount: 5).hasPage)
+    #expect(storageFailure { _ = try open(busyCount: .max) }?.code == .locked)
+  }
+
+  /// Each pause takes a millisecond.
+  private final class ShortPauses: Scheduler {
+    private let milliseconds = Locked<UInt64>(0)
+
+    func uptimeNanoseconds() -> UInt64 { milliseconds.withLock { $0 } * 1_000_000 }
+    func sleep(microseconds: UInt32) { milliseconds.withLock { $0 += 1 } }
     func run(_ job: @escaping @Sendable () -> Void) { job() }
     func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
     func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) { job() }

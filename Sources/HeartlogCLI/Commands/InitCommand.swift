@@ -31,7 +31,7 @@ struct InitCommand: Command {
     options.name = name ?? Terminal.hostName()
     try StoreFolder.makeParents(of: directory)
     do { try FavoritesStore.create(at: directory, options: options) } catch {
-      guard error.code != .invalid, error.code != .diskFull else { throw error }
+      guard ![.invalid, .diskFull, .locked].contains(error.code) else { throw error }
       throw CommandError(CommandError(error), exitCode: .cannotCreate)
     }
     context.untold.add("the new store \(directory)")

@@ -20,8 +20,14 @@ package struct POSIXFileSystem: FileSystem {
   }
 
   private let readers: Readers
+  private let namesMax: Int
 
-  package init(readers: Readers = .owner) { self.readers = readers }
+  package init(readers: Readers = .owner) { self.init(readers: readers, namesMax: directoryNamesMax) }
+
+  init(readers: Readers, namesMax: Int) {
+    self.readers = readers
+    self.namesMax = namesMax
+  }
 
   package func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
     let call = SystemCall(mode == .createNew ? "create" : "open", path)
@@ -94,7 +100,9 @@ package struct POSIXFileSystem: FileSystem {
   package func entries(of directory: String) throws(FileError) -> [String] {
     let call = SystemCall("list", directory)
     let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY, 0) }
-    guard let stream = fdopendir(descriptor) else {
+    var opened = fdopendir(descriptor)
+    while opened == nil, errno == EINTR { opened = fdopendir(descriptor) }
+    guard let stream = opened else {
       let code = errno
       close(descriptor)
       throw call.error(code)
@@ -104,11 +112,15 @@ package struct POSIXFileSystem: FileSystem {
     while true {
       // Only errno distinguishes the end from an error.
       errno = 0
-      guard let entry = readdir(stream) else { break }
+      guard let entry = readdir(stream) else {
+        if errno == EINTR { continue }
+        break
+      }
       // The name ends with a zero byte inside the record; the declared array may extend beyond the record.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
       let characters = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
       guard let name = String(validatingCString: characters), name != ".", name != ".." else { continue }
+      guard names.count < namesMax else { throw call.error(FileError.tooManyNames) }
       names.append(name)
     }
     let code = errno
@@ -199,7 +211,7 @@ package struct POSIXFileSystem: FileSystem {
 
   /// Linux lists the locks in /proc/locks, as `1: FLOCK  ADVISORY  WRITE 4711 08:01:1048590 0 EOF`; a waiter has `->` after the number.
   /// The device is not compared: two locked files with the same inode number on two file systems are rare, and the answer is only shown.
-  package func lockHolder(of path: String) -> Int32? {
+  package func lockHolder(of path: String) -> LockHolder? {
     #if canImport(Darwin)
       return nil
     #else
@@ -211,10 +223,22 @@ package struct POSIXFileSystem: FileSystem {
         guard words.count >= 6, words[1] == "FLOCK", words[5].hasSuffix(":\(inode)"),
           let process = Int32(words[4]), process > 0
         else { continue }
-        return process
+        return holder(process)
       }
       return nil
     #endif
+  }
+
+  /// Linux describes a process in /proc/<process>/stat as `4711 (heartlog) S …`. A name may contain parentheses and spaces.
+  private func holder(_ process: Int32) -> LockHolder {
+    guard let file = try? open("/proc/\(process)/stat", .read), let bytes = try? file.bytes(1_024, at: 0),
+      let start = bytes.firstIndex(of: UInt8(ascii: "(")), let end = bytes.lastIndex(of: UInt8(ascii: ")")),
+      start < end, end + 2 < bytes.count
+    else { return LockHolder(process: process) }
+    let name = String(decoding: bytes[(start + 1)..<end].filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
+    return LockHolder(
+      process: process, name: name,
+      isStopped: [UInt8(ascii: "T"), UInt8(ascii: "t")].contains(bytes[end + 2]))
   }
 
   private static let locksBytesMax = 1 << 20

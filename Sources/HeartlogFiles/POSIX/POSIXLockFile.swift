@@ -89,11 +89,12 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   }
 
   /// Writes the zeros that a new file lacks: with a mapped hole on a full disk, the first store would be a fault.
-  /// The lock is held so that no words are overwritten; a process that holds it longer has filled the page before.
+  /// The lock is held so that no words are overwritten; a process that holds it longer has filled the page before. Nobody waits for it
+  /// here: a process may be stopped at this very place.
   private static func fill(_ descriptor: Int32, _ path: String, _ call: SystemCall) throws(FileError) {
     if try status(of: descriptor, call).st_size >= lockPageBytes { return }
     try POSIXFileSystem.giveToOwner(ofFolderOf: path, descriptor, call)
-    try call.run { flock(descriptor, LOCK_EX) }
+    try call.run { flock(descriptor, LOCK_EX | LOCK_NB) }
     defer { _ = flock(descriptor, LOCK_UN) }
     var size = Int(try status(of: descriptor, call).st_size)
     let zeros = [UInt8](repeating: 0, count: lockPageBytes)

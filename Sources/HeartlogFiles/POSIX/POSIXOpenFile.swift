@@ -12,13 +12,14 @@ final class POSIXOpenFile: OpenFile {
   private let descriptor: Int32
   private let path: String
 
-  /// Less than any system's limit for one call: Linux stops at 2 GiB less a page, Apple refuses more than 2
-  /// GiB.
-  private static let bytesPerCallMax = 1 << 30
+  private let bytesPerCallMax: Int
 
-  init(descriptor: Int32, path: String) {
+  /// - Parameter bytesPerCallMax: Less than any system's limit for one call: Linux stops at 2 GiB less a page, Apple refuses more than
+  ///   2 GiB.
+  init(descriptor: Int32, path: String, bytesPerCallMax: Int = 1 << 30) {
     self.descriptor = descriptor
     self.path = path
+    self.bytesPerCallMax = bytesPerCallMax
   }
 
   deinit { close(descriptor) }
@@ -28,7 +29,7 @@ final class POSIXOpenFile: OpenFile {
     var done = 0
     while done < buffer.count {
       let position = try Self.position(offset, plus: done, call)
-      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...].prefix(Self.bytesPerCallMax))
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...].prefix(bytesPerCallMax))
       let count = try call.run { pread(descriptor, rest.baseAddress, rest.count, position) }
       if count == 0 { break }
       done += count
@@ -41,7 +42,7 @@ final class POSIXOpenFile: OpenFile {
     var done = 0
     while done < bytes.count {
       let position = try Self.position(offset, plus: done, call)
-      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(Self.bytesPerCallMax))
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(bytesPerCallMax))
       let count = try call.run { pwrite(descriptor, rest.baseAddress, rest.count, position) }
       // No system returns 0 for a regular file, but it must not cause an endless loop.
       if count == 0 { throw call.error(EIO) }

@@ -101,7 +101,10 @@ package struct StoreExamination {
     let lock = try StoreLock(directory)
     // Whoever may not write cannot try, either.
     guard (try? lock.isHeldByOthers()) == true else { return false }
-    note(.heldLock, fileSystem.lockHolder(of: path).map { "process \($0) holds it" }, at: path)
+    note(
+      .heldLock,
+      fileSystem.lockHolder(of: path).map { "\($0) holds it\($0.isStopped ? ", and is stopped" : "")" },
+      at: path)
     return true
   }
 

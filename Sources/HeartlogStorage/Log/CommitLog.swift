@@ -61,7 +61,7 @@ package final class CommitLog: @unchecked Sendable {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     let found = try StoreIdentity.readWithFile(directory)
     self.options = options
-    let lock = try StoreLock(directory, scheduler: options.scheduler)
+    let lock = try StoreLock(directory, options)
     access = LogAccess(directory, options, hasLockPage: lock.hasPage)
     lease = StoreLease(lock, monitor: monitor)
     queue = CommitQueue(replica: found.identity.replica)

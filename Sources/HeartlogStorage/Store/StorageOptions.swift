@@ -1,3 +1,5 @@
+import HeartlogEvents
+
 /// How a store's log is opened.
 package struct StorageOptions: Sendable {
   package enum Access: Sendable {
@@ -10,6 +12,8 @@ package struct StorageOptions: Sendable {
   package var lockMillisecondsMax = 10_000
   /// The size at which a segment is full; the next commit starts a new one.
   package var segmentBytesMax: UInt64 = 1 << 20
+  /// The number of streams from which on no others are received.
+  package var streamsMax = Limits.streamsMax
   /// Whether a background thread seals segments as soon as they are full.
   package var sealsInBackground = true
   /// Whether the lock is kept while durable commits follow each other at once. It depends on the time, so tests that compare the order of

@@ -20,7 +20,7 @@ extension CommitLog {
     try makeFolder(directory)
     try checkIsFree(directory)
     try directory.closeToOthers()
-    let lock = try StoreLock(directory, scheduler: options.scheduler)
+    let lock = try StoreLock(directory, options)
     try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
     defer { lock.release() }
     // Another process may have created a store in the meantime.

@@ -7,19 +7,31 @@ final class StoreLock: Sendable {
   /// The file's words, if they can be accessed without a call.
   private let words: LockWords?
   private let path: String
+  private let fileSystem: any FileSystem
   /// Shared mappings are not shared over a network. In that case the page holds no information.
   let hasPage: Bool
   private let scheduler: any Scheduler
 
-  init(
-    _ directory: StoreDirectory, scheduler: any Scheduler = SystemScheduler()
-  ) throws(StorageError) {
+  /// Opens the file of the lock, and creates it if it is missing. Waits for at most as long as for the lock while another process does
+  /// that.
+  init(_ directory: StoreDirectory, _ options: StorageOptions = StorageOptions()) throws(StorageError) {
     path = directory.lockPath
-    self.scheduler = scheduler
-    (file, hasPage) = try onFiles { () throws(FileError) in
-      let isOnNetwork = try directory.fileSystem.isOnNetwork(directory.path)
-      return (try directory.fileSystem.openLock(directory.lockPath), !isOnNetwork)
+    fileSystem = directory.fileSystem
+    scheduler = options.scheduler
+    hasPage = try onFiles { () throws(FileError) in
+      try !directory.fileSystem.isOnNetwork(directory.path)
     }
+    var wait = Wait(options.lockMillisecondsMax, path, fileSystem, scheduler)
+    var opened: (any LockFile)?
+    while opened == nil {
+      do throws(FileError) { opened = try fileSystem.openLock(path) } catch {
+        guard error.isBusy else { throw StorageError(error) }
+        try wait.check()
+        wait.pause()
+      }
+    }
+    guard let opened else { preconditionFailure("a lock that was not opened") }
+    file = opened
     words = file.words
   }
 
@@ -41,23 +53,74 @@ final class StoreLock: Sendable {
   /// next holder does not clear. A count of waiters would stay wrong forever.
   ///
   /// The time is measured: pauses take longer than requested, so they are not counted.
+  ///
+  /// A process that is stopped while it holds the lock is not waited for that long.
   func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
-    let pauseMicroseconds: UInt32 = 200
-    var deadline: UInt64?
+    var wait = Wait(milliseconds, path, fileSystem, scheduler)
     while true {
       if try onFiles({ () throws(FileError) in try file.tryLock() }) {
         if load(Word.isWanted) != 0 { store(0, Word.isWanted) }
         return
       }
-      let now = scheduler.uptimeNanoseconds()
-      let end = deadline ?? now + UInt64(max(0, milliseconds)) * 1_000_000
-      deadline = end
-      guard now < end else {
-        throw StorageError(
-          .locked, "another process has been writing to the store for \(milliseconds) ms", file: path)
-      }
+      try wait.check()
       store(1, Word.isWanted)
-      scheduler.sleep(microseconds: pauseMicroseconds)
+      wait.pause()
+    }
+  }
+
+  /// A wait for the process that holds the lock.
+  private struct Wait {
+    private static let pauseMicroseconds: UInt32 = 200
+    /// How often to look whether the holder is stopped. If it is so twice in a row, nobody waits for it.
+    private static let lookNanoseconds: UInt64 = 450_000_000
+
+    private let milliseconds: Int
+    private let path: String
+    private let fileSystem: any FileSystem
+    private let scheduler: any Scheduler
+    private var start: UInt64?
+    private var looks: UInt64 = 0
+    /// The holder that was stopped when it was last looked at.
+    private var stopped: LockHolder?
+
+    init(
+      _ milliseconds: Int, _ path: String, _ fileSystem: any FileSystem, _ scheduler: any Scheduler
+    ) {
+      self.milliseconds = max(0, milliseconds)
+      self.path = path
+      self.fileSystem = fileSystem
+      self.scheduler = scheduler
+    }
+
+    func pause() { scheduler.sleep(microseconds: Self.pauseMicroseconds) }
+
+    /// Decides whether to wait on.
+    ///
+    /// - Throws: `locked` if not. The error names the process that holds the lock, if that is known.
+    mutating func check() throws(StorageError) {
+      let now = scheduler.uptimeNanoseconds()
+      let start = start ?? now
+      self.start = start
+      guard now < start + UInt64(milliseconds) * 1_000_000 else {
+        let holder = fileSystem.lockHolder(of: path)
+        throw holder.flatMap(refusal)
+          ?? StorageError(
+            .locked,
+            "\(holder.map(\.description) ?? "another process") has been writing to the store for \(milliseconds) ms",
+            file: path)
+      }
+      guard now >= start + (looks + 1) * Self.lookNanoseconds else { return }
+      looks += 1
+      let holder = fileSystem.lockHolder(of: path)
+      if let holder, holder == stopped, let refusal = refusal(holder) { throw refusal }
+      stopped = holder?.isStopped == true ? holder : nil
+    }
+
+    /// The error for a holder that is stopped; nil for another one.
+    private func refusal(_ holder: LockHolder) -> StorageError? {
+      guard holder.isStopped else { return nil }
+      return StorageError(
+        .locked, "\(holder) holds the store's lock and is stopped: continue it, or end it", file: path)
     }
   }
 

@@ -37,7 +37,7 @@ struct ExaminedFiles: FileSystem {
   func writeRefusal(at path: String) -> FileError? {
     writeRefusal.map { FileError(operation: "write", path: path, code: $0) }
   }
-  func lockHolder(of path: String) -> Int32? { 4_711 }
+  func lockHolder(of path: String) -> LockHolder? { LockHolder(process: 4_711) }
   var machineID: [UInt8] { otherMachine ? [1] : files.machineID }
   var processID: Int32 { files.processID }
 }
