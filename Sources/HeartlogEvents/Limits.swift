@@ -24,6 +24,8 @@ package enum Limits {
   package static let blockColumnsBytesMax = 64 << 20
   /// Entries of a list of heads, in a commit or at the start of a block.
   package static let headsMax = 4_096
+  /// Streams of a store, its own included, beyond which it takes no other. So it can name all that it has seen: see `headsMax`.
+  package static let streamsMax = 4_096
   /// The highest commit number and the highest sequence number: 2^53 - 1.
   package static let numberMax: UInt64 = 9_007_199_254_740_991
   /// The last millisecond of the year 2999. Later wall times and stamps are malformed.

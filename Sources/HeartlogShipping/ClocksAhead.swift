@@ -10,7 +10,7 @@ extension SyncReport {
       guard let wallTime = store.lastWallTime(of: replica), wallTime - now >= Self.clockAheadMillisecondsMin
       else { continue }
       // If the streams cannot be listed, the device is still reported, without its name.
-      let head = (try? store.streamHeads())?.first { $0.replica == replica }
+      let head = try? store.streamHead(of: replica)
       noteClock(of: replica, called: head?.name, ahead: wallTime - now)
     }
   }

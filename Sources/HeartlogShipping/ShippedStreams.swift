@@ -11,6 +11,9 @@ package protocol ShippedStreams: Sendable {
   /// All streams, sorted by replica.
   func streamHeads() throws(HeartlogError) -> [StreamHead]
 
+  /// The head of one stream; `nil` if there is no such stream.
+  func streamHead(of replica: ReplicaID) throws(HeartlogError) -> StreamHead?
+
   /// The root over commits 1…`commit`; `nil` if the stream is shorter.
   func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest?
 
@@ -170,6 +173,11 @@ extension ShippedStreams {
   package func join(
     _ vault: VaultID, with other: VaultMembership, isEstablished: Bool
   ) throws(HeartlogError) {}
+
+  /// One of all heads.
+  package func streamHead(of replica: ReplicaID) throws(HeartlogError) -> StreamHead? {
+    try streamHeads().first { $0.replica == replica }
+  }
 
   /// Receives the runs one by one.
   package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {

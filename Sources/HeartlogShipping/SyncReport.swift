@@ -47,6 +47,8 @@ public struct SyncReport: Hashable, Sendable {
       case unsigned
       /// They do not lead to the root that came with them.
       case refused
+      /// There are too many streams: the others were received and sent.
+      case full
       /// This store is damaged; `reason` says where.
       case damaged
       /// The peer cannot read them, because its store is damaged.
@@ -69,6 +71,11 @@ public struct SyncReport: Hashable, Sendable {
     public let cause: Cause
     /// Why, for people: a phrase without a full stop.
     public let reason: String
+
+    /// Why a stream cannot be read: not every failed call is damage.
+    static func reason(_ error: HeartlogError) -> String {
+      "\(error.code == .corrupt ? "this store is damaged" : "this store cannot be read"): \(error.description)"
+    }
 
     /// Creates a stream that was skipped from `firstCommit` on.
     public init(

@@ -51,7 +51,8 @@ struct WaitingRuns {
       var resolution = resolutions[run.replica] ?? Resolution()
       switch outcome {
       case .appended, .known: resolution.taken.append((run, outcome))
-      case .gap, .diverged, .waiting, .refused, .unsigned: resolution.stop = resolution.stop ?? (run, outcome)
+      case .gap, .diverged, .waiting, .refused, .unsigned, .full:
+        resolution.stop = resolution.stop ?? (run, outcome)
       }
       resolutions[run.replica] = resolution
     }

@@ -194,6 +194,33 @@ struct FolderTests {
     #expect(report.received.commits == 10 && report.folder?.copies == 2)
   }
 
+  @Test(
+    "a file with the right hash and no commits in it is damaged, and stops nothing else", arguments: [1, 40])
+  func nonsense(number: UInt64) throws {
+    let (one, other) = (device(20, 10), device(2, 1))
+    _ = try sync(one)
+    // Of a stream before and after the other ones, of one that is known in part, and of the own one.
+    for stream in [FakeStreams.replica(number), one.replica, other.replica] {
+      let first: UInt64 = stream == one.replica ? 11 : stream == other.replica ? 2 : 1
+      let file = RunFile(
+        replica: stream, name: "nobody", firstCommit: first,
+        runs: [
+          StreamRun(
+            replica: stream, name: "nobody", firstCommit: CommitNumber(rawValue: first), commitCount: 3,
+            body: [1, 3, 3, 9, 9], root: Digest([UInt8](repeating: 7, count: 32)))
+        ]
+      ).encoded()
+      for folder in [
+        "\(root)/\(FakeStreams.replica(number))", "\(root)/\(FakeStreams.replica(number))/\(stream)",
+      ]
+      where try files.info(folder) == nil { try files.createDirectory(folder) }
+      try put(file.bytes, "\(root)/\(FakeStreams.replica(number))/\(stream)/\(file.name.text)")
+    }
+    let report = try sync(other)
+    #expect(report.received.commits == 10 && report.sent.commits == 1 && report.folder?.damaged == 3)
+    #expect(other.streams[one.replica] == one.streams[one.replica] && other.streams.count == 2)
+  }
+
   @Test("every byte of a run file counts", arguments: [1, 0x80] as [UInt8])
   func flipped(mask: UInt8) throws {
     let one = device(1, 10)

@@ -26,6 +26,12 @@ extension FavoritesStore {
     return try heartlogErrors { try log.streamHeads() }
   }
 
+  /// Returns the head of one stream; nil if there is no such stream. What `streamHeads()` costs, for one.
+  package func streamHead(of replica: ReplicaID) throws(HeartlogError) -> StreamHead? {
+    try refuseInsideWrite("streamHead")
+    return try heartlogErrors { try log.streamHeads(of: replica).first }
+  }
+
   /// Returns the root of a stream's hash tree over its commits up to `commit`; nil if the stream is shorter.
   package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
     try heartlogErrors { try log.streamRoot(of: replica, at: commit) }

@@ -135,7 +135,7 @@ struct SyncPage {
       switch stream.cause {
       case .waiting: "waiting"
       case .unsigned: "held"
-      case .refused, .clock: "refused"
+      case .refused, .clock, .full: "refused"
       case .damaged, .peerDamaged: "skipped"
       case .unsent: "not sent"
       }

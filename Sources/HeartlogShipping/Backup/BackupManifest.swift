@@ -29,7 +29,8 @@ package struct BackupManifest: Hashable {
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x42, 0x41, 0x4B, 0x0D, 0x0A]
   static let version: UInt8 = 1
   static let bytesMax = 320 << 20
-  private static let streamsMax = 1 << 20
+  /// A store takes half as many, and may have more that branched.
+  private static let streamsMax = 2 * Limits.streamsMax
 
   var commits: UInt64 { streams.reduce(0) { $0 + $1.commit } }
   var heads: [Head] {

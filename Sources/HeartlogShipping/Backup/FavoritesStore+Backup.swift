@@ -38,7 +38,7 @@ extension FavoritesStore {
     try backUp(to: path, on: POSIXFileSystem())
   }
 
-  func backUp(to path: String, on fileSystem: any FileSystem) throws(HeartlogError) -> BackupReport {
+  package func backUp(to path: String, on fileSystem: any FileSystem) throws(HeartlogError) -> BackupReport {
     var target = BackupTarget(self, to: PathParts.withoutSlashes(path), on: fileSystem)
     return try target.backUp()
   }
@@ -74,7 +74,7 @@ extension FavoritesStore {
     try restoreBackup(at: path, to: folder, on: POSIXFileSystem(), options: options)
   }
 
-  static func restoreBackup(
+  package static func restoreBackup(
     at path: String, to folder: String, on fileSystem: any FileSystem, options: StoreOptions
   ) throws(HeartlogError) -> BackupReport {
     let folder = PathParts.withoutSlashes(folder)

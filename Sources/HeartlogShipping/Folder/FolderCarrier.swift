@@ -182,7 +182,7 @@ struct FolderSyncPass {
   }
 
   func head(of stream: ReplicaID) throws(HeartlogError) -> StreamHead? {
-    try store.streamHeads().first { $0.replica == stream }
+    try store.streamHead(of: stream)
   }
 
   func checkCancelled() throws(HeartlogError) {

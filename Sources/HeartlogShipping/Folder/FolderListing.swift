@@ -31,8 +31,12 @@ struct FolderListing {
   private(set) var unfinished: [(writer: ReplicaID, path: String, process: Int32)] = []
 
   static let temporaryPrefix = ".tmp-"
+  /// The names that were read, foreign ones included. Whoever may write to the folder may make any number.
+  private var nameCount = 0
 
   /// Lists `root`. Entries that vanish meanwhile are skipped.
+  ///
+  /// - Throws: `tooManyNames` if there are more than `directoryNamesMax` files in all.
   init(_ root: String, on fileSystem: any FileSystem) throws(FileError) {
     for writerName in try fileSystem.entries(of: root) {
       guard let writer = Self.replica(writerName),
@@ -55,6 +59,10 @@ struct FolderListing {
   private mutating func add(
     _ name: String, in folder: String, _ writer: ReplicaID, _ stream: ReplicaID, _ fileSystem: any FileSystem
   ) throws(FileError) {
+    nameCount += 1
+    guard nameCount <= directoryNamesMax else {
+      throw FileError(operation: "list", path: folder, code: FileError.tooManyNames)
+    }
     let path = "\(folder)/\(name)"
     func file(_ runName: RunFileName, _ kind: FolderFile.Kind, _ bytes: UInt64) -> FolderFile {
       FolderFile(writer: writer, stream: stream, name: runName, kind: kind, path: path, bytes: bytes)

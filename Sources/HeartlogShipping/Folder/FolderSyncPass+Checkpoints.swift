@@ -187,7 +187,7 @@ extension FolderSyncPass {
   ) throws(HeartlogError) {
     let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
     var name: RunFileName?
-    if let signed = try store.streamHeads().first(where: { $0.replica == head.replica })?.checkpoint {
+    if let signed = try store.streamHead(of: head.replica)?.checkpoint {
       let bytes = CheckpointFile(signed, vault: store.vault).encoded()
       let size = signed.checkpoint.size
       let current = RunFileName(

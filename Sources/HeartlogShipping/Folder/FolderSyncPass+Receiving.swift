@@ -85,6 +85,9 @@ extension FolderSyncPass {
         // A proof may arrive later than its run, or another file may have one.
         if run.proof == nil { counts.waiting += 1 } else { skip(run, .unsigned, reason) }
         return position
+      case .full(let reason):
+        skip(run, .full, reason)
+        return position
       }
       position = run.lastCommit.rawValue
     }
@@ -124,6 +127,7 @@ extension FolderSyncPass {
       case nil: break
       case (let run, .unsigned(let reason))?: skip(run, .unsigned, reason)
       case (let run, .refused(let reason))?: skip(run, .clock, reason)
+      case (let run, .full(let reason))?: skip(run, .full, reason)
       case (let run, .waiting(let reason))?: skip(run, .waiting, reason)
       case (let run, _)?: skip(run, .waiting, "this store has different commits there by now")
       }
@@ -220,6 +224,8 @@ extension FolderSyncPass {
     let root = end.commit == 0 ? nil : try store.streamRoot(of: stream, at: last)
     guard try mayEnd(stream) else { return }
     guard end.commit == 0 || root.map({ RootPrefix($0) }) == end.root else { return }
+    // The end of a stream that is not here is remembered as long as there is room for streams.
+    if head == nil, try store.streamHeads().count >= Limits.streamsMax { return }
     try store.endStream(stream, after: last)
     if let head, head.commit > last {
       report.forks.append(

@@ -6,8 +6,8 @@ struct ForkSearch {
 
   init(_ store: any ShippedStreams) { self.store = store }
 
-  /// The last common commit; `nil` if the file contains no fork, or if the commits before the file differ
-  /// too.
+  /// The last common commit; `nil` if the file contains no fork, if the commits before the file differ too, or if what it contains
+  /// are no commits.
   ///
   /// Reads the store's stream from its start, because forks are rare.
   func lastCommon(_ file: RunFile) throws(HeartlogError) -> UInt64? {
@@ -19,7 +19,9 @@ struct ForkSearch {
       let run = try store.streamRun(
         of: file.replica, after: after, upTo: CommitNumber(rawValue: file.lastCommit))
     {
-      for (index, leaf) in try leaves(run).enumerated() {
+      let leaves: [Digest]
+      do { leaves = try run.leaves() } catch { throw HeartlogError(.corrupt, error.reason) }
+      for (index, leaf) in leaves.enumerated() {
         if run.firstCommit.rawValue + UInt64(index) < file.firstCommit {
           tree.append(leaf: leaf)
         } else {
@@ -32,7 +34,9 @@ struct ForkSearch {
     var next = 0
     var lastCommon: UInt64?
     for run in file.runs {
-      for leaf in try leaves(run) {
+      // Anybody can write a whole file of nonsense. Only what is read of the store must be sound.
+      guard let leaves = try? run.leaves() else { return nil }
+      for leaf in leaves {
         if lastCommon == nil, next < own.count, own[next] != leaf {
           lastCommon = file.firstCommit + UInt64(next) - 1
         }
@@ -44,9 +48,5 @@ struct ForkSearch {
       return tree.root == run.root ? lastCommon : nil
     }
     return nil
-  }
-
-  private func leaves(_ run: StreamRun) throws(HeartlogError) -> [Digest] {
-    do { return try run.leaves() } catch { throw HeartlogError(.peer, error.reason) }
   }
 }

@@ -55,7 +55,10 @@ package struct RunFile: Hashable {
   static func contentHash(_ bytes: [UInt8]) -> Digest? {
     guard bytes.count > magic.count + hashBytes, bytes.starts(with: magic) else { return nil }
     let end = Digest(Array(bytes.suffix(hashBytes)))
-    return SHA256Hasher.digest(of: Array(bytes.dropLast(hashBytes))) == end ? end : nil
+    var hasher = SHA256Hasher()
+    // Not copied: a file may have 128 MiB.
+    bytes.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0.dropLast(hashBytes))) }
+    return hasher.finish() == end ? end : nil
   }
 
   /// Decodes a file.

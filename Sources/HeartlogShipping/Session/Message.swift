@@ -35,7 +35,7 @@ enum Message: Hashable {
   static let checkpointsBytesMax = 32 << 20
   static let evidenceBytesMax = 8 << 20
   /// The most streams that one end may have.
-  static let streamsMax = 4_096
+  static let streamsMax = Limits.streamsMax
   /// The most streams that both ends may have together.
   static let listMax = 2 * streamsMax
   static let sentenceBytesMax = 1_024

@@ -30,7 +30,7 @@ final class SessionTally: Sendable {
   func received(commits: Int, _ outcome: ReceivedRun) {
     switch outcome {
     // Not received, or not yet.
-    case .waiting, .refused, .unsigned: return
+    case .waiting, .refused, .unsigned, .full: return
     case .appended, .known, .gap, .diverged: break
     }
     change { state in

@@ -84,7 +84,7 @@ final class SyncAttempts: Sendable {
     tally.skipped(
       SyncReport.SkippedStream(
         replica: replica, name: name, firstCommit: CommitNumber(rawValue: commit + 1), cause: .damaged,
-        reason: "this store is damaged: \(error.description)"))
+        reason: SyncReport.SkippedStream.reason(error)))
   }
 
   /// Records that the other end broke off when it was to send a commit of a stream.

@@ -355,6 +355,9 @@ extension SyncSession {
         case .unsigned(let reason):
           isSkipped = true
           attempts.tally.skipped(received, .unsigned, reason)
+        case .full(let reason):
+          isSkipped = true
+          attempts.tally.skipped(received, .full, reason)
         }
       }
       if !isSkipped, let signed = entry.theirCheckpoint { _ = try store.take(signed, at: options.clock()) }
@@ -383,6 +386,7 @@ extension SyncSession {
         if let end = ends[replica] { try store.endStream(replica, after: end) }
       case (let run, .unsigned(let reason))?: attempts.tally.skipped(run, .unsigned, reason)
       case (let run, .refused(let reason))?: attempts.tally.skipped(run, .clock, reason)
+      case (let run, .full(let reason))?: attempts.tally.skipped(run, .full, reason)
       case (let run, .waiting(let reason))?: attempts.tally.skipped(run, .waiting, reason)
       case (let run, _)?:
         attempts.tally.skipped(run, .waiting, "this store has different commits there by now")

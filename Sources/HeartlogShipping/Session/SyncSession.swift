@@ -158,6 +158,8 @@ public struct SyncSession: Sendable {
 
   private func serve() throws(HeartlogError) -> SyncReport {
     var current: (list: StreamList, greeting: Message.Greeting, report: SyncReport)?
+    // What the calling end has said in this round. It says each of these once, so that no dialogue goes on for ever.
+    var said: Set<Message.Kind> = []
     var contents: [ContentRange] = []
     var rounds = 0
     // A bisection halves at most 2^53 commits; a peer that asks more often than that is not bisecting.
@@ -169,9 +171,15 @@ public struct SyncSession: Sendable {
         } else {
           try reader.read(.heads, .checkpoints, .evidence, .probe, .ends, .wants, .contents)
         }
+      if [.checkpoints, .evidence, .contents].contains(message.kind) {
+        guard said.insert(message.kind).inserted else {
+          throw .peer("a message of kind \(message.kind.rawValue) said twice")
+        }
+      }
       switch (message, current) {
       case (.heads(let heads), _):
         rounds += 1
+        said = []
         contents = []
         guard rounds <= Self.roundsMax else { throw .peer("a dialogue that starts again too often") }
         guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
@@ -267,7 +275,7 @@ public struct SyncSession: Sendable {
     do throws(HeartlogError) { try store.prepareToShip() } catch {
       guard error.code == .corrupt else { throw error }
       let replica = store.replica
-      let head = try store.streamHeads().first { $0.replica == replica }
+      let head = try store.streamHead(of: replica)
       attempts.bound(replica, store.name, at: head?.commit.rawValue ?? 0, because: error)
     }
   }
@@ -432,14 +440,21 @@ public struct SyncSession: Sendable {
     return try canGive(mine, behind: { known[$0] ?? 0 })
   }
 
-  /// - Parameter kept: streams that are kept out of this dialogue.
-  private func passingOver(_ list: StreamList, _ kept: [StreamHead]) -> StreamList {
+  /// A stream that is kept out of a dialogue.
+  private struct KeptStream {
+    let head: StreamHead
+    /// Whether there are more streams than an end may announce. Otherwise the stream is partial, and the dialogue of version 1.
+    let isTooMany: Bool
+  }
+
+  private func passingOver(_ list: StreamList, _ kept: [KeptStream]) -> StreamList {
     var list = list
     for index in list.entries.indices {
       let entry = list.entries[index]
-      let head = kept.first { $0.replica == entry.replica }
-      list.entries[index].isPassedOver = head != nil || attempts.passesOver(entry.replica)
-      guard let head, entry.theirCommit > head.commit.rawValue else { continue }
+      let found = kept.first { $0.head.replica == entry.replica }
+      list.entries[index].isPassedOver = found != nil || attempts.passesOver(entry.replica)
+      guard let found, !found.isTooMany, entry.theirCommit > found.head.commit.rawValue else { continue }
+      let head = found.head
       attempts.tally.skipped(
         SyncReport.SkippedStream(
           replica: head.replica, name: head.name, firstCommit: head.commit.next, cause: .waiting,
@@ -457,11 +472,27 @@ public struct SyncSession: Sendable {
     }
   }
 
-  /// The heads of this end, lowered to what can be read, and those that are kept out of a dialogue of this version: partial streams.
-  private func heads(_ version: UInt8) throws(HeartlogError) -> (shown: [StreamHead], kept: [StreamHead]) {
+  /// The heads of this end, lowered to what can be read, and those that are kept out of a dialogue of this version.
+  private func heads(_ version: UInt8) throws(HeartlogError) -> (shown: [StreamHead], kept: [KeptStream]) {
     let heads = try readableHeads()
-    guard version < 2 else { return (heads, []) }
-    return (heads.filter(\.coverage.isWhole), heads.filter { !$0.coverage.isWhole })
+    var shown = heads
+    var kept: [KeptStream] = []
+    if version < 2 {
+      shown.removeAll { !$0.coverage.isWhole }
+      kept = heads.filter { !$0.coverage.isWhole }.map { KeptStream(head: $0, isTooMany: false) }
+    }
+    // More streams are received only if they branched, or come from a backup.
+    while shown.count > Message.streamsMax,
+      let index = shown.lastIndex(where: { $0.replica != store.replica })
+    {
+      let head = shown.remove(at: index)
+      kept.append(KeptStream(head: head, isTooMany: true))
+      attempts.tally.skipped(
+        SyncReport.SkippedStream(
+          replica: head.replica, name: head.name, firstCommit: CommitNumber(rawValue: 1), cause: .full,
+          reason: "the store has \(heads.count) streams, and a sync takes at most \(Message.streamsMax)"))
+    }
+    return (shown, kept)
   }
 
   private func readableHeads() throws(HeartlogError) -> [StreamHead] {
@@ -476,10 +507,6 @@ public struct SyncSession: Sendable {
       heads.insert(
         StreamHead(replica: replica, name: head.name, commit: last, root: root, coverage: head.coverage),
         at: index)
-    }
-    guard heads.count <= Message.streamsMax else {
-      throw HeartlogError(
-        .invalid, "the store has \(heads.count) streams; a sync takes at most \(Message.streamsMax)")
     }
     return heads
   }

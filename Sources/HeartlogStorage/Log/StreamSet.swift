@@ -146,15 +146,25 @@ final class StreamSet {
       + missing.map(\.finding).filter { !lost.contains($0.replica) }
   }
 
-  /// The heads of other replicas that the own stream, up to `tail`, has not named yet.
-  func newHeads(after tail: StreamTail) -> [Head] {
+  /// The number of streams of other replicas.
+  var otherCount: Int { readers.count - (readers[identity.replica] == nil ? 0 : 1) }
+
+  /// The heads of other replicas that the own stream, up to `tail`, has not named yet. A stream names at most `Limits.headsMax` others;
+  /// more of them are there only if streams branched.
+  func newHeads(after tail: StreamTail, most: Int = Limits.headsMax) -> [Head] {
     let heads = readers.values.compactMap { reader -> Head? in
       guard reader.replica != identity.replica, let head = reader.tail.head,
         head.rawValue > tail.seen[reader.replica]?.rawValue ?? 0
       else { return nil }
       return Head(replica: reader.replica, commit: head)
+    }.sorted { $0.replica < $1.replica }
+    guard tail.seen.count + heads.count > most else { return heads }
+    var left = most - tail.seen.count
+    return heads.filter { head in
+      if tail.seen[head.replica] != nil { return true }
+      left -= 1
+      return left >= 0
     }
-    return heads.sorted { $0.replica < $1.replica }
   }
 
   /// Sets the clock back to the latest stamp that was read, because later ones were given to commits that were not written.

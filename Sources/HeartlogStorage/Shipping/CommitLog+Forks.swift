@@ -143,7 +143,7 @@ extension CommitLog {
       case .appended, .known: break
       case .gap, .diverged:
         throw StorageError(.corrupt, "the store already has a different branch of \(replica)")
-      case .waiting(let reason), .refused(let reason), .unsigned(let reason):
+      case .waiting(let reason), .refused(let reason), .unsigned(let reason), .full(let reason):
         throw StorageError(
           .corrupt, "the commits of \(replica) in this store cannot become a branch: \(reason)")
       }

@@ -8,12 +8,16 @@ extension CommitLog {
   /// Hashes the commits since the last call; in the first call, those since the last sealed segment. A damaged stream ends at its
   /// first bad byte, and is omitted if that is before its first commit.
   ///
-  /// - Parameter includesUnsigned: Whether commits behind a stream's checkpoint count. They are not shipped, but backed up.
+  /// - Parameters:
+  ///   - replica: The only stream that is asked for; nil for all.
+  ///   - includesUnsigned: Whether commits behind a stream's checkpoint count. They are not shipped, but backed up.
   /// - Throws: `corrupt` if they count and the stream is damaged.
-  package func streamHeads(includesUnsigned: Bool = false) throws(StorageError) -> [StreamHead] {
+  package func streamHeads(
+    of replica: ReplicaID? = nil, includesUnsigned: Bool = false
+  ) throws(StorageError) -> [StreamHead] {
     defer { noteFiles() }
     return try storageErrors {
-      let known = try resolvedHeads()
+      let known = try resolvedHeads(of: replica)
       let subscription = try Subscription.read(directory)
       return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
@@ -40,7 +44,7 @@ extension CommitLog {
           }
           guard let merkleCache = sound else { return nil }
           merkleCache.mark()
-          if known.count > OpenFileBudget.streamsMax { merkleCache.rest() }
+          if streamSet.readers.count > OpenFileBudget.streamsMax { merkleCache.rest() }
           return StreamHead(
             replica: head.replica, name: head.name ?? merkleCache.name,
             commit: CommitNumber(rawValue: merkleCache.position), root: merkleCache.tree.root,
@@ -234,9 +238,11 @@ extension CommitLog {
 
   /// Returns the head of each stream, with everything read and durable. If the store cannot be written, its own stream ends at what
   /// the lock page records as durable.
-  private func resolvedHeads() throws -> [KnownHead] {
+  private func resolvedHeads(of replica: ReplicaID?) throws -> [KnownHead] {
     func heads() -> [KnownHead] {
-      streamSet.readers.values.sorted { $0.replica < $1.replica }.map { reader in
+      let readers =
+        replica.map { [$0] }?.compactMap { streamSet.readers[$0] } ?? Array(streamSet.readers.values)
+      return readers.sorted { $0.replica < $1.replica }.map { reader in
         KnownHead(
           replica: reader.replica,
           name: reader.replica == streamSet.identity.replica ? streamSet.identity.name : nil,

@@ -100,6 +100,16 @@ final class RunReceiver {
     return Self.waiting(for: commits.stamps[index], of: block.number(at: index))
   }
 
+  /// Returns why a run cannot begin a stream; nil if it can, or continues one. A peer can make up any number of devices, and the own
+  /// stream could not name more of them. What has been taken before, as a part of another stream or into a backup, is taken again.
+  private func reasonForNoMoreStreams(than run: StreamRun, _ admission: Admission) -> String? {
+    guard admission != .ownLog, run.replica != streamSet.identity.replica,
+      streamSet.readers[run.replica] == nil,
+      streamSet.otherCount >= options.streamsMax - 1
+    else { return nil }
+    return "the store has \(streamSet.otherCount + 1) streams, and takes at most \(options.streamsMax)"
+  }
+
   /// Returns why a run does not count as written by its stream's owner; nil if it does, or if the owner is not known to have a key.
   private func reasonForUnsigned(_ run: StreamRun, _ tree: MerkleTree) throws(StorageError) -> String? {
     if let proof = run.proof {
@@ -119,6 +129,7 @@ final class RunReceiver {
     let block = try Self.block(of: run)
     let reader = streamSet.readers[run.replica] ?? StreamReader(directory, replica: run.replica)
     if reader.isEnded { return .known }
+    if let full = reasonForNoMoreStreams(than: run, admission) { return .full(full) }
     try recovery.resolve(reader)
     if run.lastCommit.rawValue < reader.tail.next.rawValue {
       return try isPast(run) ? .known : .diverged

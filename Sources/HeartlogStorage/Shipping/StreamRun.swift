@@ -119,4 +119,7 @@ package enum ReceivedRun: Hashable, Sendable {
   /// Nothing of the run, nor anything after it in its stream, is accepted: the device that owns the stream has a key, and did not sign
   /// this. The reason is a phrase without a period.
   case unsigned(String)
+  /// Nothing of the run, nor anything after it in its stream, is accepted: the store has as many streams as it takes. The reason is a
+  /// phrase without a period.
+  case full(String)
 }
