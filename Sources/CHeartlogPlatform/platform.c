@@ -277,3 +277,24 @@ int heartlog_copy_attributes(int from, int to) {
   return fcopyfile(from, to, NULL, COPYFILE_ACL | COPYFILE_XATTR);
 #endif
 }
+
+#if defined(__GLIBC__)
+static int argument_count;
+static char **argument_values;
+
+__attribute__((constructor)) static void keep_arguments(int count, char **values, char **environment) {
+  (void)environment;
+  argument_count = count;
+  argument_values = values;
+}
+
+char **heartlog_arguments(int *count) {
+  *count = argument_count;
+  return argument_values;
+}
+#else
+char **heartlog_arguments(int *count) {
+  *count = 0;
+  return NULL;
+}
+#endif

@@ -1,3 +1,5 @@
+import CHeartlogPlatform
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -22,11 +24,18 @@ enum Environment {
 
   /// The words after the program's name.
   ///
-  /// Reads the raw bytes: `CommandLine.arguments` silently repairs invalid UTF-8, which would turn it into another id.
+  /// Reads the raw bytes: `CommandLine.arguments` silently repairs invalid UTF-8, which would turn it into another id. On Linux it also
+  /// looks for the words in /proc, and there are none if that cannot be read: then every command would print the help and succeed.
   static func arguments() throws(CommandError) -> [String] {
+    var count: Int32 = 0
+    var values = heartlog_arguments(&count)
+    if values == nil { (values, count) = (CommandLine.unsafeArgv, CommandLine.argc) }
+    guard let values, count > 0 else {
+      throw CommandError(.inputOutput, "the words of the command line cannot be read")
+    }
     var words: [String] = []
-    for index in 1..<max(1, Int(CommandLine.argc)) {
-      guard let bytes = CommandLine.unsafeArgv[index] else { break }
+    for index in 1..<Int(count) {
+      guard let bytes = values[index] else { break }
       guard let word = String(validatingCString: bytes) else {
         throw .usage("argument \(index) is not valid UTF-8", hint: "Names, ids and paths must be UTF-8.")
       }

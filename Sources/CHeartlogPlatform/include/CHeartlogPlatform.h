@@ -50,6 +50,9 @@ int heartlog_copy_attributes(int from, int to);
 /// What identifies the host: on macOS 16 bytes, elsewhere 0; the number of bytes put into `buffer`.
 size_t heartlog_host_identity(void *buffer, size_t count);
 
+/// The words of the command line, as many as `count` says, the program's name first; NULL where the C library does not pass them on.
+char **heartlog_arguments(int *count);
+
 /// getpid(2), asked of the system once a process: a fork makes it be asked again.
 int32_t heartlog_process_id(void);
 
