@@ -10,12 +10,14 @@ struct Main {
     case "simulate": SimulateCommand.run(&arguments)
     case "crashes": CrashesCommand.run(&arguments)
     case "damage": DamageCommand.run(&arguments)
+    case "calls": CallsCommand.run(&arguments)
     default:
       print(
         """
         usage: HeartlogTorture simulate [--runs N] [--steps N] [--seed S] [--jobs N]
                HeartlogTorture crashes [--steps N] [--part N --parts N]
                HeartlogTorture damage [--part N --parts N]
+               HeartlogTorture calls [--part N --parts N]
         """)
       exit(64)
     }

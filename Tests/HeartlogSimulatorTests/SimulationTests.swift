@@ -14,6 +14,16 @@ struct SimulationTests {
     #expect(once.checks > 0)
   }
 
+  @Test(
+    "whatever file operation fails, a call throws a clear error or succeeds, and nothing is lost",
+    arguments: CallWorkload.allCases)
+  func failingCalls(workload: CallWorkload) {
+    var counts = CallEnumeration.Counts()
+    // A part of the operations, with the two errors that are told apart from all others. `Scripts/torture calls` tries all.
+    #expect(CallEnumeration.check([workload], codes: [28, 13], part: (0, 5), &counts) == nil)
+    #expect(counts.calls > 3 && counts.runs > 3)
+  }
+
   @Test("every crash in a workload of one step is survived")
   func crashes() {
     var counts = CrashEnumeration.Counts()

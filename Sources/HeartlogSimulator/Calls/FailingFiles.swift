@@ -1,0 +1,223 @@
+import HeartlogFiles
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Which file operations of a process fail, and how.
+package struct CallFailure: Sendable {
+  /// The first operation that fails; the first of all has number 1.
+  var first: Int
+  /// The `errno` that it fails with.
+  var code: Int32
+  /// Whether all later operations fail, too.
+  var lasts: Bool
+}
+
+/// A file system whose n-th operation fails, on a disk that is sound. Counts what is open.
+///
+/// Calls that were interrupted by a signal are repeated below this seam, and so are reads and writes that the system ended early.
+///
+/// Unchecked: guarded by `state`.
+final class FailingFileSystem: FileSystem, @unchecked Sendable {
+  private struct State {
+    var failure: CallFailure?
+    var calls = 0
+    var openHandles = 0
+    var firstFailed: String?
+  }
+
+  private let disk: MemoryFileSystem
+  private let state = Mutex(State())
+
+  init(_ disk: MemoryFileSystem) { self.disk = disk }
+
+  /// Counts the operations from here on, and lets them fail as described; nil for none.
+  func arm(_ failure: CallFailure?) {
+    state.withLock {
+      $0.failure = failure
+      $0.calls = 0
+    }
+  }
+
+  /// Lets no further operation fail.
+  ///
+  /// - Returns: How many operations were made since `arm`.
+  func heal() -> Int {
+    state.withLock {
+      $0.failure = nil
+      return $0.calls
+    }
+  }
+
+  /// The number of files and locks that stay open. A helper thread that nobody waits for may still have to close one.
+  func leakedHandles() -> Int {
+    for _ in 0..<100_000 where state.withLock({ $0.openHandles }) > 0 { sched_yield() }
+    return state.withLock { $0.openHandles }
+  }
+
+  fileprivate func didOpen() { state.withLock { $0.openHandles += 1 } }
+  fileprivate func didClose() { state.withLock { $0.openHandles -= 1 } }
+
+  /// The first operation that failed, in words.
+  var firstFailed: String? { state.withLock { $0.firstFailed } }
+
+  /// Counts an operation.
+  ///
+  /// - Returns: The `errno` that it must fail with.
+  private func nextFailure(_ operation: String, _ path: String) -> Int32? {
+    state.withLock {
+      $0.calls += 1
+      guard let failure = $0.failure, $0.calls == failure.first || (failure.lasts && $0.calls > failure.first)
+      else { return nil }
+      $0.firstFailed = $0.firstFailed ?? "\(operation) \(path)"
+      return failure.code
+    }
+  }
+
+  /// Counts an operation that has no effect if it fails.
+  fileprivate func call<R>(
+    _ operation: String, _ path: String, _ body: () throws(FileError) -> R
+  ) throws(FileError) -> R {
+    if let code = nextFailure(operation, path) {
+      throw FileError(operation: operation, path: path, code: code)
+    }
+    return try body()
+  }
+
+  /// Counts a write. One that fails has written its first half.
+  fileprivate func write(
+    _ bytes: UnsafeRawBufferPointer, at offset: UInt64, to file: any OpenFile, _ path: String
+  ) throws(FileError) {
+    guard let code = nextFailure("write", path) else { return try file.write(bytes, at: offset) }
+    try file.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2)), at: offset)
+    throw FileError(operation: "write", path: path, code: code)
+  }
+
+  /// Counts a sync. After one that fails, the disk may have anything of what was written.
+  fileprivate func synchronize(
+    _ kind: FaultKind, _ path: String, _ body: () throws(FileError) -> Void
+  ) throws(FileError) {
+    if let code = nextFailure("synchronize", path) { disk.failNext(kind, code: code) }
+    defer { disk.clearFaults() }
+    try body()
+  }
+
+  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+    try call(mode == .createNew ? "create" : "open", path) { () throws(FileError) in
+      FailingFile(try disk.open(path, mode), self, path)
+    }
+  }
+
+  func rename(_ path: String, to newPath: String) throws(FileError) {
+    try call("rename", path) { () throws(FileError) in try disk.rename(path, to: newPath) }
+  }
+
+  func remove(_ path: String) throws(FileError) {
+    try call("remove", path) { () throws(FileError) in try disk.remove(path) }
+  }
+
+  func createDirectory(_ path: String) throws(FileError) {
+    try call("create", path) { () throws(FileError) in try disk.createDirectory(path) }
+  }
+
+  func synchronizeDirectory(_ path: String) throws(FileError) {
+    try call("synchronize", path) { () throws(FileError) in try disk.synchronizeDirectory(path) }
+  }
+
+  func entries(of directory: String) throws(FileError) -> [String] {
+    try call("list", directory) { () throws(FileError) in try disk.entries(of: directory) }
+  }
+
+  func info(_ path: String) throws(FileError) -> FileInfo? {
+    try call("inspect", path) { () throws(FileError) in try disk.info(path) }
+  }
+
+  func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
+    try call("restrict", path) { () throws(FileError) in
+      try disk.restrict(path, of: owner, followingLink: followingLink)
+    }
+  }
+
+  func openLock(_ path: String) throws(FileError) -> any LockFile {
+    try call("open", path) { () throws(FileError) in FailingLockFile(try disk.openLock(path), self, path) }
+  }
+
+  func isOnNetwork(_ path: String) throws(FileError) -> Bool {
+    try call("inspect", path) { () throws(FileError) in try disk.isOnNetwork(path) }
+  }
+
+  var machineID: [UInt8] { disk.machineID }
+  var processID: Int32 { disk.processID }
+}
+
+private final class FailingFile: OpenFile {
+  private let file: any OpenFile
+  private let files: FailingFileSystem
+  private let path: String
+
+  init(_ file: any OpenFile, _ files: FailingFileSystem, _ path: String) {
+    self.file = file
+    self.files = files
+    self.path = path
+    files.didOpen()
+  }
+
+  deinit { files.didClose() }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int {
+    try files.call("read", path) { () throws(FileError) in try file.read(into: buffer, at: offset) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError) {
+    try files.write(bytes, at: offset, to: file, path)
+  }
+
+  func synchronizeData() throws(FileError) {
+    try files.synchronize(.synchronizeData, path) { () throws(FileError) in try file.synchronizeData() }
+  }
+
+  func synchronize() throws(FileError) {
+    try files.synchronize(.synchronize, path) { () throws(FileError) in try file.synchronize() }
+  }
+
+  func truncate(to size: UInt64) throws(FileError) {
+    try files.call("truncate", path) { () throws(FileError) in try file.truncate(to: size) }
+  }
+
+  func size() throws(FileError) -> UInt64 {
+    try files.call("inspect", path) { () throws(FileError) in try file.size() }
+  }
+
+  func inode() throws(FileError) -> UInt64 {
+    try files.call("inspect", path) { () throws(FileError) in try file.inode() }
+  }
+}
+
+private final class FailingLockFile: LockFile {
+  private let lock: any LockFile
+  private let files: FailingFileSystem
+  private let path: String
+
+  init(_ lock: any LockFile, _ files: FailingFileSystem, _ path: String) {
+    self.lock = lock
+    self.files = files
+    self.path = path
+    files.didOpen()
+  }
+
+  deinit { files.didClose() }
+
+  func tryLock() throws(FileError) -> Bool {
+    try files.call("lock", path) { () throws(FileError) in try lock.tryLock() }
+  }
+
+  func unlock() { lock.unlock() }
+  func load(_ word: Int) -> UInt64 { lock.load(word) }
+  func store(_ value: UInt64, _ word: Int) { lock.store(value, word) }
+}
