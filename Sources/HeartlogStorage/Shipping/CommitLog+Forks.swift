@@ -118,28 +118,12 @@ extension CommitLog {
     let branch = StreamBranch(
       of: replica, firstCommit: first.number, firstSequence: first.firstSequence,
       leaf: try first.leafHash(salts: &salts, hasher: &hasher))
-    let name = merkleCache.name
-    let coverage = try Subscription.read(directory)[replica]
-    let seen = merkleCache.tail.seenHeads
-    var tail = StreamTail(replica: branch.replica)
-    var tree = MerkleTree()
-    var draft = BlockDraft()
-    var kept: [EventSalt] = []
-    func takeDraft() throws {
-      guard var block = draft.takeBlock() else { return }
-      block = Block(
-        replica: block.replica, firstCommit: block.firstCommit, headsAtStart: block.headsAtStart,
-        secrets: [StreamBranch.secret(of: kept)], commits: block.commits)
-      kept = []
-      let run = StreamRun(
-        replica: branch.replica, name: name, firstCommit: block.firstCommit,
-        commitCount: block.commits.count, body: try BlockEncoding.encode(block), root: tree.root,
-        libraries: coverage.libraries(
-          in: CommitNumber(
-            rawValue: commit + block.firstCommit.rawValue)...CommitNumber(
-              rawValue: commit + block.lastCommit.rawValue)))
-      let outcome = try takeRun(run, admitting: .ownLog)
-      switch outcome {
+    var runs = BranchRuns(
+      branch, named: merkleCache.name, seen: merkleCache.tail.seenHeads,
+      coverage: try Subscription.read(directory)[replica])
+    func take(_ run: StreamRun?) throws {
+      guard let run else { return }
+      switch try takeRun(run, admitting: .ownLog) {
       case .appended, .known: break
       case .gap, .diverged:
         throw StorageError(.corrupt, "the store already has a different branch of \(replica)")
@@ -149,24 +133,10 @@ extension CommitLog {
       }
     }
     while let (commit, secrets) = try merkleCache.peek() {
-      if secrets != salts.secrets { salts = Salts(secrets) }
-      let moved = branch.commit(commit, seen: seen)
-      if try !draft.add(moved, secrets: [], after: tail) {
-        try takeDraft()
-        _ = try draft.add(moved, secrets: [], after: tail)
-      }
-      let own = (0..<commit.eventCount).compactMap { event in
-        salts.salt(commit: commit.number, event: event, hasher: &hasher).map {
-          EventSalt(commit: moved.number, event: event, salt: $0)
-        }
-      }
-      kept += own
-      var branchSalts = Salts([StreamBranch.secret(of: own)])
-      tree.append(leaf: try moved.leafHash(salts: &branchSalts, hasher: &hasher), hasher: &hasher)
-      try tail.extend(by: moved)
+      try take(try runs.add(commit, secrets: secrets))
       try merkleCache.pass()
     }
-    try takeDraft()
+    try take(try runs.takeRun())
     return branch.replica
   }
 
@@ -202,13 +172,50 @@ struct StreamBranch {
     self.firstCommit = firstCommit
     self.firstSequence = firstSequence
     var seed = origin.bytes
-    seed += (0..<8).map { UInt8(truncatingIfNeeded: firstCommit.rawValue >> (8 * $0)) }
+    seed += Self.bytes(of: firstCommit)
     seed += leaf.bytes
     func name(_ bytes: [UInt8]) -> ReplicaID {
       ReplicaID(bytes: SHA256Hasher.digest(of: bytes).bytes.prefix(16)) ?? origin
     }
     replica = name(Array("branch/2".utf8) + seed)
     formerReplica = name(seed)
+  }
+
+  /// Derives the stream in which commits go on that stand behind lost ones. Source: docs/format.md, "Salvage".
+  ///
+  /// - Parameters:
+  ///   - first: The first commit behind the lost ones.
+  ///   - leaf: Its leaf hash.
+  ///   - seen: What is known of the heads that the origin had seen before. Stores that lost different commits may know less or more, so the
+  ///     name depends on it.
+  init(behindLossBefore first: Commit, leaf: Digest, seen: [Head]) {
+    let heads = Self.firstHeads(of: first, seen: seen)
+    origin = first.replica
+    firstCommit = first.number
+    firstSequence = first.firstSequence
+    var bytes = Array("salvaged/1".utf8) + origin.bytes + Self.bytes(of: first.number) + leaf.bytes
+    for head in heads { bytes += head.replica.bytes + Self.bytes(of: head.commit) }
+    replica = ReplicaID(bytes: SHA256Hasher.digest(of: bytes).bytes.prefix(16)) ?? origin
+    formerReplica = replica
+  }
+
+  private static func bytes(of commit: CommitNumber) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: commit.rawValue >> (8 * $0)) }
+  }
+
+  /// The heads of the branch's first commit.
+  private static func firstHeads(of commit: Commit, seen: [Head]) -> [Head] {
+    let own = Set(commit.heads.map(\.replica))
+    var heads = commit.heads + seen.filter { !own.contains($0.replica) }
+    if commit.number.rawValue > 1 {
+      heads.append(Head(replica: commit.replica, commit: CommitNumber(rawValue: commit.number.rawValue - 1)))
+    }
+    return heads.sorted { $0.replica < $1.replica }
+  }
+
+  /// The number that a commit of the branch has in the origin.
+  func numberInOrigin(of commit: CommitNumber) -> CommitNumber {
+    CommitNumber(rawValue: firstCommit.rawValue + commit.rawValue - 1)
   }
 
   /// Whether one of these streams is the branch.
@@ -239,15 +246,7 @@ struct StreamBranch {
   ///
   /// - Parameter seen: The heads that the origin had seen by the last common commit.
   func commit(_ commit: Commit, seen: [Head]) -> Commit {
-    var heads = commit.heads
-    if commit.number == firstCommit {
-      let own = Set(heads.map(\.replica))
-      heads += seen.filter { !own.contains($0.replica) }
-      if firstCommit.rawValue > 1 {
-        heads.append(Head(replica: origin, commit: CommitNumber(rawValue: firstCommit.rawValue - 1)))
-      }
-      heads.sort { $0.replica < $1.replica }
-    }
+    let heads = commit.number == firstCommit ? Self.firstHeads(of: commit, seen: seen) : commit.heads
     return Commit(
       replica: replica, number: CommitNumber(rawValue: commit.number.rawValue - firstCommit.rawValue + 1),
       firstSequence: SequenceNumber(rawValue: commit.firstSequence.rawValue - firstSequence.rawValue + 1),
