@@ -125,7 +125,8 @@ let package = Package(
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),
     .testTarget(
-      name: "HeartlogShippingTests", dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogTesting"],
+      name: "HeartlogShippingTests",
+      dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogStorage", "HeartlogTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogSimulatorTests", dependencies: ["HeartlogSimulator"], swiftSettings: settings),

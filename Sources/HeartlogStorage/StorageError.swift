@@ -67,6 +67,12 @@ package struct StorageError: Error, Sendable, CustomStringConvertible {
     return file.hasSuffix("/store") || file.hasSuffix("/\(StreamEnd.name)")
   }
 
+  /// Whether the error concerns a segment, which can be mended from another copy.
+  package var isOfSegment: Bool {
+    guard code == .corrupt, let name = file?.split(separator: "/").last else { return false }
+    return SegmentFile(name: String(name)) != nil
+  }
+
   package init(
     _ code: Code, _ reason: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil

@@ -4,7 +4,7 @@ import pathlib
 import unittest
 
 from format_segments import xxh3
-from heartlog import TestCase, run
+from heartlog import BINARY, TestCase, run
 
 HINT = '"heartlog repair" rebuilds that file'
 
@@ -95,6 +95,65 @@ class RepairTests(TestCase):
         self.expect(65, self.device("repair"), "version 3")
         self.assertEqual(self.identity.read_bytes(), text)
 
+    def damaged_segment(self):
+        """Damages the second commit, after three more have been synced with a tablet."""
+        tablet = self.store("Anna's tablet")
+        replica = self.expect(0, self.device("status", "--json")).object["replica"]
+        self.expect(0, tablet("add", "papers", "tablet"))
+        self.expect(0, self.device("sync", tablet.path))
+        (segment,) = (path for path in self.device.segments() if path.parent.name == replica and path.suffix == ".open")
+        good = segment.read_bytes()
+        at = good.index(b"papers\x01b")
+        segment.write_bytes(good[:at] + b"q" + good[at + 1:])
+        return tablet, segment, segment.read_bytes()
+
+    def test_a_damaged_segment_is_mended_from_another_device(self):
+        state = None
+        for kind in ("store", "folder", "exec"):
+            with self.subTest(kind):
+                if state is None:
+                    tablet, segment, bad = self.damaged_segment()
+                    state = self.state(tablet)
+                    (self.folder / "cloud").mkdir()
+                    self.expect(0, tablet("sync", f"folder:{self.folder / 'cloud'}"))
+                damaged = self.device.copy(self.folder / kind)
+                file = pathlib.Path(damaged.path) / segment.relative_to(self.device.path)
+                peer = {"store": tablet.path, "folder": f"folder:{self.folder / 'cloud'}",
+                        "exec": f"exec:{BINARY} --store {tablet.path} serve --stdio"}[kind]
+                self.assertIn("repair --from PEER", self.expect(65, damaged("repair")).out)
+                self.assertEqual(file.read_bytes(), bad)
+                planned = self.expect(0, damaged("repair", "--from", peer, "--dry-run"))
+                self.assertIn("would be rebuilt", planned.out)
+                self.assertEqual(file.read_bytes(), bad)
+                done = self.expect(0, damaged("repair", "--from", peer, "--json")).object
+                self.assertEqual([pathlib.Path(entry["keptAt"]).read_bytes() for entry in done["files"] if entry["file"] == str(file)], [bad])
+                self.assertEqual(self.state(damaged), state)
+                self.expect(0, damaged("verify"))
+                self.expect(0, damaged("add", "papers", "later"))
+                self.assertEqual(self.expect(0, damaged("repair", "--from", peer)).out, "nothing to repair\n")
+
+    def test_what_can_be_read_is_salvaged_and_the_rest_is_named(self):
+        tablet, segment, bad = self.damaged_segment()
+        replica = segment.parent.name
+        target = self.folder / "rescued"
+        self.expect(65, self.device("verify"), "repair --from PEER")
+        self.assertIn("repair --salvage DIR", self.device("doctor").out)
+        answer = self.expect(65, self.device("repair", "--salvage", str(target), "--json")).object
+        self.assertEqual(segment.read_bytes(), bad)
+        (stream,) = (stream for stream in answer["streams"] if stream["replica"] == replica)
+        self.assertEqual((stream["commits"], stream["lost"], stream["isWhole"]), (1, [{"firstCommit": 2, "lastCommit": 2}], False))
+        (branch,), (bad_bytes,) = stream["branches"], stream["badBytes"]
+        self.assertEqual((branch["firstCommit"], branch["lastCommit"], bad_bytes["file"]), (3, 3, str(segment)))
+        rescued = type(tablet)(target)
+        self.assertEqual({item["id"] for item in self.expect(0, rescued("list", "papers", "--json")).lines}, {"a", "c", "tablet"})
+        self.expect(73, self.device("repair", "--salvage", str(target)))
+        self.expect(64, self.device("repair", "--salvage", str(self.folder / "other"), "--dry-run"))
+        # The tablet has what is lost.
+        self.expect(0, rescued("sync", tablet.path))
+        self.assertEqual(self.state(rescued)[0], self.state(tablet)[0])
+        whole = self.expect(0, self.device("repair", "--salvage", str(self.folder / "whole"), "--from", tablet.path))
+        self.assertIn("nothing is lost", whole.out)
+
     def test_damaged_segments_are_named_and_left_alone(self):
         (segment,) = self.device.segments()
         data = bytearray(segment.read_bytes())
@@ -102,7 +161,7 @@ class RepairTests(TestCase):
         segment.write_bytes(data)
         self.identity.write_bytes(b"")
         answer = self.expect(65, self.device("repair"))
-        self.assertIn("left unchanged: segments are not repaired", answer.out)
+        self.assertIn("left unchanged: what is missing can only be in another copy", answer.out)
         self.assertEqual(segment.read_bytes(), bytes(data))
         self.expect(65, self.device("list", "papers"), "damaged")
 

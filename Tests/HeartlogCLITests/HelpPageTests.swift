@@ -109,7 +109,7 @@ struct HelpPageTests {
         report          write an evidence report as an HTML page
         backup          copy the store while others write it
         restore-backup  make a store of a backup
-        repair          rebuild damaged files other than the log's segments
+        repair          rebuild damaged files, or salvage what can be read
         seal            compress the log's open end into sealed segments
         compact         make the store small, and look for what was erased
         snapshot        write a snapshot, so that the store opens faster

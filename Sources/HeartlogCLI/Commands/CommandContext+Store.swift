@@ -108,7 +108,8 @@ extension CommandContext {
       return
         "damaged: \(text). This stream is not shown, and the store is read-only. \(CommandError.repairHint)"
     case .corrupt:
-      return "damaged: \(text). Everything before it is sound and was shown. The store is read-only."
+      let hint = finding.error.isOfSegment ? " \(CommandError.mendHint)" : ""
+      return "damaged: \(text). Everything before it is sound and was shown. The store is read-only.\(hint)"
     }
   }
 

@@ -33,8 +33,8 @@ final class OpenedStores: Sendable {
   /// The snapshots that were dropped since the last call.
   func takeDroppedSnapshots() -> [DroppedSnapshot] { state.withLock { $0.takeDroppedSnapshots() } }
 
-  /// Closes and releases all stores but one.
-  func closePeers(of store: FavoritesStore) throws(HeartlogError) {
+  /// Closes and releases all stores, but not this one.
+  func closePeers(of store: FavoritesStore? = nil) throws(HeartlogError) {
     let peers = state.withLock { state in state.stores.map(\.store).filter { $0 !== store } }
     // Closing may write a snapshot, and so drop another.
     defer {

@@ -94,7 +94,8 @@ struct FaultAdvice {
     case .damagedSegment:
       .damage(
         "part of the log is damaged", "Everything before it can be read. The store is read-only.",
-        "Restore a backup, or make a new store and sync it with a device that has these commits.")
+        "\"heartlog repair --from PEER\" mends it with what another device or a folder has. \"heartlog repair "
+          + "--salvage DIR\" makes a new store of all that can be read.")
     case .lostCommits:
       .damage(
         "acknowledged commits are missing", "A disk or a copy lost them. Other devices may have them.",

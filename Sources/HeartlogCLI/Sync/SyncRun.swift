@@ -35,7 +35,7 @@ struct SyncRun {
     {
       context.output.errorLine(
         "\(context.errorStyle(.failure, "heartlog:")) this store is damaged; it sent only what it can read. "
-          + "Run \"heartlog verify\" to find all damage, then \"heartlog repair\".")
+          + "Run \"heartlog verify\" to find all damage, then \"heartlog repair --from PEER\".")
     }
     return exitCode == .success && !page.report.isComplete ? .badInput : exitCode
   }
@@ -158,7 +158,7 @@ struct SyncRun {
   }
 
   /// If a store is missing, it is the peer: the hint to run `init` would be wrong.
-  private static func shown(_ error: HeartlogError) -> CommandError {
+  static func shown(_ error: HeartlogError) -> CommandError {
     let shown = CommandError(error)
     guard error.code == .notAStore else { return shown }
     return CommandError(

@@ -77,6 +77,63 @@ extension FavoritesStore {
   package static func restoreBackup(
     at path: String, to folder: String, on fileSystem: any FileSystem, options: StoreOptions
   ) throws(HeartlogError) -> BackupReport {
+    try checkIsFree(folder, on: fileSystem)
+    var archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
+    let manifest = try archive.manifest()
+    // A damaged backup makes no store.
+    try archive.check(manifest)
+    _ = try archive.manifest()
+
+    let damaged = archive.damaged
+    let coverages = Dictionary(uniqueKeysWithValues: manifest.streams.map { ($0.replica, $0.coverage) })
+    return try make(at: folder, on: fileSystem, in: manifest.vault, options: options) {
+      (store) throws(HeartlogError) in
+      try archive.check(manifest) { (run) throws(HeartlogError) in
+        var run = run
+        run.libraries = coverages[run.replica]?.libraries(in: run.firstCommit...run.lastCommit) ?? .all
+        guard case .appended = try store.restore(run) else {
+          throw damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken", nil)
+        }
+      }
+      for stream in manifest.streams {
+        if stream.isEnded {
+          try store.endStream(stream.replica, after: CommitNumber(rawValue: stream.commit))
+        }
+        if let checkpoint = stream.checkpoint, try !store.restore(checkpoint) {
+          throw damaged("the commits of replica \(stream.replica) are not what it signed", nil)
+        }
+      }
+      guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
+      try store.applyErasures()
+      if manifest.subscription != .all { try store.subscribe(to: manifest.subscription) }
+      return BackupReport(manifest)
+    }
+  }
+
+  /// Makes a store, which has its name only when it has everything.
+  ///
+  /// - Parameters:
+  ///   - folder: nothing or an empty folder.
+  ///   - fill: puts everything into the new store.
+  /// - Throws: `exists` if there is something in the folder.
+  static func make<R>(
+    at folder: String, on fileSystem: any FileSystem, in vault: VaultMembership?, options: StoreOptions,
+    _ fill: (FavoritesStore) throws(HeartlogError) -> R
+  ) throws(HeartlogError) -> R {
+    try checkIsFree(folder, on: fileSystem)
+    let folder = PathParts.withoutSlashes(folder)
+    let unfinished = "\(folder).tmp-\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
+    let store = try create(at: unfinished, on: fileSystem, in: vault, options: options)
+    let result = try fill(store)
+    try store.close()
+    try onFolder { () throws(FileError) in
+      try fileSystem.rename(unfinished, to: folder)
+      try fileSystem.synchronizeDirectory(PathParts.parent(of: folder))
+    }
+    return result
+  }
+
+  private static func checkIsFree(_ folder: String, on fileSystem: any FileSystem) throws(HeartlogError) {
     let folder = PathParts.withoutSlashes(folder)
     let isFree = try onFolder { () throws(FileError) in
       guard let found = try fileSystem.info(folder) else { return true }
@@ -86,40 +143,5 @@ extension FavoritesStore {
     guard isFree else {
       throw HeartlogError(.exists, "there already is something at \(folder)", file: folder)
     }
-    var archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
-    let manifest = try archive.manifest()
-    // A damaged backup makes no store.
-    try archive.check(manifest)
-    _ = try archive.manifest()
-
-    // The store has its name only when it has everything.
-    let unfinished = "\(folder).tmp-\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
-    let store = try create(at: unfinished, on: fileSystem, in: manifest.vault, options: options)
-    let damaged = archive.damaged
-    let coverages = Dictionary(uniqueKeysWithValues: manifest.streams.map { ($0.replica, $0.coverage) })
-    try archive.check(manifest) { (run) throws(HeartlogError) in
-      var run = run
-      run.libraries = coverages[run.replica]?.libraries(in: run.firstCommit...run.lastCommit) ?? .all
-      guard case .appended = try store.restore(run) else {
-        throw damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken", nil)
-      }
-    }
-    for stream in manifest.streams {
-      if stream.isEnded {
-        try store.endStream(stream.replica, after: CommitNumber(rawValue: stream.commit))
-      }
-      if let checkpoint = stream.checkpoint, try !store.restore(checkpoint) {
-        throw damaged("the commits of replica \(stream.replica) are not what it signed", nil)
-      }
-    }
-    guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
-    try store.applyErasures()
-    if manifest.subscription != .all { try store.subscribe(to: manifest.subscription) }
-    try store.close()
-    try onFolder { () throws(FileError) in
-      try fileSystem.rename(unfinished, to: folder)
-      try fileSystem.synchronizeDirectory(PathParts.parent(of: folder))
-    }
-    return BackupReport(manifest)
   }
 }

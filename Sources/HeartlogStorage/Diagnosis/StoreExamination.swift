@@ -151,6 +151,6 @@ package struct StoreExamination {
     if !isHeld { report(.unfinishedFiles) { $0.contains(".tmp-") } }
     report(.keptFiles) { $0.contains(".cut-") || $0.contains(".damaged-") }
     report(.suspectSegment) { SegmentFile(name: $0)?.state == .suspect }
-    report(.lostSnapshot) { $0.hasSuffix(".lost") }
+    report(.lostSnapshot) { $0.hasSuffix("\(SnapshotFile.ending).lost") }
   }
 }

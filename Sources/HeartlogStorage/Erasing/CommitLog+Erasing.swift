@@ -261,12 +261,14 @@ extension CommitLog {
     return report.completedEvents
   }
 
-  /// Removes the bytes that recovery cut from the tails of a stream. They cannot be rewritten, because they are not whole frames.
+  /// Removes the bytes that recovery cut from the tails of a stream, and the damaged files that repair kept. They cannot be rewritten,
+  /// because they are not whole frames.
   private func removeKeptAside(of replica: ReplicaID) throws(StorageError) {
     let folder = directory.streamPath(replica)
     try onFiles { () throws(FileError) in
       guard try directory.fileSystem.info(folder) != nil else { return }
-      for name in try directory.fileSystem.entries(of: folder) where name.contains(".cut-") {
+      for name in try directory.fileSystem.entries(of: folder)
+      where name.contains(".cut-") || name.contains(".damaged-") {
         try directory.fileSystem.remove("\(folder)/\(name)")
       }
       try directory.fileSystem.synchronizeDirectory(folder)

@@ -1,28 +1,30 @@
 import HeartlogEvents
 import HeartlogFiles
 
-/// Rebuilds damaged files other than segments: the file `store`, and the ends of forked streams. Segments are left unchanged.
+/// Rebuilds damaged files: the file `store`, the ends of forked streams, and segments whose commits another copy has.
 ///
 /// Every original is kept beside its replacement. If the process is killed, the store is either as before or repaired. What counts as
 /// certain is defined in docs/format.md, "Repair".
 package struct StoreRepair {
-  private let directory: StoreDirectory
-  private let options: StorageOptions
-  private let lock: StoreLock
+  let directory: StoreDirectory
+  let options: StorageOptions
+  let lock: StoreLock
   /// The user-visible name to write if the file `store` is rebuilt; nil for the name in the streams.
   private let name: String?
-  private var report: RepairReport
+  var report: RepairReport
 
   /// Repairs the store at `path`; a sound one is left unchanged.
   ///
   /// - Parameters:
   ///   - name: The user-visible name of the store if its file `store` is rebuilt; nil for the name in the streams.
   ///   - isDryRun: Only reports what would be done. Takes no lock.
+  ///   - copy: Makes a copy of the damaged streams that has more of them. Called with the lock held, unless no stream is damaged.
   /// - Throws: `notAStore` if there is nothing from which a store could be repaired, `newerFormat`, `readOnly`, `locked`,
   ///   `inputOutput`, `malformed` for an invalid name.
   package static func run(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
-    name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil
+    name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil,
+    copying copy: (() throws -> StreamCopies)? = nil
   ) throws(StorageError) -> RepairReport {
     if let name { try StoreIdentity.checkName(name) }
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
@@ -36,15 +38,20 @@ package struct StoreRepair {
     var repair = StoreRepair(
       directory: directory, options: options, lock: lock, name: name, report: RepairReport(isDryRun: isDryRun)
     )
-    try repair.mend()
+    try repair.mend(copy)
     try storageErrors { try repair.nameOthers(progress) }
     return repair.report
   }
 
   /// Performs the repairs, with the lock held. Everything else only reads.
-  private mutating func mend() throws(StorageError) {
+  private mutating func mend(_ copy: (() throws -> StreamCopies)?) throws(StorageError) {
     defer { if !report.isDryRun { lock.release() } }
-    do { try mendEnds(own: try mendIdentity()) } catch { try storageErrors { throw error } }
+    do {
+      try mendEnds(own: try mendIdentity())
+      if let copy { try mendStreams(from: copy) }
+    } catch {
+      try storageErrors { throw error }
+    }
   }
 
   // MARK: - The file `store`
@@ -139,7 +146,9 @@ package struct StoreRepair {
     let bytes = try contents(of: path) ?? []
     let streams = try Set(directory.replicas().filter { try !directory.segments(of: $0).isEmpty })
     let verdict = try StreamEndEvidence.verdict(of: replica, bytes: bytes, streams: streams, in: directory)
-    if verdict != .unknown, let own, own.replica == replica { try leaveEndedStream(own) }
+    if verdict != .unknown, let own, own.replica == replica {
+      try leaveStream(own, because: "the stream that it names has ended")
+    }
     switch verdict {
     case .ended(let end):
       let folder = directory.streamPath(replica)
@@ -157,13 +166,13 @@ package struct StoreRepair {
     }
   }
 
-  /// Gives the store a new identity because its own stream was ended: the numbers after the end are used elsewhere.
-  private mutating func leaveEndedStream(_ own: StoreIdentity) throws {
+  /// Gives the store a new identity because numbers after the end of its own stream may be used elsewhere.
+  mutating func leaveStream(_ own: StoreIdentity, because reason: String) throws {
     var changed = own
     changed.location = try StoreIdentity.Location.of(directory)
     let path = directory.identityPath
     let bytes = try contents(of: path)
-    let damage = StorageError(.corrupt, "the stream that it names has ended", file: path)
+    let damage = StorageError(.corrupt, reason, file: path)
     let outcome = "rebuilt with a new identity"
     report.formerReplica = own.replica
     report.replica = newReplica()
@@ -179,15 +188,15 @@ package struct StoreRepair {
     for stream in try Verification.run(
       directory, own: report.replica ?? IdentityEvidence.noReplica, snapshots: [], progress: progress)
     {
-      guard let finding = stream.finding, finding.verdict != .torn, !finding.error.isMendable else {
-        continue
-      }
+      guard let finding = stream.finding, finding.verdict != .torn, !finding.error.isMendable,
+        !report.entries.contains(where: { $0.file == finding.error.file })
+      else { continue }
       report.entries.append(
         RepairReport.Entry(
           file: finding.error.file ?? directory.streamPath(stream.replica), damage: finding.error.reason,
           outcome: finding.verdict == .lost
             ? "left unchanged: only other devices can have the lost commits"
-            : "left unchanged: segments are not repaired; everything before the damage can be read",
+            : "left unchanged: what is missing can only be in another copy; everything before the damage can be read",
           isMended: false)
       )
     }
@@ -195,7 +204,7 @@ package struct StoreRepair {
 
   // MARK: - Files
 
-  private func contents(of path: String) throws -> [UInt8]? {
+  func contents(of path: String) throws -> [UInt8]? {
     do throws(FileError) {
       let file = try directory.fileSystem.open(path, .read)
       return try file.bytes(Int(clamping: try file.size()), at: 0)
@@ -205,7 +214,7 @@ package struct StoreRepair {
     }
   }
 
-  private mutating func note(
+  mutating func note(
     _ path: String, _ damage: StorageError, _ outcome: String, keptAt: String? = nil
   ) {
     report.entries.append(
@@ -218,7 +227,7 @@ package struct StoreRepair {
   /// - Parameters:
   ///   - bytes: What is left of the file; nil if it does not exist.
   ///   - synchronizesTails: Whether the replacement is a new identity.
-  private mutating func replace(
+  mutating func replace(
     _ path: String, _ bytes: [UInt8]?, by new: [UInt8], in folder: String, _ damage: StorageError,
     _ outcome: String, synchronizesTails: Bool = false
   ) throws {
@@ -227,15 +236,20 @@ package struct StoreRepair {
       lock.update { $0.structure &+= 1 }
       try removeUnfinished(in: folder)
       if synchronizesTails { try synchronizeTails() }
-      if let bytes {
-        let (name, isThere) = try asideName(of: path, bytes)
-        if !isThere { try directory.replaceFile(name, with: bytes, in: folder, suffix: options.random()) }
-        keptAt = name
-      }
+      if let bytes { keptAt = try keepAside(path, bytes, in: folder) }
       try directory.replaceFile(path, with: new, in: folder, suffix: options.random())
       lock.update { $0.structure &+= 1 }
     }
     note(path, damage, outcome, keptAt: keptAt)
+  }
+
+  /// Keeps a copy of a file, durably.
+  ///
+  /// - Returns: The path of the copy.
+  func keepAside(_ path: String, _ bytes: [UInt8], in folder: String) throws -> String {
+    let (name, isThere) = try asideName(of: path, bytes)
+    if !isThere { try directory.replaceFile(name, with: bytes, in: folder, suffix: options.random()) }
+    return name
   }
 
   /// Moves a damaged `ended` file aside, so that it no longer has an effect.
@@ -264,7 +278,7 @@ package struct StoreRepair {
   }
 
   /// Returns the name under which an original is kept: the first free name, or one with the same bytes from a repair that was killed.
-  private func asideName(of path: String, _ bytes: [UInt8]) throws -> (name: String, isThere: Bool) {
+  func asideName(of path: String, _ bytes: [UInt8]) throws -> (name: String, isThere: Bool) {
     var number = 1
     while true {
       let name = "\(path).damaged-\(number)"
@@ -275,7 +289,7 @@ package struct StoreRepair {
   }
 
   /// Removes the unfinished files of a repair that was killed.
-  private func removeUnfinished(in folder: String) throws(StorageError) {
+  func removeUnfinished(in folder: String) throws(StorageError) {
     try onFiles { () throws(FileError) in
       for name in try directory.fileSystem.entries(of: folder) where name.contains(".tmp-") {
         try directory.fileSystem.remove("\(folder)/\(name)")

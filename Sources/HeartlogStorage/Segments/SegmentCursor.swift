@@ -271,19 +271,27 @@ final class SegmentCursor {
     }
     forget()
     var aftermath = Aftermath()
-    offset = (start + 8) / 8 * 8
+    offset = start
+    while let frame = try skipBadBytes() {
+      aftermath.namedDurable = max(aftermath.namedDurable, UInt64(frame.durableOffset))
+      if aftermath.firstCommit == nil { aftermath.firstCommit = frame.firstCommit }
+      // The frame is valid, so the bytes behind it are searched; those in it are not.
+      offset += frame.frameBytes - UInt64(FrameHeader.alignment)
+    }
+    return aftermath
+  }
+
+  /// Moves to the next valid frame behind the bytes at `offset`; to the end of the file if there is none.
+  func skipBadBytes() throws(StorageError) -> FrameHeader? {
+    let alignment = UInt64(FrameHeader.alignment)
+    offset = (offset + alignment) / alignment * alignment
     while try fill(FrameHeader.byteCount) >= FrameHeader.byteCount {
       guard let candidate = nextHeader() else { continue }
       offset = candidate
-      if case .frame(let frame) = try look() {
-        aftermath.namedDurable = max(aftermath.namedDurable, UInt64(frame.durableOffset))
-        if aftermath.firstCommit == nil { aftermath.firstCommit = frame.firstCommit }
-        offset += frame.frameBytes
-      } else {
-        offset += UInt64(FrameHeader.alignment)
-      }
+      if case .frame(let frame) = try look() { return frame }
+      offset += alignment
     }
-    return aftermath
+    return nil
   }
 
   /// Returns the offset of the next valid frame header in the window. If there is none, moves to the first offset that the window
