@@ -89,7 +89,9 @@ extension FavoritesStore {
     options.isDryRun = false
     let report = try source.sync(self, options: options)
     var reasons: [ReplicaID: String] = [:]
-    for stream in report.skipped { reasons[stream.replica] = "\(source.description): \(stream.reason)" }
+    for stream in report.skipped where stream.cause != .unsent {
+      reasons[stream.replica] = "\(source.description): \(stream.reason)"
+    }
     for fork in report.forks { reasons[fork.replica] = "\(source.description) has other commits" }
     return reasons
   }
