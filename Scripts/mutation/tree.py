@@ -101,20 +101,27 @@ def write_if_changed(path, data):
     path.write_bytes(data)
 
 
+def index_store():
+    return WORK / "build" / "debug" / "index" / "store"
+
+
 def package(text, modules):
     """The package with the switch for some modules.
 
     Where it is built for debugging, sources are optimized, because the tests run hundreds of times, and keep their assertions. Tests
-    are not: they are compiled more often than that pays.
+    are not: they are compiled more often than that pays. They alone are indexed, because a build of tests looks into their index.
     """
     text = text.replace("  .treatAllWarnings(as: .error),\n", "")
     text = text.replace(
         "let package = Package(",
-        'let optimized = settings + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]\n\n'
+        'let optimized = settings + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]\n'
+        f'let indexed = settings + [.unsafeFlags(["-index-store-path", "{index_store()}"], .when(configuration: .debug))]\n\n'
         "let package = Package(", 1)
     parts = re.split(r"(?=\n    \.(?:target|executableTarget|testTarget|systemLibrary)\(|\n    libraryTests\()", text)
     missing = set(modules)
     for index, part in enumerate(parts):
+        if re.match(r"\s*\.testTarget\(", part):
+            parts[index] = part.replace("swiftSettings: settings", "swiftSettings: indexed")
         name = re.match(r'\s*\.(?:target|executableTarget)\(\s*name: "(\w+)"', part)
         if name is None:
             continue
@@ -180,30 +187,32 @@ def use(name):
     WORK = ROOT / ".build" / name
 
 
-def build(edits, *arguments, log=print):
+def build(edits, *arguments, refuse=lambda refused: None):
     """Builds the copy, and takes edits out until it compiles.
 
-    Returns the numbers of those that do not compile, each with what the compiler says.
+    Calls `refuse` at once with the numbers of those that do not compile, each with what the compiler says: the next try may fail.
     """
-    refused = {}
     edits = list(edits)
     while True:
-        for edit in make(edits):
-            refused[edit.number] = "it overlaps another change"
-        edits = [edit for edit in edits if edit.number not in refused]
-        # Without an index, the search for XCTest cases finds none, and there are none; but it wants the folder.
-        (products(*arguments) / "index" / "store").mkdir(parents=True, exist_ok=True)
+        clashing = {edit.number: "it overlaps another change" for edit in make(edits)}
+        if clashing:
+            refuse(clashing)
+            edits = [edit for edit in edits if edit.number not in clashing]
+        # The link that a build makes at its end: the index is written through it before.
+        built = products(*arguments)
+        built.mkdir(parents=True, exist_ok=True)
+        if not (link := WORK / "build" / built.name).exists():
+            link.symlink_to(built)
         result = swift_build(*arguments)
         if result.returncode == 0:
-            return refused
+            return
         output = result.stdout + result.stderr
         found = blamed(output, edits)
         if not found:
             (WORK / "build.log").write_text(output, encoding="utf-8")
             raise Failure(f"the copy does not build, and no change is to blame: see {WORK / 'build.log'}\n{output[-2000:]}")
-        log(f"{len(found)} changes do not compile and are left out")
-        refused |= found
-        edits = [edit for edit in edits if edit.number not in refused]
+        refuse(found)
+        edits = [edit for edit in edits if edit.number not in found]
 
 
 def blamed(output, edits):
