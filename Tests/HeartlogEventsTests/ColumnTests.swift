@@ -96,6 +96,30 @@ struct ColumnTests {
       })
   }
 
+  @Test("the columns of a block are sorted, and stand once")
+  func order() {
+    func read(_ keys: [ColumnKey]) throws {
+      var writer = ByteWriter()
+      writer.varint(keys.count)
+      for key in keys {
+        writer.varint(key.id)
+        writer.varint(key.index)
+        writer.u8(0)
+        writer.lengthAndBytes([7])
+      }
+      try writer.bytes.withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        _ = try ColumnReader(&reader)
+      }
+    }
+    #expect(throws: Never.self) { try read([.kinds, .items(library: 0), .items(library: 1), .shapes]) }
+    for keys in [[.shapes, .kinds], [.kinds, .kinds], [.items(library: 1), .items(library: 0)]]
+      as [[ColumnKey]]
+    {
+      #expect(throws: MalformedError.self, "\(keys)") { try read(keys) }
+    }
+  }
+
   @Test("Rice numbers with an escape, exactly")
   func riceEscape() throws {
     // Smallest 0, k = 0: 24 1 bits and 64 bits of 24, then 23 1 bits and a 0 bit, then 0.

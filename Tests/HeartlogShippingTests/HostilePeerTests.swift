@@ -105,6 +105,19 @@ struct HostilePeerTests {
     }
   }
 
+  @Test("bytes behind the content of a message are refused, also with a sound checksum")
+  func trailing() throws {
+    for message in messages {
+      let kind = try #require(Message.Kind(rawValue: message[0]))
+      // The body of a run is all that is left, and says itself where it ends.
+      guard kind != .run else { continue }
+      let start = try #require(message.indices.dropFirst().first { message[$0] < 0x80 }) + 1
+      let payload = Array(message[start..<message.count - 4])
+      #expect(throws: Never.self, "\(kind)") { try Message(kind, payload: payload, answering: 1) }
+      #expect(throws: (any Error).self, "\(kind)") { try Message(kind, payload: payload + [0], answering: 1) }
+    }
+  }
+
   @Test("messages left out, swapped or said twice end in an error")
   func reordered() {
     let messages = messages

@@ -296,6 +296,20 @@ struct SignedSyncTests {
     #expect(Set(stores.map(\.digest)).count == 2 || Set(stores.map(\.digest)).count == 1)
   }
 
+  @Test("who joins takes the vault of the other, even of a store that is new and empty")
+  func joinsAnything() {
+    var generator = SeededRandomSource(seed: 8)
+    let ids = (0..<2).map { _ in VaultID.random(using: &generator) }
+    // Of equals, the smaller id would win.
+    let (small, large) = (min(ids[0], ids[1]), max(ids[0], ids[1]))
+    let new = VaultAgreement.Side(membership: VaultMembership(large, isEstablished: false), isEmpty: true)
+    for isEmpty in [false, true] {
+      let joining = VaultAgreement.Side(
+        membership: VaultMembership(small, isEstablished: true), isEmpty: isEmpty, joins: true)
+      #expect(VaultAgreement(joining, new) == .vault(large))
+    }
+  }
+
   @Test("both ends come to the same vault, whatever they are")
   func symmetry() {
     var generator = SeededRandomSource(seed: 7)

@@ -30,4 +30,26 @@ struct InternTableTests {
       #expect(key.withUnsafeBytes { $0.prefix } <= next.withUnsafeBytes { $0.prefix })
     }
   }
+
+  @Test("a quarter of the entries stays free, so a search for what is absent ends")
+  func capacity() {
+    for count in 0...2_000 {
+      let capacity = InternTable<Key>.capacity(for: count)
+      #expect(capacity.nonzeroBitCount == 1 && capacity * 3 >= count * 4, "\(count)")
+    }
+  }
+
+  @Test("entries of a snapshot without a free one are made anew from the keys")
+  func noFreeEntry() {
+    var sound = InternTable<Key>()
+    let keys = (0..<45).map { Array("\($0) of a length that is beyond a record".utf8.prefix($0)) }
+    for key in keys { _ = key.withUnsafeBytes { sound.intern($0) } }
+    var full = PagedTable<UInt64>(zeros: 64)
+    for index in 0..<64 { full.write(index).pointee = .max }
+    var table = InternTable<Key>(seed: sound.seed, entries: full, records: sound.records, texts: sound.texts)
+    #expect(table.intern("another") == Int32(sound.count))
+    for key in keys {
+      #expect(key.withUnsafeBytes { table.find($0) } == key.withUnsafeBytes { sound.find($0) })
+    }
+  }
 }

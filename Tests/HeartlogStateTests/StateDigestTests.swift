@@ -67,6 +67,16 @@ struct StateDigestTests {
         == "e03aa05d1cb0c170631b6ce9abac979529b3f3f96b49ea4af4143a0abadee616")
   }
 
+  @Test("nested JSON is a kind of its own, byte by byte")
+  func nestedJSON() throws {
+    let value = FieldValue.json(try CanonicalJSON(canonical: "[1]"))
+    let state = state([.paper("a", .changed, [Field(name: "j", value: value)])])
+    // u32 1, "a", flag 0, u32 1, u32 1, "j", kind 5, u32 3, "[1]"
+    let bytes = Hexadecimal.bytes(
+      "01000000" + "61" + "00" + "01000000" + "01000000" + "6a" + "05" + "03000000" + "5b315d")
+    #expect(state.digest(of: "papers") == SHA256Hasher.digest(of: bytes ?? []))
+  }
+
   @Test("libraries are hashed by the bytes of their names, those with nothing visible left out")
   func store() {
     let book = Event(library: "books", item: "a", action: .added, favoritedDate: 1_700_000_000_000)

@@ -6,6 +6,20 @@ import Testing
 
 @Suite("Sealing changes bytes, never commits")
 struct SealingTests {
+  @Test("the header of a sealed segment names no commit past the last number")
+  func lastNumber() throws {
+    func decode(commits: UInt64) throws -> SegmentHeader {
+      let header = SegmentHeader(
+        kind: .sealed, id: SegmentID(words: (1, 2)), replica: ReplicaID(high: 1, low: 1), replicaName: "",
+        firstCommit: CommitNumber(rawValue: 1), firstSequence: SequenceNumber(rawValue: 1),
+        totals: SegmentHeader.Totals(commits: commits), secret: SegmentHeader.noSecret)
+      return try header.encoded().withUnsafeBytes { try SegmentHeader.decode($0, file: "1.sealed").header }
+    }
+    #expect(try decode(commits: Limits.numberMax).lastCommit?.rawValue == Limits.numberMax)
+    #expect(storageFailure { _ = try decode(commits: Limits.numberMax + 1) }?.code == .corrupt)
+    #expect(storageFailure { _ = try decode(commits: 0) }?.code == .corrupt)
+  }
+
   @Test("commits and roots are the same before and after, over several segments and their secrets")
   func roots() throws {
     let (store, files) = try TestStore.inMemory()
