@@ -270,7 +270,7 @@ private struct StreamCopier {
     for run in pending {
       switch try target.restore(run) {
       case .appended, .known: break
-      case .gap, .diverged, .waiting, .refused, .unsigned:
+      case .gap, .diverged, .waiting, .refused, .unsigned, .full:
         throw StorageError(
           .corrupt, "commits \(run.firstCommit) to \(run.lastCommit) of \(run.replica) cannot be copied",
           file: target.directory.path)
