@@ -26,7 +26,7 @@ struct ClaimedLengthTests {
   ]
 
   /// The most places of an input that are tried.
-  private static let placesMax = 60
+  private static let placesMax = 12
 
   @Test("a length of terabytes at any place of an input is refused, or is no length", arguments: names)
   func claims(name: String) throws {
