@@ -555,7 +555,7 @@ class LockTests(TestCase):
                 writer.join()
             for words, answer in answers.items():
                 with self.subTest(words=words):
-                    self.expect(TRY_AGAIN, answer, "another process", "Try again")
+                    self.expect(TRY_AGAIN, answer, f"process {os.getpid()} (", "Try again")
                     self.assertEqual(answer.out, "")
             self.assertEqual(len(answers), 4)
         after = tree(store.path)
