@@ -272,10 +272,9 @@ final class CallRun {
         throw Violation("the log leads to another state")
       }
       let verified = try FavoritesStore.verify(at: CallStage.path, on: files, progress: nil)
-      // Of a stream of others, a run may be cut off, or be missing although the own stream names it: one whose sync failed and that was
-      // still seen. The next sync brings it.
-      if let finding = verified.streams.first(where: { !mayEndEarly($0.replica) && $0.finding != nil }
-      )?.finding {
+      // A run that was taken half-way may be cut off.
+      let findings = verified.streams.compactMap(\.finding)
+      if let finding = findings.first(where: { $0.verdict != .torn || $0.replica != stage.sourceReplica }) {
         throw Violation("verify: \(finding)")
       }
       if let problem = verified.snapshots.compactMap(\.problem).first {
@@ -287,11 +286,6 @@ final class CallRun {
     } catch { throw Violation("\(when): \(error)") }
     let leaked = files.leakedHandles()
     guard leaked == 0 else { throw Violation("\(when): \(leaked) files stay open") }
-  }
-
-  /// Whether a stream may end before what was seen of it: one that is received when a call fails.
-  private func mayEndEarly(_ replica: ReplicaID) -> Bool {
-    replica == stage.sourceReplica && [.receive, .sync, .syncFolder].contains(workload)
   }
 
   private func openOrRepair(_ files: FailingFileSystem) throws -> FavoritesStore {

@@ -34,9 +34,6 @@ final class Device: @unchecked Sendable {
   /// What must be there after a process was killed, and after the power went.
   var written: [ReplicaID: CommitNumber] = [:]
   var durable: [ReplicaID: CommitNumber] = [:]
-  /// Whether a call said that it is unknown what it wrote. If that was a received run, others may name it before the power takes it:
-  /// docs/reliability.md, "Failing calls".
-  var mayLackReceived = false
   /// When the power goes next; nil if nobody knows.
   var stepsUntilPowerLoss: Int?
   /// Whether bytes on the disk were changed by nobody's writes.

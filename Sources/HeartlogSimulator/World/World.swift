@@ -194,7 +194,6 @@ final class World {
         hasEnded = !app.process.isDead
       } catch {
         outcome = "\(error)"
-        if (error as? HeartlogError)?.code == .outcomeUnknown { device.mayLackReceived = true }
       }
       tell("process \(name(device, app)): \(what): \(outcome)")
       if hasEnded { endings.append(then) }
@@ -579,10 +578,7 @@ final class World {
   }
 
   private func checkLog(_ device: Device, _ store: FavoritesStore) throws {
-    let findings = store.findings.filter { finding in
-      if device.mayLackReceived, finding.verdict == .lost, finding.replica != store.replica { return false }
-      return finding.verdict != .torn
-    }
+    let findings = store.findings.filter { $0.verdict != .torn }
     if let finding = findings.first, !device.isRotten {
       for operation in device.disk.trace.suffix(40) { tell("disk \(device.index): \(operation)") }
       throw Violation("device \(device.index) finds damage in what was never damaged: \(finding)")

@@ -77,6 +77,7 @@ final class TailRecovery {
       reports.append(finding)
     }
     try setAside(missing, reportedOf: finding?.verdict == .lost ? own.replica : nil)
+    try settleReceived()
     try recoverOwnTail(of: streamSet.own)
     streamSet.own.resolvedStructure = lease.lock.page().structure
   }
@@ -172,7 +173,7 @@ final class TailRecovery {
     }
     if let writer = appender.writer, writer.file === cursor.file, writer.offset == cursor.offset { return }
     let isSuspect = segment.state == .suspect
-    let taken = try isSuspect ? copyOfSuspect(cursor) : openTail(at: cursor)
+    let taken = try isSuspect ? copyOfTail(cursor) : openTail(at: cursor)
     appender.writer = taken
     own.didWrite(to: taken.file, path: taken.path, header: taken.header, offset: taken.offset)
     appender.announce(taken, isStructural: isSuspect)
@@ -216,9 +217,9 @@ final class TailRecovery {
     }
   }
 
-  /// Creates a file with the whole frames of a suspect, which replaces it, because data that the system has cached for the suspect may
-  /// never reach the disk.
-  func copyOfSuspect(_ cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
+  /// Creates a file with the whole frames of a tail, which replaces it, because data that the system has cached for a file whose fsync
+  /// failed may never reach the disk.
+  private func copyOfTail(_ cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
     let folder = directory.streamPath(cursor.header.replica)
     let offset = cursor.offset
     let bytes = try onFiles { () throws(FileError) in
@@ -226,15 +227,17 @@ final class TailRecovery {
     }
     guard bytes.count == Int(offset) else {
       throw StorageError(
-        .inputOutput, "the suspect segment became shorter while it was copied", file: cursor.path)
+        .inputOutput, "the segment became shorter while it was copied", file: cursor.path)
     }
     lease.lock.update { $0.structure &+= 1 }
     let segment = SegmentFile(firstCommit: cursor.header.firstCommit, state: .open)
     let path = "\(folder)/\(segment.name)"
     try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
     let file = try onFiles { () throws(FileError) in
-      try directory.fileSystem.remove(cursor.path)
-      try directory.fileSystem.synchronizeDirectory(folder)
+      if cursor.path != path {
+        try directory.fileSystem.remove(cursor.path)
+        try directory.fileSystem.synchronizeDirectory(folder)
+      }
       return try directory.fileSystem.open(path, .readWrite)
     }
     return SegmentWriter(
@@ -261,6 +264,44 @@ final class TailRecovery {
       for name in names { try directory.fileSystem.remove("\(folder)/\(name)") }
       try directory.fileSystem.synchronizeDirectory(folder)
     }
+  }
+
+  // MARK: - Received streams
+
+  /// Opens the tail of a received stream for writing, with everything in it durable; nil if the stream has none.
+  ///
+  /// What reached the page cache only may be read, but not named: what names it could outlive it.
+  func openReceivedTail(of reader: StreamReader) throws(StorageError) -> SegmentWriter? {
+    if let finding = streamSet.ends[reader.replica], finding.verdict != .corrupt {
+      try cutTail(finding, of: reader)
+      streamSet.ends[reader.replica] = nil
+    }
+    guard let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed else { return nil }
+    if segment.state == .suspect || lease.lock.isReceiving(reader.replica) { return try copyOfTail(cursor) }
+    let writer = try onFiles { () throws(FileError) in
+      let file = try directory.fileSystem.open(cursor.path, .readWrite)
+      return SegmentWriter(
+        file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
+        durableOffset: UInt64(SegmentHeader.byteCount), fileBytes: try file.size())
+    }
+    // The process that received the last run may have died before the run or the file's name was durable.
+    do { try writer.synchronize() } catch { throw appender.suspend(writer, because: error.description) }
+    try onFiles { () throws(FileError) in
+      try directory.fileSystem.synchronizeDirectory(directory.streamPath(reader.replica))
+    }
+    return writer
+  }
+
+  /// Makes the last run of a stream durable if its receiver was killed, or could not do so, and cuts off a run that was not written whole.
+  private func settleReceived() throws(StorageError) {
+    guard lease.lock.isReceiving || !streamSet.ends.isEmpty else { return }
+    for reader in streamSet.readers.values where reader.replica != streamSet.identity.replica {
+      guard lease.lock.isReceiving(reader.replica) || streamSet.ends[reader.replica]?.verdict == .torn,
+        let tail = try openReceivedTail(of: reader)
+      else { continue }
+      reader.didWrite(to: tail.file, path: tail.path, header: tail.header, offset: tail.offset)
+    }
+    lease.lock.endReceiving()
   }
 
   // MARK: - Identity

@@ -41,6 +41,12 @@ extension CommitLog {
     }
   }
 
+  /// Makes durable what a receiver left that was killed, or whose fsync failed, if the log may be written. Nothing can name it before.
+  package func settle() throws(StorageError) {
+    guard lease.lock.isReceiving, access.isWritable else { return }
+    try storageErrors { try withQuietLog {} }
+  }
+
   /// Takes a run. The log is quiet.
   func takeRun(_ run: StreamRun, admitting admission: RunReceiver.Admission = .checked) throws -> ReceivedRun
   {

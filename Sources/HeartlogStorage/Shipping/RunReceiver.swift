@@ -249,25 +249,13 @@ final class RunReceiver {
   private func receivingSegment(
     of run: StreamRun, reader: StreamReader, tree: MerkleTree
   ) throws -> SegmentWriter {
-    if let finding = streamSet.ends[run.replica], finding.verdict != .corrupt {
-      try recovery.cutTail(finding, of: reader)
-      streamSet.ends[run.replica] = nil
-    }
-    if let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed,
-      cursor.offset < options.segmentBytesMax
+    var tail = tails[run.replica]
+    if tail == nil || tail?.file !== reader.cursor?.file || tail?.offset != reader.cursor?.offset
+      || streamSet.ends[run.replica] != nil
     {
-      if segment.state == .suspect { return try recovery.copyOfSuspect(cursor) }
-      if let known = tails[run.replica], known.file === cursor.file, known.offset == cursor.offset {
-        return known
-      }
-      let file = try directory.fileSystem.open(cursor.path, .readWrite)
-      // The process that received the last run may have died before the run or the file's name was durable.
-      try file.synchronizeData()
-      try directory.fileSystem.synchronizeDirectory(directory.streamPath(run.replica))
-      return SegmentWriter(
-        file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
-        durableOffset: cursor.offset, fileBytes: try file.size())
+      tail = try recovery.openReceivedTail(of: reader)
     }
+    if let tail, tail.offset < options.segmentBytesMax { return tail }
     if reader.tail.next.rawValue == 1 { try directory.makeStreamFolder(of: run.replica) }
     let created = try SegmentWriter.create(
       in: directory, of: run.replica, named: run.name, firstCommit: reader.tail.next,
@@ -278,12 +266,20 @@ final class RunReceiver {
 
   private func append(_ body: [UInt8], _ block: ColumnBlock, to writer: SegmentWriter) throws(StorageError) {
     lease.lock.update { _ in }
-    try writer.append(
-      block: Frame.Body(stored: body), firstCommit: block.firstCommit, commitCount: UInt32(block.commitCount))
+    lease.lock.beginReceiving(writer.header.replica)
+    do {
+      try writer.append(
+        block: Frame.Body(stored: body), firstCommit: block.firstCommit,
+        commitCount: UInt32(block.commitCount))
+    } catch {
+      if error.code != .outcomeUnknown { lease.lock.endReceiving() }
+      throw error
+    }
     do { try writer.synchronize() } catch {
       tails[writer.header.replica] = nil
       throw appender.suspend(writer, because: error.description)
     }
+    lease.lock.endReceiving()
     lease.lock.update { _ in }
   }
 }

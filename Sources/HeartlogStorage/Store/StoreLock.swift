@@ -45,6 +45,7 @@ final class StoreLock: Sendable {
     static let isWanted = 7
     static let structure = 8
     static let replica = 9
+    static let received = 11
   }
 
   /// Acquires the lock. Waits for at most `milliseconds`.
@@ -150,6 +151,21 @@ final class StoreLock: Sendable {
   var generation: UInt64 { load(Word.generation) }
   /// Raised whenever the names of the store's files change.
   var structure: UInt64 { load(Word.structure) }
+
+  /// Records that a run of a stream is about to be written. Only the lock holder may call this and `endReceiving`.
+  func beginReceiving(_ replica: ReplicaID) { store(Self.mark(of: replica), Word.received) }
+
+  /// Records that what was received is durable, or was taken back.
+  func endReceiving() { store(0, Word.received) }
+
+  /// Whether the last run of a stream may not be durable: it is being written, its receiver was killed, or its fsync failed.
+  func isReceiving(_ replica: ReplicaID) -> Bool { load(Word.received) == Self.mark(of: replica) }
+
+  /// Whether that is so for any stream.
+  var isReceiving: Bool { load(Word.received) != 0 }
+
+  /// One word, so that it is never half written.
+  private static func mark(of replica: ReplicaID) -> UInt64 { max(1, replica.high) }
 
   private func load(_ word: Int) -> UInt64 { words?.load(word) ?? file.load(word) }
 

@@ -1,6 +1,12 @@
 import HeartlogEvents
 import HeartlogFiles
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// Reads all streams of a store without a lock, one after the other, to their ends or up to a moment.
 ///
 /// For callers that do not depend on the order between streams: it is much faster than `MergedLog` because it passes on whole blocks.
@@ -95,13 +101,22 @@ package final class LogReplay {
   }
 
   /// Makes everything before positions durable: commits that were read may have been acknowledged as buffered by any process.
+  ///
+  /// - Throws: `inputOutput` if that fails, or failed before, or if the receiver of a run was killed: then the next writer copies the
+  ///   tail, and until then nothing tells whether it is on disk.
   package func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
     try onFiles { () throws(FileError) in
       for position in positions {
-        let tail = SegmentFile(firstCommit: position.location.firstCommit, state: .open)
+        func path(_ state: SegmentFile.State) -> String {
+          let segment = SegmentFile(firstCommit: position.location.firstCommit, state: state)
+          return directory.path(of: segment, in: position.replica)
+        }
+        let isSuspect = try directory.fileSystem.info(path(.suspect)) != nil
+        if isSuspect || lock.isReceiving(position.replica) {
+          throw FileError(operation: "synchronize", path: path(isSuspect ? .suspect : .open), code: EIO)
+        }
         do throws(FileError) {
-          try directory.fileSystem.open(directory.path(of: tail, in: position.replica), .read)
-            .synchronizeData()
+          try directory.fileSystem.open(path(.open), .read).synchronizeData()
         } catch {
           // A sealed segment is durable, and so is one that was sealed since.
           guard error.isNotFound else { throw error }
