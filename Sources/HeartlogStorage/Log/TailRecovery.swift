@@ -276,7 +276,9 @@ final class TailRecovery {
       try cutTail(finding, of: reader)
       streamSet.ends[reader.replica] = nil
     }
-    guard let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed else { return nil }
+    guard let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed else {
+      return nil
+    }
     if segment.state == .suspect || lease.lock.isReceiving(reader.replica) { return try copyOfTail(cursor) }
     let writer = try onFiles { () throws(FileError) in
       let file = try directory.fileSystem.open(cursor.path, .readWrite)
