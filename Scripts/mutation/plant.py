@@ -17,9 +17,10 @@ PROGRAM = "HeartlogTorture"
 # A piece of work that a process is started for. A run that ends it with a trap is then known to within this number.
 SEEDS = 250
 PIECE_SECONDS_MAX = 300.0
-# Of the changes of a store, one in so many.
+# Of the changes of a store, and of the failing file operations, one in so many.
 DAMAGE_PARTS = 37
-VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage): (.*)$", re.M)
+CALLS_PARTS = 8
+VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage|calls): (.*)$", re.M)
 
 
 class Trial:
@@ -69,23 +70,27 @@ def simulate(program, number, limits):
     return Trial(False, f"{tried} runs", time.monotonic() - started, "")
 
 
-def crashes(program, number, limits):
+def enumerated(program, number, effort, *arguments):
     started = time.monotonic()
-    output = run(program, number, "crashes", "--steps", "2")
+    output = run(program, number, *arguments)
     match = VIOLATION.search(output or "")
     detail = match[2] if match else first_line(output or "")
-    return Trial(output is not None, "2 steps", time.monotonic() - started, detail)
+    return Trial(output is not None, effort, time.monotonic() - started, detail)
+
+
+def crashes(program, number, limits):
+    return enumerated(program, number, "2 steps", "crashes", "--steps", "2")
 
 
 def damage(program, number, limits):
-    started = time.monotonic()
-    output = run(program, number, "damage", "--part", "0", "--parts", str(DAMAGE_PARTS))
-    match = VIOLATION.search(output or "")
-    detail = match[2] if match else first_line(output or "")
-    return Trial(output is not None, f"1 of {DAMAGE_PARTS}", time.monotonic() - started, detail)
+    return enumerated(program, number, f"1 of {DAMAGE_PARTS}", "damage", "--part", "0", "--parts", str(DAMAGE_PARTS))
 
 
-DETECTORS = {"simulate": simulate, "crashes": crashes, "damage": damage}
+def calls(program, number, limits):
+    return enumerated(program, number, f"1 of {CALLS_PARTS}", "calls", "--part", "0", "--parts", str(CALLS_PARTS))
+
+
+DETECTORS = {"simulate": simulate, "calls": calls, "crashes": crashes, "damage": damage}
 
 
 def look_for(bug, program, limits):

@@ -32,13 +32,10 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
 
   /// Creates an identity from exactly 16 bytes; nil for any other count.
   public init?(bytes: some Collection<UInt8>) {
+    let bytes = Array(bytes)
     guard bytes.count == 16 else { return nil }
-    var high: UInt64 = 0
-    var low: UInt64 = 0
-    for (index, byte) in bytes.enumerated() {
-      if index < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
-    }
-    self.init(high: high, low: low)
+    func word(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+    self.init(high: word(0..<8), low: word(8..<16))
   }
 
   /// The 16 bytes, most significant first.

@@ -35,19 +35,38 @@ enum SimulateCommand {
     }
   }
 
+  /// Keeps a process on one core. One of its threads runs at a time, and waking one on another core takes a fifth of a run.
+  private static let taskset = "/usr/bin/taskset"
+
+  /// The cores that this process may use; empty where processes cannot be kept on one.
+  private static func allowedCores() -> [Int] {
+    guard FileManager.default.isExecutableFile(atPath: taskset),
+      let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+      let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Cpus_allowed_list:") })
+    else { return [] }
+    return line.split(whereSeparator: { " \t:".contains($0) }).dropFirst().joined().split(separator: ",")
+      .flatMap { range -> ClosedRange<Int> in
+        let bounds = range.split(separator: "-").compactMap { Int($0) }
+        return (bounds.first ?? 0)...(bounds.last ?? 0)
+      }
+  }
+
   /// Runs shares of the seeds in processes of their own: a trap ends one share, and says which seed it was.
   private static func distribute(first: UInt64, runs: UInt64, steps: Int, jobs: UInt64) -> Int32 {
     let started = Date()
     let share: UInt64 = max(1, min(200, runs / max(1, jobs)))
     var next = first
     let end = first + runs
-    var running: [(process: Process, first: UInt64)] = []
+    var running: [(process: Process, first: UInt64, core: Int?)] = []
+    let allowed = allowedCores()
+    var cores = (0..<max(1, Int(jobs))).map { allowed.isEmpty ? nil : allowed[$0 % allowed.count] }
     var failures: Int32 = 0
     while next < end || !running.isEmpty {
-      while next < end, running.count < Int(max(1, jobs)), failures == 0 {
+      while next < end, failures == 0, let core = cores.popLast() {
         let process = Process()
-        process.executableURL = URL(filePath: CommandLine.arguments[0])
-        process.arguments = [
+        process.executableURL = URL(filePath: core == nil ? CommandLine.arguments[0] : taskset)
+        process.arguments = core.map { ["--cpu-list", "\($0)", CommandLine.arguments[0]] } ?? []
+        process.arguments? += [
           "simulate", "--worker", "1", "--seed", "\(next)", "--runs", "\(min(share, end - next))", "--steps",
           "\(steps)",
         ]
@@ -56,12 +75,13 @@ enum SimulateCommand {
           print("HeartlogTorture: cannot start a process: \(error)")
           return 1
         }
-        running.append((process, next))
+        running.append((process, next, core))
         next += min(share, end - next)
       }
-      guard let (process, begin) = running.first else { break }
+      guard let (process, begin, core) = running.first else { break }
       running.removeFirst()
       process.waitUntilExit()
+      cores.append(core)
       if process.terminationReason == .uncaughtSignal {
         print("a run of the seeds from \(begin) on was ended by signal \(process.terminationStatus)")
       }

@@ -14,9 +14,16 @@ package enum Hexadecimal {
 
   /// Parses digits of either case; nil for an odd count or any other character.
   package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+    // A generic loop would call a function for each digit.
+    text.utf8.withContiguousStorageIfAvailable(bytes(ofDigits:))
+      ?? Array(text.utf8).withUnsafeBufferPointer(bytes(ofDigits:))
+  }
+
+  private static func bytes(ofDigits digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count / 2)
     var high: UInt8?
-    for character in text.utf8 {
+    for character in digits {
       let digit: UInt8
       switch character {
       case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")

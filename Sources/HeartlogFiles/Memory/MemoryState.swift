@@ -55,12 +55,23 @@ struct MemoryState: Sendable {
   // MARK: - Paths
 
   private static func names(_ path: String) -> [Volume.Name] {
-    var names: [Volume.Name] = []
-    for part in path.utf8.split(separator: UInt8(ascii: "/")) {
-      if part.elementsEqual(".".utf8) { continue }
-      if part.elementsEqual("..".utf8) { _ = names.popLast() } else { names.append(Volume.Name(part)) }
+    var path = path
+    // Much of what a simulation does.
+    return path.withUTF8 { path in
+      var names: [Volume.Name] = []
+      var start = 0
+      while start < path.count {
+        let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
+        let name = Volume.Name(path[start..<end])
+        start = end + 1
+        switch name {
+        case [], [UInt8(ascii: ".")]: continue
+        case [UInt8(ascii: "."), UInt8(ascii: ".")]: _ = names.popLast()
+        default: names.append(name)
+        }
+      }
+      return names
     }
-    return names
   }
 
   func checkedNames(_ call: SystemCall) throws(FileError) -> [Volume.Name] {

@@ -48,7 +48,7 @@ final class CallStage {
     let store = try FavoritesStore(at: Self.path, on: disk, options: Self.options(random, clock, process))
     let papers = try store.library("papers")
     for index in 0..<3 {
-      let note = Field(name: "t", value: .string(String(repeating: "x", count: index == 1 ? 9_000 : 10)))
+      let note = Field(name: "t", value: .string(.noise(index == 1 ? 9_000 : 10)))
       try papers.add("base \(index)", fields: [note])
       ids.insert("base \(index)")
       if index == 1 { _ = try store.snapshot() }

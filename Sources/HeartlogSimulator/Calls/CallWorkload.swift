@@ -135,7 +135,7 @@ final class CallRun {
 
   private func add(_ id: String, _ durability: Heartlog.Durability, bytes: Int = 10) throws {
     guard let store else { return }
-    let note = Field(name: "t", value: .string(String(repeating: "x", count: bytes)))
+    let note = Field(name: "t", value: .string(.noise(bytes)))
     do {
       try store.write(durability: durability) {
         try store.library("papers").add(id, fields: [note])

@@ -75,7 +75,7 @@ final class CrashWorkload {
     throws
   {
     attempted.insert(id)
-    let note = Field(name: "t", value: .string(String(repeating: "x", count: bytes)))
+    let note = Field(name: "t", value: .string(.noise(bytes)))
     try store.write(durability: durability) { _ = try store.library("papers").add(id, fields: [note]) }
     if durability == .buffered {
       buffered.append(id)
@@ -117,8 +117,11 @@ final class CrashWorkload {
       buffered = []
     case .rotate:
       // What fills the segment is not durable yet when the next one is begun.
-      try add(next("large"), to: store, .buffered, bytes: 9_000)
+      try add(next("large"), to: store, .buffered, bytes: 4_300)
+      let folder = "\(Self.path)/replicas/\(store.replica)"
+      let segments = try files.entries(of: folder).count
       try add(next("durable"), to: store, .durable)
+      guard try files.entries(of: folder).count > segments else { throw Violation("no segment was begun") }
     case .seal: try store.seal()
     case .snapshot: _ = try store.snapshot()
     case .receive: try receive(in: store)

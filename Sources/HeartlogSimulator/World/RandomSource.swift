@@ -15,3 +15,11 @@ struct RandomSource: RandomNumberGenerator {
 
   mutating func element<T>(of list: [T]) -> T? { list.randomElement(using: &self) }
 }
+
+extension String {
+  /// Text that cannot be compressed; the same for the same length.
+  static func noise(_ bytes: Int) -> String {
+    var random = RandomSource(seed: UInt64(bytes))
+    return String(decoding: (0..<bytes).map { _ in UInt8(random.number(35...126)) }, as: UTF8.self)
+  }
+}

@@ -260,7 +260,7 @@ final class World {
               let library = try store.library(action.library)
               let field = Field(
                 name: "note",
-                value: .string("note \(index) of \(token): " + String(repeating: "x", count: action.bytes)),
+                value: .string("note \(index) of \(token): " + .noise(action.bytes)),
                 isQuiet: isQuiet)
               switch action.kind {
               case 0: _ = try library.add(action.item, fields: [field])

@@ -21,13 +21,28 @@ package enum CheckpointFile {
   static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError)
     -> SignedCheckpoint?
   {
-    let path = path(of: replica, in: directory)
-    let file: any OpenFile
-    do { file = try directory.fileSystem.open(path, .read) } catch {
+    try bytes(of: replica, in: directory).map { bytes throws(StorageError) in
+      try decode(bytes, of: replica, in: directory)
+    }
+  }
+
+  /// The bytes of the file; nil if there is none.
+  static func bytes(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> [UInt8]? {
+    do throws(FileError) {
+      return try directory.fileSystem.open(path(of: replica, in: directory), .read).bytes(bytesMax, at: 0)
+    } catch {
       if error.isNotFound { return nil }
       throw StorageError(error)
     }
-    let bytes = try onFiles { () throws(FileError) in try file.bytes(bytesMax, at: 0) }
+  }
+
+  /// Decodes the bytes of the file, without verifying the signature.
+  ///
+  /// - Throws: `corrupt`, `newerFormat`.
+  static func decode(
+    _ bytes: [UInt8], of replica: ReplicaID, in directory: StoreDirectory
+  ) throws(StorageError) -> SignedCheckpoint {
+    let path = path(of: replica, in: directory)
     do throws(MalformedError) {
       let checkpoint = try decode(bytes, file: path)
       guard checkpoint.checkpoint.replica == replica else { throw MalformedError("it is of another stream") }

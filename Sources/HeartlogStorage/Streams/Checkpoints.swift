@@ -4,8 +4,8 @@ import HeartlogProofs
 
 /// The newest verified checkpoint of each stream, and how the own one is made.
 ///
-/// Whoever writes a checkpoint raises the lock page's generation, so each is read once for each generation. Thread-safe, except for what
-/// says that the caller holds the lock.
+/// Whoever writes a checkpoint raises the lock page's generation, so each is read once for each generation, and decoded if it differs from
+/// what was read before. Thread-safe, except for what says that the caller holds the lock.
 final class Checkpoints: Sendable {
   private enum Found {
     case checkpoint(SignedCheckpoint)
@@ -18,7 +18,7 @@ final class Checkpoints: Sendable {
   private let lock: StoreLock
   /// The keys of the store.
   let keys: DeviceKeys
-  private let known = Locked<[ReplicaID: (found: Found, generation: UInt64)]>([:])
+  private let known = Locked<[ReplicaID: (found: Found, bytes: [UInt8]?, generation: UInt64)]>([:])
 
   init(_ directory: StoreDirectory, _ options: StorageOptions, _ lock: StoreLock) {
     self.directory = directory
@@ -29,16 +29,20 @@ final class Checkpoints: Sendable {
 
   private func found(of replica: ReplicaID) throws(StorageError) -> Found {
     let generation = lock.generation
-    if generation != 0, let known = known.withLock({ $0[replica] }), known.generation == generation {
-      return known.found
-    }
-    let found: Found
-    do { found = try CheckpointFile.read(of: replica, in: directory).map(Found.checkpoint) ?? .none } catch {
-      guard error.code == .corrupt else { throw error }
-      found = .damaged(error)
-    }
-    known.withLock { $0[replica] = (found, generation) }
+    let known = known.withLock { $0[replica] }
+    if generation != 0, let known, known.generation == generation { return known.found }
+    let bytes = try CheckpointFile.bytes(of: replica, in: directory)
+    let found = if let known, known.bytes == bytes { known.found } else { try decode(bytes, of: replica) }
+    self.known.withLock { $0[replica] = (found, bytes, generation) }
     return found
+  }
+
+  private func decode(_ bytes: [UInt8]?, of replica: ReplicaID) throws(StorageError) -> Found {
+    guard let bytes else { return .none }
+    do { return .checkpoint(try CheckpointFile.decode(bytes, of: replica, in: directory)) } catch {
+      guard error.code == .corrupt else { throw error }
+      return .damaged(error)
+    }
   }
 
   /// The newest checkpoint of a stream, whose signature was verified when it was taken; nil if there is none, or its file is damaged, which
