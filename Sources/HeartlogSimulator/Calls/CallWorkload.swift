@@ -78,6 +78,9 @@ final class CallRun {
     }
     let calls = files.heal()
     if failure == nil, let problem = problems.first { throw Violation("without a failure: \(problem)") }
+    // With everything that is not synced, and without it.
+    let crashed = disk.crashStates(after: disk.crashPoints, sectorBytes: 512, limit: 2, seed: 0)
+    let acknowledged = durable
     try goOn()
     // A store that cannot flush stays open until it is released.
     if let open = store, (try attempt { try open.close() }) == nil {
@@ -89,6 +92,9 @@ final class CallRun {
     guard leaked == 0 else { throw Violation("\(leaked) files are still open") }
     let afterCrash = disk.crashState(sectorBytes: 512, seed: UInt64(failure?.first ?? 0))
     let (kept, keptByCrash) = (durable.union(buffered), durable)
+    for state in crashed {
+      try inspect(state, required: acknowledged, when: "after a crash at once", syncs: false)
+    }
     try inspect(afterCrash, required: keptByCrash, when: "after a crash", syncs: false)
     try inspect(disk, required: kept, when: "opened again", syncs: true)
     return calls
