@@ -16,7 +16,7 @@ import tree
 PROGRAM = "HeartlogTorture"
 # A piece of work that a process is started for. A run that ends it with a trap is then known to within this number.
 SEEDS = 250
-PIECE_SECONDS_MAX = 300.0
+PIECE_SECONDS_MAX = 1_200.0
 # Of the changes of a store, and of the failing file operations, one in so many.
 DAMAGE_PARTS = 37
 CALLS_PARTS = 8

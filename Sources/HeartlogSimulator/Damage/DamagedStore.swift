@@ -11,6 +11,7 @@ final class DamagedStore {
   private let files: MemoryFileSystem
   private let peerFiles: MemoryFileSystem
   private let commits: [ReplicaID: [Commit]]
+  private let own: ReplicaID
   private let favorites: [String: [ItemState]]
   /// How many commits of each stream the snapshot covers.
   private let snapshotCounts: [ReplicaID: UInt64]
@@ -69,6 +70,7 @@ final class DamagedStore {
     while let commit = try reader.next() { commits[commit.replica, default: []].append(commit) }
     self.commits = commits
     favorites = try Self.favorites(of: store)
+    own = store.replica
     try store.close()
     try peer.close()
     for (path, _) in try Self.sizes(of: files, in: Self.path) where path.hasSuffix(".open") {
@@ -117,30 +119,55 @@ final class DamagedStore {
     var bytes = try copy.contents(of: damage.path)
     damage.apply(to: &bytes)
     try copy.replaceContents(of: damage.path, with: bytes)
-    var isNamed = isFoundByVerifying(copy)
-    guard let store = try open(copy, &isNamed) else { return true }
-    try compare(store, &isNamed)
-    try goOn(with: store, &isNamed)
-    return isNamed
+    var answers = verify(copy)
+    guard let store = try open(copy, &answers) else { return true }
+    try compare(store, &answers)
+    // The own commits are acknowledged: the lock page knows how many there are.
+    if !damage.path.hasSuffix("/lock"), answers.short.contains(own), !answers.unsound.contains(own) {
+      throw Violation("acknowledged commits are gone, and said to be unfinished")
+    }
+    try goOn(with: store, &answers)
+    return answers.isNamed
   }
 
-  private func isFoundByVerifying(_ files: MemoryFileSystem) -> Bool {
-    do throws(HeartlogError) {
-      let verified = try FavoritesStore.verify(at: Self.path, on: files, progress: nil)
-      return verified.subscriptionProblem != nil || verified.streams.contains { $0.finding != nil }
-        || verified.snapshots.contains { $0.problem != nil }
-    } catch {
-      return true
+  /// What was said about a damaged store.
+  private struct Answers {
+    /// Whether anything was.
+    var isNamed = false
+    /// The streams that have fewer commits than they had.
+    var short: Set<ReplicaID> = []
+    /// The streams that are said to be damaged, or to have lost something: more than an unfinished batch.
+    var unsound: Set<ReplicaID> = []
+
+    mutating func note(_ findings: [Heartlog.Finding]) {
+      if !findings.isEmpty { isNamed = true }
+      unsound.formUnion(findings.filter { $0.verdict != .torn }.map(\.replica))
     }
   }
 
+  private func verify(_ files: MemoryFileSystem) -> Answers {
+    var answers = Answers()
+    do throws(HeartlogError) {
+      let verified = try FavoritesStore.verify(at: Self.path, on: files, progress: nil)
+      answers.note(verified.streams.compactMap(\.finding))
+      if verified.subscriptionProblem != nil || verified.snapshots.contains(where: { $0.problem != nil }) {
+        answers.isNamed = true
+      }
+    } catch {
+      answers.isNamed = true
+    }
+    return answers
+  }
+
   /// Opens the store, after a repair if the error asks for one. Nil if it cannot be opened.
-  private func open(_ files: MemoryFileSystem, _ isNamed: inout Bool) throws -> FavoritesStore? {
+  private func open(_ files: MemoryFileSystem, _ answers: inout Answers) throws -> FavoritesStore? {
     let options = Self.options(SeededRandom(seed: 6), clock, process)
     do throws(HeartlogError) {
       return try FavoritesStore(at: Self.path, on: files, options: options)
     } catch {
-      guard isNamed else { throw Violation("the store does not open, and verifying finds nothing: \(error)") }
+      guard answers.isNamed else {
+        throw Violation("the store does not open, and verifying finds nothing: \(error)")
+      }
       guard error.isRepairable else { return nil }
     }
     _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
@@ -148,15 +175,15 @@ final class DamagedStore {
   }
 
   /// Compares the commits and the state with what they were.
-  private func compare(_ store: FavoritesStore, _ isNamed: inout Bool) throws {
+  private func compare(_ store: FavoritesStore, _ answers: inout Answers) throws {
     let shown = store.digest
     var found: [ReplicaID: [Commit]] = [:]
     do throws(HeartlogError) {
       let reader = try store.readLog()
       while let commit = try reader.next() { found[commit.replica, default: []].append(commit) }
-      if !reader.findings.isEmpty { isNamed = true }
-    } catch { isNamed = true }
-    if !store.findings.isEmpty { isNamed = true }
+      answers.note(reader.findings)
+    } catch { answers.isNamed = true }
+    answers.note(store.findings)
     if let replica = found.keys.first(where: { commits[$0] == nil }) {
       throw Violation("there is a stream of \(replica)")
     }
@@ -165,9 +192,10 @@ final class DamagedStore {
       guard read.count < expected.count, read.elementsEqual(expected[..<read.count]) else {
         throw Violation("the commits of \(replica) are not what they were")
       }
-      guard isNamed else {
+      guard answers.isNamed else {
         throw Violation("\(expected.count - read.count) commits of \(replica) are gone, and nothing says so")
       }
+      answers.short.insert(replica)
     }
     let counts = found.mapValues { UInt64($0.count) }
     let withSnapshot = counts.merging(snapshotCounts) { max($0, $1) }
@@ -190,21 +218,21 @@ final class DamagedStore {
   }
 
   /// Writes, and syncs with the peer, which must keep what it has and get nothing wrong.
-  private func goOn(with store: FavoritesStore, _ isNamed: inout Bool) throws {
+  private func goOn(with store: FavoritesStore, _ answers: inout Answers) throws {
     do throws(HeartlogError) { _ = try store.library("papers").add(Self.later) } catch {
-      guard isNamed else { throw Violation("writing fails, and nothing says why: \(error)") }
+      guard answers.isNamed else { throw Violation("writing fails, and nothing says why: \(error)") }
       return
     }
     let peer = try FavoritesStore(
       at: Self.path, on: peerFiles.deepCopy(), options: Self.options(SeededRandom(seed: 7), clock, process))
     do throws(HeartlogError) {
       let report = try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
-      if !report.isComplete || !report.skipped.isEmpty { isNamed = true }
+      if !report.isComplete || !report.skipped.isEmpty { answers.isNamed = true }
     } catch {
-      guard isNamed else { throw Violation("syncing fails, and nothing says why: \(error)") }
+      guard answers.isNamed else { throw Violation("syncing fails, and nothing says why: \(error)") }
     }
     guard try Self.favorites(of: peer) == favorites else { throw Violation("the peer shows something else") }
-    if isNamed { return }
+    if answers.isNamed { return }
     guard try Self.favorites(of: store) == favorites else {
       throw Violation("after the sync, the store shows something else")
     }
