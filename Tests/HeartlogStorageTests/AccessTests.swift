@@ -52,6 +52,40 @@ struct AccessTests {
     try open.write(1)
   }
 
+  @Test("a thread that waits for another one to get the lock is told when that one gives up")
+  func waitingForAnotherThread() throws {
+    let (store, files) = try TestStore.inMemory()
+    let intercepted = InterceptedFiles(files)
+    let scheduler = ManualScheduler()
+    var options = TestStore.options()
+    options.scheduler = scheduler
+    options.lockMillisecondsMax = 10
+    let open = try TestStore(files: intercepted, path: store.path).open(options)
+    let holder = try files.openLock("\(store.path)/lock")
+    #expect(try holder.tryLock())
+    let second = Locked<TestThread?>(nil)
+    let secondError = Locked<StorageError?>(nil)
+    scheduler.beforeSleep {
+      guard second.withLock({ $0 == nil }) else { return }
+      let isInside = Locked(false)
+      intercepted.change { $0.beforeProcessID = { isInside.withLock { $0 = true } } }
+      second.withLock {
+        $0 = TestThread {
+          let error = storageFailure { try open.write(2) }
+          secondError.withLock { $0 = error }
+        }
+      }
+      while !isInside.withLock({ $0 }) { sched_yield() }
+      // It leaves the monitor when it waits.
+      open.log.monitor.withLock {}
+    }
+    #expect(storageFailure { try open.write(1) }?.code == .locked)
+    second.withLock { $0 }?.join()
+    #expect(secondError.withLock { $0?.code } == .locked)
+    holder.unlock()
+    #expect(try open.write(3).number.rawValue == 1)
+  }
+
   @Test("waiting for the lock is measured by a clock, however long each pause takes")
   func lockTimeOutByClock() throws {
     let (store, files) = try TestStore.inMemory()

@@ -89,6 +89,34 @@ struct FaultTests {
     #expect(try store.read().commits.count == 2)
   }
 
+  @Test("a commit that came while a flush failed keeps no lock")
+  func failedFlushBesideWriter() throws {
+    let (store, files) = try TestStore.inMemory()
+    let intercepted = InterceptedFiles(files)
+    let scheduler = ManualScheduler()
+    var options = TestStore.options()
+    options.scheduler = scheduler
+    let open = try TestStore(files: intercepted, path: store.path).open(options)
+    try open.write(0)
+    try open.write(1, .buffered)
+    intercepted.change { hooks in
+      hooks.beforeSync = { () throws(FileError) in
+        _ = try? open.write(2, .buffered)
+        throw FileError(operation: "synchronize", path: store.path, code: Self.inputOutput)
+      }
+    }
+    // The lease ends.
+    scheduler.runJobs()
+    #expect(open.sink.commits.count == 3)
+    #expect(storageFailure { try open.write(3) }?.code == .outcomeUnknown)
+    var impatient = TestStore.options(seed: 3)
+    impatient.lockMillisecondsMax = 0
+    let other = try store.open(impatient)
+    try other.write(4)
+    expectNoGap(other.sink.commits)
+    #expect(try store.verify()[0].finding == nil)
+  }
+
   @Test("a full disk takes a write back, wherever it stopped, and the next one succeeds")
   func fullDisk() throws {
     for partial in [0, 1, 39, 40, 95, 96, 97, 200, 288] {

@@ -44,6 +44,39 @@ struct StoreLeaseTests {
     #expect(!lease.isKept)
   }
 
+  /// A log in the middle of a series, and another one that does not wait for the lock.
+  private func inSeries() throws -> (series: OpenStore, other: OpenStore, scheduler: ManualScheduler) {
+    let (store, _) = try TestStore.inMemory()
+    let scheduler = ManualScheduler()
+    var options = TestStore.options()
+    options.keepsLockInSeries = true
+    options.scheduler = scheduler
+    let series = try store.open(options)
+    var impatient = TestStore.options(seed: 3)
+    impatient.lockMillisecondsMax = 0
+    let other = try store.open(impatient)
+    for index in 0..<2 { try series.write(index) }
+    #expect(storageFailure { try other.write(2) }?.code == .locked)
+    return (series, other, scheduler)
+  }
+
+  @Test("others get the lock when a series is over")
+  func seriesIsOver() throws {
+    let (series, other, scheduler) = try inSeries()
+    scheduler.advance(milliseconds: 50)
+    scheduler.runJobs()
+    #expect(try other.write(2).number.rawValue == 3)
+    #expect(try series.write(3).number.rawValue == 4)
+  }
+
+  @Test("others get the lock when a log rests in the middle of a series")
+  func restInSeries() throws {
+    let (series, other, _) = try inSeries()
+    series.log.rest()
+    #expect(try other.write(2).number.rawValue == 3)
+    #expect(try series.write(3).number.rawValue == 4)
+  }
+
   @Test("logs that write series in turns both go on", arguments: FileSystemKind.allCases)
   func turns(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)
