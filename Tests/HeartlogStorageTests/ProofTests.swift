@@ -36,6 +36,21 @@ struct ProofTests {
     return try WitnessedCheckpoint(SignedCheckpoint(checkpoint, signedBy: key)) { _ in nil }
   }
 
+  @Test("a checkpoint that another process wrote is found where the lock's page says nothing of it")
+  mutating func unseenCheckpoint() throws {
+    try receive(1)
+    files.onNetwork = true
+    let directory = StoreDirectory(fileSystem: files, path: store.path)
+    let (options, lock) = (TestStore.options(), try StoreLock(directory))
+    try files.replaceContents(of: directory.lockPath, with: [UInt8](repeating: 0, count: lockPageBytes))
+    #expect(lock.generation == 0)
+    let checkpoints = Checkpoints(directory, options, lock)
+    #expect(try checkpoints.newest(of: replica) == nil)
+    let signed = try checkpoint(1).signed
+    try CheckpointFile.write(signed, in: directory, options)
+    #expect(try checkpoints.newest(of: replica) == signed)
+  }
+
   private func proof(_ number: UInt64, below checkpoint: WitnessedCheckpoint) throws -> EventProof {
     let id = EventID(replica: replica, sequence: SequenceNumber(rawValue: number))
     return try #require(try open.log.proof(of: id, in: CommitNumber(rawValue: number), below: checkpoint))

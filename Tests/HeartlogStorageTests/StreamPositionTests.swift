@@ -134,6 +134,24 @@ struct StreamPositionTests {
   }
 
   @Test(
+    "a received stream that is shorter than its position has another history, and is no stream of another store"
+  )
+  func shorter() throws {
+    let history = try History()
+    try history.receive(3)
+    let early = history.files.deepCopy()
+    try history.receive(3)
+    let position = try #require(
+      history.positions.last?.positions.first { $0.replica == history.otherReplica })
+    let error = storageFailure {
+      _ = try CommitLog(
+        at: "/store", on: early, options: TestStore.options(access: .readOnly), sink: RecordingSink(),
+        from: [position])
+    }
+    #expect(error?.code == .otherHistory)
+  }
+
+  @Test(
     "where a stream was ended in front of a position, it is refused; behind it, the log is read up to the end"
   )
   func ended() throws {
@@ -144,6 +162,9 @@ struct StreamPositionTests {
     let behind = history.positions[1].positions
     _ = try history.own.log.endStream(history.otherReplica, after: 8)
     #expect(storageFailure { _ = try history.open(at: behind) }?.code == .otherLog)
+    let start = StreamStart(directory: StoreDirectory(fileSystem: history.files, path: "/store"))
+    let position = try #require(inside.first { $0.replica == history.otherReplica })
+    #expect(try start.readerInSegment(at: position)?.endCommit == 8)
     let open = try history.open(at: inside)
     #expect(
       open.sink.commits

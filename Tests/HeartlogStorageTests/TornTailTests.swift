@@ -106,6 +106,7 @@ struct TornTailTests {
     try tail.files.remove(tail.path)
     let open = try tail.store.open()
     #expect(open.log.findings.map(\.verdict) == [.lost])
+    #expect(open.log.findings.map(\.error.file) == [tail.path])
     #expect(try open.write(1).replica != tail.replica)
     #expect(try tail.store.read().findings.isEmpty)
   }
@@ -128,6 +129,31 @@ struct TornTailTests {
         #expect(try store.read().findings.isEmpty)
       }
     }
+  }
+
+  @Test("a tail that grows while it is verified is read again until it stays as it is")
+  func verifiedMeanwhile() throws {
+    let tail = try tail()
+    let intercepted = InterceptedFiles(tail.files)
+    let lock = try StoreLock(StoreDirectory(fileSystem: tail.files, path: "/store"))
+    // What each look finds: half of the second commit, half of the third, and all.
+    let versions = [tail.ends[0] + 50, tail.ends[1] + 50, tail.bytes.count]
+    let looks = Locked(0)
+    intercepted.change { hooks in
+      hooks.beforeOpen = { path in
+        guard path.hasSuffix("/checkpoint") else { return }
+        let length = looks.withLock { looks in
+          looks += 1
+          // Each look opens the file twice.
+          return versions[min((looks - 1) / 2, versions.count - 1)]
+        }
+        try? tail.files.replaceContents(of: tail.path, with: Array(tail.bytes[..<length]))
+        lock.touch()
+      }
+    }
+    let found = try Verification.run(at: "/store", on: intercepted)
+    #expect(found.map(\.commits) == [5] && found[0].finding == nil)
+    #expect(looks.withLock { $0 } == 2 * versions.count)
   }
 
   @Test("bytes that a reader finds half written are no reason to give up")
