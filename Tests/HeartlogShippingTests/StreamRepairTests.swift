@@ -122,6 +122,18 @@ struct StreamRepairTests {
     }
   }
 
+  @Test("whoever has the store open is told that its files were replaced")
+  func structure() throws {
+    let devices = try DamagedDevices()
+    let received = try #require(try devices.directory.segments(of: devices.tablet.replica).first)
+    try Damage.firstFrame.apply(
+      to: devices.directory.path(of: received, in: devices.tablet.replica), in: devices.files)
+    let lock = try StoreLock(devices.directory)
+    let (structure, generation) = (lock.structure, lock.generation)
+    #expect(try devices.repair().isSound)
+    #expect(lock.structure != structure && lock.generation > generation)
+  }
+
   @Test("a store whose own tail was mended writes as a new replica, and what it wrote before is signed")
   func ownTail() throws {
     let devices = try DamagedDevices(tail: 0)

@@ -95,6 +95,35 @@ struct RepairTests {
     #expect(report.name == "Test" && (report.entries.first?.keptAt == nil) == (kind == 3))
   }
 
+  @Test("where the file system records no birth times, nothing proves that the folder is no copy")
+  func noBirthTime() throws {
+    var hooks = InterceptedFiles.Hooks()
+    hooks.describe = { $0.birthTimeNanoseconds = 0 }
+    let memory = MemoryFileSystem(root: "/store")
+    let store = TestStore(files: InterceptedFiles(memory, hooks), path: "/store")
+    try store.create()
+    let open = try store.open()
+    let commits = try (0..<3).map { try open.write($0) }
+    open.log.close()
+    try memory.replaceContents(of: Self.path, with: Array(try memory.contents(of: Self.path).dropLast(10)))
+    let report = try mend(store, commits)
+    #expect(report.replica != commits[0].replica && report.formerReplica == commits[0].replica)
+  }
+
+  @Test("a store that signs is in a vault afterwards, another one is in none", arguments: [true, false])
+  func vault(signs: Bool) throws {
+    let files = MemoryFileSystem(root: "/store")
+    let store = TestStore(files: files, path: "/store")
+    var options = TestStore.options(seed: 1)
+    options.keys = signs ? .folder : .none
+    try CommitLog.create(at: store.path, on: files, name: "Test", options: options)
+    try files.replaceContents(of: Self.path, with: [])
+    #expect(try store.repair().isSound)
+    let identity = try StoreIdentity.read(StoreDirectory(fileSystem: files, path: store.path))
+    #expect((identity.vault != nil) == signs)
+    #expect(identity.vault?.isEstablished != true)
+  }
+
   @Test("a copy whose file is damaged never writes as the original")
   func copy() throws {
     let place = try TestPlace(.memory)
