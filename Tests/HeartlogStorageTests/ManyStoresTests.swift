@@ -109,6 +109,26 @@ struct ManyStoresTests {
     #expect(try store.verify()[0].finding == nil)
   }
 
+  @Test("a log that reads what another process wrote tells how many files it has open")
+  func refreshed() throws {
+    let store = try stores(1)[0]
+    let reader = try store.open(options { $0.access = .readOnly })
+    #expect(budget.files == 0)
+    try store.open(TestStore.options()).write(1)
+    let before = files.openCount
+    try reader.log.refresh()
+    #expect(files.openCount > before && budget.files == files.openCount - before)
+  }
+
+  @Test("a segment that a commit begins is counted when the commit is written")
+  func firstSegment() throws {
+    let open = try stores(1)[0].open(options())
+    let pending = try #require(try open.log.stage(.durable) { .test(0) })
+    #expect(budget.files == 0)
+    _ = try open.log.finish(pending)
+    #expect(files.openCount == 1 && budget.files == 1)
+  }
+
   @Test("resting flushes what is buffered, and gives the lock to others")
   func lease() throws {
     let store = try stores(1)[0]
