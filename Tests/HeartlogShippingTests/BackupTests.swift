@@ -219,6 +219,28 @@ struct BackupTests {
     }
   }
 
+  @Test("what is missing before other run files is written again")
+  func missingBefore() throws {
+    let phone = try Self.store("phone")
+    for round in 0..<2 {
+      try Self.write(6, to: phone, tag: "\(round)-")
+      _ = try phone.backUp(to: "/folder", on: files)
+    }
+    let paths = try tree("/folder").filter { $0.hasSuffix(".run") }.sorted()
+    #expect(paths.count == 2)
+    try files.remove(paths[0])
+    #expect(try phone.backUp(to: "/folder", on: files).newCommits == 6)
+    #expect(try tree("/folder").filter { $0.hasSuffix(".run") }.sorted() == paths)
+    #expect(try FavoritesStore.checkBackup(at: "/folder", on: files).digest == phone.digest)
+  }
+
+  @Test("a manifest begins with the bytes that its format names")
+  func magic() throws {
+    let phone = try Self.store("phone")
+    _ = try phone.backUp(to: "/folder", on: files)
+    #expect(try bytes("/folder/manifest").starts(with: [0x89] + Array("HLBAK\r\n".utf8) + [1]))
+  }
+
   @Test(
     "an interrupted backup leaves the one before, and is continued", arguments: ["/folder", "/one.backup"])
   func interrupted(path: String) throws {

@@ -59,7 +59,8 @@ struct CarrierTests {
     arguments: [
       ("echo 'Welcome to desk!'; cat", "Welcome to desk!"),
       ("printf '\\n\\tLast login: today'", "Last login: today"),
-      ("printf 'Grüße'", "Grüße"), ("printf '\\033[1mbold\\033[0m words'; cat", "[1mbold[0m words"),
+      ("printf '\\tLast login: today'", "Last login: today"), ("printf 'Grüße'", "Grüße"),
+      ("printf '\\033[1mbold\\033[0m words'; cat", "[1mbold[0m words"),
       ("printf '!!\\n'; cat", nil),
       ("printf 'x%.0s' $(seq 90); cat", String(repeating: "x", count: 60) + "…"),
     ] as [(String, String?)])

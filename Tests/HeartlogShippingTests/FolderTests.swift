@@ -76,6 +76,36 @@ struct FolderTests {
     #expect(third.streams == one.streams)
   }
 
+  @Test("a stream of which only copies are left is passed on")
+  func onlyCopies() throws {
+    let (one, other) = (device(1, 5), device(2, 5))
+    _ = try sync(one)
+    _ = try Dialogue.between(one, other).report()
+    let path = try #require(try tree(root).first)
+    let content = try bytes(path)
+    try files.remove(path)
+    try put(content, "\(path.dropLast(4)) 2.run")
+    let report = try sync(other)
+    #expect(report.folder?.copies == 1 && report.sent.commits == 10)
+    #expect(try tree("\(root)/\(other.replica)/\(one.replica)").count == 1)
+  }
+
+  @Test("of files with the same commits, one is kept")
+  func covered() throws {
+    let replica = FakeStreams.replica(1)
+    func file(_ commits: ClosedRange<UInt64>, _ content: UInt64) -> FolderFile {
+      let name = RunFileName(
+        first: commits.lowerBound, last: commits.upperBound, root: RootPrefix(word: commits.upperBound),
+        content: RootPrefix(word: content))
+      return FolderFile(
+        writer: replica, stream: replica, name: name, kind: .run, path: "/\(name.text)", bytes: 100)
+    }
+    let (whole, again) = (file(1...8, 1), file(1...8, 2))
+    let (start, end, next) = (file(1...3, 3), file(4...8, 4), file(9...9, 5))
+    #expect(FolderSyncPass.withoutCovered([next, end, start, again, whole]) == [whole, next])
+    #expect(FolderSyncPass.withoutCovered([next, end, start]) == [start, end, next])
+  }
+
   @Test("a dry run and a pull leave the folder as it is")
   func dryRun() throws {
     let (one, other) = (device(1, 5), device(2, 7))

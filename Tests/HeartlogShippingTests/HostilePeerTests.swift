@@ -47,9 +47,11 @@ struct HostilePeerTests {
   }
 
   /// The messages of `answer`, whole.
-  private var messages: [[UInt8]] {
+  private var messages: [[UInt8]] { Self.messages(answer) }
+
+  private static func messages(_ bytes: [UInt8]) -> [[UInt8]] {
     var messages: [[UInt8]] = []
-    var rest = answer[...]
+    var rest = bytes[...]
     while let kind = rest.first {
       var length = 0
       var bytes = 1
@@ -152,6 +154,26 @@ struct HostilePeerTests {
       return
     }
     #expect(error.code == .timedOut && error.message.contains("silent") && isSound(store))
+  }
+
+  @Test("a peer that is given up is told to try again later")
+  func givenUp() throws {
+    let channel = RecordedChannel(reading: [], isSilentAtEnd: true)
+    var options = SyncOptions()
+    options.inactivityMillisecondsMax = 150
+    let error = #expect(throws: HeartlogError.self) {
+      try SyncSession(caller.copy(), over: channel, role: .calling, options: options).run()
+    }
+    let messages = Self.messages(channel.written)
+    #expect(error?.code == .timedOut && messages.count == 2)
+    let last = try #require(messages.last)
+    let message = try Message(
+      try #require(Message.Kind(rawValue: last[0])), payload: Array(last[2..<last.count - 4]), answering: 0)
+    guard case .failed(.later, let sentence) = message else {
+      Issue.record("\(message)")
+      return
+    }
+    #expect(sentence == error?.message)
   }
 
   @Test("lengths, counts and kinds beyond all limits are refused before anything is kept for them")

@@ -175,6 +175,21 @@ struct WrongClockTests {
     #expect(try take(fast, right, by: way).clocksAhead.isEmpty)
   }
 
+  @Test(
+    "a device that is exactly an hour ahead is named, and one that is less is not", arguments: Way.allCases)
+  func anHour(way: Way) throws {
+    let hour: Milliseconds = 3_600_000
+    for (ahead, named) in [(hour - 1, []), (hour, [hour])] {
+      let wallTime = clock.milliseconds + ahead
+      let source = forged(1, [(HybridTimestamp(milliseconds: wallTime), wallTime)])
+      let folder = try MemoryFolder()
+      let target = try store(7)
+      let report =
+        try way == .dialogue ? take(source, target, by: way) : Self.pass(source, target, folder, options())
+      #expect(report.received.commits == 1 && report.clocksAhead.map(\.milliseconds) == named)
+    }
+  }
+
   @Test("a peer whose clock is far ahead is named by its greeting")
   func greeting() throws {
     let one = forged(1, [(HybridTimestamp(milliseconds: 1_000), 1_000)])
