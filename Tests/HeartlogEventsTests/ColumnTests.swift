@@ -96,6 +96,37 @@ struct ColumnTests {
       })
   }
 
+  @Test("numbers are stored in the smallest encoding")
+  func smallestEncoding() throws {
+    // Sized numbers take a quarter of a bit more than the three bits of packed ones.
+    #expect(try ints((0..<512).map { $0 % 8 }) == IntsColumn.packed)
+    // Here they take more than a bit less.
+    #expect(try ints((0..<512).map { Int64(1) << ($0 % 8) }) == IntsColumn.sized)
+  }
+
+  @Test("columns that claim more bytes together than a block may have are refused")
+  func sizeTogether() {
+    // LZ4 expands a byte to at most 255.
+    let claimed = Limits.blockColumnsBytesMax / 2 + 1
+    func read(_ keys: [ColumnKey]) throws {
+      var writer = ByteWriter()
+      writer.varint(keys.count)
+      for key in keys {
+        writer.varint(key.id)
+        writer.varint(key.index)
+        writer.u8(1)
+        writer.varint(claimed)
+        writer.lengthAndBytes([UInt8](repeating: 0, count: claimed / 255 + 1))
+      }
+      try writer.bytes.withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        _ = try ColumnReader(&reader)
+      }
+    }
+    #expect(throws: Never.self) { try read([.kinds]) }
+    #expect(throws: MalformedError.self) { try read([.kinds, .shapes]) }
+  }
+
   @Test("the columns of a block are sorted, and stand once")
   func order() {
     func read(_ keys: [ColumnKey]) throws {
