@@ -83,6 +83,18 @@ struct SalvageTests {
     #expect(throws: HeartlogError.self) { try salvage(devices, as: DamagedDevices.path) }
   }
 
+  @Test("a stream that was ended is there up to its end, and stays ended")
+  func ended() throws {
+    let devices = try DamagedDevices()
+    let before = try devices.open()
+    try before.endStream(devices.phone, after: CommitNumber(rawValue: 25))
+    let (roots, digest) = (try before.roots(), before.digest)
+    try before.close()
+    let (report, store) = try salvage(devices)
+    #expect(try report.isWhole && store.digest == digest && store.roots() == roots)
+    #expect(try store.streamHeads().filter(\.isEnded).map(\.replica) == [devices.phone])
+  }
+
   @Test("stores that salvage the same commits go on with the same streams")
   func sameStreams() throws {
     let devices = try DamagedDevices()

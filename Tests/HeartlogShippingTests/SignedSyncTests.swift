@@ -97,14 +97,16 @@ struct SignedSyncTests {
     #expect(honest.isComplete && phone.digest == tablet.digest)
   }
 
-  @Test("a store without a key syncs with one that has a key, and shows as unsigned")
+  @Test("a store without a key syncs with one that has a key, comes into its vault, and shows as unsigned")
   func unsigned() throws {
     let (phone, old) = (try Self.store("phone"), try Self.store("old", signs: false))
     try Self.write(4, to: phone)
     try Self.write(4, to: old)
+    #expect(old.vault == nil)
     try Self.sync(phone, with: old)
     try Self.sync(old, with: phone)
     #expect(phone.digest == old.digest)
+    #expect(old.vault?.id == phone.vault?.id && old.vault?.isEstablished == true)
     #expect(try phone.streamHeads().first { $0.replica == old.replica }?.checkpoint == nil)
     #expect(try Self.checkpoint(of: phone.replica, in: old).checkpoint.size == 4)
     #expect(try Self.checkpoint(of: phone.replica, in: old).cosignatures.isEmpty)

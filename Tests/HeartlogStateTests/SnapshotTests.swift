@@ -202,6 +202,24 @@ struct SnapshotTests {
     #expect(state.isDamaged)
   }
 
+  @Test("a conflict that lies in a snapshot stays when the texts in memory are compacted")
+  func conflict() throws {
+    var (a, b) = (StreamWriter(1), StreamWriter(2))
+    func note(_ text: String) -> [Field] { [Field(name: "@note", value: .string(text))] }
+    var expected = FavoritesState()
+    _ = expected.apply(a.commit(at: 1, .paper("x", .added, note("one text that is long enough to be named"))))
+    _ = expected.apply(b.commit(at: 2, .paper("x", .added, note("another text that is long enough for it"))))
+    var state = try snapshot(of: expected)
+    // Twice as much as is left in gaps.
+    for round in 0..<20 {
+      let text = String(repeating: "\(round % 10)", count: 100_000)
+      let commit = a.commit(at: Milliseconds(3 + round), .paper("y", .changed, note(text)))
+      _ = (expected.apply(commit), state.apply(commit))
+    }
+    #expect(state.conflicts.count == 1 && state.conflicts == expected.conflicts)
+    #expect(state.digest == expected.digest && !state.isDamaged)
+  }
+
   @Test("a state without anything has a snapshot too")
   func empty() throws {
     let state = try snapshot(of: FavoritesState())
