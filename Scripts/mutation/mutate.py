@@ -212,6 +212,9 @@ def main():
     parser.add_argument(
         "--longest", type=float, default=SUITE_SECONDS_MAX, metavar="SECONDS",
         help="leave out suites that take longer: what only they notice then survives")
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), metavar="FILE:LINE,…",
+        help="keep what an earlier run found, and judge only the mutants at these places; a FILE may be the end of a path")
     parser.add_argument("--list", action="store_true", help="print the places that are drawn first, and do nothing with them")
     arguments = parser.parse_args()
     modules = sites.all_sites()
@@ -223,7 +226,7 @@ def main():
             show(site, f"number {site.number}")
         return 0
     state = State()
-    if not arguments.resume:
+    if not arguments.resume and not arguments.only:
         state.coverage, state.verdicts = {}, {}
     total = sum(len(found) for found in modules.values())
     shares = ", ".join(f"{quota[module]} in {module}" for module in modules)
@@ -240,6 +243,10 @@ def main():
     coverage = cover(found, wanted, state, arguments.jobs, arguments.longest)
     reached = {key for covered in coverage.values() for key in covered["reached"]}
     tree.say(f"{len(coverage)} of {len(found.names)} suites are run, and reach {len(reached)} of them, {time.monotonic() - started:.0f} s")
+    if arguments.only:
+        wanted = [site for site in wanted if any(f"/{site.file}:{site.line}".endswith(f"/{place}") for place in arguments.only)]
+        if not wanted:
+            raise tree.Failure("none of the mutants is at these places: see --list")
     started, done, lock = time.monotonic(), 0, threading.Lock()
 
     def work(site):
