@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import HeartlogFuzzing
@@ -21,6 +22,18 @@ struct CorpusTests {
       #expect(throws: Never.self, "\(input.path)") { try target.run(input.bytes) }
     }
     try target.run([])
+  }
+
+  @Test("several threads may try inputs on a store at a time")
+  func threads() throws {
+    let target = try #require(FuzzTarget.all.first { $0.name == "sync" })
+    let inputs = try Corpus.inputs(at: Self.folder.appending(path: target.name).path).prefix(4)
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 32) { index in
+      let input = inputs[index / 8]
+      do { try target.run(input.bytes) } catch { failures.withLock { $0.append("\(input.path): \(error)") } }
+    }
+    #expect(inputs.count == 4 && failures.withLock { $0 } == [])
   }
 
   @Test("the seeds in the folder are those that the target makes", arguments: FuzzTarget.all.map(\.name))

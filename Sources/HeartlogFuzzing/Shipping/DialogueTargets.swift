@@ -118,7 +118,7 @@ private final class Scene: Sendable {
   private let favorites: Set<String>
   private let options: StoreOptions
   private let streams: RememberedStreams
-  /// The store on a copy of the files, as long as nothing changed these.
+  /// The store on a copy of the files, as long as nothing changed these, and while no thread uses it.
   private let opened = Mutex<(files: MemoryFileSystem, store: FavoritesStore)?>(nil)
 
   /// A phone that knows a desk, a tablet, and two lives of the phone, each with what the other end says; then the same of signed stores.
@@ -209,23 +209,26 @@ private final class Scene: Sendable {
 
   /// Whatever comes, a session ends, and the store that heard it is sound, keeps its favorites, and is the same when it is opened again.
   func hearInStore(_ bytes: [UInt8], flags: UInt8) throws {
-    let (files, store) = try opened.withLock { opened in
-      if let opened { return opened }
-      let copy = self.files.deepCopy()
-      let now = (files: copy, store: try StoreFiles.open(copy, self.options))
-      copy.clearTrace()
-      opened = now
-      return now
+    let unused = opened.withLock { opened in
+      defer { opened = nil }
+      return opened
     }
+    let (files, store) = try unused ?? open()
     try hear(bytes, flags: flags, store)
-    guard !files.trace.isEmpty else { return }
-    opened.withLock { $0 = nil }
+    guard !files.trace.isEmpty else { return opened.withLock { $0 = (files, store) } }
     // Looking takes as long as the dialogue, so some are looked at, the same ones in each run.
     if bytes.checksum(0..<bytes.count, seed: 0) % 4 == 0 {
       try check(store, on: files)
     } else {
       try store.close()
     }
+  }
+
+  private func open() throws -> (files: MemoryFileSystem, store: FavoritesStore) {
+    let copy = files.deepCopy()
+    let store = try StoreFiles.open(copy, options)
+    copy.clearTrace()
+    return (copy, store)
   }
 
   private func hear(_ bytes: [UInt8], flags: UInt8, _ store: any ShippedStreams) throws {
