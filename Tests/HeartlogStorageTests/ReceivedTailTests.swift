@@ -88,7 +88,7 @@ struct ReceivedTailTests {
     #expect(positions.map(\.commit.rawValue) == [2])
     let failure = storageFailure { try replay.makeDurable(positions) }
     #expect(failure?.code == .inputOutput && failure?.file?.hasSuffix(".suspect") == true)
-    try open.log.settle()
+    try open.log.makeReceivedDurable()
     try replay.makeDurable(positions)
     try expectNothingLost(2)
   }
@@ -108,7 +108,7 @@ struct ReceivedTailTests {
     #expect(try store.names(of: stream.replica).contains("0000000000000001.cut-\(whole.count)"))
   }
 
-  @Test("a run that failed before it was whole leaves nothing to settle")
+  @Test("a run that failed before it was whole leaves nothing to make durable")
   mutating func failedWrite() throws {
     let open = try store.open()
     #expect(try open.log.receive(nextRun()).isAppended)

@@ -27,12 +27,13 @@ extension FavoritesStore {
   /// Stores write snapshots automatically, according to the options' policy. Returns nil if no snapshot can be written: the store was
   /// opened read-only, is on a network file system, or is damaged.
   ///
-  /// - Throws: `misuse` inside `write { }`; `diskFull`, `inputOutput`. The store is unchanged then.
+  /// - Throws: `misuse` inside `write { }`; `diskFull`, `inputOutput`; `locked` if a received run must be made durable first, and another
+  ///   process holds the lock. The store is unchanged then.
   @discardableResult
   public func snapshot() throws(HeartlogError) -> SnapshotReport? {
     try refuseInsideWrite("snapshot")
     try flush()
-    try heartlogErrors { try log.settle() }
+    try heartlogErrors { try log.makeReceivedDurable() }
     let report = try heartlogErrors { try snapshots.make() }
     if let report { projection.noteSnapshot(covering: report.events) }
     return report

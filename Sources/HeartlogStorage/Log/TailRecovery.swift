@@ -77,7 +77,7 @@ final class TailRecovery {
       reports.append(finding)
     }
     try setAside(missing, reportedOf: finding?.verdict == .lost ? own.replica : nil)
-    try settleReceived()
+    try makeReceivedDurable()
     try recoverOwnTail(of: streamSet.own)
     streamSet.own.resolvedStructure = lease.lock.page().structure
   }
@@ -295,7 +295,7 @@ final class TailRecovery {
   }
 
   /// Makes the last run of a stream durable if its receiver was killed, or could not do so, and cuts off a run that was not written whole.
-  private func settleReceived() throws(StorageError) {
+  private func makeReceivedDurable() throws(StorageError) {
     guard lease.lock.isReceiving || !streamSet.ends.isEmpty else { return }
     for reader in streamSet.readers.values where reader.replica != streamSet.identity.replica {
       guard lease.lock.isReceiving(reader.replica) || streamSet.ends[reader.replica]?.verdict == .torn,

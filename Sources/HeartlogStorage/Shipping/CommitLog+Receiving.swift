@@ -42,7 +42,7 @@ extension CommitLog {
   }
 
   /// Makes durable what a receiver left that was killed, or whose fsync failed, if the log may be written. Nothing can name it before.
-  package func settle() throws(StorageError) {
+  package func makeReceivedDurable() throws(StorageError) {
     guard lease.lock.isReceiving, access.isWritable else { return }
     try storageErrors { try withQuietLog {} }
   }

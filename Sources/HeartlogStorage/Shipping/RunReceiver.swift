@@ -272,6 +272,7 @@ final class RunReceiver {
         block: Frame.Body(stored: body), firstCommit: block.firstCommit,
         commitCount: UInt32(block.commitCount))
     } catch {
+      // Any other failed write was taken back, durably.
       if error.code != .outcomeUnknown { lease.lock.endReceiving() }
       throw error
     }

@@ -164,7 +164,7 @@ final class StoreLock: Sendable {
   /// Whether that is so for any stream.
   var isReceiving: Bool { load(Word.received) != 0 }
 
-  /// One word, so that it is never half written.
+  /// One word, so that it is never half written. Two streams with the same one are both copied.
   private static func mark(of replica: ReplicaID) -> UInt64 { max(1, replica.high) }
 
   private func load(_ word: Int) -> UInt64 { words?.load(word) ?? file.load(word) }

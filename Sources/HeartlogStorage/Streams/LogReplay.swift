@@ -1,12 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// Reads all streams of a store without a lock, one after the other, to their ends or up to a moment.
 ///
 /// For callers that do not depend on the order between streams: it is much faster than `MergedLog` because it passes on whole blocks.
@@ -105,22 +99,26 @@ package final class LogReplay {
   /// - Throws: `inputOutput` if that fails, or failed before, or if the receiver of a run was killed: then the next writer copies the
   ///   tail, and until then nothing tells whether it is on disk.
   package func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
-    try onFiles { () throws(FileError) in
-      for position in positions {
-        func path(_ state: SegmentFile.State) -> String {
-          let segment = SegmentFile(firstCommit: position.location.firstCommit, state: state)
-          return directory.path(of: segment, in: position.replica)
-        }
-        let isSuspect = try directory.fileSystem.info(path(.suspect)) != nil
-        if isSuspect || lock.isReceiving(position.replica) {
-          throw FileError(operation: "synchronize", path: path(isSuspect ? .suspect : .open), code: EIO)
-        }
+    for position in positions {
+      func path(_ state: SegmentFile.State) -> String {
+        let segment = SegmentFile(firstCommit: position.location.firstCommit, state: state)
+        return directory.path(of: segment, in: position.replica)
+      }
+      let isSuspect = try onFiles { () throws(FileError) in
         do throws(FileError) {
           try directory.fileSystem.open(path(.open), .read).synchronizeData()
+          return false
         } catch {
           // A sealed segment is durable, and so is one that was sealed since.
           guard error.isNotFound else { throw error }
+          return try directory.fileSystem.info(path(.suspect)) != nil
         }
+      }
+      guard !isSuspect, !lock.isReceiving(position.replica) else {
+        throw StorageError(
+          .inputOutput,
+          "cannot tell whether the last commits are on disk; the next write to the store makes them durable",
+          file: path(isSuspect ? .suspect : .open))
       }
     }
   }
