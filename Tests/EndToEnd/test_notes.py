@@ -77,6 +77,13 @@ class CollectionTests(TestCase):
         named = store("collection", "papers", "--json").lines
         self.assertEqual(named, [{"library": "papers", "collection": "list", "items": len(expected)}] if expected else [])
 
+    def test_items_that_are_moved_to_where_they_are_change_nothing(self):
+        store = self.store()
+        self.expect(0, store("collection", "papers", "list", "add", "a", "b", "c"))
+        for words in (["b", "c", "--last"], ["a", "b", "--first"], ["b", "c", "--after", "a"], ["a", "b", "--before", "c"]):
+            self.expect(1, store("collection", "papers", "list", "move", *words), "Nothing was written")
+        self.assertEqual(len(store.log()), 3)
+
     def test_devices_that_move_different_items_agree(self):
         phone, tablet = self.store("phone"), self.store("tablet")
         self.expect(0, phone("collection", "papers", "trip", "add", "a", "b", "c", "d"))

@@ -169,6 +169,7 @@ struct CollectionCommand: Command {
 
   /// - Returns: the items that changed.
   private func change(_ collection: ItemCollection) throws -> [String] {
+    if action == .move, try isInPlace(collection) { return [] }
     var place = place ?? .last
     var changed: [String] = []
     for item in items {
@@ -176,8 +177,8 @@ struct CollectionCommand: Command {
         switch action {
         case .list: false
         case .remove: try collection.remove(item)
-        case .add: try collection.insert(item, at: try index(of: place, for: item, in: collection))
-        case .move: try collection.move(item, to: try index(of: place, for: item, in: collection))
+        case .add: try collection.insert(item, at: try index(of: place, for: item, among: collection.ids))
+        case .move: try collection.move(item, to: try index(of: place, for: item, among: collection.ids))
         }
       if isChange { changed.append(item) }
       if isChange || action == .move { place = .after(item) }
@@ -185,14 +186,28 @@ struct CollectionCommand: Command {
     return changed
   }
 
+  /// Whether the order is the same when all items are moved: several can leave their places and come back to them.
+  private func isInPlace(_ collection: ItemCollection) throws -> Bool {
+    let before = collection.ids
+    var after = before
+    var place = place ?? .last
+    for item in items {
+      guard let old = after.firstIndex(where: { $0.utf8.elementsEqual(item.utf8) }) else { return false }
+      let new = try index(of: place, for: item, among: after)
+      after.insert(after.remove(at: old), at: new)
+      place = .after(item)
+    }
+    return after.elementsEqual(before) { $0.utf8.elementsEqual($1.utf8) }
+  }
+
   /// The index of a place among the other items of a collection.
-  private func index(of place: Place, for item: String, in collection: ItemCollection) throws -> Int {
-    let others = collection.ids.filter { !$0.utf8.elementsEqual(item.utf8) }
+  private func index(of place: Place, for item: String, among ids: [String]) throws -> Int {
+    let others = ids.filter { !$0.utf8.elementsEqual(item.utf8) }
     func index(of other: String) throws -> Int {
       guard let index = others.firstIndex(where: { $0.utf8.elementsEqual(other.utf8) }) else {
         throw CommandError(
           .no,
-          "there is no \(item.utf8.elementsEqual(other.utf8) ? "other " : "")item \(Quoted(other)) in the collection \(Quoted(collection.name))",
+          "there is no \(item.utf8.elementsEqual(other.utf8) ? "other " : "")item \(Quoted(other)) in the collection \(Quoted(name ?? ""))",
           hint: "Nothing was written.")
       }
       return index
