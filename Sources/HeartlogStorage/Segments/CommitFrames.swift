@@ -57,7 +57,7 @@ struct CommitFrames {
 
   private mutating func makeRoom(_ count: Int) {
     let missing = byteCount + count - memory.count
-    if missing > 0 { memory.append(contentsOf: repeatElement(0, count: max(missing, memory.count))) }
+    if missing > 0 { memory += [UInt8](repeating: 0, count: max(missing, memory.count)) }
   }
 
   /// Compresses a row in place if that makes it smaller.
