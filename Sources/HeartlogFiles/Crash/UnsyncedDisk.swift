@@ -25,12 +25,14 @@ struct UnsyncedDisk: Sendable {
     names = UnsyncedNames(journal.base)
     let now =
       operations < journal.entries.count ? journal.entries[operations].lockPages : live.lockPages
-    let before = operations > 0 ? journal.entries[operations - 1].lockPages : journal.base.files
+    func before(_ inode: UInt64) -> [UInt8]? {
+      operations > 0 ? journal.entries[operations - 1].lockPages[inode] : journal.base.files[inode]
+    }
     lockFiles = live.volume.lockFiles
     var pages: [UInt64: [[UInt8]]] = [:]
     for inode in lockFiles {
       var versions = [[UInt8](repeating: 0, count: lockPageBytes)]
-      for version in [before[inode] ?? [], now[inode] ?? []] where !versions.contains(version) {
+      for version in [before(inode) ?? [], now[inode] ?? []] where !versions.contains(version) {
         versions.append(version)
       }
       pages[inode] = versions

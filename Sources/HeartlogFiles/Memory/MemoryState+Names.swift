@@ -118,8 +118,8 @@ extension MemoryState {
     let call = SystemCall("list", directory)
     let inode = try existingDirectory(call)
     if !faults.isEmpty { try strike(.entries, [shown(inode)], call) }
-    let names = (volume.directories[inode] ?? [:]).keys.sorted { $0.lexicographicallyPrecedes($1) }
-    return names.map { String(decoding: $0, as: UTF8.self) }
+    let names = (volume.directories[inode] ?? [:]).keys.sorted()
+    return names.map { String(decoding: $0.bytes, as: UTF8.self) }
   }
 
   func info(_ path: String) throws(FileError) -> FileInfo? {

@@ -56,19 +56,21 @@ struct MemoryState: Sendable {
 
   private static func names(_ path: String) -> [Volume.Name] {
     var path = path
-    // Much of what a simulation does.
+    // Much of what a simulation does, and of what tests do in a debug build.
     return path.withUTF8 { path in
       var names: [Volume.Name] = []
-      var start = 0
-      while start < path.count {
-        let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
-        let name = Volume.Name(path[start..<end])
-        start = end + 1
-        switch name {
-        case [], [UInt8(ascii: ".")]: continue
-        case [UInt8(ascii: "."), UInt8(ascii: ".")]: _ = names.popLast()
-        default: names.append(name)
+      var rest = UnsafeRawBufferPointer(path)
+      while let start = rest.baseAddress {
+        let slash = memchr(start, Int32(UInt8(ascii: "/")), rest.count)
+        let count = slash.map { UnsafeRawPointer($0) - start } ?? rest.count
+        let bytes = [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+        if bytes == [UInt8(ascii: "."), UInt8(ascii: ".")] {
+          _ = names.popLast()
+        } else if !bytes.isEmpty, bytes != [UInt8(ascii: ".")] {
+          names.append(Volume.Name(bytes: bytes))
         }
+        if slash == nil { break }
+        rest = UnsafeRawBufferPointer(rebasing: rest[(count + 1)...])
       }
       return names
     }
@@ -76,9 +78,11 @@ struct MemoryState: Sendable {
 
   func checkedNames(_ call: SystemCall) throws(FileError) -> [Volume.Name] {
     if call.path.isEmpty { throw call.error(ENOENT) }
-    if call.path.utf8.contains(0) { throw call.error(EINVAL) }
+    var path = call.path
+    let hasZero = path.withUTF8 { path in path.baseAddress.map { memchr($0, 0, path.count) != nil } ?? false }
+    if hasZero { throw call.error(EINVAL) }
     let names = Self.names(call.path)
-    if names.contains(where: { $0.count > Self.nameBytesMax }) { throw call.error(ENAMETOOLONG) }
+    if names.contains(where: { $0.bytes.count > Self.nameBytesMax }) { throw call.error(ENAMETOOLONG) }
     return names
   }
 
@@ -121,7 +125,7 @@ struct MemoryState: Sendable {
     let isInside = names.starts(with: root)
     let rest = isInside ? names.dropFirst(root.count) : names[...]
     if isInside && rest.isEmpty { return "." }
-    let joined = rest.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+    let joined = rest.map { String(decoding: $0.bytes, as: UTF8.self) }.joined(separator: "/")
     return isInside ? joined : "/" + joined
   }
 

@@ -10,7 +10,14 @@
 /// after a crash. Copies share storage.
 struct Volume: Sendable {
   /// Compared as bytes: `String` would consider two encodings of the same letter equal.
-  typealias Name = [UInt8]
+  struct Name: Hashable, Comparable, Sendable {
+    let bytes: [UInt8]
+
+    // An array hashes each element on its own, which takes longer than all else in a look-up.
+    func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
+    static func < (a: Name, b: Name) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+  }
 
   struct Location: Hashable, Sendable {
     var directory: UInt64
@@ -19,13 +26,15 @@ struct Volume: Sendable {
 
   static let root: UInt64 = 1
 
-  var files: [UInt64: [UInt8]] = [:]
-  private(set) var directories: [UInt64: [Name: UInt64]] = [root: [:]]
+  var files = InodeTable<[UInt8]>()
+  private(set) var directories = InodeTable<[Name: UInt64]>()
   /// The present or last location of each inode. There are no hard links.
-  private(set) var locations: [UInt64: Location] = [:]
+  private(set) var locations = InodeTable<Location>()
   /// The files that were opened as lock files.
   var lockFiles: Set<UInt64> = []
   var nextInode: UInt64 = 2
+
+  init() { directories[Self.root] = [:] }
 
   mutating func takeInode() -> UInt64 {
     defer { nextInode += 1 }
@@ -43,7 +52,7 @@ struct Volume: Sendable {
   }
 
   mutating func linkFile(_ inode: UInt64, at location: Location) {
-    files[inode, default: []] = files[inode] ?? []
+    if files[inode] == nil { files[inode] = [] }
     directories[location.directory]?[location.name] = inode
     locations[inode] = location
   }
@@ -97,9 +106,9 @@ struct Volume: Sendable {
   /// Drops all inodes that have no path from the root.
   mutating func prune() {
     let kept = reachable()
-    files = files.filter { kept.contains($0.key) }
-    directories = directories.filter { kept.contains($0.key) }
-    locations = locations.filter { kept.contains($0.key) }
+    files.keep(kept)
+    directories.keep(kept)
+    locations.keep(kept)
     lockFiles.formIntersection(kept)
   }
 
@@ -110,11 +119,13 @@ struct Volume: Sendable {
   }
 
   mutating func write(_ bytes: UnsafeRawBufferPointer, to inode: UInt64, at offset: Int) {
-    files[inode, default: []].overwrite(at: offset, with: bytes)
+    if files[inode] == nil { files[inode] = [] }
+    files[inode]?.overwrite(at: offset, with: bytes)
   }
 
   mutating func truncate(_ inode: UInt64, to size: Int) {
-    files[inode, default: []].resize(to: size)
+    if files[inode] == nil { files[inode] = [] }
+    files[inode]?.resize(to: size)
   }
 }
 
