@@ -136,6 +136,14 @@ let package = Package(
   ]
 )
 
+// Optimized sources that keep their assertions, for tests under a sanitizer: Scripts/test. The tests themselves are not: they are compiled
+// more often than that pays.
+if Context.environment["HEARTLOG_OPTIMIZED"] != nil {
+  for target in package.targets where [.regular, .executable].contains(target.type) {
+    target.swiftSettings? += [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+  }
+}
+
 // Some targets with all that they need, for a build that should not take long: Scripts/test.
 if let names = Context.environment["HEARTLOG_TARGETS"] {
   var needed = Set(names.split(separator: ",").map(String.init))
