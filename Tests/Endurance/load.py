@@ -46,7 +46,9 @@ class Writer:
             while self.count is None or number < self.count:
                 number += 1
                 text = "x" * self.chance.choice((3, 40, 600))
-                line = {"op": "add", "library": "papers", "id": self.item(number), "fields": {"title": text, "line": number}}
+                # An item that is there already would not change, and the log would not grow.
+                op = "add" if self.items is None or number <= self.items else "set"
+                line = {"op": op, "library": "papers", "id": self.item(number), "fields": {"title": text, "line": number}}
                 self.process.stdin.write(json.dumps(line).encode() + b"\n")
                 self.process.stdin.flush()
                 if self.pause:

@@ -17,7 +17,7 @@ WRITERS = 8
 # So that the state stays the same while the log grows.
 ITEMS = 500
 # Of each writer, in seconds: an hour is then some million events.
-PAUSE = 0.01
+PAUSE = 0.02
 # What may be more at the end than after the first quarter, because allocators keep what they got.
 MEMORY_FACTOR_MAX, MEMORY_SLACK_KIB = 1.3, 8 << 10
 DESCRIPTORS_SLACK = 4
