@@ -85,6 +85,29 @@ struct UnsignedCommitsTests {
     #expect(try again.log.setUnsignedAside(of: old) == nil)
   }
 
+  @Test("a repair that cannot tell who writes signs what the key in the folder is for, in its vault")
+  func repaired() throws {
+    let files = MemoryFileSystem(root: "/")
+    let laptop = try Self.open(MemoryFileSystem(recording: false), "laptop")
+    var store = try Self.open(files, "phone")
+    try store.library("papers").add("signed")
+    try Self.sync(store, with: laptop)
+    let (old, vault) = (
+      store.replica, try store.streamHeads().compactMap(\.checkpoint?.checkpoint.vault)
+    )
+    try store.library("papers").add("unsigned")
+    try store.close()
+    try files.remove("/store/store")
+    let report = try FavoritesStore.repair(at: "/store", on: files)
+    #expect(report.formerReplica == old && report.replica != old)
+    store = try Self.open(files, "phone")
+    try store.library("papers").add("new")
+    #expect(try Self.sync(store, with: laptop).skipped.isEmpty)
+    #expect(store.replica != old && store.digest == laptop.digest)
+    #expect(try laptop.streamHeads().first { $0.replica == old }?.commit == CommitNumber(rawValue: 2))
+    #expect(try Set(store.streamHeads().compactMap(\.checkpoint?.checkpoint.vault)) == Set(vault))
+  }
+
   @Test("after a crash in between nothing is lost, and the next sync goes on")
   func crash() throws {
     let (files, old, laptop) = try Self.lostKey(sealing: true)

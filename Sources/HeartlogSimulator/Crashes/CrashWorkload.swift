@@ -37,7 +37,7 @@ final class CrashWorkload {
   private let process = SimulatedProcess(id: 1, clock: SimulatedUptime())
   private let clock = ManualClock()
 
-  private func open(_ files: MemoryFileSystem) throws(HeartlogError) -> FavoritesStore {
+  private var options: StoreOptions {
     var options = StoreOptions()
     options.snapshots = .manual
     options.random = { [random] in random.next() }
@@ -48,7 +48,15 @@ final class CrashWorkload {
       $0.keepsLockInSeries = false
       $0.scheduler = process
     }
-    return try FavoritesStore(at: Self.path, on: files, options: options)
+    return options
+  }
+
+  private func open(_ files: MemoryFileSystem) throws(HeartlogError) -> FavoritesStore {
+    try FavoritesStore(at: Self.path, on: files, options: options)
+  }
+
+  private func repair(_ files: MemoryFileSystem) throws(StorageError) {
+    _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
   }
 
   init(_ steps: [CrashStep]) throws {
@@ -138,7 +146,7 @@ final class CrashWorkload {
       var bytes = try files.contents(of: "\(Self.path)/store")
       bytes[12] ^= 1
       try files.replaceContents(of: "\(Self.path)/store", with: bytes)
-      _ = try StoreRepair.run(at: Self.path, on: files, name: nil, isDryRun: false, progress: nil)
+      try repair(files)
       store = try open(files)
     case .appendElsewhere:
       // The other process gets the lock when the buffered commits of this one are flushed.
@@ -228,7 +236,7 @@ final class CrashWorkload {
     do throws(HeartlogError) { return try open(files) } catch {
       guard error.isRepairable else { throw error }
     }
-    _ = try StoreRepair.run(at: Self.path, on: files, name: nil, isDryRun: false, progress: nil)
+    try repair(files)
     return try open(files)
   }
 }

@@ -265,7 +265,7 @@ extension StoreRepair {
     }
     if !report.isDryRun { try takeOverContent(of: replica, from: copies) }
     for replacement in replacements { try install(replacement, from: copies) }
-    if let own, leaves, !report.isDryRun { try sign(own, upTo: replacements.last) }
+    if let own, leaves, !report.isDryRun { try sign(own, upTo: replacements.last?.commits.upperBound) }
   }
 
   private mutating func install(_ replacement: Replacement, from copies: StreamCopies) throws {
@@ -325,14 +325,13 @@ extension StoreRepair {
     try subscription.write(in: directory, options)
   }
 
-  /// Signs what this store wrote as the replica that it gave up, if it still has the key.
-  private func sign(_ former: StoreIdentity, upTo last: Replacement?) throws {
-    guard let last else { return }
+  /// Signs what this store wrote as the replica that it gives up, if it still has the key. The commits must be durable.
+  func sign(_ former: StoreIdentity, upTo last: CommitNumber?) throws {
     let checkpoints = Checkpoints(directory, options, lock)
     let caches = MerkleCaches(directory)
     do {
       let before = try checkpoints.last(of: former.replica)
-      let signed = try checkpoints.sign(former, upTo: last.commits.upperBound, after: before, caches)
+      let signed = try checkpoints.sign(former, upTo: last, after: before, caches)
       if let signed, signed != before { try checkpoints.write(signed) }
     } catch let error as StorageError where error.code == .corrupt {
       // What contradicts a checkpoint is not signed.

@@ -86,8 +86,9 @@ package struct StoreRepair {
       return nil
     }
     var generator = options.generator
+    let signer = kept == nil ? try DeviceKeys(directory, options).replica() : nil
     // The own checkpoint says which vault the store was in. Without one it had not synced, and may be in any.
-    let signed = try? CheckpointFile.read(of: replica, in: directory)?.checkpoint.vault
+    let signed = try? CheckpointFile.read(of: signer ?? replica, in: directory)?.checkpoint.vault
     let hasKey = try directory.fileSystem.info(directory.keyPath) != nil
     let vault =
       signed.map { VaultMembership($0, isEstablished: true) }
@@ -95,6 +96,7 @@ package struct StoreRepair {
     let identity = StoreIdentity(
       replica: replica, name: report.name, location: location, vault: vault)
     report.replica = replica
+    if let signer, !report.isDryRun { try signStream(of: signer, in: vault) }
     try replace(
       directory.identityPath, bytes, by: identity.encoded(), in: directory.path, damage, outcome,
       synchronizesTails: kept == nil)
@@ -117,6 +119,23 @@ package struct StoreRepair {
     guard !report.isDryRun else { return nil }
     var generator = options.generator
     return .random(using: &generator)
+  }
+
+  /// Signs the stream of the replica whose key is in the folder, before the next writer makes another key.
+  private func signStream(of replica: ReplicaID, in vault: VaultMembership?) throws {
+    guard try !directory.listing(of: replica).hasEnd else { return }
+    try synchronizeTails()
+    let reader = StreamReader(directory, replica: replica)
+    while true {
+      switch try reader.next(page: lock.page()) {
+      case .frame: continue
+      case .end(.corrupt): return
+      case .end(.whole), .end(.unfinished):
+        let former = StoreIdentity(
+          replica: replica, name: "", location: try StoreIdentity.Location.of(directory), vault: vault)
+        return try sign(former, upTo: reader.tail.head)
+      }
+    }
   }
 
   /// The first commit of the new stream will name the last commits of all other streams, so those must not be lost after it.

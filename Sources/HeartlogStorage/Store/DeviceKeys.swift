@@ -34,6 +34,9 @@ package struct DeviceKeys: Sendable {
     return key?.publicKey.replica == replica ? key : nil
   }
 
+  /// Returns the replica whose key the store has; nil if it has none.
+  func replica() throws(StorageError) -> ReplicaID? { try withKeys { try store?.key()?.publicKey.replica } }
+
   /// What is wrong with the key of a replica; nil if it is usable, or the store signs nothing.
   func fault(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> Fault.Kind? {
     guard isSigning else { return nil }
