@@ -18,7 +18,7 @@ PROGRAM = "HeartlogTorture"
 SEEDS = 250
 PIECE_SECONDS_MAX = 1_200.0
 # Of the changes of a store, and of the failing file operations, one in so many.
-DAMAGE_PARTS = 307
+DAMAGE_PARTS = 37
 CALLS_PARTS = 8
 VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage|calls): (.*)$", re.M)
 
