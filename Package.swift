@@ -89,7 +89,9 @@ let package = Package(
     // What looks for promises that are not kept. No product.
     .target(
       name: "HeartlogSimulator",
-      dependencies: ["HeartlogFiles", "HeartlogStorage", "Heartlog", "HeartlogShipping", "HeartlogTesting"],
+      dependencies: [
+        "CXXHash", "HeartlogFiles", "HeartlogStorage", "Heartlog", "HeartlogShipping", "HeartlogTesting",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "HeartlogTorture", dependencies: ["HeartlogSimulator"], swiftSettings: settings),

@@ -171,7 +171,8 @@ final class CallRun {
       store = nil
     case .append: try add(next(), .durable)
     case .appendBuffered:
-      try add(next(), .buffered)
+      // Large, so that a failed flush leaves sectors that no later commit is written to.
+      try add(next(), .buffered, bytes: 1_500)
       // The lease ends, and other processes would get the lock.
       process.clock.nanoseconds += 200_000_000
       while let job = process.takeDueJob() { job() }

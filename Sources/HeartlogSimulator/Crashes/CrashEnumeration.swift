@@ -49,13 +49,20 @@ package enum CrashEnumeration {
     [.appendElsewhere, .repair, .appendElsewhere, .seal],
   ]
 
-  /// All sequences of `length` steps; of four, those that are most likely to show something.
+  /// What a process meets that another one left behind when it was killed.
+  private static let interruptedWorkloads: [[CrashStep]] = [
+    [.sealHalfElsewhere, .append], [.sealHalfElsewhere, .seal],
+    [.sealHalfOfReceivedElsewhere, .receive], [.sealHalfOfReceivedElsewhere, .seal],
+  ]
+
+  /// All sequences of `length` ordinary steps, and of two those that follow a process that was killed; of four, those that are most
+  /// likely to show something.
   package static func workloads(ofLength length: Int) -> [[CrashStep]] {
     precondition((1...stepsMax).contains(length))
     if length == stepsMax { return longWorkloads }
     var found: [[CrashStep]] = [[]]
-    for _ in 0..<length { found = found.flatMap { start in CrashStep.allCases.map { start + [$0] } } }
-    return found
+    for _ in 0..<length { found = found.flatMap { start in CrashStep.ordinary.map { start + [$0] } } }
+    return length == 2 ? interruptedWorkloads + found : found
   }
 
   /// Checks the crashes in the last step of each workload.

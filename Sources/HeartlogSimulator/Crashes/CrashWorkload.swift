@@ -7,6 +7,13 @@ import HeartlogTesting
 /// What a store is asked to do in a workload.
 package enum CrashStep: String, CaseIterable, Sendable {
   case append, appendBuffered, flush, rotate, seal, snapshot, receive, erase, repair, appendElsewhere
+  /// A second process seals the own stream, or a received one, and is killed before it removes what the sealed file replaces.
+  case sealHalfElsewhere, sealHalfOfReceivedElsewhere
+
+  /// The steps of which all sequences are run. The others are run where what they leave behind matters.
+  static let ordinary: [CrashStep] = [
+    .append, .appendBuffered, .flush, .rotate, .seal, .snapshot, .receive, .erase, .repair, .appendElsewhere,
+  ]
 }
 
 /// A workload that was run on a store in memory, and what was acknowledged when.
@@ -37,12 +44,12 @@ final class CrashWorkload {
   private let process = SimulatedProcess(id: 1, clock: SimulatedUptime())
   private let clock = ManualClock()
 
-  private var options: StoreOptions {
+  private func options(of process: SimulatedProcess) -> StoreOptions {
     var options = StoreOptions()
     options.snapshots = .manual
     options.random = { [random] in random.next() }
     options.clock = { [clock] in clock.milliseconds }
-    options.changeStorage = { [process] in
+    options.changeStorage = {
       $0.segmentBytesMax = 8_192
       $0.sealsInBackground = false
       $0.keepsLockInSeries = false
@@ -51,12 +58,14 @@ final class CrashWorkload {
     return options
   }
 
-  private func open(_ files: MemoryFileSystem) throws(HeartlogError) -> FavoritesStore {
-    try FavoritesStore(at: Self.path, on: files, options: options)
+  private func open(
+    _ files: any FileSystem, in process: SimulatedProcess? = nil
+  ) throws(HeartlogError) -> FavoritesStore {
+    try FavoritesStore(at: Self.path, on: files, options: options(of: process ?? self.process))
   }
 
   private func repair(_ files: MemoryFileSystem) throws(StorageError) {
-    _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
+    _ = try StoreRepair.run(at: Self.path, on: files, options: options(of: process).storage)
   }
 
   init(_ steps: [CrashStep]) throws {
@@ -149,18 +158,35 @@ final class CrashWorkload {
       try repair(files)
       store = try open(files)
     case .appendElsewhere:
-      // The other process gets the lock when the buffered commits of this one are flushed.
-      process.clock.nanoseconds += 200_000_000
-      while let job = process.takeDueJob() { job() }
-      acknowledge(buffered)
-      buffered = []
+      letOthersWrite()
       let other = try open(files)
       let id = next("elsewhere, durable")
       attempted.insert(id)
       try other.library("papers").add(id)
       acknowledge([id])
       try other.close()
+    case .sealHalfElsewhere: try sealHalf(of: store.replica)
+    case .sealHalfOfReceivedElsewhere: try sealHalf(of: source.replica)
     }
+  }
+
+  /// Ends the lease: another process gets the lock when the buffered commits of this one are flushed.
+  private func letOthersWrite() {
+    process.clock.nanoseconds += 200_000_000
+    while let job = process.takeDueJob() { job() }
+    acknowledge(buffered)
+    buffered = []
+  }
+
+  /// Lets a second process seal a stream, and kills it when the sealed file has its name.
+  private func sealHalf(of replica: ReplicaID) throws {
+    letOthersWrite()
+    let other = SimulatedProcess(id: 2, clock: process.clock)
+    let files = ProcessFileSystem(files, other) { $0 != other.id || !other.isDead }
+    let folder = "\(Self.path)/replicas/\(replica)/"
+    other.diesBehindRename = { $0.hasPrefix(folder) && $0.hasSuffix(".sealed") }
+    _ = try? open(files, in: other).seal()
+    guard other.isDead else { throw Violation("the process that seals outlived it") }
   }
 
   /// Checks every state that a crash in the last step can leave behind, except those that were checked before.
@@ -195,6 +221,13 @@ final class CrashWorkload {
   private func problem(
     in files: MemoryFileSystem, required: Set<String>, gone: Set<String>
   ) throws -> String? {
+    // A snapshot is there complete, or not at all. Opening would remove it.
+    if steps.last == .snapshot,
+      let found = try? FavoritesStore.verify(at: Self.path, on: files, progress: nil).snapshots.first(
+        where: { $0.problem != nil })
+    {
+      return "before it is opened: \(found)"
+    }
     var store: FavoritesStore
     do { store = try openOrRepair(files) } catch { return "open: \(error)" }
     func problem(_ when: String) throws -> String? {

@@ -23,6 +23,7 @@ package enum DamageEnumeration {
   package static func check(part: Int, of parts: Int, _ counts: inout Counts) -> String? {
     var damage: Damage?
     do {
+      try ForeignSnapshots.check()
       let store = try DamagedStore()
       counts.files = store.sizes.count
       counts.bytes = store.sizes.map(\.bytes).reduce(0, +)

@@ -12,6 +12,8 @@ final class DamagedStore {
   private let peerFiles: MemoryFileSystem
   private let commits: [ReplicaID: [Commit]]
   private let own: ReplicaID
+  /// A stream that nobody signs: its last two runs are frames of one open segment.
+  private let unsigned: ReplicaID
   private let favorites: [String: [ItemState]]
   /// How many commits of each stream the snapshot covers.
   private let snapshotCounts: [ReplicaID: UInt64]
@@ -20,7 +22,7 @@ final class DamagedStore {
   /// The digests of the states that the first commits of each stream lead to, by their numbers.
   private var digests: [[ReplicaID: UInt64]: Digest] = [:]
 
-  private static let path = "/store"
+  static let path = "/store"
   /// The most zeros that stay behind the commits of an open segment. There is space for more commits than all the others take.
   private static let zerosMax = 256
 
@@ -31,7 +33,7 @@ final class DamagedStore {
     self.clock = clock
     let random = SeededRandom(seed: 5)
     let options = Self.options(random, clock, process)
-    let store = try FavoritesStore(at: Self.path, on: files, options: options)
+    var store = try FavoritesStore(at: Self.path, on: files, options: options)
     let peer = try FavoritesStore(at: Self.path, on: peerFiles, options: options)
     func text(_ count: Int) -> String {
       String(decoding: (0..<count).map { _ in UInt8(33 + random.next() % 90) }, as: UTF8.self)
@@ -45,16 +47,40 @@ final class DamagedStore {
         _ = try store.library(index % 3 == 0 ? "papers" : "cities").add("\(kind) \(index)", fields: fields)
       }
     }
-    func sync() throws {
-      var options = SyncOptions()
-      options.joinsVault = true
-      _ = try StoreCarrier(peer, description: "peer").sync(store, options: options)
+    var joining = SyncOptions()
+    joining.joinsVault = true
+    func sync() throws { _ = try StoreCarrier(peer, description: "peer").sync(store, options: joining) }
+    var unsigningOptions = options
+    unsigningOptions.deviceKey = .none
+    let unsigning = try FavoritesStore.inMemory(options: unsigningOptions)
+    unsigned = unsigning.replica
+    func writeUnsigned() throws {
+      try write(Self.unsignedRunCount, to: unsigning, "unsigned \(unsigning.read { $0.heads.count })")
+      _ = try StoreCarrier(unsigning, description: "unsigning").sync(peer, options: joining)
+      try sync()
     }
     try write(16, to: store, "early")
     try write(12, to: peer, "theirs")
     try sync()
     try store.erase("early 4", in: "cities")
+    try write(2, to: store, "between")
+    let folder = "\(Self.path)/replicas/\(store.replica)"
+    let heads = store.read { $0.heads }
+    try store.close()
+    if let head = heads.first(where: { $0.replica == store.replica }),
+      let open = try files.entries(of: folder).first(where: { $0.hasSuffix(".open") })
+    {
+      try LaterFrame.append(to: "\(folder)/\(open)", before: head.commit.rawValue + 1, on: files)
+    }
+    store = try FavoritesStore(at: Self.path, on: files, options: options)
     try store.seal()
+    var sealed: [UInt8] = []
+    for name in try files.entries(of: folder) where name.hasSuffix(".sealed") {
+      sealed += try files.contents(of: "\(folder)/\(name)")
+    }
+    guard sealed.contains(LaterFrame.body) else {
+      throw Violation("a frame of a later version is gone when its segment is sealed")
+    }
     try write(8, to: store, "late")
     try store.library("papers").remove("early 3")
     try peer.library("papers").remove("early 6")
@@ -65,6 +91,10 @@ final class DamagedStore {
     try write(5, to: peer, "last of theirs")
     try write(6, to: store, "last")
     try sync()
+    try writeUnsigned()
+    try writeUnsigned()
+    // No other store has these, and no checkpoint covers them.
+    try write(3, to: store, Self.unsent)
     var commits: [ReplicaID: [Commit]] = [:]
     let reader = try store.readLog()
     while let commit = try reader.next() { commits[commit.replica, default: []].append(commit) }
@@ -79,6 +109,13 @@ final class DamagedStore {
       try files.replaceContents(of: path, with: bytes.dropLast(max(0, zeros - Self.zerosMax)))
     }
     sizes = try Self.sizes(of: files, in: Self.path)
+  }
+
+  /// Opens a store with the options of this one.
+  static func open(_ files: MemoryFileSystem, seed: UInt64) throws(HeartlogError) -> FavoritesStore {
+    let process = SimulatedProcess(id: 1, clock: SimulatedUptime())
+    return try FavoritesStore(
+      at: path, on: files, options: options(SeededRandom(seed: seed), ManualClock(), process))
   }
 
   private static func options(
@@ -122,6 +159,9 @@ final class DamagedStore {
     var answers = verify(copy)
     guard let store = try open(copy, &answers) else { return true }
     try compare(store, &answers)
+    if case .bit = damage.kind, answers.lostRunOfUnsigned, !answers.unsound.contains(unsigned) {
+      throw Violation("commits that a later frame calls durable are gone, and said to be unfinished")
+    }
     // The own commits are acknowledged: the lock page knows how many there are.
     if !damage.path.hasSuffix("/lock"), answers.short.contains(own), !answers.unsound.contains(own) {
       throw Violation("acknowledged commits are gone, and said to be unfinished")
@@ -138,6 +178,8 @@ final class DamagedStore {
     var short: Set<ReplicaID> = []
     /// The streams that are said to be damaged, or to have lost something: more than an unfinished batch.
     var unsound: Set<ReplicaID> = []
+    /// Whether more than the last run of the unsigned stream is missing.
+    var lostRunOfUnsigned = false
 
     mutating func note(_ findings: [Heartlog.Finding]) {
       if !findings.isEmpty { isNamed = true }
@@ -196,6 +238,9 @@ final class DamagedStore {
         throw Violation("\(expected.count - read.count) commits of \(replica) are gone, and nothing says so")
       }
       answers.short.insert(replica)
+      if replica == unsigned, read.count < expected.count - Self.unsignedRunCount {
+        answers.lostRunOfUnsigned = true
+      }
     }
     let counts = found.mapValues { UInt64($0.count) }
     let withSnapshot = counts.merging(snapshotCounts) { max($0, $1) }
@@ -219,7 +264,12 @@ final class DamagedStore {
 
   /// Writes, and syncs with the peer, which must keep what it has and get nothing wrong.
   private func goOn(with store: FavoritesStore, _ answers: inout Answers) throws {
-    do throws(HeartlogError) { _ = try store.library("papers").add(Self.later) } catch {
+    do {
+      let written = try store.writeReturningCommit { try store.library("papers").add(Self.later) }.commit
+      if let written, let last = commits[written.replica]?.last, written.number <= last.number {
+        throw Violation("commit \(written.number) of \(written.replica) is written a second time")
+      }
+    } catch let error as HeartlogError {
       guard answers.isNamed else { throw Violation("writing fails, and nothing says why: \(error)") }
       return
     }
@@ -231,8 +281,13 @@ final class DamagedStore {
     } catch {
       guard answers.isNamed else { throw Violation("syncing fails, and nothing says why: \(error)") }
     }
-    guard try Self.favorites(of: peer) == favorites else { throw Violation("the peer shows something else") }
+    let kept = favorites.mapValues { $0.filter { !$0.id.hasPrefix(Self.unsent) } }
+    let found = try Self.favorites(of: peer).mapValues { $0.filter { !$0.id.hasPrefix(Self.unsent) } }
+    guard found == kept else { throw Violation("the peer shows something else") }
     if answers.isNamed { return }
+    guard try Self.favorites(of: peer) == favorites else {
+      throw Violation("the peer did not get everything")
+    }
     guard try Self.favorites(of: store) == favorites else {
       throw Violation("after the sync, the store shows something else")
     }
@@ -242,6 +297,9 @@ final class DamagedStore {
 
   /// The id of what is added after the damage.
   private static let later = "later"
+  /// How the ids begin that the peer did not have before.
+  private static let unsent = "unsent"
+  private static let unsignedRunCount = 2
 
   /// Everything that a store shows, but what was added after the damage.
   private static func favorites(of store: FavoritesStore) throws -> [String: [ItemState]] {

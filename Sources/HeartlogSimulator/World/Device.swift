@@ -9,6 +9,8 @@ final class App {
   let process: SimulatedProcess
   /// Nil until the store was opened, or after it was closed.
   var store: FavoritesStore?
+  /// Stores that were closed and are still referenced, as they may be in an app. They must hold nothing that others need.
+  var closed: [FavoritesStore] = []
   /// What the process wrote itself.
   var written: [ReplicaID: CommitNumber] = [:]
 

@@ -25,6 +25,7 @@ final class ProcessFileSystem: FileSystem {
   func rename(_ path: String, to newPath: String) throws(FileError) {
     try call("rename", path)
     try disk.rename(path, to: newPath)
+    if let isLast = process.diesBehindRename, isLast(newPath) { process.die() }
   }
 
   func remove(_ path: String) throws(FileError) {

@@ -15,6 +15,8 @@ final class SimulatedProcess: @unchecked Sendable {
   /// The number of calls until the process is killed, or until another gets its turn; nil if that is not planned.
   var callsUntilKill: Int?
   var callsUntilPause: Int?
+  /// Whether the process is killed behind a rename that gave a file this path.
+  var diesBehindRename: ((String) -> Bool)?
   /// Jobs for later, with the time at which each is due.
   private(set) var jobs: [(dueNanoseconds: UInt64, job: @Sendable () -> Void)] = []
   private var openLocks: [Weak] = []

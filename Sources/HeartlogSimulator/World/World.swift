@@ -83,6 +83,7 @@ final class World {
         app.process.die()
         app.process.unwind()
         app.store = nil
+        app.closed = []
         app.process.strand.end()
       }
     }
@@ -95,7 +96,8 @@ final class World {
     self.step = step
     random = RandomSource(seed: seed ^ (UInt64(step) &+ 1) &* 0x9E37_79B9_7F4A_7C15)
     guard let device = random.element(of: devices), let app = random.element(of: device.apps) else { return }
-    uptime.nanoseconds += UInt64(random.number(1...30)) * 1_000_000
+    // Often no time passes: writes in a row are a series.
+    uptime.nanoseconds += UInt64(max(0, random.number(-10...30))) * 1_000_000
     if app.process.isFrozen, random.chance(70) { return }
     app.process.isFrozen = false
     if app.process.strand.isBusy {
@@ -144,6 +146,7 @@ final class World {
     tell("process \(name(device, app)) is dead")
     app.process.unwind()
     app.store = nil
+    app.closed = []
     app.process.strand.end()
     if let index = device.apps.firstIndex(where: { $0 === app }) {
       device.apps[index] = App(device.newProcess(uptime))
@@ -229,6 +232,7 @@ final class World {
     run("close", device, app) {
       defer { app.store = nil }
       try store.close()
+      app.closed.append(store)
     }
   }
 
