@@ -80,10 +80,11 @@ public final class FavoritesStore: Sendable {
     } catch {
       throw HeartlogError(error)
     }
+    let scheduler = options.storage.scheduler
     projection.hub.onPoll { [weak log] in
       guard let log, log.isBehind else { return }
       // A failed read is retried, and its error thrown, by the next write or refresh.
-      WorkerPool.shared.run { try? log.refresh() }
+      scheduler.run { try? log.refresh() }
     }
   }
 

@@ -29,7 +29,7 @@ final class SnapshotKeeper: Sendable {
     var jobs: [Job] = []
   }
 
-  /// A job that runs once: on a worker, or on a thread that cannot wait for one.
+  /// A job that runs once: where the scheduler runs it, or on a thread that cannot wait for one.
   private final class Job: Sendable {
     private let isDone = Locked(false)
     private let body: @Sendable () -> Void
@@ -49,6 +49,7 @@ final class SnapshotKeeper: Sendable {
   private let fileSystem: any FileSystem
   private let folder: SnapshotFolder
   let policy: SnapshotPolicy
+  private let scheduler: any Scheduler
   private let content = Locked(Content())
   /// Held while a snapshot or a note is written: one at a time.
   private let making = Locked(())
@@ -56,7 +57,9 @@ final class SnapshotKeeper: Sendable {
   init(at path: String, on fileSystem: any FileSystem, options: StoreOptions) {
     self.path = path
     self.fileSystem = fileSystem
-    folder = SnapshotFolder(at: path, on: fileSystem, options: options.storage)
+    let storage = options.storage
+    folder = SnapshotFolder(at: path, on: fileSystem, options: storage)
+    scheduler = storage.scheduler
     policy = options.access == .readWrite ? options.snapshots : .manual
   }
 
@@ -118,7 +121,7 @@ final class SnapshotKeeper: Sendable {
     let positions = found.positions.map { position in
       moved.first { $0.replica == position.replica } ?? position
     }
-    run(on: .shared) {
+    run {
       // Without the note the next opening takes longer, and tries to note again.
       self.making.withLock { _ in try? self.folder.note(StreamPosition.encode(positions), of: found.file) }
     }
@@ -127,13 +130,14 @@ final class SnapshotKeeper: Sendable {
   /// Runs all background jobs to completion.
   func finish() { whileWaiting { for job in content.withLock({ $0.jobs }) { job.run() } } }
 
-  private func run(on workers: WorkerPool, _ body: @escaping @Sendable () -> Void) {
+  private func run(isUnhurried: Bool = false, _ body: @escaping @Sendable () -> Void) {
     let job = Job(body)
     content.withLock { $0.jobs.append(job) }
-    workers.run {
+    let work = { @Sendable in
       job.run()
       self.content.withLock { $0.jobs.removeAll { $0 === job } }
     }
+    if isUnhurried { scheduler.runUnhurried(work) } else { scheduler.run(work) }
   }
 
   /// Runs `body` while writers of snapshots do not pause.
@@ -277,7 +281,7 @@ final class SnapshotKeeper: Sendable {
   ///
   /// - Parameter done: receives the number of covered events; nil if no snapshot was written.
   func makeInBackground(_ done: @escaping @Sendable (UInt64?) -> Void) {
-    run(on: .unhurried) { done(self.orNoteFailure { try self.makeUnhurried() }?.events) }
+    run(isUnhurried: true) { done(self.orNoteFailure { try self.makeUnhurried() }?.events) }
   }
 
   /// Writes a snapshot. A failure does no harm to the store; its reason is kept.
