@@ -314,18 +314,20 @@ final class World {
     let library = Self.libraries[random.number(0...1)]
     let item = Self.items[random.number(0...5)]
     var known: [String] = []
+    var before: [String] = []
     run(
       "erase \(item) in \(library)", device, app,
       { [self] in
         ledger.noteErasing(item)
+        before = ledger.notes(of: item, in: library)
         known = ledger.notes(of: item, in: library, upTo: store.read { $0.heads })
         _ = try store.erase(item, in: library)
       },
       then: { [self] in
         erasedNotes.formUnion(known)
-        // What another process writes meanwhile may stay.
+        // What another process writes meanwhile may stay: also where nothing is interrupted, one waits for the lock.
         guard !profile.interrupts, !device.isRotten else { return }
-        try checkErased(ledger.notes(of: item, in: library), on: device)
+        try checkErased(before, on: device)
       })
   }
 
