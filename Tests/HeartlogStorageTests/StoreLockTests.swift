@@ -42,4 +42,27 @@ struct StoreLockTests {
       #expect(page == StoreLock.Page(generation: page.generation, structure: page.structure))
     }
   }
+
+  @Test(
+    "what a writer left that died while it changed it says nothing of the tail, whatever the next one changes"
+  )
+  func halfChanged() throws {
+    let (store, files) = try TestStore.inMemory()
+    let directory = StoreDirectory(fileSystem: files, path: store.path)
+    let lock = try StoreLock(directory)
+    let changes: [(StoreLock) -> Void] = [
+      { $0.touch() }, { $0.raise(durableBytes: 5) }, { $0.update { _ in } },
+    ]
+    for change in changes {
+      lock.update {
+        $0.firstCommit = 1
+        $0.durableBytes = 4_280
+      }
+      let file = try files.openLock(directory.lockPath)
+      file.store(file.load(0) | 1, 0)
+      file.store(3, 6)
+      change(lock)
+      #expect(lock.page().firstCommit == 0 && lock.page().durableBytes != 4_280)
+    }
+  }
 }

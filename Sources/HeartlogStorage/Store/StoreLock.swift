@@ -215,6 +215,8 @@ final class StoreLock: Sendable {
 
   /// Like `update`, for only the words that `stores` changes.
   private func change(_ stores: () -> Void) {
+    // Another writer died during an update. What it changed only in part must not count again.
+    if load(Word.sequence) % 2 != 0 { update { _ in } }
     let sequence = load(Word.sequence) | 1
     store(sequence, Word.sequence)
     store(load(Word.generation) &+ 1, Word.generation)
