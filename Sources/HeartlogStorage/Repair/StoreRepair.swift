@@ -126,8 +126,9 @@ package struct StoreRepair {
     guard try !directory.listing(of: replica).hasEnd else { return }
     try synchronizeTails()
     let reader = StreamReader(directory, replica: replica)
+    let page = lock.page()
     while true {
-      switch try reader.next(page: lock.page()) {
+      switch try reader.next(page: page) {
       case .frame: continue
       case .end(.corrupt): return
       case .end(.whole), .end(.unfinished):

@@ -215,9 +215,13 @@ final class StoreLock: Sendable {
 
   /// Like `update`, for only the words that `stores` changes.
   private func change(_ stores: () -> Void) {
-    // Another writer died during an update. What it changed only in part must not count again.
-    if load(Word.sequence) % 2 != 0 { update { _ in } }
-    let sequence = load(Word.sequence) | 1
+    var sequence = load(Word.sequence)
+    if sequence % 2 != 0 {
+      // Another writer died during an update. What it changed only in part must not count again.
+      update { _ in }
+      sequence = load(Word.sequence)
+    }
+    sequence |= 1
     store(sequence, Word.sequence)
     store(load(Word.generation) &+ 1, Word.generation)
     stores()
