@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -168,6 +171,14 @@ void heartlog_lower_priority(void) {
 #else
   // Where it is refused, the thread is as urgent as before. On Linux a nice value is one thread's; 5 is a weight of 335 beside 1,024.
   (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5);
+#endif
+}
+
+void heartlog_limit_arenas(int count) {
+#if defined(__GLIBC__)
+  mallopt(M_ARENA_MAX, count);
+#else
+  (void)count;
 #endif
 }
 

@@ -1,7 +1,9 @@
 """Input that is made to use up memory or time: what it gets is a sentence, within bounds."""
 
 import hashlib
+import json
 import os
+import pathlib
 import re
 import struct
 import subprocess
@@ -26,6 +28,11 @@ class Measured(Answer):
         super().__init__(code, out, err)
         self.memory_kib = memory_kib
 
+
+# glibc maps the pool of a thread at a multiple of its size.
+POOL_BYTES = 64 << 20
+POOLS_MAX = 1  # beside the program's break
+ROUNDS = 3
 
 # A process counts the memory of the one that it was forked from, so a small one starts the program.
 MEASURING = """
@@ -65,6 +72,14 @@ def zeros(count):
     # A literal zero, a match of all but five more, and five literals.
     rest = count - 1 - 5 - 4 - 15
     return bytes([0x1F, 0, 1, 0]) + b"\xff" * (rest // 255) + bytes([rest % 255]) + bytes([0x50, 0, 0, 0, 0, 0])
+
+
+def thread_pools(process):
+    """How many pools a process has for what its threads allocate: each keeps what was once needed in it."""
+    lines = pathlib.Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+    spans = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in lines if len(line.split()) == 5]
+    reserved = dict(spans)
+    return sum(start % POOL_BYTES == 0 and reserved.get(end) == start + POOL_BYTES for start, end in spans)
 
 
 class ResourceTests(TestCase):
@@ -200,6 +215,17 @@ class ResourceTests(TestCase):
         answer = self.measured(0, third, "sync", f"folder:{folder}", "--json")
         self.assertEqual(answer.object["received"]["commits"], TINY_COMMITS)
         self.assertEqual(*(each("status", "--json").object["digest"] for each in (peer, third)))
+
+    @unittest.skipUnless(sys.platform == "linux", "it reads /proc")
+    def test_watching_does_not_fill_a_pool_of_each_thread(self):
+        phone, tablet = self.store("phone"), self.store("tablet")
+        self.expect(0, tablet("sync", phone.path, "--join"))
+        with self.ended(tablet.start("sync", phone.path, "--watch", "--json")) as process:
+            for number in range(ROUNDS):
+                self.expect(0, phone.apply([{"op": "add", "library": "papers", "id": f"{number}-{item}"} for item in range(2_000)]))
+                while json.loads(process.stdout.readline())["received"]["commits"] == 0:
+                    pass
+            self.assertLessEqual(thread_pools(process), POOLS_MAX)
 
 
 if __name__ == "__main__":
