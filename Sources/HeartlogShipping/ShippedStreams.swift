@@ -72,7 +72,9 @@ package protocol ShippedStreams: Sendable {
   func setAside(_ replica: ReplicaID) throws(HeartlogError)
 
   /// Signs the own stream as far as it has come, if this store has a key.
-  func prepareToShip() throws(HeartlogError)
+  ///
+  /// - Returns: Why it could not be signed, if that is because the store cannot be written.
+  func prepareToShip() throws(HeartlogError) -> HeartlogError?
 
   /// Erases what erasing commits ask for that were received and are signed.
   ///
@@ -131,7 +133,7 @@ extension ShippedStreams {
   package func setAside(_ replica: ReplicaID) throws(HeartlogError) {}
 
   /// Nothing: a store without a key.
-  package func prepareToShip() throws(HeartlogError) {}
+  package func prepareToShip() throws(HeartlogError) -> HeartlogError? { nil }
 
   /// Nothing: a store that keeps no checkpoints.
   package func applyErasures() throws(HeartlogError) -> ErasureReport { ErasureReport() }

@@ -53,8 +53,8 @@ public struct SyncReport: Hashable, Sendable {
       case damaged
       /// The peer cannot read them, because its store is damaged.
       case peerDamaged
-      /// They are here, and their device has not signed them: they are not sent. A sync that receives them at the same time may not have
-      /// noted the signature yet.
+      /// They are here, and their device has not signed them, or cannot, because its store cannot be written: they are not sent. A sync
+      /// that receives them at the same time may not have noted the signature yet.
       case unsent
 
       /// Whether nothing is wrong: another sync, with another device perhaps, brings what is missing.
@@ -176,20 +176,26 @@ public struct SyncReport: Hashable, Sendable {
 
   /// Names the streams of which the store has commits that their devices did not sign: it does not send them.
   ///
-  /// - Parameter heads: the streams before the sync, which may have brought signatures.
-  mutating func nameHeld(_ heads: some Sequence<StreamHead>, in store: any ShippedStreams)
-    throws(HeartlogError)
-  {
-    guard heads.contains(where: { $0.holdsMore && $0.replica != store.replica }) else { return }
+  /// - Parameters:
+  ///   - heads: the streams before the sync, which may have brought signatures.
+  ///   - error: why the own stream could not be signed. Otherwise what it has more was written during the sync.
+  mutating func nameHeld(
+    _ heads: some Sequence<StreamHead>, in store: any ShippedStreams, cannotSign error: HeartlogError?
+  ) throws(HeartlogError) {
+    func reason(_ head: StreamHead) -> String? {
+      guard head.replica == store.replica else {
+        return "the device has not signed them; they reach others if it comes back, or once it is retired"
+      }
+      return error.map { "they are signed once this store can be written: \($0.description)" }
+    }
+    guard heads.contains(where: { $0.holdsMore && reason($0) != nil }) else { return }
     for head in try store.streamHeads()
-    where head.holdsMore && head.replica != store.replica
-      && !skipped.contains(where: { $0.replica == head.replica })
-    {
+    where head.holdsMore && !skipped.contains(where: { $0.replica == head.replica }) {
+      guard let reason = reason(head) else { continue }
       skipped.append(
         SkippedStream(
           replica: head.replica, name: head.name, firstCommit: head.commit.next, cause: .unsent,
-          reason: "the device has not signed them; they reach others if it comes back, or once it is retired")
-      )
+          reason: reason))
     }
   }
 

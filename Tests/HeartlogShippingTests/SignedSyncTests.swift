@@ -77,7 +77,7 @@ struct SignedSyncTests {
       // Says that the stream is not signed, once the tablet knows that it is.
       try Self.sync(tablet, with: phone)
       try Self.write(2, to: phone, tag: "more")
-      try phone.prepareToShip()
+      _ = try phone.prepareToShip()
       relay.hidesCheckpoints.withLock { $0 = true }
     } else {
       relay.extensionRoots.withLock { $0 = [] }
@@ -141,7 +141,7 @@ struct SignedSyncTests {
     let files = MemoryFileSystem(recording: false)
     let tablet = try FavoritesStore(at: "/tablet", on: files, options: StoreOptions())
     try Self.write(4, to: phone)
-    try phone.prepareToShip()
+    _ = try phone.prepareToShip()
     let relay = Relay(phone)
     relay.change.withLock { $0 = { Relay.forged($0) } }
     relay.hidesCheckpoints.withLock { $0 = true }
@@ -354,7 +354,7 @@ final class Relay: ShippedStreams {
   func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError) {
     try store.join(vault, with: other, isEstablished: isEstablished)
   }
-  func prepareToShip() throws(HeartlogError) { try store.prepareToShip() }
+  func prepareToShip() throws(HeartlogError) -> HeartlogError? { try store.prepareToShip() }
 
   func streamHeads() throws(HeartlogError) -> [StreamHead] {
     try store.streamHeads().map {

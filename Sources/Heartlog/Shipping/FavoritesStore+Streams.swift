@@ -107,22 +107,24 @@ extension FavoritesStore {
     try heartlogErrors { try log.setAside(replica) }
   }
 
-  /// Makes everything in the store fit to be shipped, if it can be written: signs the own stream as far as it has come, if there is a key.
-  /// What a retired device never signed becomes a stream of its own. If the list of partial streams was lost, it is made again.
+  /// Makes everything in the store fit to be shipped: signs the own stream as far as it has come, if there is a key. What a retired device
+  /// never signed becomes a stream of its own. If the list of partial streams was lost, it is made again.
   ///
+  /// - Returns: `readOnly` if the store cannot be written, which hinders nobody from reading what was signed before.
   /// - Throws: `corrupt` if the own stream cannot be read, or contradicts what was signed before. What was signed is still shipped. Damage
   ///   that is among the `findings` already is not thrown.
-  package func prepareToShip() throws(HeartlogError) {
+  package func prepareToShip() throws(HeartlogError) -> HeartlogError? {
     do {
       _ = try log.makeCheckpoint()
       if read(\.eventsWithoutContent) > 0 { try log.noteUnexplained() }
       for device in devices where device.isRetired && !device.isOwn && !device.isEnded {
         try log.setUnsignedAside(of: device.replica)
       }
+      return nil
     } catch {
-      guard error.code != .readOnly else { return }
+      guard error.code != .readOnly else { return HeartlogError(error) }
       guard error.code == .corrupt else { throw HeartlogError(error) }
-      if findings.contains(where: { $0.verdict == .corrupt }) { return }
+      if findings.contains(where: { $0.verdict == .corrupt }) { return nil }
       let last = CommitNumber(rawValue: Limits.numberMax)
       throw try damage(of: replica, after: 0, upTo: last)?.error ?? HeartlogError(error)
     }

@@ -198,7 +198,7 @@ private final class Scene: Sendable {
     favorites = Set(opened.read { $0.favoriteIDs(in: "papers") })
     streamCount = try opened.streamHeads().count
     // What a sync does first is done before each dialogue begins.
-    try opened.prepareToShip()
+    _ = try opened.prepareToShip()
     streams = try RememberedStreams(opened)
     try opened.close()
     files.clearTrace()

@@ -61,6 +61,8 @@ struct FolderSyncPass {
   var receivedEvents: UInt64 = 0
   var sentEvents: UInt64 = 0
   var progress = SyncProgress()
+  /// Why the own stream could not be signed; nil if it was.
+  private var cannotSign: HeartlogError?
 
   init(
     store: any ShippedStreams, root: String, fileSystem: any FileSystem, options: SyncOptions,
@@ -102,8 +104,7 @@ struct FolderSyncPass {
       }
     } else {
       // What is signed cannot be ended by a file that says so.
-      try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.store.prepareToShip()
-      }
+      try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.prepareToShip() }
       for stream in streams {
         try passingOver(stream, heads) { (round) throws(HeartlogError) in
           try round.takeEvidence(stream, listing)
@@ -120,7 +121,7 @@ struct FolderSyncPass {
       if store.corruption == nil { report.applyErasures(in: store) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
-      try report.nameHeld(heads, in: store)
+      try report.nameHeld(heads, in: store, cannotSign: cannotSign)
       report.received.events = receivedEvents
       report.sent.events = sentEvents
     }
@@ -140,6 +141,8 @@ struct FolderSyncPass {
       return found.filter { $0 }.count > 1
     }
   }
+
+  mutating func prepareToShip() throws(HeartlogError) { cannotSign = try store.prepareToShip() }
 
   /// Runs `body` for one stream. If the stream is damaged here, it is reported as skipped, and the other
   /// streams continue.

@@ -20,7 +20,7 @@ extension FolderSyncPass {
     try removeUnfinished(listing, writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
     try passingOver(writer, try store.streamHeads()) { (round) throws(HeartlogError) in
-      try round.store.prepareToShip()
+      try round.prepareToShip()
     }
     let heads = try store.streamHeads()
     for head in heads {
