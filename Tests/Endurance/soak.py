@@ -68,7 +68,8 @@ def main():
                 code, said = Command(store, *words).end()
                 require(code in (0, 1, 75), *words, "ends with", code, said)
             for name, process in processes.items():
-                require(process.poll() is None, name, "ended with", process.returncode)
+                if process.poll() is not None:
+                    raise Broken(f"{name} ended with {process.returncode}: {process.stderr.read().decode(errors='replace')}")
             # The first tenth fills caches.
             if passed > seconds / 10:
                 measure.take(processes, passed < seconds / 4)

@@ -54,7 +54,7 @@ struct ConcurrentSyncTests {
               } else {
                 let report = try StoreCarrier(stores[peer], description: "").sync(
                   store, options: SyncOptions())
-                #expect(report.isComplete && report.forks.isEmpty)
+                #expect(report.isComplete && report.forks.isEmpty, "seed \(seed): \(report)")
               }
             }
           }

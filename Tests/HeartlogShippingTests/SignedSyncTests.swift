@@ -162,6 +162,20 @@ struct SignedSyncTests {
     for index in 0..<4 { #expect(try tablet.library("papers").contains("phone-\(index)")) }
   }
 
+  @Test("no store ever shows a signed stream as one of a device without a key, once it has all that was signed")
+  func firstCheckpoint() throws {
+    let phone = try Self.store("phone")
+    let tablet = try Self.store("tablet")
+    try Self.write(3, to: phone)
+    _ = try phone.prepareToShip()
+    let head = try #require(try phone.streamHeads().first)
+    var run = try #require(try phone.streamRun(of: phone.replica, after: 0, upTo: head.commit))
+    run.proof = RunProof(checkpoint: try #require(head.checkpoint), extensionRoots: [])
+    guard case .appended = try tablet.receive(run) else { return #expect(Bool(false), "not appended") }
+    // A sync at the same time may ask now, before the receiving one has taken the checkpoint.
+    #expect(try tablet.streamHeads().map(\.checkpoint) == [head.checkpoint])
+  }
+
   /// A tablet that got the phone's commits without their signature, and was told that the stream ends after the second.
   private static func misled(_ phone: FavoritesStore) throws -> FavoritesStore {
     let tablet = try store("tablet")

@@ -54,7 +54,17 @@ extension CommitLog {
     if case .appended = outcome {
       queue.looksForHeads = true
       if receiver.isTailFull(of: run.replica) { didRotate() }
+      try keepFirstCheckpoint(of: run)
     }
     return outcome
+  }
+
+  /// Keeps the checkpoint that a run leads to, if it is the first of the stream: no other sync may take the stream for that of a device
+  /// without a key. The log is quiet.
+  private func keepFirstCheckpoint(of run: StreamRun) throws {
+    guard let signed = run.proof?.checkpoint, signed.checkpoint.size == run.lastCommit.rawValue,
+      try !streamSet.checkpoints.isSigned(run.replica)
+    else { return }
+    try streamSet.checkpoints.write(signed)
   }
 }
