@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__GLIBC__)
+#if defined(__APPLE__)
+#include <malloc/malloc.h>
+#elif defined(__GLIBC__)
 #include <malloc.h>
 #endif
 #include <sys/resource.h>
@@ -174,11 +176,11 @@ void heartlog_lower_priority(void) {
 #endif
 }
 
-void heartlog_limit_arenas(int count) {
+void heartlog_release_memory(void) {
 #if defined(__GLIBC__)
-  mallopt(M_ARENA_MAX, count);
-#else
-  (void)count;
+  malloc_trim(0);
+#elif defined(__APPLE__)
+  malloc_zone_pressure_relief(NULL, 0);
 #endif
 }
 

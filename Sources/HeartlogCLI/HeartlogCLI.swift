@@ -1,4 +1,3 @@
-import CHeartlogPlatform
 import Heartlog
 
 #if canImport(Darwin)
@@ -20,8 +19,6 @@ public enum HeartlogCLI {
     // Writing beyond a file size limit then fails with EFBIG, which is reported like a full disk.
     signal(SIGXFSZ, SIG_IGN)
     Terminal.occupyStandardDescriptors()
-    // Eight a core otherwise, and what runs for hours would fill all of them. More than two are no faster.
-    heartlog_limit_arenas(2)
     let environment = Environment.ofProcess()
     let output = Output.ofProcess(environment: environment)
     do throws(CommandError) {

@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 from format_encoder import varint
@@ -29,10 +30,10 @@ class Measured(Answer):
         self.memory_kib = memory_kib
 
 
-# glibc maps the pool of a thread at a multiple of its size.
-POOL_BYTES = 64 << 20
-POOLS_MAX = 1  # beside the program's break
-ROUNDS = 3
+# What a watching process may keep of rounds that each need more.
+WATCHING_KIB_MAX = 9 << 10
+ROUNDS, ROUND_COMMITS = 4, 30_000
+PATIENCE_SECONDS = 2
 
 # A process counts the memory of the one that it was forked from, so a small one starts the program.
 MEASURING = """
@@ -72,14 +73,6 @@ def zeros(count):
     # A literal zero, a match of all but five more, and five literals.
     rest = count - 1 - 5 - 4 - 15
     return bytes([0x1F, 0, 1, 0]) + b"\xff" * (rest // 255) + bytes([rest % 255]) + bytes([0x50, 0, 0, 0, 0, 0])
-
-
-def thread_pools(process):
-    """How many pools a process has for what its threads allocate: each keeps what was once needed in it."""
-    lines = pathlib.Path(f"/proc/{process.pid}/maps").read_text().splitlines()
-    spans = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in lines if len(line.split()) == 5]
-    reserved = dict(spans)
-    return sum(start % POOL_BYTES == 0 and reserved.get(end) == start + POOL_BYTES for start, end in spans)
 
 
 class ResourceTests(TestCase):
@@ -217,15 +210,25 @@ class ResourceTests(TestCase):
         self.assertEqual(*(each("status", "--json").object["digest"] for each in (peer, third)))
 
     @unittest.skipUnless(sys.platform == "linux", "it reads /proc")
-    def test_watching_does_not_fill_a_pool_of_each_thread(self):
+    def test_watching_gives_back_what_a_large_round_needed(self):
         phone, tablet = self.store("phone"), self.store("tablet")
         self.expect(0, tablet("sync", phone.path, "--join"))
+        self.expect(0, phone.apply([{"op": "add", "library": "papers", "id": str(item)} for item in range(500)]))
         with self.ended(tablet.start("sync", phone.path, "--watch", "--json")) as process:
+            received = -500
             for number in range(ROUNDS):
-                self.expect(0, phone.apply([{"op": "add", "library": "papers", "id": f"{number}-{item}"} for item in range(2_000)]))
-                while json.loads(process.stdout.readline())["received"]["commits"] == 0:
-                    pass
-            self.assertLessEqual(thread_pools(process), POOLS_MAX)
+                fields = {"title": "x" * 600, "line": number}
+                self.expect(0, phone.apply([{"op": "set", "library": "papers", "id": str(item % 500), "fields": fields | {"item": item}}
+                                            for item in range(ROUND_COMMITS)]))
+                while received < (number + 1) * ROUND_COMMITS:
+                    received += json.loads(process.stdout.readline())["received"]["commits"]
+            status = pathlib.Path(f"/proc/{process.pid}/status")
+            for _ in range(PATIENCE_SECONDS * 10):
+                kept = int(re.search(r"^RssAnon:\s*(\d+)", status.read_text(), re.M)[1])
+                if kept <= WATCHING_KIB_MAX:
+                    break
+                time.sleep(0.1)
+            self.assertLessEqual(kept, WATCHING_KIB_MAX)
 
 
 if __name__ == "__main__":

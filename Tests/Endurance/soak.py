@@ -62,24 +62,26 @@ def main():
             for peer in peers]
         processes = {f"writer {index}": writer.process for index, writer in enumerate(writers)}
         processes |= {f"sync {index}": watcher for index, watcher in enumerate(watchers)}
-        started, rounds = time.monotonic(), 0
-        while (passed := time.monotonic() - started) < seconds:
-            for words in (("seal",), ("snapshot",), ("list", "papers"), ("compact",)):
-                code, said = Command(store, *words).end()
-                require(code in (0, 1, 75), *words, "ends with", code, said)
-            for name, process in processes.items():
-                if process.poll() is not None:
-                    raise Broken(f"{name} ended with {process.returncode}: {process.stderr.read().decode(errors='replace')}")
-            # The first tenth fills caches.
-            if passed > seconds / 10:
-                measure.take(processes, passed < seconds / 4)
-            rounds += 1
-        for process in watchers:
-            process.terminate()
-            process.communicate()
-        for writer in writers:
-            writer.kill()
-            writer.end()
+        try:
+            started, rounds = time.monotonic(), 0
+            while (passed := time.monotonic() - started) < seconds:
+                for words in (("seal",), ("snapshot",), ("list", "papers"), ("compact",)):
+                    code, said = Command(store, *words).end()
+                    require(code in (0, 1, 75), *words, "ends with", code, said)
+                for name, process in processes.items():
+                    if process.poll() is not None:
+                        raise Broken(f"{name} ended with {process.returncode}: {process.stderr.read().decode(errors='replace')}")
+                # The first tenth fills caches.
+                if passed > seconds / 10:
+                    measure.take(processes, passed < seconds / 4)
+                rounds += 1
+        finally:
+            for process in watchers:
+                process.terminate()
+                process.communicate()
+            for writer in writers:
+                writer.kill()
+                writer.end()
         lines = sum(writer.acknowledged for writer in writers)
         for place in stores:
             answer(place, "verify", "--json")

@@ -61,9 +61,8 @@ void heartlog_lower_priority(void);
 /// Whether the calling thread was made to.
 int heartlog_has_low_priority(void);
 
-/// How many pools malloc(3) has for the threads of this process, at most; it keeps in each what was once needed there. Nothing where
-/// the C library has no such pools.
-void heartlog_limit_arenas(int count);
+/// Gives back to the system what malloc(3) keeps of memory that was freed, as far as the C library can.
+void heartlog_release_memory(void);
 
 /// Waits while `*word` is `value`, or for no reason: the caller looks again. Threads of this process alone.
 void heartlog_wait_while(uint32_t *word, uint32_t value);

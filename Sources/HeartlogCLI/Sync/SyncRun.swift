@@ -1,3 +1,4 @@
+import CHeartlogPlatform
 import Heartlog
 import HeartlogShipping
 
@@ -76,6 +77,8 @@ struct SyncRun {
       }
       try context.output.flush()
       context.untold.clear()
+      // Otherwise the process keeps what its largest round needed, once for each thread that took part in one.
+      heartlog_release_memory()
       try pause(store)
     }
     try store.close()
