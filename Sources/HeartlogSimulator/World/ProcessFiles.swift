@@ -124,6 +124,7 @@ private final class ProcessFile: OpenFile {
 /// A lock of one process, which is free when the process dies.
 final class ProcessLockFile: LockFile, @unchecked Sendable {
   private var lock: (any LockFile)?
+  private(set) var isHeld = false
   private let process: SimulatedProcess
   private let path: String
 
@@ -133,14 +134,22 @@ final class ProcessLockFile: LockFile, @unchecked Sendable {
     self.path = path
   }
 
-  func vanish() { lock = nil }
+  func vanish() {
+    lock = nil
+    isHeld = false
+  }
 
   func tryLock() throws(FileError) -> Bool {
     guard !process.reachesCall(), let lock else { throw FileError(operation: "lock", path: path, code: EIO) }
-    return try lock.tryLock()
+    isHeld = try lock.tryLock()
+    return isHeld
   }
 
-  func unlock() { lock?.unlock() }
+  func unlock() {
+    lock?.unlock()
+    isHeld = false
+  }
+
   func load(_ word: Int) -> UInt64 { lock?.load(word) ?? 0 }
   func store(_ value: UInt64, _ word: Int) {
     // A process that dies here leaves a page of which it changed only a part.

@@ -45,6 +45,9 @@ final class SimulatedProcess: @unchecked Sendable {
 
   func note(_ lock: ProcessLockFile) { openLocks.append(Weak(lock: lock)) }
 
+  /// Whether the process holds the lock of a store.
+  var holdsLock: Bool { openLocks.contains { $0.lock?.isHeld == true } }
+
   func add(_ job: @escaping @Sendable () -> Void, afterNanoseconds delay: UInt64) {
     if !isDead { jobs.append((clock.nanoseconds + delay, job)) }
   }

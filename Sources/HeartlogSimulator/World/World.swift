@@ -233,6 +233,11 @@ final class World {
       defer { app.store = nil }
       try store.close()
       app.closed.append(store)
+    } then: { [self] in
+      // Others would wait for it until a job of the closed store runs, or its last reference is gone.
+      if app.process.holdsLock {
+        throw Violation("process \(name(device, app)) holds the lock of a store that it closed")
+      }
     }
   }
 
