@@ -27,8 +27,8 @@ struct SimulationTests {
   @Test("every crash in a workload of one step is survived")
   func crashes() {
     var counts = CrashEnumeration.Counts()
-    #expect(CrashEnumeration.check([[.append], [.erase]], &counts) == nil)
-    #expect(counts.workloads == 2 && counts.checked > 10)
+    #expect(CrashEnumeration.check([[.append], [.erase], [.checkpoint]], &counts) == nil)
+    #expect(counts.workloads == 3 && counts.checked > 10)
   }
 
   @Test("changes of a store are named, or harmless")

@@ -6,13 +6,15 @@ import HeartlogTesting
 
 /// What a store is asked to do in a workload.
 package enum CrashStep: String, CaseIterable, Sendable {
-  case append, appendBuffered, flush, rotate, seal, snapshot, receive, erase, repair, appendElsewhere
+  case append, appendBuffered, flush, rotate, seal, snapshot, receive, erase, repair, appendElsewhere,
+    checkpoint
   /// A second process seals the own stream, or a received one, and is killed before it removes what the sealed file replaces.
   case sealHalfElsewhere, sealHalfOfReceivedElsewhere
 
   /// The steps of which all sequences are run. The others are run where what they leave behind matters.
   static let ordinary: [CrashStep] = [
     .append, .appendBuffered, .flush, .rotate, .seal, .snapshot, .receive, .erase, .repair, .appendElsewhere,
+    .checkpoint,
   ]
 }
 
@@ -165,6 +167,10 @@ final class CrashWorkload {
       try other.library("papers").add(id)
       acknowledge([id])
       try other.close()
+    case .checkpoint:
+      // A device that was just begun anew has nothing to sign.
+      let hasCommits = store.read { $0.head(of: store.replica) } != nil
+      guard try store.makeCheckpoint() != nil || !hasCommits else { throw Violation("nothing was signed") }
     case .sealHalfElsewhere: try sealHalf(of: store.replica)
     case .sealHalfOfReceivedElsewhere: try sealHalf(of: source.replica)
     }
