@@ -13,8 +13,9 @@ enum DamageCommand {
     if let problem = DamageEnumeration.check(part: part, of: parts, &counts) { fail(problem) }
     print(
       String(
-        format: "%d bytes in %d files, %d changes, %d of them named, %d harmless, in %.0f s: no violation",
-        counts.bytes, counts.files, counts.changes, counts.named, counts.harmless,
+        format:
+          "%d bytes in %d files, %d changes, %d of them named, %d harmless, %d misplaced frames, in %.0f s: no violation",
+        counts.bytes, counts.files, counts.changes, counts.named, counts.harmless, counts.misplaced,
         Date().timeIntervalSince(started)))
   }
 

@@ -36,5 +36,6 @@ struct SimulationTests {
     var counts = DamageEnumeration.Counts()
     #expect(DamageEnumeration.check(part: 0, of: 20_011, &counts) == nil)
     #expect(counts.bytes >= 64 << 10 && counts.named > 10 && counts.harmless > 0)
+    #expect(counts.misplaced >= 50)
   }
 }

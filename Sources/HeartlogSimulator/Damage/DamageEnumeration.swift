@@ -13,6 +13,8 @@ package enum DamageEnumeration {
     package var named = 0
     /// The changes that nothing named, and after which everything was as before.
     package var harmless: Int { changes - named }
+    /// The frames that were copied to where they do not belong.
+    package var misplaced = 0
 
     package init() {}
   }
@@ -24,6 +26,7 @@ package enum DamageEnumeration {
     var damage: Damage?
     do {
       try ForeignSnapshots.check()
+      counts.misplaced = try MisplacedFrames.check(part: part, of: parts)
       let store = try DamagedStore()
       counts.files = store.sizes.count
       counts.bytes = store.sizes.map(\.bytes).reduce(0, +)

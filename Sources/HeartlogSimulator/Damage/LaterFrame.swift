@@ -39,7 +39,7 @@ enum LaterFrame {
 
 extension [UInt8] {
   /// The eight bytes at an index, which is in bounds.
-  fileprivate func word(_ index: Int) -> UInt64 {
+  func word(_ index: Int) -> UInt64 {
     self[index..<index + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
