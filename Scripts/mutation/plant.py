@@ -17,10 +17,11 @@ PROGRAM = "HeartlogTorture"
 # A piece of work that a process is started for. A run that ends it with a trap is then known to within this number.
 SEEDS = 250
 PIECE_SECONDS_MAX = 1_200.0
-# Of the changes of a store, and of the failing file operations, one in so many.
+# Of the changes of a store, of the failing file operations, and of the moments at which a process is stopped, one in so many.
 DAMAGE_PARTS = 37
 CALLS_PARTS = 8
-VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage|calls): (.*)$", re.M)
+INTERLEAVINGS_PARTS = 16
+VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage|calls|interleavings): (.*)$", re.M)
 
 
 class Trial:
@@ -90,7 +91,12 @@ def calls(program, number, limits):
     return enumerated(program, number, f"1 of {CALLS_PARTS}", "calls", "--part", "0", "--parts", str(CALLS_PARTS))
 
 
-DETECTORS = {"simulate": simulate, "calls": calls, "crashes": crashes, "damage": damage}
+def interleavings(program, number, limits):
+    parts = INTERLEAVINGS_PARTS
+    return enumerated(program, number, f"1 of {parts}", "interleavings", "--part", "0", "--parts", str(parts))
+
+
+DETECTORS = {"simulate": simulate, "calls": calls, "crashes": crashes, "damage": damage, "interleavings": interleavings}
 
 
 def look_for(bug, program, limits):
@@ -140,7 +146,7 @@ def main():
         trials = look_for(bug, program, arguments)
         with lock:
             for name, trial in trials:
-                how = f"{name:8}  {trial.effort:>11}  {trial.seconds:6.1f} s"
+                how = f"{name:13}  {trial.effort:>11}  {trial.seconds:6.1f} s"
                 tree.say(f"{bug.name:{width}}  {how}  {trial.detail if trial.caught else 'MISSED'}")
             if not trials[-1][1].caught:
                 missed.append(bug.name)

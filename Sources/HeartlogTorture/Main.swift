@@ -11,6 +11,7 @@ struct Main {
     case "crashes": CrashesCommand.run(&arguments)
     case "damage": DamageCommand.run(&arguments)
     case "calls": CallsCommand.run(&arguments)
+    case "interleavings": InterleavingsCommand.run(&arguments)
     default:
       print(
         """
@@ -18,6 +19,7 @@ struct Main {
                HeartlogTorture crashes [--steps N] [--part N --parts N]
                HeartlogTorture damage [--part N --parts N]
                HeartlogTorture calls [--part N --parts N]
+               HeartlogTorture interleavings [--part N --parts N]
         """)
       exit(64)
     }

@@ -31,6 +31,14 @@ struct SimulationTests {
     #expect(counts.workloads == 3 && counts.checked > 10)
   }
 
+  @Test("a process that is stopped at a file operation, and one that works meanwhile, do not harm each other")
+  func interleavings() {
+    var counts = InterleavingEnumeration.Counts()
+    // `Scripts/torture interleavings` tries all pairs of steps, at all operations.
+    #expect(InterleavingEnumeration.check([(.receive, .takeErasure)], part: (0, 16), &counts) == nil)
+    #expect(counts.pairs == 1 && counts.points > 5 && counts.waits > 0)
+  }
+
   @Test("changes of a store are named, or harmless")
   func damage() {
     var counts = DamageEnumeration.Counts()

@@ -12,6 +12,8 @@ final class SimulatedProcess: @unchecked Sendable {
   var isFrozen = false
   /// Whether the calls are those of the checks, which nothing interrupts.
   var isChecking = false
+  /// The number of calls so far.
+  private(set) var callCount = 0
   /// The number of calls until the process is killed, or until another gets its turn; nil if that is not planned.
   var callsUntilKill: Int?
   var callsUntilPause: Int?
@@ -64,6 +66,7 @@ final class SimulatedProcess: @unchecked Sendable {
   func reachesCall() -> Bool {
     if isDead { return true }
     if isChecking { return false }
+    callCount += 1
     if let left = callsUntilKill {
       callsUntilKill = left - 1
       if left <= 1 {

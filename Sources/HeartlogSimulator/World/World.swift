@@ -348,7 +348,7 @@ final class World {
   }
 
   /// As `contains` of the standard library, which takes a tenth of a whole simulation.
-  private static func contains(_ needle: [UInt8], in bytes: [UInt8]) -> Bool {
+  static func contains(_ needle: [UInt8], in bytes: [UInt8]) -> Bool {
     guard let first = needle.first, bytes.count >= needle.count else { return needle.isEmpty }
     return bytes.withUnsafeBytes { bytes in
       (0...bytes.count - needle.count).contains {
