@@ -99,6 +99,47 @@ struct SealingTests {
     #expect(second.sink.commits.map(\.number.rawValue) == [1, 2, 3, 4, 5, 6])
   }
 
+  @Test("sealing leaves to another process what that one seals meanwhile, whatever file is about to be opened")
+  func sealedElsewhereMeanwhile() throws {
+    /// - Returns: how many files were opened.
+    func run(meanwhileBeforeOpening place: Int) throws -> Int {
+      let (store, files) = try TestStore.inMemory()
+      let options = TestStore.options(segmentBytesMax: 4_500)
+      let writer = try store.open(options)
+      for index in 0..<10 { try writer.write(index, bytes: 300) }
+      let intercepted = InterceptedFiles(files)
+      let sealer = try TestStore(files: intercepted, path: store.path).open(options)
+      try sealer.log.refresh()
+      // A process that has to wait gives up, because the other one stands still.
+      writer.log.close()
+      var impatient = options
+      impatient.lockMillisecondsMax = 0
+      let other = try store.open(impatient)
+      let count = Locked(0)
+      intercepted.change {
+        $0.beforeOpen = { _ in
+          let isTime = count.withLock { count in
+            count += 1
+            return count == place
+          }
+          if isTime {
+            _ = try? other.log.seal(joining: false)
+            _ = try? other.log.seal()
+          }
+        }
+      }
+      _ = try sealer.log.seal(joining: false)
+      intercepted.change { $0.beforeOpen = { _ in } }
+      #expect(try store.verify().allSatisfy { $0.finding == nil }, "before \(place)")
+      let isWhole = try store.read().commits == writer.sink.commits
+      #expect(isWhole, "before \(place)")
+      return count.withLock(\.self)
+    }
+    let opened = try run(meanwhileBeforeOpening: 0)
+    #expect(opened > 10)
+    for place in 1...opened { _ = try run(meanwhileBeforeOpening: place) }
+  }
+
   @Test("leftovers of a crash are passed over, and the next writer removes them")
   func leftovers() throws {
     let (store, files) = try TestStore.inMemory()

@@ -137,10 +137,15 @@ extension CommitLog {
     let (name, withheld, snapshots) = withStreams {
       (replicaName(of: run), streamSet.erased.withheld, streamSet.snapshots)
     }
-    guard
-      let sealed = try SealedFile(
+    let found: SealedFile?
+    do {
+      found = try SealedFile(
         of: run, in: directory, replicaName: name, options: options, without: withheld, snapshots: snapshots)
-    else { return }
+    } catch let error as FileError where error.isNotFound {
+      // Another process has sealed what was there when the lock was held.
+      return
+    }
+    guard let sealed = found else { return }
     // The file is written without the lock, so that other writers wait only for the rename.
     let path = path(of: run)
     let temporary = try directory.prepareFile(path, with: sealed.bytes, suffix: options.random())
