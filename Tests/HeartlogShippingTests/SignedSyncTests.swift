@@ -77,7 +77,7 @@ struct SignedSyncTests {
       // Says that the stream is not signed, once the tablet knows that it is.
       try Self.sync(tablet, with: phone)
       try Self.write(2, to: phone, tag: "more")
-      _ = try phone.prepareToShip()
+      try phone.prepareToShip()
       relay.hidesCheckpoints.withLock { $0 = true }
     } else {
       relay.extensionRoots.withLock { $0 = [] }
@@ -141,7 +141,7 @@ struct SignedSyncTests {
     let files = MemoryFileSystem(recording: false)
     let tablet = try FavoritesStore(at: "/tablet", on: files, options: StoreOptions())
     try Self.write(4, to: phone)
-    _ = try phone.prepareToShip()
+    try phone.prepareToShip()
     let relay = Relay(phone)
     relay.change.withLock { $0 = { Relay.forged($0) } }
     relay.hidesCheckpoints.withLock { $0 = true }
@@ -162,18 +162,23 @@ struct SignedSyncTests {
     for index in 0..<4 { #expect(try tablet.library("papers").contains("phone-\(index)")) }
   }
 
-  @Test("no store ever shows a signed stream as one of a device without a key, once it has all that was signed")
+  @Test("the run that completes what a device signed brings its first checkpoint with it")
   func firstCheckpoint() throws {
     let phone = try Self.store("phone")
     let tablet = try Self.store("tablet")
     try Self.write(3, to: phone)
-    _ = try phone.prepareToShip()
+    try phone.prepareToShip()
     let head = try #require(try phone.streamHeads().first)
-    var run = try #require(try phone.streamRun(of: phone.replica, after: 0, upTo: head.commit))
-    run.proof = RunProof(checkpoint: try #require(head.checkpoint), extensionRoots: [])
+    let signed = try #require(head.checkpoint)
+    var part = try #require(try phone.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 1)))
+    part.proof = RunProof(checkpoint: signed, extensionRoots: try phone.treeExtension(of: phone.replica, from: 1, to: 3))
+    guard case .appended = try tablet.receive(part) else { return #expect(Bool(false), "not appended") }
+    #expect(try tablet.streamHeads().map(\.checkpoint) == [nil])
+    var run = try #require(try phone.streamRun(of: phone.replica, after: 1, upTo: head.commit))
+    run.proof = RunProof(checkpoint: signed, extensionRoots: [])
     guard case .appended = try tablet.receive(run) else { return #expect(Bool(false), "not appended") }
     // A sync at the same time may ask now, before the receiving one has taken the checkpoint.
-    #expect(try tablet.streamHeads().map(\.checkpoint) == [head.checkpoint])
+    #expect(try tablet.streamHeads().map(\.checkpoint) == [signed])
   }
 
   /// A tablet that got the phone's commits without their signature, and was told that the stream ends after the second.

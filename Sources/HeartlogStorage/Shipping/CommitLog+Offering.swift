@@ -1,5 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
+import HeartlogProofs
 
 /// What other stores may receive from this one: durable commits, with the roots of their streams.
 extension CommitLog {
@@ -21,8 +22,7 @@ extension CommitLog {
       let subscription = try Subscription.read(directory)
       return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
-          let signed = head.isEnded ? nil : try checkpoint(of: head.replica)
-          if !includesUnsigned, let signed, let commit = head.commit,
+          if !includesUnsigned, let signed = head.signed, let commit = head.commit,
             signed.checkpoint.size <= commit.rawValue
           {
             // Of a signed stream, only what is signed is shipped.
@@ -234,28 +234,31 @@ extension CommitLog {
     let fileName: String
     var commit: CommitNumber?
     let isEnded: Bool
+    /// What was signed of the stream when it had come so far: another process may write and sign more at any other time.
+    let signed: SignedCheckpoint?
   }
 
   /// Returns the head of each stream, with everything read and durable. If the store cannot be written, its own stream ends at what
   /// the lock page records as durable.
   private func resolvedHeads(of replica: ReplicaID?) throws -> [KnownHead] {
-    func heads() -> [KnownHead] {
+    func heads() throws(StorageError) -> [KnownHead] {
       let readers =
         replica.map { [$0] }?.compactMap { streamSet.readers[$0] } ?? Array(streamSet.readers.values)
-      return readers.sorted { $0.replica < $1.replica }.map { reader in
+      return try readers.sorted { $0.replica < $1.replica }.map { (reader) throws(StorageError) in
         KnownHead(
           replica: reader.replica,
           name: reader.replica == streamSet.identity.replica ? streamSet.identity.name : nil,
           fileName: reader.cursor?.header.replicaName ?? "",
-          commit: reader.tail.head, isEnded: reader.isEnded)
+          commit: reader.tail.head, isEnded: reader.isEnded,
+          signed: reader.isEnded ? nil : try checkpoint(of: reader.replica))
       }
     }
     do {
-      return try withQuietLog { heads() }
+      return try withQuietLog { try heads() }
     } catch let error as StorageError where error.code == .readOnly || error.code == .corrupt {
       try refresh()
     }
-    var known = withStreams { heads() }
+    var known = try withStreams { try heads() }
     let page = lease.lock.page()
     guard page.durableBytes > 0 else { return known }
     guard let own = known.firstIndex(where: { $0.replica == page.replica }), let head = known[own].commit

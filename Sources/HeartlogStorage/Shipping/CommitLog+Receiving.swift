@@ -54,17 +54,18 @@ extension CommitLog {
     if case .appended = outcome {
       queue.looksForHeads = true
       if receiver.isTailFull(of: run.replica) { didRotate() }
-      try keepFirstCheckpoint(of: run)
+      if admission != .ownLog { try keepFirstCheckpoint(of: run) }
     }
     return outcome
   }
 
-  /// Keeps the checkpoint that a run leads to, if it is the first of the stream: no other sync may take the stream for that of a device
-  /// without a key. The log is quiet.
+  /// Keeps the checkpoint that a run leads to, if it is the first of the stream: another sync would take the stream for that of a device
+  /// without a key. Whoever received the run takes the checkpoint next, and is told then if it cannot be kept; the run was taken already.
+  /// The log is quiet.
   private func keepFirstCheckpoint(of run: StreamRun) throws {
     guard let signed = run.proof?.checkpoint, signed.checkpoint.size == run.lastCommit.rawValue,
       try !streamSet.checkpoints.isSigned(run.replica)
     else { return }
-    try streamSet.checkpoints.write(signed)
+    try? streamSet.checkpoints.write(signed)
   }
 }

@@ -1,0 +1,53 @@
+import HeartlogEvents
+import HeartlogFiles
+import Testing
+
+@testable import HeartlogStorage
+
+@Suite("The heads of signed streams")
+struct SignedHeadsTests {
+  private static func options(seed: UInt64) -> StorageOptions {
+    var options = TestStore.options(seed: seed)
+    options.keys = .folder
+    // A process that has to wait gives up, because the other one stands still.
+    options.lockMillisecondsMax = 0
+    return options
+  }
+
+  @Test("a head comes with what was signed of it, whenever another process writes and signs more")
+  func writtenMeanwhile() throws {
+    let signedMeanwhile = Locked(0)
+    /// - Returns: how many files were opened.
+    func run(meanwhileBeforeOpening place: Int) throws -> Int {
+      let (store, files) = try TestStore.inMemory()
+      let writer = try store.open(Self.options(seed: 3))
+      try writer.write(0)
+      try writer.log.makeCheckpoint()
+      let intercepted = InterceptedFiles(files)
+      let reader = try TestStore(files: intercepted, path: store.path).open(Self.options(seed: 4))
+      let count = Locked(0)
+      intercepted.change {
+        $0.beforeOpen = { _ in
+          let isTime = count.withLock { count in
+            count += 1
+            return count == place
+          }
+          guard isTime else { return }
+          do {
+            try writer.write(1)
+            try writer.log.makeCheckpoint()
+            signedMeanwhile.withLock { $0 += 1 }
+          } catch { #expect((error as? StorageError)?.code == .locked, "before \(place)") }
+        }
+      }
+      let heads = try reader.log.streamHeads()
+      intercepted.change { $0.beforeOpen = { _ in } }
+      #expect(heads.map { $0.checkpoint?.checkpoint.size } == heads.map(\.commit.rawValue), "before \(place)")
+      return count.withLock(\.self)
+    }
+    let opened = try run(meanwhileBeforeOpening: 0)
+    #expect(opened > 0)
+    for place in 1...max(1, opened) { _ = try run(meanwhileBeforeOpening: place) }
+    #expect(signedMeanwhile.withLock(\.self) > 0)
+  }
+}
