@@ -30,10 +30,11 @@ class Measured(Answer):
         self.memory_kib = memory_kib
 
 
-# What a watching process may keep of rounds that each need more.
+# What a watching process may keep of rounds that each need more: it keeps 3 to 7 MiB, and kept 13 to 22 before it gave memory back.
 WATCHING_KIB_MAX = 9 << 10
 ROUNDS, ROUND_COMMITS = 4, 30_000
-PATIENCE_SECONDS = 2
+# It says what it did before it gives memory back.
+PATIENCE_SECONDS = 30
 
 # A process counts the memory of the one that it was forked from, so a small one starts the program.
 MEASURING = """

@@ -101,6 +101,7 @@ struct SealingTests {
 
   @Test("sealing leaves to another process what that one seals meanwhile, whatever file is about to be opened")
   func sealedElsewhereMeanwhile() throws {
+    let sealedMeanwhile = Locked(0)
     /// - Returns: how many files were opened.
     func run(meanwhileBeforeOpening place: Int) throws -> Int {
       let (store, files) = try TestStore.inMemory()
@@ -122,9 +123,12 @@ struct SealingTests {
             count += 1
             return count == place
           }
-          if isTime {
-            _ = try? other.log.seal(joining: false)
-            _ = try? other.log.seal()
+          guard isTime else { return }
+          for joining in [false, true] {
+            do throws(StorageError) {
+              let sealed = try other.log.seal(joining: joining).sealedFiles
+              sealedMeanwhile.withLock { $0 += sealed }
+            } catch { #expect(error.code == .locked, "before \(place)") }
           }
         }
       }
@@ -138,6 +142,7 @@ struct SealingTests {
     let opened = try run(meanwhileBeforeOpening: 0)
     #expect(opened > 10)
     for place in 1...opened { _ = try run(meanwhileBeforeOpening: place) }
+    #expect(sealedMeanwhile.withLock(\.self) > 0)
   }
 
   @Test("leftovers of a crash are passed over, and the next writer removes them")

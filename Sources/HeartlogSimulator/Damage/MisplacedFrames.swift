@@ -115,6 +115,7 @@ struct MisplacedFrames {
     var isNamed = try FavoritesStore.verify(at: Self.path, on: copy, progress: nil).streams.contains {
       $0.finding != nil
     }
+    var isWritten = false
     for attempt in ["opened", "written and opened again"] {
       let options = Self.options(SeededRandom(seed: 9), clock, process)
       let store: FavoritesStore
@@ -125,8 +126,15 @@ struct MisplacedFrames {
       }
       if !store.findings.isEmpty { isNamed = true }
       try compare(store, isNamed, attempt)
+      let papers = try store.library("papers")
+      guard !isWritten || isNamed || papers.contains(Self.later) else {
+        throw Violation("\(attempt): what was written is lost")
+      }
       // A damaged stream is not written on.
-      do { try store.library("papers").add(Self.later) } catch {
+      do {
+        try papers.add(Self.later)
+        isWritten = true
+      } catch {
         guard isNamed else { throw Violation("\(attempt): writing fails, and nothing says why: \(error)") }
       }
       try store.close()
@@ -139,7 +147,8 @@ struct MisplacedFrames {
   private func compare(_ store: FavoritesStore, _ isNamed: Bool, _ attempt: String) throws {
     let (found, isWhole) = try Self.commits(of: store)
     var state = FavoritesState()
-    for (replica, read) in found {
+    for replica in Set(commits.keys).union(found.keys).sorted() {
+      let read = found[replica] ?? []
       for commit in read { _ = state.apply(commit) }
       // What was written since.
       let before = read.filter { !$0.records.contains { $0.event?.item == Self.later } }

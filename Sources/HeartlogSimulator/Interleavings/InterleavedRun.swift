@@ -15,7 +15,7 @@ package enum InterleavedStep: String, CaseIterable, Sendable {
 /// One run of two steps in two processes, on a store in memory.
 final class InterleavedRun {
   /// A process with the store, and what it does.
-  private final class Actor {
+  private final class Worker {
     let index: Int
     let step: InterleavedStep
     let process: SimulatedProcess
@@ -34,8 +34,8 @@ final class InterleavedRun {
   private let uptime = SimulatedUptime()
   private let clock = ManualClock()
   private let random = SeededRandom(seed: 13)
-  private let first: Actor
-  private let second: Actor
+  private let first: Worker
+  private let second: Worker
   /// What must be there, and what must be gone.
   private var required: Set<String>
   private var erased: Set<String> = []
@@ -43,17 +43,17 @@ final class InterleavedRun {
   init(_ first: InterleavedStep, _ second: InterleavedStep, on stage: InterleavingStage) {
     self.stage = stage
     disk = stage.makeDisk()
-    self.first = Actor(0, first, uptime)
-    self.second = Actor(1, second, uptime)
+    self.first = Worker(0, first, uptime)
+    self.second = Worker(1, second, uptime)
     required = stage.ids
   }
 
-  private func open(in actor: Actor) throws(HeartlogError) -> FavoritesStore {
-    let files = ProcessFileSystem(disk, actor.process) { _ in true }
+  private func open(in worker: Worker) throws(HeartlogError) -> FavoritesStore {
+    let files = ProcessFileSystem(disk, worker.process) { _ in true }
     return try FavoritesStore(
       at: InterleavingStage.path, on: files,
       options: InterleavingStage.options(
-        random, clock, actor.process, sealsInBackground: actor.step == .sealInBackground))
+        random, clock, worker.process, sealsInBackground: worker.step == .sealInBackground))
   }
 
   /// Runs both steps.
@@ -63,46 +63,49 @@ final class InterleavedRun {
   /// - Throws: `Violation`, if a promise is broken.
   func run(stoppingAt call: Int?) throws -> (calls: Int, hasWaited: Bool) {
     defer {
-      for actor in [first, second] {
-        actor.process.die()
-        actor.process.unwind()
-        actor.store = nil
-        actor.process.strand.end()
+      for worker in [first, second] {
+        worker.process.die()
+        worker.process.unwind()
+        worker.store = nil
+        worker.process.strand.end()
       }
     }
-    for actor in [first, second] { actor.store = try open(in: actor) }
+    // As a strand does.
+    ThreadPriority.lower()
+    for worker in [first, second] { worker.store = try open(in: worker) }
     let before = first.process.callCount
     first.process.callsUntilPause = call
     begin(first)
-    if call == nil { try finish(first) }
+    if call == nil { while first.process.strand.isBusy { first.process.strand.resume() } }
     let calls = first.process.callCount - before
+    if call == nil { try finish(first) }
     begin(second)
     let hasWaited = second.process.strand.isBusy
     try finish(first, second)
-    for actor in [first, second] {
-      if let error = actor.error { throw Violation("\(actor.step.rawValue): \(error)") }
+    for worker in [first, second] {
+      if let error = worker.error { throw Violation("\(worker.step.rawValue): \(error)") }
     }
     try check()
     return (calls, hasWaited)
   }
 
-  private func begin(_ actor: Actor) {
-    actor.process.strand.begin { [self] in
-      do { try perform(actor) } catch { actor.error = error }
+  private func begin(_ worker: Worker) {
+    worker.process.strand.begin { [self] in
+      do { try perform(worker) } catch { worker.error = error }
     }
   }
 
   /// Lets processes take turns until they have nothing left to do.
-  private func finish(_ actors: Actor...) throws {
+  private func finish(_ workers: Worker...) throws {
     var turns = 0
     var idleTurns = 0
     while idleTurns < 2 {
       idleTurns += 1
-      for actor in actors {
-        if actor.process.strand.isBusy {
-          actor.process.strand.resume()
-        } else if let job = actor.process.takeDueJob() {
-          actor.process.strand.begin(job)
+      for worker in workers {
+        if worker.process.strand.isBusy {
+          worker.process.strand.resume()
+        } else if let job = worker.process.takeDueJob() {
+          worker.process.strand.begin(job)
         } else {
           continue
         }
@@ -115,19 +118,19 @@ final class InterleavedRun {
     }
   }
 
-  private func perform(_ actor: Actor) throws {
-    guard let store = actor.store else { return }
-    switch actor.step {
+  private func perform(_ worker: Worker) throws {
+    guard let store = worker.store else { return }
+    switch worker.step {
     case .append:
-      try add("buffered", actor, .buffered)
-      try add("durable", actor, .durable)
-    case .rotate: for number in 0..<2 { try add("large \(number)", actor, .durable, isLarge: true) }
+      try add("buffered", worker, .buffered)
+      try add("durable", worker, .durable)
+    case .rotate: for number in 0..<2 { try add("large \(number)", worker, .durable, isLarge: true) }
     case .flush:
-      try add("buffered", actor, .buffered)
+      try add("buffered", worker, .buffered)
       try store.flush()
     case .sealInBackground:
-      for number in 0..<2 { try add("large \(number)", actor, .durable, isLarge: true) }
-      while let job = actor.process.takeDueJob() { job() }
+      for number in 0..<2 { try add("large \(number)", worker, .durable, isLarge: true) }
+      while let job = worker.process.takeDueJob() { job() }
       if let error = store.sealingFailure { throw error }
     case .seal: try store.seal()
     case .compact: try store.compact()
@@ -140,11 +143,11 @@ final class InterleavedRun {
       }
       required.insert(InterleavingStage.erasedElsewhere[1])
     case .erase:
-      let id = InterleavingStage.erasable[actor.index]
+      let id = InterleavingStage.erasable[worker.index]
       try store.erase(id, in: InterleavingStage.library)
       erased.insert(id)
     case .checkpoint: _ = try store.makeCheckpoint()
-    case .open: try open(in: actor).close()
+    case .open: try open(in: worker).close()
     case .takeErasure:
       _ = try store.receive(stage.erasures)
       _ = try store.take(stage.signature, at: clock.milliseconds)
@@ -154,10 +157,10 @@ final class InterleavedRun {
   }
 
   private func add(
-    _ kind: String, _ actor: Actor, _ durability: Heartlog.Durability, isLarge: Bool = false
+    _ kind: String, _ worker: Worker, _ durability: Heartlog.Durability, isLarge: Bool = false
   ) throws {
-    guard let store = actor.store else { return }
-    let id = "\(kind) of \(actor.index)"
+    guard let store = worker.store else { return }
+    let id = "\(kind) of \(worker.index)"
     let note = Field(name: "t", value: .string(.noise(isLarge ? 4_100 : 10)))
     try store.write(durability: durability) {
       _ = try store.library(InterleavingStage.library).add(id, fields: [note])
@@ -168,7 +171,7 @@ final class InterleavedRun {
   // MARK: - What holds afterwards
 
   private func check() throws {
-    guard var one = first.store, let other = second.store else { return }
+    guard var one = first.store, let other = second.store else { throw Violation("a store is not open") }
     try compare([one, other], "afterwards")
     for (index, store) in [one, other].enumerated() {
       try store.library(InterleavingStage.library).add("after \(index)")
@@ -176,10 +179,13 @@ final class InterleavedRun {
       try finish(first, second)
     }
     try compare([one, other], "written on")
-    var peerOptions = StoreOptions()
+    var peerOptions = InterleavingStage.options(random, clock, first.process)
     peerOptions.deviceKey = .none
     let peer = try FavoritesStore.inMemory(options: peerOptions)
-    _ = try StoreCarrier(peer, description: "peer").sync(one, options: SyncOptions())
+    var syncOptions = SyncOptions()
+    syncOptions.sendsFirst = true
+    syncOptions.clock = peerOptions.clock
+    _ = try StoreCarrier(peer, description: "peer").sync(one, options: syncOptions)
     if peer.digest != one.digest { throw Violation("the peer shows something else") }
     let verified = try FavoritesStore.verify(at: InterleavingStage.path, on: disk, progress: nil)
     if let finding = verified.streams.compactMap(\.finding).first { throw Violation("verify: \(finding)") }
@@ -187,7 +193,7 @@ final class InterleavedRun {
     let digest = one.digest
     try one.close()
     try other.close()
-    for actor in [first, second] where actor.process.holdsLock {
+    for worker in [first, second] where worker.process.holdsLock {
       throw Violation("a process holds the lock of a store that it closed")
     }
     one = try open(in: first)
