@@ -178,15 +178,15 @@ public struct SyncReport: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - heads: the streams before the sync, which may have brought signatures.
-  ///   - error: why the own stream could not be signed. Otherwise what it has more was written during the sync.
+  ///   - error: why the own stream could not be signed. Without it, more commits of the own stream were written during the sync.
   mutating func nameHeld(
-    _ heads: some Sequence<StreamHead>, in store: any ShippedStreams, cannotSign error: HeartlogError?
+    _ heads: some Sequence<StreamHead>, in store: any ShippedStreams, signingFailure error: HeartlogError?
   ) throws(HeartlogError) {
     func reason(_ head: StreamHead) -> String? {
       guard head.replica == store.replica else {
         return "the device has not signed them; they reach others if it comes back, or once it is retired"
       }
-      return error.map { "they are signed once this store can be written: \($0.description)" }
+      return error.map { "they are signed once its store can be written: \($0.description)" }
     }
     guard heads.contains(where: { $0.holdsMore && reason($0) != nil }) else { return }
     for head in try store.streamHeads()

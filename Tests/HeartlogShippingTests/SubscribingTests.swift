@@ -402,7 +402,7 @@ struct SubscribingTests {
     let watch = try SubscribingDevice("watch")
     try phone.add("a", to: "papers")
     try phone.add("berlin", to: "cities")
-    _ = try phone.store.prepareToShip()
+    try phone.store.prepareToShip()
     let head = try #require(try phone.store.streamHeads().first)
     let run = try #require(try phone.store.streamRun(of: head.replica, after: 0, upTo: head.commit))
     let block = try run.body.withUnsafeBytes {
@@ -433,7 +433,7 @@ struct SubscribingTests {
     let watch = try SubscribingDevice("watch")
     try phone.add("a", to: "papers")
     try phone.add("berlin", to: "cities")
-    _ = try phone.store.prepareToShip()
+    try phone.store.prepareToShip()
     let head = try #require(try phone.store.streamHeads().first)
     let whole = try #require(try phone.store.streamRun(of: head.replica, after: 0, upTo: head.commit))
     var run = try #require(try phone.store.redacted(whole, to: .only(["papers"])))
@@ -565,7 +565,7 @@ struct SubscribingTests {
     let phone = try SubscribingDevice("phone")
     let watch = try SubscribingDevice("watch")
     for number in 0..<30 { try phone.add("\(number)", to: "papers") }
-    _ = try phone.store.prepareToShip()
+    try phone.store.prepareToShip()
     let head = try #require(try phone.store.streamHeads().first)
     for (first, last) in [(1, 10), (11, 20), (21, 30)] as [(UInt64, UInt64)] {
       let honest = try #require(

@@ -110,9 +110,10 @@ extension FavoritesStore {
   /// Makes everything in the store fit to be shipped: signs the own stream as far as it has come, if there is a key. What a retired device
   /// never signed becomes a stream of its own. If the list of partial streams was lost, it is made again.
   ///
-  /// - Returns: `readOnly` if the store cannot be written, which hinders nobody from reading what was signed before.
+  /// - Returns: The `readOnly` error if the store cannot be written. What was signed before is still shipped.
   /// - Throws: `corrupt` if the own stream cannot be read, or contradicts what was signed before. What was signed is still shipped. Damage
   ///   that is among the `findings` already is not thrown.
+  @discardableResult
   package func prepareToShip() throws(HeartlogError) -> HeartlogError? {
     do {
       _ = try log.makeCheckpoint()

@@ -198,7 +198,7 @@ private final class Scene: Sendable {
     favorites = Set(opened.read { $0.favoriteIDs(in: "papers") })
     streamCount = try opened.streamHeads().count
     // What a sync does first is done before each dialogue begins.
-    _ = try opened.prepareToShip()
+    try opened.prepareToShip()
     streams = try RememberedStreams(opened)
     try opened.close()
     files.clearTrace()

@@ -45,10 +45,11 @@ public struct StoreCarrier: Carrier {
     serving.clock = options.clock
     let session = SyncSession(
       streams: peer, over: far, role: .serving, options: serving, attempts: SyncAttempts(serving.progress))
-    let failure = Mutex<HeartlogError?>(nil)
+    let served = Mutex<Result<SyncReport, HeartlogError>?>(nil)
     let group = DispatchGroup()
     DispatchQueue(label: "heartlog.sync.serving").async(group: group) {
-      do throws(HeartlogError) { _ = try session.run() } catch { failure.withLock { $0 = error } }
+      let result = Result { () throws(HeartlogError) in try session.run() }
+      served.withLock { $0 = result }
       far.close()
     }
     let result = Result { () throws(HeartlogError) in
@@ -56,10 +57,17 @@ public struct StoreCarrier: Carrier {
     }
     near.close()
     group.wait()
-    do throws(HeartlogError) { return try result.get() } catch {
+    do throws(HeartlogError) {
+      var report = try result.get()
+      // Only the peer knows what it could not sign.
+      if case .success(let served)? = served.withLock({ $0 }) {
+        report.skipped += served.skipped.filter { $0.cause == .unsent && $0.replica == peer.replica }
+      }
+      return report
+    } catch {
       // The dialogue does not tell the peer about paths. Both ends are local here, so the full error is
       // thrown.
-      if let failure = failure.withLock({ $0 }), error.isEcho, !failure.isEcho { throw failure }
+      if case .failure(let failure)? = served.withLock({ $0 }), error.isEcho, !failure.isEcho { throw failure }
       throw error
     }
   }

@@ -62,7 +62,7 @@ struct FolderSyncPass {
   var sentEvents: UInt64 = 0
   var progress = SyncProgress()
   /// Why the own stream could not be signed; nil if it was.
-  private var cannotSign: HeartlogError?
+  private var signingFailure: HeartlogError?
 
   init(
     store: any ShippedStreams, root: String, fileSystem: any FileSystem, options: SyncOptions,
@@ -121,7 +121,7 @@ struct FolderSyncPass {
       if store.corruption == nil { report.applyErasures(in: store) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       if !options.isPull { try publish(listing) }
-      try report.nameHeld(heads, in: store, cannotSign: cannotSign)
+      try report.nameHeld(heads, in: store, signingFailure: signingFailure)
       report.received.events = receivedEvents
       report.sent.events = sentEvents
     }
@@ -142,7 +142,7 @@ struct FolderSyncPass {
     }
   }
 
-  mutating func prepareToShip() throws(HeartlogError) { cannotSign = try store.prepareToShip() }
+  mutating func prepareToShip() throws(HeartlogError) { signingFailure = try store.prepareToShip() }
 
   /// Runs `body` for one stream. If the stream is damaged here, it is reported as skipped, and the other
   /// streams continue.

@@ -8,7 +8,7 @@ final class SyncAttempts: Sendable {
     var bounds: [ReplicaID: UInt64] = [:]
     var unwanted: Set<ReplicaID> = []
     var damage: HeartlogError?
-    var cannotSign: HeartlogError?
+    var signingFailure: HeartlogError?
     var version = Message.version
     /// Bytes of the dialogues that broke off.
     var bytes: (read: UInt64, written: UInt64) = (0, 0)
@@ -56,11 +56,11 @@ final class SyncAttempts: Sendable {
   /// The first damage found in this end's streams.
   var damage: HeartlogError? { state.withLock { $0.damage } }
 
-  /// Why this end could not sign its own stream; nil if it did, or has no key.
-  var cannotSign: HeartlogError? { state.withLock { $0.cannotSign } }
+  /// Why this end could not sign its own stream.
+  var signingFailure: HeartlogError? { state.withLock { $0.signingFailure } }
 
-  /// Records why this end could not sign its own stream, or that it did.
-  func cannotSign(because error: HeartlogError?) { state.withLock { $0.cannotSign = error } }
+  /// Records why this end could not sign its own stream; nil if nothing hindered it.
+  func note(signingFailure error: HeartlogError?) { state.withLock { $0.signingFailure = error } }
 
   /// The version of the dialogue that is held next.
   var version: UInt8 { state.withLock { $0.version } }

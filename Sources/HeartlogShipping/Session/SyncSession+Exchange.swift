@@ -46,7 +46,7 @@ extension SyncSession {
     let done = try readDone(list, &report)
     if !takesNothing, !options.isDryRun { report.applyErasures(in: store) }
     attempts.tally.complete(&report)
-    try report.nameHeld(list.entries.compactMap(\.mine), in: store, cannotSign: attempts.cannotSign)
+    try report.nameHeld(list.entries.compactMap(\.mine), in: store, signingFailure: attempts.signingFailure)
     report.peerName = report.peerName ?? name
     report.sent.commits = done.commits
     report.sent.events = done.events

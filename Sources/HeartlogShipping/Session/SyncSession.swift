@@ -272,7 +272,7 @@ public struct SyncSession: Sendable {
 
   /// Signs the own stream. If it cannot be read, what was signed before is still shipped, and the damage is reported.
   private func prepareToShip() throws(HeartlogError) {
-    do throws(HeartlogError) { attempts.cannotSign(because: try store.prepareToShip()) } catch {
+    do throws(HeartlogError) { attempts.note(signingFailure: try store.prepareToShip()) } catch {
       guard error.code == .corrupt else { throw error }
       let replica = store.replica
       let head = try store.streamHead(of: replica)
