@@ -171,7 +171,8 @@ struct SignedSyncTests {
     let head = try #require(try phone.streamHeads().first)
     let signed = try #require(head.checkpoint)
     var part = try #require(try phone.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 1)))
-    part.proof = RunProof(checkpoint: signed, extensionRoots: try phone.treeExtension(of: phone.replica, from: 1, to: 3))
+    part.proof = RunProof(
+      checkpoint: signed, extensionRoots: try phone.treeExtension(of: phone.replica, from: 1, to: 3))
     guard case .appended = try tablet.receive(part) else { return #expect(Bool(false), "not appended") }
     #expect(try tablet.streamHeads().map(\.checkpoint) == [nil])
     var run = try #require(try phone.streamRun(of: phone.replica, after: 1, upTo: head.commit))

@@ -99,7 +99,8 @@ struct SealingTests {
     #expect(second.sink.commits.map(\.number.rawValue) == [1, 2, 3, 4, 5, 6])
   }
 
-  @Test("sealing leaves to another process what that one seals meanwhile, whatever file is about to be opened")
+  @Test(
+    "sealing leaves to another process what that one seals meanwhile, whatever file is about to be opened")
   func sealedElsewhereMeanwhile() throws {
     let sealedMeanwhile = Locked(0)
     /// - Returns: how many files were opened.

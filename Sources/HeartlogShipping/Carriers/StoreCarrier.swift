@@ -67,7 +67,9 @@ public struct StoreCarrier: Carrier {
     } catch {
       // The dialogue does not tell the peer about paths. Both ends are local here, so the full error is
       // thrown.
-      if case .failure(let failure)? = served.withLock({ $0 }), error.isEcho, !failure.isEcho { throw failure }
+      if case .failure(let failure)? = served.withLock({ $0 }), error.isEcho, !failure.isEcho {
+        throw failure
+      }
       throw error
     }
   }

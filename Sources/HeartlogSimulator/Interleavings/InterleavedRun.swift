@@ -219,6 +219,11 @@ final class InterleavedRun {
         throw Violation("\(when), the log leads to another state")
       }
       logs.append(try commits(of: store, when))
+      if required.contains(InterleavingStage.erasedElsewhere[1]),
+        try store.streamHeads().first(where: { $0.replica == stage.run.replica })?.checkpoint == nil
+      {
+        throw Violation("\(when), the peer's stream shows as one of a device without a key")
+      }
     }
     if stores.contains(where: { $0.digest != stores[0].digest }) {
       throw Violation("\(when), the two processes show different things")

@@ -1,6 +1,7 @@
 import Heartlog
 import HeartlogFiles
 import HeartlogProofs
+import HeartlogStorage
 import HeartlogTesting
 
 /// What two processes begin with: a store with a sealed segment, full ones and a tail, a received stream and a snapshot, and what other
@@ -17,7 +18,7 @@ final class InterleavingStage {
 
   /// What the store contains.
   private(set) var ids: Set<String> = []
-  /// The peer's next commit, with content that another device has erased since.
+  /// The peer's next commit, with content that another device has erased since, and the peer's first signature.
   let run: StreamRun
   /// The commits of the device that erased it, and its signature.
   let erasures: StreamRun
@@ -51,12 +52,11 @@ final class InterleavingStage {
     let random = SeededRandom(seed: 5)
     let clock = ManualClock()
     let options = Self.options(random, clock, SimulatedProcess(id: 1, clock: SimulatedUptime()))
-    var unsigned = options
-    unsigned.deviceKey = .none
-    let source = try FavoritesStore.inMemory(options: unsigned)
+    let source = try FavoritesStore.inMemory(options: options)
     let eraser = try FavoritesStore.inMemory(options: options)
     let store = try FavoritesStore(at: Self.path, on: disk, options: options)
-    for index in 0..<4 { try Self.add("elsewhere \(index)", to: source) }
+    for index in 0...Self.receivedCount { try Self.add("elsewhere \(index)", to: source) }
+    guard let signed = try source.makeCheckpoint() else { throw Violation("the peer signed nothing") }
     func sourceRun(_ index: UInt64) throws -> StreamRun {
       let last = CommitNumber(rawValue: index + 1)
       guard let run = try source.streamRun(of: source.replica, after: index, upTo: last) else {
@@ -64,7 +64,7 @@ final class InterleavingStage {
       }
       return run
     }
-    for index in 0..<4 as Range<UInt64> { _ = try eraser.receive(sourceRun(index)) }
+    for index in 0...Self.receivedCount { _ = try eraser.receive(sourceRun(index)) }
     for id in Self.erasedElsewhere { try eraser.erase(id, in: Self.library) }
     let last = CommitNumber(rawValue: UInt64(Self.erasedElsewhere.count))
     guard let signature = try eraser.makeCheckpoint(),
@@ -72,7 +72,9 @@ final class InterleavingStage {
     else { throw Violation("an erasure was not signed") }
     self.signature = signature
     self.erasures = erasures
-    run = try sourceRun(Self.receivedCount)
+    var run = try sourceRun(Self.receivedCount)
+    run.proof = RunProof(checkpoint: signed, extensionRoots: [])
+    self.run = run
     for index in 0..<4 {
       try Self.add("base \(index)", to: store)
       ids.insert("base \(index)")
