@@ -1,16 +1,17 @@
 import Foundation
 import HeartlogSimulator
 
-/// Changes every bit of a store, and cuts every file at every length. Several processes share the work.
+/// Changes every bit of a store, and cuts every file at every length, or goes on from one of these changes. Several processes share the work.
 enum DamageCommand {
   static func run(_ arguments: inout Arguments) {
     let part = Int(arguments.take("part") ?? 0)
     let parts = Int(arguments.take("parts") ?? 1)
+    let first = Int(arguments.take("first") ?? 0)
     arguments.requireNoMore()
     var counts = DamageEnumeration.Counts()
     let started = Date()
     guard parts > 0, part < parts else { fail("there is no part \(part) of \(parts)") }
-    if let problem = DamageEnumeration.check(part: part, of: parts, &counts) { fail(problem) }
+    if let problem = DamageEnumeration.check(part: part, of: parts, from: first, &counts) { fail(problem) }
     print(
       String(
         format:

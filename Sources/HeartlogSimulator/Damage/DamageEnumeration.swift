@@ -21,26 +21,29 @@ package enum DamageEnumeration {
 
   /// Tries those changes whose index, divided by `parts`, leaves `part`.
   ///
+  /// - Parameter first: The index of the first change that is tried: where an earlier run ended.
   /// - Returns: what was found broken; nil if nothing was.
-  package static func check(part: Int, of parts: Int, _ counts: inout Counts) -> String? {
+  package static func check(
+    part: Int, of parts: Int, from first: Int = 0, _ counts: inout Counts
+  ) -> String? {
     var damage: Damage?
+    var index = 0
     do {
       try ForeignSnapshots.check()
       counts.misplaced = try MisplacedFrames.check(part: part, of: parts)
       let store = try DamagedStore()
       counts.files = store.sizes.count
       counts.bytes = store.sizes.map(\.bytes).reduce(0, +)
-      var index = 0
       for change in Damage.all(of: store.sizes) {
         defer { index += 1 }
-        guard index % parts == part else { continue }
+        guard index >= first, index % parts == part else { continue }
         damage = change
         counts.changes += 1
         if try store.isNamed(change) { counts.named += 1 }
       }
       return nil
     } catch {
-      return "\(damage.map { "\($0)" } ?? "making the store"): \(error)"
+      return "\(damage.map { "change \(index - 1), \($0)" } ?? "making the store"): \(error)"
     }
   }
 }

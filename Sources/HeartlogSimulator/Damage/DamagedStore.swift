@@ -212,7 +212,14 @@ final class DamagedStore {
       }
       guard error.isRepairable else { return nil }
     }
-    _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
+    do throws(StorageError) {
+      _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
+    } catch {
+      // What may be of a later version is moved away by a person, if at all.
+      guard error.code == .newerFormat, let file = error.file else { throw error }
+      try files.remove(file)
+      _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
+    }
     return try FavoritesStore(at: Self.path, on: files, options: options)
   }
 
