@@ -224,9 +224,11 @@ final class CallRun {
     let report = try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
     durable.insert(CallStage.received)
     if try isTold(report) { return }
-    // What could not be signed now is sent by the next sync.
-    let isSent = try store.streamHeads().allSatisfy { !$0.holdsMore }
-    if isSent, peer.digest != store.digest { throw Violation("the peer shows something else") }
+    let held = try store.streamHeads().filter(\.holdsMore)
+    if held.contains(where: { $0.replica == store.replica }) {
+      throw Violation("commits are not sent, and nothing says so")
+    }
+    if held.isEmpty, peer.digest != store.digest { throw Violation("the peer shows something else") }
   }
 
   private func syncFolder(_ store: FavoritesStore) throws {
@@ -235,12 +237,13 @@ final class CallRun {
     if try !isTold(report) { durable.insert(CallStage.received) }
   }
 
-  /// Whether the report of a sync says that a file could not be read. It then tells of one stream or file, and all others are exchanged.
+  /// Whether the report of a sync says that a file could not be read, or the own stream not be signed. It then tells of one stream or
+  /// file, and all others are exchanged.
   private func isTold(_ report: SyncReport) throws(Violation) -> Bool {
     // What the identity that was repaired had not signed is held.
     let skipped = report.skipped.filter { workload != .repair || $0.cause != .unsent }
     for stream in skipped {
-      guard stream.cause == .damaged, stream.reason.contains("cannot ") else {
+      guard stream.cause == .damaged || stream.cause == .unsent, stream.reason.contains("cannot ") else {
         throw Violation("a sync passes over \(stream)")
       }
     }
