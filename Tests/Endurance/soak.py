@@ -12,10 +12,13 @@ import tempfile
 import time
 
 from load import BINARY, Broken, Command, Writer, answer, environment, join, make_stores, require
+from heartlog import lines as operations, run  # its folder is on the path now
 
 WRITERS = 8
 # So that the state stays the same while the log grows.
 ITEMS = 500
+# Before the hour: sealed files then have the size that they keep, 50,000 events, and whoever reads them needs the memory for it.
+EVENTS_BEFORE = 200_000
 # Of each writer, in seconds: an hour is then some million events.
 PAUSE = 0.02
 # What may be more at the end than after the first quarter, because allocators keep what they got.
@@ -28,6 +31,16 @@ def usage(process):
     folder = pathlib.Path("/proc") / str(process.pid)
     fields = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
     return int(fields["RssAnon"].split()[0]), len(os.listdir(folder / "fd"))
+
+
+def fill(store):
+    """Gives a store a log of some length, and few items."""
+    lines = [{"op": "add", "library": "papers", "id": f"before-{item}"} for item in range(ITEMS)]
+    lines += [{"op": "set", "library": "papers", "id": f"before-{number % ITEMS}", "fields": {"title": "x" * 200, "line": number}}
+              for number in range(EVENTS_BEFORE)]
+    result = run("--store", store, "apply", input=operations(lines))
+    require(result.code == 0, "filling ends with", result.code, result.err)
+    answer(store, "compact")
 
 
 class Measure:
@@ -54,6 +67,7 @@ def main():
     chance, measure = random.Random(seed), Measure()
     with tempfile.TemporaryDirectory(prefix="heartlog-") as folder:
         store, *peers = stores = make_stores(folder, ("phone", "tablet", "laptop"))
+        fill(store)
         join(stores)
         writers = [Writer(store, f"w{index}", chance, items=ITEMS, pause=PAUSE) for index in range(WRITERS)]
         watchers = [
