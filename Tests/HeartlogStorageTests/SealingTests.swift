@@ -117,20 +117,12 @@ struct SealingTests {
       var impatient = options
       impatient.lockMillisecondsMax = 0
       let other = try store.open(impatient)
-      let count = Locked(0)
-      intercepted.change {
-        $0.beforeOpen = { _ in
-          let isTime = count.withLock { count in
-            count += 1
-            return count == place
-          }
-          guard isTime else { return }
-          for joining in [false, true] {
-            do throws(StorageError) {
-              let sealed = try other.log.seal(joining: joining).sealedFiles
-              sealedMeanwhile.withLock { $0 += sealed }
-            } catch { #expect(error.code == .locked, "before \(place)") }
-          }
+      let count = intercepted.doBeforeOpening(place) {
+        for joining in [false, true] {
+          do throws(StorageError) {
+            let sealed = try other.log.seal(joining: joining).sealedFiles
+            sealedMeanwhile.withLock { $0 += sealed }
+          } catch { #expect(error.code == .locked, "before \(place)") }
         }
       }
       _ = try sealer.log.seal(joining: false)

@@ -25,20 +25,12 @@ struct SignedHeadsTests {
       try writer.log.makeCheckpoint()
       let intercepted = InterceptedFiles(files)
       let reader = try TestStore(files: intercepted, path: store.path).open(Self.options(seed: 4))
-      let count = Locked(0)
-      intercepted.change {
-        $0.beforeOpen = { _ in
-          let isTime = count.withLock { count in
-            count += 1
-            return count == place
-          }
-          guard isTime else { return }
-          do {
-            try writer.write(1)
-            try writer.log.makeCheckpoint()
-            signedMeanwhile.withLock { $0 += 1 }
-          } catch { #expect((error as? StorageError)?.code == .locked, "before \(place)") }
-        }
+      let count = intercepted.doBeforeOpening(place) {
+        do {
+          try writer.write(1)
+          try writer.log.makeCheckpoint()
+          signedMeanwhile.withLock { $0 += 1 }
+        } catch { #expect((error as? StorageError)?.code == .locked, "before \(place)") }
       }
       let heads = try reader.log.streamHeads()
       intercepted.change { $0.beforeOpen = { _ in } }

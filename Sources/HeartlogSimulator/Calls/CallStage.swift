@@ -26,17 +26,11 @@ final class CallStage {
   static func options(
     _ random: SeededRandom, _ clock: ManualClock, _ process: SimulatedProcess
   ) -> StoreOptions {
-    var options = StoreOptions()
-    options.snapshots = .manual
-    options.random = { random.next() }
-    options.clock = { clock.milliseconds }
-    options.changeStorage = {
+    .simulated(random, clock, process) {
       $0.segmentBytesMax = 8_192
       $0.sealsInBackground = false
       $0.keepsLockInSeries = false
-      $0.scheduler = process
     }
-    return options
   }
 
   init() throws {

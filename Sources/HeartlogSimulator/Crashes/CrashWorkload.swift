@@ -47,17 +47,11 @@ final class CrashWorkload {
   private let clock = ManualClock()
 
   private func options(of process: SimulatedProcess) -> StoreOptions {
-    var options = StoreOptions()
-    options.snapshots = .manual
-    options.random = { [random] in random.next() }
-    options.clock = { [clock] in clock.milliseconds }
-    options.changeStorage = {
+    .simulated(random, clock, process) {
       $0.segmentBytesMax = 8_192
       $0.sealsInBackground = false
       $0.keepsLockInSeries = false
-      $0.scheduler = process
     }
-    return options
   }
 
   private func open(

@@ -121,17 +121,11 @@ final class DamagedStore {
   private static func options(
     _ random: SeededRandom, _ clock: ManualClock, _ process: SimulatedProcess
   ) -> StoreOptions {
-    var options = StoreOptions()
-    options.snapshots = .manual
-    options.deviceKey = .folder
-    options.random = { random.next() }
-    options.clock = { clock.milliseconds }
-    options.changeStorage = {
+    var options = StoreOptions.simulated(random, clock, process) {
       $0.segmentBytesMax = 8_192
       $0.sealsInBackground = false
-      // Nothing happens in the background.
-      $0.scheduler = process
     }
+    options.deviceKey = .folder
     return options
   }
 

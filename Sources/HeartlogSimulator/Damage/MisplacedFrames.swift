@@ -72,13 +72,9 @@ struct MisplacedFrames {
   private static func options(
     _ random: SeededRandom, _ clock: ManualClock, _ process: SimulatedProcess
   ) -> StoreOptions {
-    var options = StoreOptions()
-    options.snapshots = .manual
+    var options = StoreOptions.simulated(random, clock, process)
     // A signature would cover what was written until it was made.
     options.deviceKey = .none
-    options.random = { random.next() }
-    options.clock = { clock.milliseconds }
-    options.changeStorage = { $0.scheduler = process }
     return options
   }
 

@@ -28,16 +28,10 @@ final class InterleavingStage {
   static func options(
     _ random: SeededRandom, _ clock: ManualClock, _ process: SimulatedProcess, sealsInBackground: Bool = false
   ) -> StoreOptions {
-    var options = StoreOptions()
-    options.snapshots = .manual
-    options.random = { random.next() }
-    options.clock = { clock.milliseconds }
-    options.changeStorage = {
+    .simulated(random, clock, process) {
       $0.segmentBytesMax = 8_192
       $0.sealsInBackground = sealsInBackground
-      $0.scheduler = process
     }
-    return options
   }
 
   /// What is written of an item, and of no other: it fills a segment.

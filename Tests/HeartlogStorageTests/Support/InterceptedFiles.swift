@@ -33,6 +33,23 @@ final class InterceptedFiles: FileSystem {
   /// Changes what happens from now on.
   func change(_ body: (inout Hooks) -> Void) { hooks.withLock { body(&$0) } }
 
+  /// Does something once from now on: before the file with this number, from one on, is opened.
+  ///
+  /// - Returns: How many files were opened.
+  func doBeforeOpening(_ place: Int, _ body: @escaping @Sendable () -> Void) -> Locked<Int> {
+    let count = Locked(0)
+    change {
+      $0.beforeOpen = { _ in
+        let isTime = count.withLock { count in
+          count += 1
+          return count == place
+        }
+        if isTime { body() }
+      }
+    }
+    return count
+  }
+
   fileprivate func beforeSync() throws(FileError) { try hooks.withLock(\.beforeSync)() }
   fileprivate func afterStore() { hooks.withLock(\.afterStore)() }
 
