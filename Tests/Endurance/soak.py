@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from load import BINARY, Broken, Command, Writer, answer, environment, join, make_stores, require
@@ -24,6 +25,7 @@ PAUSE = 0.02
 # What may be more at the end than after the first quarter, because allocators keep what they got.
 MEMORY_FACTOR_MAX, MEMORY_SLACK_KIB = 1.3, 8 << 10
 DESCRIPTORS_SLACK = 4
+SECONDS_BETWEEN_SAMPLES = 0.02
 
 
 def usage(process):
@@ -44,13 +46,34 @@ def fill(store):
 
 
 class Measure:
-    def __init__(self):
-        self.early, self.late = {}, {}
+    """The most that processes use in the first quarter of a time, and after it. What only a round of sync needs is there for milliseconds."""
 
-    def take(self, processes, is_early):
-        for name, process in processes.items():
-            kept = self.early if is_early else self.late
-            kept[name] = [max(pair) for pair in zip(kept.get(name, (0, 0)), usage(process))]
+    def __init__(self, processes, seconds):
+        self.processes, self.seconds = processes, seconds
+        self.early, self.late = {}, {}
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def watch(self):
+        started = time.monotonic()
+        while not self.is_over.wait(SECONDS_BETWEEN_SAMPLES):
+            passed = time.monotonic() - started
+            # The first tenth fills caches.
+            if passed > self.seconds / 10:
+                self.take(self.early if passed < self.seconds / 4 else self.late)
+
+    def take(self, kept):
+        for name, process in self.processes.items():
+            try:
+                used = usage(process)
+            except (OSError, KeyError):
+                continue  # it has ended, which the rounds notice
+            kept[name] = [max(pair) for pair in zip(kept.get(name, (0, 0)), used)]
+
+    def end(self):
+        self.is_over.set()
+        self.thread.join()
 
     def check(self):
         for name, (memory, descriptors) in self.late.items():
@@ -64,7 +87,7 @@ def main():
     seconds = float(sys.argv[1]) * 60
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
     print(f"soak: seed {seed}", flush=True)
-    chance, measure = random.Random(seed), Measure()
+    chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="heartlog-") as folder:
         store, *peers = stores = make_stores(folder, ("phone", "tablet", "laptop"))
         fill(store)
@@ -76,20 +99,19 @@ def main():
             for peer in peers]
         processes = {f"writer {index}": writer.process for index, writer in enumerate(writers)}
         processes |= {f"sync {index}": watcher for index, watcher in enumerate(watchers)}
+        measure = Measure(processes, seconds)
         try:
             started, rounds = time.monotonic(), 0
-            while (passed := time.monotonic() - started) < seconds:
+            while time.monotonic() - started < seconds:
                 for words in (("seal",), ("snapshot",), ("list", "papers"), ("compact",)):
                     code, said = Command(store, *words).end()
                     require(code in (0, 1, 75), *words, "ends with", code, said)
                 for name, process in processes.items():
                     if process.poll() is not None:
                         raise Broken(f"{name} ended with {process.returncode}: {process.stderr.read().decode(errors='replace')}")
-                # The first tenth fills caches.
-                if passed > seconds / 10:
-                    measure.take(processes, passed < seconds / 4)
                 rounds += 1
         finally:
+            measure.end()
             for process in watchers:
                 process.terminate()
                 process.communicate()

@@ -58,6 +58,13 @@ struct ColumnBlockTests {
       #expect(cut.firstSequence == commits[0].firstSequence)
       #expect(cut.eventCount == commits.reduce(0) { $0 + $1.records.count })
       try expectSameTree(cut, commits, "seed \(seed), \(first)...\(last)")
+
+      let heads = first == 0 ? read.headsAtStart : []
+      let encoded = try BlockEncoding.encode(cut, after: heads)
+      let part = Block(
+        replica: block.replica, firstCommit: cut.firstCommit, headsAtStart: heads,
+        secrets: Salts(block.secrets).secrets(serving: cut.firstCommit...cut.lastCommit), commits: commits)
+      #expect(try encoded == BlockEncoding.encode(part))
     }
   }
 

@@ -110,6 +110,19 @@ struct ReceivingTests {
     #expect(try b.log.receive(run(7, 12)) == .appended(commits: 5, events: 3_000, changedItems: 0))
     #expect(b.sink.commits == a.sink.commits && c.sink.commits == a.sink.commits)
     #expect(try stores[1].verify().allSatisfy { $0.finding == nil })
+    // Parts that are large enough for a run of their own, and what is left behind and before them.
+    for middle in [1, 11] as [UInt64] {
+      let (d, _, _, others) = try pair()
+      let commits = Int(middle)
+      #expect(
+        try d.log.receive(run(0, middle))
+          == .appended(commits: commits, events: 600 * commits, changedItems: 0))
+      #expect(
+        try d.log.receive(run(middle, 12))
+          == .appended(commits: 12 - commits, events: 7_200 - 600 * commits, changedItems: 0))
+      #expect(d.sink.commits == a.sink.commits)
+      #expect(try others[0].verify().allSatisfy { $0.finding == nil })
+    }
     // What comes behind a sealed block is shipped behind it.
     try a.write(12)
     #expect(try ship(a, to: c) == [.appended(commits: 1, events: 1, changedItems: 0)])

@@ -7,17 +7,36 @@ package enum BlockEncoding {
   /// - Parameter compressed: false for the form before compression, which is unique for a run of commits.
   package static func encode(_ block: Block, compressed: Bool = true) throws(MalformedError) -> [UInt8] {
     try block.validate()
-    let first = block.commits[0]
+    return try encode(
+      block.commits, count: block.commits.count, first: block.commits[0].header, events: block.eventCount,
+      heads: block.headsAtStart, block.secrets, compressed: compressed)
+  }
+
+  /// Encodes the commits that a block includes as a block of their own. They were checked when they were read, and are assembled one at
+  /// a time.
+  ///
+  /// - Parameter heads: The heads in force before the first of them.
+  package static func encode(_ block: ColumnBlock, after heads: [Head]) throws(MalformedError) -> [UInt8] {
+    try encode(
+      IteratorSequence(CommitAssembly(block)), count: block.commitCount,
+      first: block.header(at: block.commitIndices.lowerBound), events: block.eventCount, heads: heads,
+      Salts(block.secrets).secrets(serving: block.firstCommit...block.lastCommit), compressed: true)
+  }
+
+  private static func encode(
+    _ commits: some Sequence<Commit>, count: Int, first: CommitHeader, events: Int, heads: [Head],
+    _ secrets: [SegmentSecret], compressed: Bool
+  ) throws(MalformedError) -> [UInt8] {
     var writer = ByteWriter()
     writer.u8(version)
-    writer.varint(block.commits.count)
-    writer.varint(block.eventCount)
+    writer.varint(count)
+    writer.varint(events)
     writer.varint(first.firstSequence.rawValue)
     writer.u64(first.stamp.rawValue)
-    RowEncoding.write(heads: block.headsAtStart, to: &writer)
-    SecretsEncoding.write(block.secrets, to: &writer)
+    RowEncoding.write(heads: heads, to: &writer)
+    SecretsEncoding.write(secrets, to: &writer)
     var gatherer = ColumnBuilder()
-    for commit in block.commits { gatherer.add(commit) }
+    for commit in commits { gatherer.add(commit) }
     let columns = gatherer.columns()
     guard columns.byteCount <= Limits.blockColumnsBytesMax else {
       throw MalformedError("a block of \(columns.byteCount) bytes of columns")

@@ -1,5 +1,5 @@
 /// Assembles commits of a block, each on request.
-package struct CommitAssembly {
+package struct CommitAssembly: IteratorProtocol {
   private let block: ColumnBlock
   /// A cursor before the first event of the commit at `index`.
   private var events: BlockEvents
@@ -9,6 +9,11 @@ package struct CommitAssembly {
     self.block = block
     events = BlockEvents(block)
     index = block.commitIndices.lowerBound
+  }
+
+  /// The commit after the one requested last; nil at the end of the block.
+  package mutating func next() -> Commit? {
+    index < block.commitIndices.upperBound ? commit(at: index) : nil
   }
 
   /// The commit at an index of the block, after those requested before.

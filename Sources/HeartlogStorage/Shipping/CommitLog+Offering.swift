@@ -88,7 +88,7 @@ extension CommitLog {
 
   /// Returns the next run of a stream after `commit` (0: from the start), up to and including `last`; nil if there is none.
   ///
-  /// A run is one block: a stored block as it is, or as many commits as a block may contain.
+  /// A run is one block: a stored block as it is, a part of one, or as many commits as a block may contain.
   package func streamRun(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
   ) throws(StorageError) -> StreamRun? {
@@ -128,7 +128,7 @@ extension CommitLog {
         firstCommit: first, commitCount: count, body: body, root: merkleCache.tree.root)
     }
     // Sealed commits are already a block. Decoding and encoding them again would cost the most time and memory of all.
-    if let (block, body) = try merkleCache.passStoredBlock(
+    if let (block, body) = try merkleCache.passBlock(
       upTo: last, eventsMin: Self.storedRunEventsMin)
     {
       return run(from: block.firstCommit, block.commitCount, body)

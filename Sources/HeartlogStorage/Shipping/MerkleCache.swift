@@ -10,9 +10,8 @@ final class MerkleCache {
   /// The stream's tail before the next commit to be returned.
   private(set) var tail: StreamTail
   private(set) var name = ""
-  /// Commits that were read but not yet returned, in reverse order, and their secrets.
-  private var ahead: [Commit] = []
-  private var secrets: [SegmentSecret] = []
+  /// The rest of the frame that was read last.
+  private var ahead: CommitsAhead?
   private var salts = Salts([])
   private var hasher = SHA256Hasher()
 
@@ -65,18 +64,18 @@ final class MerkleCache {
 
   /// Returns the next commit and the secrets for its salts, without passing it; nil at the end of the stream.
   func peek() throws -> (commit: Commit, secrets: [SegmentSecret])? {
-    while ahead.isEmpty {
+    while ahead == nil {
       guard let frame = try nextFrame() else { return nil }
       putAhead(frame)
     }
-    return ahead.last.map { ($0, secrets) }
+    return ahead.map { ($0.next, $0.secrets) }
   }
 
   /// Passes the next commit; returns false at the end of the stream.
   @discardableResult
   func pass() throws -> Bool {
     guard let (commit, _) = try peek() else { return false }
-    ahead.removeLast()
+    if ahead?.pass() != true { ahead = nil }
     tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher) {
       nodes?.add($0, height: $1)
     }
@@ -91,7 +90,7 @@ final class MerkleCache {
   func advance(to commit: UInt64, head: UInt64 = 0) throws {
     while position < commit {
       let isThere =
-        if ahead.isEmpty, let frame = try nextFrame() {
+        if ahead == nil, let frame = try nextFrame() {
           try pass(frame, upTo: CommitNumber(rawValue: commit), head: CommitNumber(rawValue: head))
         } else {
           try pass()
@@ -108,7 +107,7 @@ final class MerkleCache {
   ) throws -> Bool {
     guard case .block(let block) = frame else {
       putAhead(frame)
-      return try ahead.isEmpty || pass()
+      return try ahead == nil || pass()
     }
     let last = max(last, min(block.lastCommit, head))
     let part = block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block
@@ -118,23 +117,24 @@ final class MerkleCache {
     return true
   }
 
-  /// Passes the next block of the log and returns it as it is stored.
+  /// Passes the next block of the log, or the rest of one, and returns it as it is stored if it is whole.
   ///
-  /// - Parameter eventsMin: A block with fewer events is not returned, because it should be joined with what follows.
-  /// - Returns: nil if the next frame is not such a block, or the block extends beyond `last`. Its commits are returned
-  ///   by `peek` then.
-  func passStoredBlock(
+  /// - Parameters:
+  ///   - last: Commits of the block after this one are not passed.
+  ///   - eventsMin: A block with fewer events is not returned, because it should be joined with what follows.
+  /// - Returns: nil if what follows is not such a block. Its commits are returned by `peek` then.
+  func passBlock(
     upTo last: CommitNumber, eventsMin: Int
   ) throws -> (block: ColumnBlock, body: [UInt8])? {
-    guard ahead.isEmpty, let frame = try nextFrame() else { return nil }
-    guard case .block(let block) = frame, block.isWhole, block.lastCommit <= last,
-      block.eventCount >= eventsMin, let body = reader.cursor?.passedBody
-    else {
-      putAhead(frame)
-      return nil
-    }
-    _ = try pass(frame, upTo: last)
-    return (block, body)
+    if ahead == nil, let frame = try nextFrame() { putAhead(frame) }
+    guard let block = ahead?.block else { return nil }
+    let part = block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block
+    guard part.eventCount >= eventsMin else { return nil }
+    let stored = part.isWhole ? reader.cursor?.passedBody : nil
+    let body = try stored ?? BlockEncoding.encode(part, after: tail.seenHeads)
+    ahead = nil
+    _ = try pass(.block(block), upTo: last)
+    return (part, body)
   }
 
   private func nextFrame() throws -> StoredFrame? {
@@ -151,15 +151,13 @@ final class MerkleCache {
   }
 
   private func putAhead(_ frame: StoredFrame) {
-    guard let (commits, secrets) = frame.commits else { return }
-    ahead = commits.reversed()
-    if self.secrets != secrets { salts = Salts(secrets) }
-    self.secrets = secrets
+    ahead = CommitsAhead(frame)
+    if let secrets = ahead?.secrets, secrets != salts.secrets { salts = Salts(secrets) }
   }
 
   /// Whether all durable commits were passed, given the durable end of a segment.
   func isAtEnd(durable: (segment: SegmentID, bytes: UInt64)) -> Bool {
-    guard ahead.isEmpty, let cursor = reader.cursor, cursor.header.id == durable.segment else { return false }
+    guard ahead == nil, let cursor = reader.cursor, cursor.header.id == durable.segment else { return false }
     return cursor.offset >= durable.bytes
   }
 
@@ -237,12 +235,47 @@ final class MerkleCache {
   func didAppend(
     upTo tail: StreamTail, tree: MerkleTree, name: String, to writer: SegmentWriter, frameOffset: UInt64
   ) {
-    precondition(ahead.isEmpty, "the cache stands at the stream's end")
+    precondition(ahead == nil, "the cache stands at the stream's end")
     reader.didAppend(upTo: tail)
     self.tail = tail
     reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
     self.tree = tree
     self.name = name
     appendedFrame = (frameOffset, writer.offset)
+  }
+}
+
+/// The commits of a frame that were not passed yet. Those of a block are assembled one at a time: together they need several times its
+/// memory.
+private struct CommitsAhead {
+  let secrets: [SegmentSecret]
+  private(set) var next: Commit
+  /// The commits after it, if they are not of a block, in reverse order.
+  private var rows: [Commit] = []
+  private var wholeBlock: ColumnBlock?
+  private var assembly: CommitAssembly?
+
+  /// Returns nil for a frame without commits.
+  init?(_ frame: StoredFrame) {
+    if case .block(let block) = frame {
+      var assembly = CommitAssembly(block)
+      guard let first = assembly.next() else { return nil }
+      (next, secrets) = (first, block.secrets)
+      (wholeBlock, self.assembly) = (block, assembly)
+    } else {
+      guard let (commits, secrets) = frame.commits, let first = commits.first else { return nil }
+      (next, self.secrets) = (first, secrets)
+      rows = commits.dropFirst().reversed()
+    }
+  }
+
+  /// All of them, if they are of a block.
+  var block: ColumnBlock? { wholeBlock.map { $0.cut(to: next.number...$0.lastCommit) } }
+
+  /// Passes the next commit; returns false if it was the last.
+  mutating func pass() -> Bool {
+    guard let commit = rows.popLast() ?? assembly?.next() else { return false }
+    next = commit
+    return true
   }
 }

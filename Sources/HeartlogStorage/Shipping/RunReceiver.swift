@@ -184,11 +184,12 @@ final class RunReceiver {
     let isReduced =
       erased.affects(new) || new.columns.hasWithheldEvents
       || !new.columns.libraries.allSatisfy(subscribed.contains)
-    guard isReduced || !new.isWhole else { return (run.body, new) }
+    guard isReduced else {
+      return (new.isWhole ? run.body : try BlockEncoding.encode(new, after: tail.seenHeads), new)
+    }
     let part = Block(
       replica: run.replica, firstCommit: new.firstCommit, headsAtStart: tail.seenHeads,
       secrets: Salts(secrets).secrets(serving: new.firstCommit...new.lastCommit), commits: new.commits())
-    guard isReduced else { return (try BlockEncoding.encode(part), new) }
     // Listed, so that secrets that lead to their salts are left out of later runs, too.
     let places = erased.contents(of: part.commits, secrets: part.secrets).map(\.place)
     if !places.isEmpty { try streamSet.erased.add(places) }
