@@ -46,7 +46,7 @@ struct ColumnSizes: CustomStringConvertible {
     var gatherer = ColumnBuilder()
     for commit in block.commits { gatherer.add(commit) }
     for (key, bytes) in gatherer.columns().columns {
-      let packed = bytes.withUnsafeBytes { LZ4.compressHigh($0) }
+      let packed = bytes.withUnsafeBytes { LZ4.HighCompressor().compress($0) }
       let before = rows[key] ?? ("", 0, 0)
       rows[key] = ("\(bytes[0])", before.raw + bytes.count, before.stored + (packed?.count ?? bytes.count))
     }

@@ -283,4 +283,28 @@ struct ColumnTests {
       #expect(throws: MalformedError.self) { _ = try StringsColumn.decode(from: &reader, count: 32) }
     }
   }
+
+  @Test(
+    "an input is compressed alike, whatever was compressed before it", arguments: 1...8 as ClosedRange<UInt64>
+  )
+  func compressor(seed: UInt64) throws {
+    print("compressor: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let used = LZ4.HighCompressor()
+    for _ in 0..<120 {
+      let count = Int.random(in: 0...(Bool.random(using: &random) ? 40 : 3_000), using: &random)
+      // From one value, which repeats, to 256, which cannot be compressed.
+      let highest = UInt8.random(in: 0...255, using: &random)
+      let input = (0..<count).map { _ in UInt8.random(in: 0...highest, using: &random) }
+      let output = input.withUnsafeBytes { used.compress($0) }
+      #expect(output == input.withUnsafeBytes { LZ4.HighCompressor().compress($0) })
+      guard let output else { continue }
+      #expect(output.count < count)
+      var read = [UInt8](repeating: 0, count: count)
+      try output.withUnsafeBytes { output in
+        try read.withUnsafeMutableBytes { try LZ4.decompress(output, into: $0) }
+      }
+      #expect(read == input)
+    }
+  }
 }

@@ -9,14 +9,6 @@ package enum LZ4 {
     }
   }
 
-  /// Compresses well but slowly (LZ4-HC, level 9), for sealed segments; nil if the result would not be smaller. Measured: level 12 makes a
-  /// log 2 % smaller, for several times the work.
-  package static func compressHigh(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-    compress(bytes) { source, target, count, capacity in
-      LZ4_compress_HC(source, target, count, capacity, 9)
-    }
-  }
-
   /// Decompresses a block into `output`, which it must fill exactly.
   package static func decompress(
     _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
@@ -47,12 +39,37 @@ package enum LZ4 {
     return byte
   }
 
+  /// Compresses one input after the other well but slowly (LZ4-HC, level 9), for runs and sealed segments. Measured: level 12 makes a log
+  /// 2 % smaller, for several times the work.
+  ///
+  /// Its tables have 256 KiB. To make them for each input would take longer than most inputs take.
+  package struct HighCompressor: ~Copyable {
+    /// Nil if there is no memory for it: then nothing becomes smaller.
+    private let stream = LZ4_createStreamHC()
+
+    package init() {}
+
+    deinit { LZ4_freeStreamHC(stream) }
+
+    /// Compresses an input, whatever was compressed before; nil if the result would not be smaller.
+    package func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+      guard let stream else { return nil }
+      return LZ4.compress(bytes) { source, target, count, capacity in
+        LZ4_resetStreamHC_fast(stream, 9)
+        return LZ4_compress_HC_continue(stream, source, target, count, capacity)
+      }
+    }
+  }
+
+  /// LZ4 makes no shorter input smaller: a match may not begin within the last 12 bytes.
+  private static let compressibleBytesMin = 13
+
   private static func compress(
     _ bytes: UnsafeRawBufferPointer,
     with function: (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>, Int32, Int32) -> Int32
   ) -> [UInt8]? {
     // LZ4 returns 0 if the capacity is too small, so a capacity of one byte less than the input rejects results that are not smaller.
-    guard bytes.count > 1, bytes.count <= LZ4_MAX_INPUT_SIZE, let source = bytes.baseAddress else {
+    guard bytes.count >= compressibleBytesMin, bytes.count <= LZ4_MAX_INPUT_SIZE, let source = bytes.baseAddress else {
       return nil
     }
     let output = [UInt8](unsafeUninitializedCapacity: bytes.count - 1) { buffer, count in

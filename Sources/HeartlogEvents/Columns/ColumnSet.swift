@@ -45,10 +45,11 @@ struct ColumnSet {
   /// Writes the columns, sorted by key. If `compressed`, applies LZ4-HC to each column that it makes smaller.
   func write(to writer: inout ByteWriter, compressed: Bool) {
     writer.varint(columns.count)
+    let compressor = compressed ? LZ4.HighCompressor() : nil
     for (key, bytes) in columns.sorted(by: { $0.key < $1.key }) {
       writer.varint(key.id)
       writer.varint(key.index)
-      let packed = compressed ? bytes.withUnsafeBytes { LZ4.compressHigh($0) } : nil
+      let packed = bytes.withUnsafeBytes { compressor?.compress($0) }
       if let packed, ByteWriter.lengthAndBytesByteCount(packed.count) < bytes.count {
         writer.u8(1)
         writer.varint(bytes.count)
