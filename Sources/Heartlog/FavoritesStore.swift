@@ -31,13 +31,13 @@ public final class FavoritesStore: Sendable {
   /// The number of running `write { }` closures, on any thread.
   let openTransactions = Atomic<Int>(0)
 
-  /// Opens the store in a folder, and creates it if there is none. Loads the newest snapshot, then replays the log from there.
+  /// Opens the store in a folder, and creates it, with the folders above it, if there is none. Loads the newest snapshot, then replays the log from there.
   ///
   /// - Parameters:
   ///   - path: the folder of the store.
   ///   - options: how the store is opened.
-  /// - Throws: `HeartlogError`; `notAStore` if there is no store and the options do not allow creating one, `newerFormat`, `readOnly`,
-  ///   `inputOutput`. A damaged store can still be opened for reading: see `findings`.
+  /// - Throws: `HeartlogError`; `exists` if there is a file, or a folder with something else in it; `notAStore` if there is no store and the
+  ///   options do not allow creating one; `newerFormat`, `readOnly`, `inputOutput`. A damaged store can still be opened for reading: see `findings`.
   public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
     try self.init(at: path, on: POSIXFileSystem(), options: options)
   }
@@ -122,11 +122,11 @@ public final class FavoritesStore: Sendable {
         throw error
       }
     }
-    do {
-      try CommitLog.create(at: path, on: fileSystem, name: options.name, options: storage)
-    } catch {
-      // Another process created the store at the same time, or something else is at the path; the open below tells which.
+    do { try CommitLog.create(at: path, on: fileSystem, name: options.name, options: storage) } catch {
       guard error.code == .exists else { throw error }
+      let occupied = error
+      // Another process created the store at the same time, unless something else is at the path.
+      do { return try open(from: nil) } catch { throw error.code == .notAStore ? occupied : error }
     }
     return try open(from: nil)
   }
@@ -146,7 +146,7 @@ public final class FavoritesStore: Sendable {
     return try FavoritesStore(at: path, on: POSIXFileSystem(), options: options, progress: progress)
   }
 
-  /// Creates an empty store. The parent folder must exist.
+  /// Creates an empty store, and the missing folders above it.
   ///
   /// - Throws: `HeartlogError`; `exists` if there already is something at the path.
   public static func create(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {

@@ -59,6 +59,9 @@ package protocol FileSystem: Sendable {
   /// Creates one directory, whose parent must exist.
   func createDirectory(_ path: String) throws(FileError)
 
+  /// Creates one directory that is not only for the files of a store. All may read it, where there are others.
+  func createDirectoryForEverybody(_ path: String) throws(FileError)
+
   /// Makes the names in a directory durable: all creations, renames and removals so far.
   func synchronizeDirectory(_ path: String) throws(FileError)
 
@@ -117,8 +120,31 @@ extension FileSystem {
     true
   }
 
+  package func createDirectoryForEverybody(_ path: String) throws(FileError) { try createDirectory(path) }
+
   // Defaults for file systems without these limits.
   package func writeRefusal(at path: String) -> FileError? { nil }
   package func freeBytes(at path: String) -> UInt64? { nil }
   package func lockHolder(of path: String) -> LockHolder? { nil }
+}
+
+extension FileSystem {
+  /// Creates the missing folders above a path, durably.
+  package func createParents(of path: String) throws(FileError) {
+    let parent = PathParts.parent(of: path)
+    guard parent != path, try info(parent) == nil else { return }
+    try createParents(of: parent)
+    do throws(FileError) { try createDirectoryForEverybody(parent) } catch {
+      guard error.alreadyExists else { throw error }
+    }
+    try synchronizeNames(above: parent)
+  }
+
+  /// Makes the name of a folder durable, also if another process created it, which may have died before it did so. A parent that may be
+  /// traversed but not read contains folders created by others.
+  package func synchronizeNames(above path: String) throws(FileError) {
+    do throws(FileError) { try synchronizeDirectory(PathParts.parent(of: path)) } catch {
+      guard error.isReadOnly else { throw error }
+    }
+  }
 }

@@ -11,6 +11,36 @@ import Testing
 
 @Suite("Both file systems")
 struct FileSystemTests {
+  @Test("the folders above a path are made as far as they are missing", arguments: FileSystemKind.allCases)
+  func parents(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    try place.files.createParents(of: place.path("a"))
+    #expect(try place.files.entries(of: place.root) == [])
+    for path in ["a/b/c", "a/b/d/", "a/e/f//"] { try place.files.createParents(of: place.path(path)) }
+    #expect(try place.files.entries(of: place.root) == ["a"])
+    #expect(try place.files.entries(of: place.path("a")) == ["b", "e"])
+    #expect(try place.files.entries(of: place.path("a/b")) == [])
+    try place.files.make(place.path("file"))
+    let error = #expect(throws: FileError.self) { try place.files.createParents(of: place.path("file/a/b")) }
+    #expect(error?.isNotDirectory == true)
+  }
+
+  @Test("slashes at the end of a path are not part of it, except of the root")
+  func slashes() {
+    for (path, expected) in [("/a/b//", "/a/b"), ("a/", "a"), ("a", "a"), ("/", "/"), ("//", "/"), ("", "")] {
+      #expect(PathParts.withoutSlashes(path) == expected)
+    }
+  }
+
+  @Test("the folder of a path is what comes before its last name")
+  func parentPaths() {
+    for (path, expected) in [
+      ("/a/b", "/a"), ("/a/b//", "/a"), ("/a", "/"), ("a", "."), ("a/b", "a"), ("/", "/"), ("", "."),
+    ] {
+      #expect(PathParts.parent(of: path) == expected)
+    }
+  }
+
   @Test("what is written is read, gaps are zeros, reads stop at the end", arguments: FileSystemKind.allCases)
   func contents(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

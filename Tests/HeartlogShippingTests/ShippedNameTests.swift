@@ -14,11 +14,4 @@ struct ShippedNameTests {
       #expect(throws: MalformedError.self) { try ShippedName.check(name) }
     }
   }
-
-  @Test("slashes at the end of a path are not part of it, except of the root")
-  func slashes() {
-    for (path, expected) in [("/a/b//", "/a/b"), ("a/", "a"), ("a", "a"), ("/", "/"), ("//", "/"), ("", "")] {
-      #expect(PathParts.withoutSlashes(path) == expected)
-    }
-  }
 }

@@ -7,13 +7,14 @@ import Testing
 struct CrashTests {
   private static let small = TestStore.options(segmentBytesMax: 5_000)
 
-  @Test("while a store is created")
-  func creation() throws {
-    let files = MemoryFileSystem(root: "/store")
+  @Test("while a store is created", arguments: [("/store", "/store"), ("/", "/folders/above/store")])
+  func creation(root: String, path: String) throws {
+    let files = MemoryFileSystem(root: root)
     files.startJournal()
-    let store = TestStore(files: files, path: "/store")
+    let store = TestStore(files: files, path: path)
     try store.create()
     var check = CrashCheck(files)
+    check.path = path
     check.createdAt = files.crashPoints
     try check.run()
   }

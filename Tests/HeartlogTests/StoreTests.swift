@@ -30,8 +30,33 @@ struct StoreTests {
   func foreignFolder() throws {
     try test.files.createDirectory(TestStore.path)
     _ = try test.files.open("\(TestStore.path)/diary.txt", .createNew)
-    #expect(throws: HeartlogError.self) { try test.open() }
+    let error = #expect(throws: HeartlogError.self) { try test.open() }
+    #expect(error?.code == .exists && error?.message == "the folder \(TestStore.path) is not empty")
     #expect(try test.files.entries(of: TestStore.path) == ["diary.txt"])
+  }
+
+  @Test("a file in the place of the store is named as such")
+  func fileInPlace() throws {
+    _ = try test.files.open(TestStore.path, .createNew)
+    let error = #expect(throws: HeartlogError.self) { try test.open() }
+    #expect(error?.code == .exists && error?.message == "\(TestStore.path) is a file")
+  }
+
+  @Test("the folders above a store are made at the first launch")
+  func missingParents() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: path) }
+    let folder = path.appending(path: "Application Support/favorites")
+    let store = try FavoritesStore(at: folder)
+    try store.library("papers").add("a")
+    try store.close()
+    #expect(try FavoritesStore(at: folder).library("papers").contains("a"))
+    // Not for a store that may not be made.
+    var options = StoreOptions()
+    options.createsIfMissing = false
+    let other = path.appending(path: "other/favorites")
+    #expect(throws: HeartlogError.self) { try FavoritesStore(at: other, options: options) }
+    #expect(!FileManager.default.fileExists(atPath: other.deletingLastPathComponent().path))
   }
 
   @Test("two handles on one store see each other's writes")

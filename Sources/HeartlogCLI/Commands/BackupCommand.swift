@@ -44,7 +44,6 @@ struct BackupCommand: Command {
       return .success
     }
     let store = try context.openForReading()
-    try StoreFolder.makeParents(of: path)
     let report = try context.onBackup { () throws(HeartlogError) in try store.backUp(to: path) }
     let new =
       report.newCommits == 0
@@ -96,7 +95,6 @@ struct RestoreBackupCommand: Command {
     var options = StoreOptions()
     options.name = name ?? Terminal.hostName()
     options.origin = CommandContext.origin
-    try StoreFolder.makeParents(of: folder)
     let restored = options
     let report = try context.onBackup { () throws(HeartlogError) in
       try FavoritesStore.restoreBackup(at: backup, to: folder, options: restored)

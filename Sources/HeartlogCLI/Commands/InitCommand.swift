@@ -29,7 +29,6 @@ struct InitCommand: Command {
     let directory = try context.storeDirectory()
     var options = StoreOptions()
     options.name = name ?? Terminal.hostName()
-    try StoreFolder.makeParents(of: directory)
     do { try FavoritesStore.create(at: directory, options: options) } catch {
       guard ![.invalid, .diskFull, .locked].contains(error.code) else { throw error }
       throw CommandError(CommandError(error), exitCode: .cannotCreate)

@@ -139,7 +139,6 @@ struct RepairCommand: Command {
     var options = StoreOptions()
     options.name = name ?? Terminal.hostName()
     options.origin = CommandContext.origin
-    try StoreFolder.makeParents(of: rescue)
     let report = try FavoritesStore.salvage(at: directory, to: rescue, from: carrier, options: options)
     context.untold.add("the new store \(rescue)")
     let page = SalvagePage(report: report, folder: rescue)

@@ -69,9 +69,9 @@ package enum LZ4 {
     with function: (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>, Int32, Int32) -> Int32
   ) -> [UInt8]? {
     // LZ4 returns 0 if the capacity is too small, so a capacity of one byte less than the input rejects results that are not smaller.
-    guard bytes.count >= compressibleBytesMin, bytes.count <= LZ4_MAX_INPUT_SIZE, let source = bytes.baseAddress else {
-      return nil
-    }
+    guard bytes.count >= compressibleBytesMin, bytes.count <= LZ4_MAX_INPUT_SIZE,
+      let source = bytes.baseAddress
+    else { return nil }
     let output = [UInt8](unsafeUninitializedCapacity: bytes.count - 1) { buffer, count in
       guard let target = buffer.baseAddress else { return }
       count = Int(

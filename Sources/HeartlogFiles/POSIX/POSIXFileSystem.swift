@@ -70,24 +70,21 @@ package struct POSIXFileSystem: FileSystem {
     try Self.giveToOwner(ofFolderOf: path, descriptor, call)
   }
 
+  package func createDirectoryForEverybody(_ path: String) throws(FileError) {
+    try SystemCall("create", path).run { mkdir($0, 0o755) }
+  }
+
   /// Changes the owner of what root has just created to that of the containing directory.
   static func giveToOwner(ofFolderOf path: String, _ descriptor: Int32, _ call: SystemCall) throws(FileError)
   {
     guard geteuid() == 0 else { return }
     var folder = stat()
-    try SystemCall("inspect", parent(of: path)).run(withPath: { stat($0, &folder) })
+    try SystemCall("inspect", PathParts.parent(of: path)).run(withPath: { stat($0, &folder) })
     var made = stat()
     try call.run { fstat(descriptor, &made) }
     // Some file systems assign everything to one user.
     guard made.st_uid != folder.st_uid else { return }
     try call.run { fchown(descriptor, folder.st_uid, folder.st_gid) }
-  }
-
-  private static func parent(of path: String) -> String {
-    var path = path[...]
-    while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   package func synchronizeDirectory(_ path: String) throws(FileError) {

@@ -103,6 +103,7 @@ struct BackupTarget {
 
   private mutating func backUpToFolder(isNew: Bool) throws(HeartlogError) -> BackupManifest {
     if isNew {
+      try makeParents()
       try make(path, in: PathParts.parent(of: path))
     } else if try !BackupArchive.isBackup(path, on: fileSystem) {
       throw try BackupArchive.refusal(of: path, on: fileSystem)
@@ -236,6 +237,10 @@ struct BackupTarget {
     writtenBytes += UInt64(bytes.count)
   }
 
+  private func makeParents() throws(HeartlogError) {
+    try onFolder { () throws(FileError) in try fileSystem.createParents(of: path) }
+  }
+
   private func make(_ folder: String, in parent: String) throws(HeartlogError) {
     try onFolder { () throws(FileError) in
       do throws(FileError) { try fileSystem.createDirectory(folder) } catch {
@@ -249,6 +254,7 @@ struct BackupTarget {
   // MARK: - One file
 
   private mutating func backUpToFile(isNew: Bool) throws(HeartlogError) -> BackupManifest {
+    if isNew { try makeParents() }
     let parent = PathParts.parent(of: path)
     let prefix = ".\(PathParts.name(of: path)).tmp-"
     var archive = try isNew ? nil : BackupArchive(at: path, on: fileSystem)

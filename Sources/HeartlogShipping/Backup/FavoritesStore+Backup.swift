@@ -31,7 +31,7 @@ extension FavoritesStore {
   /// those of the store: only after that does it count as finished. A backup that was interrupted is continued by the next one, and until
   /// then the one before it can be restored. The device key is not part of a backup.
   ///
-  /// - Parameter path: a folder; a file if its name ends in `.backup`. Its parent folder must exist.
+  /// - Parameter path: a folder; a file if its name ends in `.backup`. Missing folders above it are created.
   /// - Throws: `invalid` if there is something else than a backup of this store; `corrupt` if the store or the backup is damaged;
   ///   `locked` if another process writes the backup; `diskFull`, `readOnly`, `inputOutput`; `misuse` inside `write { }`.
   public func backUp(to path: String) throws(HeartlogError) -> BackupReport {
@@ -64,7 +64,7 @@ extension FavoritesStore {
   ///
   /// - Parameters:
   ///   - path: the backup.
-  ///   - folder: where the store is made; nothing or an empty folder. Its parent folder must exist.
+  ///   - folder: where the store is made; nothing or an empty folder. Missing folders above it are created.
   ///   - options: the name of the new replica, and where its key is kept.
   /// - Throws: `exists` if there is something in the folder; `notFound`, `invalid` and `corrupt` as for ``checkBackup(at:)``, and then
   ///   nothing was made; `diskFull`, `readOnly`, `inputOutput`.

@@ -51,7 +51,7 @@ extension FavoritesStore {
   ///
   /// - Parameters:
   ///   - path: the folder of the damaged store.
-  ///   - folder: where the new store is made; nothing or an empty folder. Its parent folder must exist.
+  ///   - folder: where the new store is made; nothing or an empty folder. Missing folders above it are created.
   ///   - source: leads to another copy, from which lost commits are received first; nil if there is none.
   ///   - options: the name of the new replica, and where its key is kept.
   ///   - syncOptions: how the source is asked. Nothing is sent, whatever they say.

@@ -2,7 +2,7 @@ import HeartlogEvents
 import HeartlogFiles
 
 extension CommitLog {
-  /// Creates an empty store at `path`, whose parent folder must exist.
+  /// Creates an empty store at `path`, and the missing folders above it.
   ///
   /// If the folder exists, it must be empty or contain only the remains of an interrupted creation.
   ///
@@ -14,7 +14,11 @@ extension CommitLog {
   ) throws(StorageError) {
     try StoreIdentity.checkName(name)
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
-    guard try onFiles({ () throws(FileError) in try !fileSystem.isOnNetwork(directory.parent) }) else {
+    let isOnNetwork = try onFiles { () throws(FileError) in
+      try fileSystem.createParents(of: path)
+      return try fileSystem.isOnNetwork(directory.parent)
+    }
+    guard !isOnNetwork else {
       throw StorageError(.readOnly, LogAccess.networkReason, file: path)
     }
     try makeFolder(directory)
@@ -49,11 +53,7 @@ extension CommitLog {
       do throws(FileError) { try fileSystem.createDirectory(directory.path) } catch {
         guard error.alreadyExists else { throw error }
       }
-      // Also if the folder existed: the process that created it may have died before it was durable. A parent
-      // that may be traversed but not read contains folders created by others.
-      do throws(FileError) { try fileSystem.synchronizeDirectory(directory.parent) } catch {
-        guard error.isReadOnly else { throw error }
-      }
+      try fileSystem.synchronizeNames(above: directory.path)
     }
   }
 

@@ -24,12 +24,7 @@ package struct StoreDirectory: Sendable {
   }
 
   /// The folder that contains this one.
-  var parent: String {
-    var path = path
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
+  var parent: String { PathParts.parent(of: path) }
 
   /// Whether the folder has the files that every store has apart from the file `store`.
   func hasStoreFiles() throws(StorageError) -> Bool {

@@ -6,6 +6,7 @@ import Testing
 /// Cuts the power at every point of something done to a store, and looks at all that the disk may hold then.
 struct CrashCheck {
   let files: MemoryFileSystem
+  var path = "/store"
   /// Commits that were there, durable, before the first point.
   var before: [Commit] = []
   /// Acknowledged as durable when the journal had so many operations.
@@ -50,7 +51,7 @@ struct CrashCheck {
 
   /// What is wrong with one state; nil where all is as it must be.
   private func problem(in files: MemoryFileSystem, after point: Int) throws -> String? {
-    let store = TestStore(files: files, path: "/store")
+    let store = TestStore(files: files, path: path)
     var required = before
     for entry in acknowledged where entry.point <= point { required.append(entry.commit) }
     if storageFailure({ _ = try store.open(TestStore.options(access: .readOnly)) })?.code == .notAStore {
