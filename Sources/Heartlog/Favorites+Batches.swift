@@ -4,49 +4,104 @@
   import Foundation
 #endif
 
-// Batches: one commit and one fsync, all or nothing.
+/// Called between the commits of a batch, with the number of items written so far.
+public typealias BatchProgress = (_ items: Int) -> Void
+
+// Batches. A commit has at most 50,000 events and 16 MiB, so a large batch is written as several, each as a whole: 50,000 items at most,
+// fewer if they have more than 8 MiB of content. What is there already is not written again, so a batch that was interrupted is continued
+// by the same call. Inside `write { }` a batch is part of that one commit, whatever its size.
 
 extension Favorites {
-  /// Makes many items favorites, in one commit.
+  /// Makes many items favorites: in one commit, or in several if they are more than 50,000 items or 8 MiB.
+  ///
+  /// After an error or a crash, a batch of several commits is there in part. The same call completes it.
   ///
   /// - Parameters:
-  ///   - items: at most 50,000 items that are not favorites yet. Split more than that into several calls.
-  ///   - date: the favorited date of all of them; the time of the commit if nil.
+  ///   - items: the items, favorites or not.
+  ///   - date: the favorited date of all of them; the time of their commit if nil.
+  ///   - progress: called between the commits, with the number of items written so far.
   /// - Returns: how many were not favorites before.
-  /// - Throws: `invalidItem` if an item cannot be stored; then nothing is written. Any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `invalidItem` if an item cannot be stored; then nothing of its commit is written. Any error of a write: see
+  ///   <doc:WhatCanGoWrong>.
   @discardableResult
-  public func add(contentsOf items: some Sequence<Item>, since date: Date? = nil) throws(HeartlogError) -> Int
-  {
-    try batch(items) { item throws(HeartlogError) in try add(item, since: date) }
+  public func add(
+    contentsOf items: some Sequence<Item>, since date: Date? = nil, progress: BatchProgress? = nil
+  ) throws(HeartlogError) -> Int {
+    try batch(items, progress) { item throws(HeartlogError) in try add(item, since: date) }
   }
 
-  /// Removes many items from the favorites, in one commit.
+  /// Removes many items from the favorites: in one commit, or in several if they are more than 50,000.
   ///
-  /// - Parameter ids: the ids of the items, favorites or not.
+  /// After an error or a crash, a batch of several commits is there in part. The same call completes it.
+  ///
+  /// - Parameters:
+  ///   - ids: the ids of the items, favorites or not.
+  ///   - progress: called between the commits, with the number of items written so far.
   /// - Returns: how many were favorites before.
   /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
-  public func remove(contentsOf ids: some Sequence<Item.ID>) throws(HeartlogError) -> Int {
-    try batch(ids) { id throws(HeartlogError) in try remove(id) }
+  public func remove(
+    contentsOf ids: some Sequence<Item.ID>, progress: BatchProgress? = nil
+  ) throws(HeartlogError) -> Int {
+    try batch(ids, progress) { id throws(HeartlogError) in try remove(id) }
   }
 
-  /// Updates the stored fields of many items, favorites or not, in one commit.
+  /// Updates the stored fields of many items, favorites or not: in one commit, or in several if they are more than 50,000 items or 8 MiB.
   ///
-  /// - Parameter items: the items; only fields that differ from the stored ones are written.
+  /// After an error or a crash, a batch of several commits is there in part. The same call completes it.
+  ///
+  /// - Parameters:
+  ///   - items: the items; only fields that differ from the stored ones are written.
+  ///   - progress: called between the commits, with the number of items written so far.
   /// - Returns: how many items had a field that differed.
-  /// - Throws: `invalidItem` if an item cannot be stored; then nothing is written. Any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `invalidItem` if an item cannot be stored; then nothing of its commit is written. Any error of a write: see
+  ///   <doc:WhatCanGoWrong>.
   @discardableResult
-  public func update(contentsOf items: some Sequence<Item>) throws(HeartlogError) -> Int {
-    try batch(items) { item throws(HeartlogError) in try update(item) }
+  public func update(
+    contentsOf items: some Sequence<Item>, progress: BatchProgress? = nil
+  ) throws(HeartlogError) -> Int {
+    try batch(items, progress) { item throws(HeartlogError) in try update(item) }
+  }
+
+  /// Takes over favorites that an app kept elsewhere. What the store has had before stays as it is: an item that was removed since then does
+  /// not come back, and a second call changes nothing. It is one commit, or several as for `add(contentsOf:)`.
+  ///
+  /// - Parameters:
+  ///   - old: the items, and since when each is a favorite: nil if that is not known, for the time of the commit.
+  ///   - origin: what they come from, such as `import:user-defaults`; it is kept in the log; at most 256 bytes.
+  ///   - progress: called between the commits, with the number of items looked at so far.
+  /// - Returns: how many were new.
+  /// - Throws: `invalidItem` if an item cannot be stored; then nothing of its commit is written. Any error of a write: see
+  ///   <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func takeOver(
+    _ old: some Sequence<(item: Item, since: Date?)>, origin: String, progress: BatchProgress? = nil
+  ) throws(HeartlogError) -> Int {
+    try batch(old, progress, origin: origin) { old throws(HeartlogError) in
+      guard library.item(old.item.id.favoriteID) == nil else { return false }
+      return try add(old.item, since: old.since)
+    }
   }
 
   private func batch<Element>(
-    _ elements: some Sequence<Element>, _ write: (Element) throws(HeartlogError) -> Bool
+    _ elements: some Sequence<Element>, _ progress: BatchProgress?, origin: String? = nil,
+    _ write: (Element) throws(HeartlogError) -> Bool
   ) throws(HeartlogError) -> Int {
-    try library.store.writeAsOne { () throws(HeartlogError) in
-      var count = 0
-      for element in elements where try write(element) { count += 1 }
-      return count
-    }
+    let isPart = WriteTransaction.joined(by: library.store) != nil
+    var iterator = elements.makeIterator()
+    var element = iterator.next()
+    var (items, changes) = (0, 0)
+    repeat {
+      try library.store.writeAsOne(origin: origin) { () throws(HeartlogError) in
+        let transaction = WriteTransaction.joined(by: library.store)
+        while let next = element, isPart || transaction?.isFull == false {
+          if try write(next) { changes += 1 }
+          items += 1
+          element = iterator.next()
+        }
+      }
+      if items > 0 { progress?(items) }
+    } while element != nil
+    return changes
   }
 }

@@ -178,8 +178,10 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   @discardableResult
   public func remove(_ item: Item) throws(HeartlogError) -> Bool { try remove(item.id) }
 
-  /// Updates the stored fields of an item, favorite or not. Writes only fields that differ, and does not change whether the item is a
-  /// favorite.
+  /// Updates the stored fields of an item, favorite or not. Writes only fields that differ.
+  ///
+  /// Does not change whether the item is a favorite, or since when: its own `isFavorite` and `favoritedDate` are ignored. Use `add`,
+  /// `remove` or `toggle` for that.
   ///
   /// - Parameter item: the item with its new values.
   /// - Returns: whether any field differed.

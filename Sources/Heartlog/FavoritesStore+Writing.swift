@@ -67,8 +67,10 @@ extension FavoritesStore {
 
   /// `write { }` for a body that only throws `HeartlogError`.
   @discardableResult
-  package func writeAsOne<R>(_ body: () throws(HeartlogError) -> R) throws(HeartlogError) -> R {
-    try heartlogErrors { try write { try body() } }
+  package func writeAsOne<R>(
+    origin: String? = nil, _ body: () throws(HeartlogError) -> R
+  ) throws(HeartlogError) -> R {
+    try heartlogErrors { try write(origin: origin) { try body() } }
   }
 
   /// Runs one operation, either as its own commit or as part of the current transaction.

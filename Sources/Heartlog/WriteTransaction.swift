@@ -17,6 +17,8 @@ final class WriteTransaction: @unchecked Sendable {
 
   let wallTime: Milliseconds
   @exclusivity(unchecked) private(set) var records: [EventRecord] = []
+  /// The bytes of the names and values in `records`.
+  @exclusivity(unchecked) private var contentBytes = 0
   private let queued: QueuedCommits
   @exclusivity(unchecked) private var changes = WriteOverlay()
 
@@ -52,6 +54,12 @@ final class WriteTransaction: @unchecked Sendable {
   func close() {
     isOpen = false
     store.openTransactions.subtract(1, ordering: .relaxed)
+  }
+
+  /// Whether writes that may go to another commit should. Another event still fits, unless it is the 50,001st: the rest of the events'
+  /// rows is far smaller than what remains to the limit of a commit.
+  var isFull: Bool {
+    records.count >= Limits.commitEventsMax || contentBytes >= Limits.commitBytesMax / 2
   }
 
   /// The events that were written so far.
@@ -92,6 +100,7 @@ final class WriteTransaction: @unchecked Sendable {
       stamp: HybridTimestamp(rawValue: .max), replica: ReplicaID(high: .max, low: .max),
       sequence: SequenceNumber(rawValue: UInt64(records.count)))
     changes.apply(event, at: position, wallTime: wallTime)
+    contentBytes += event.contentByteCount
     records.append(.event(event))
     return drafted.result
   }
@@ -119,6 +128,26 @@ extension FavoritesStore {
       throw HeartlogError(.invalid, error.reason)
     }
     return (event, result)
+  }
+}
+
+extension Event {
+  /// The bytes of its names and values, without what encodes them.
+  fileprivate var contentByteCount: Int {
+    fields.reduce(library.utf8.count + item.utf8.count) { $0 + $1.name.utf8.count + $1.value.byteCount }
+  }
+}
+
+extension FieldValue {
+  /// The bytes of its content.
+  var byteCount: Int {
+    switch self {
+    case .null, .bool: 1
+    case .int64, .double: 8
+    case .string(let text): text.utf8.count
+    case .json(let json): json.text.utf8.count
+    case .unknown(_, let bytes): bytes.count
+    }
   }
 }
 

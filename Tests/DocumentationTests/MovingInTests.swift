@@ -13,13 +13,7 @@ struct MovingInTests {
   /// What the app kept until now: an array of songs as JSON.
   func takeOver(_ defaults: Data, into songs: Favorites<Song>) throws -> Int {
     let old = try JSONDecoder().decode([Song].self, from: defaults)
-    return try songs.library.store.write(origin: "import:user-defaults") {
-      var count = 0
-      for song in old where songs.library.item(song.id) == nil {
-        if try songs.add(song) { count += 1 }
-      }
-      return count
-    }
+    return try songs.takeOver(old.map { (item: $0, since: nil) }, origin: "import:user-defaults")
   }
 
   @Test("an array is taken over once, and what was taken off since then stays off")
@@ -62,11 +56,9 @@ struct MovingInTests {
   }
 
   func takeOver(_ old: [(paper: Paper, favoritedDate: Date?)], into papers: Favorites<Paper>) throws {
-    try papers.library.store.write(origin: "import:swift-data") {
-      for (paper, date) in old where papers.library.item(paper.id) == nil {
-        try papers.add(paper, since: date)
-      }
-    }
+    try papers.takeOver(
+      old.map { (item: $0.paper, since: $0.favoritedDate) }, origin: "import:swift-data"
+    ) { items in print("\(items) of \(old.count) favorites") }
   }
 
   struct Row {

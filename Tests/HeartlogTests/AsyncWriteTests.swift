@@ -50,6 +50,23 @@ struct AsyncWriteTests {
     #expect(error?.code == .misuse)
   }
 
+  @Test("batches, take-overs and notes can be awaited")
+  func batches() async throws {
+    let store = try open()
+    let records = try store.records
+    let items = (1...4).map { Record(id: $0, title: "\($0)") }
+    let told = Mutex<[Int]>([])
+    let added = try await records.async.add(contentsOf: items) { items in told.withLock { $0.append(items) } }
+    #expect(added == 4)
+    #expect(told.withLock(\.self) == [4])
+    #expect(try await records.async.remove(contentsOf: [1, 2, 9]) == 2)
+    #expect(try await records.async.update(contentsOf: [Record(id: 3, title: "new"), items[3]]) == 1)
+    let old = (1...6).map { (item: Record(id: $0, title: "old"), since: Date?.none) }
+    #expect(try await records.async.takeOver(old, origin: "import:defaults") == 2)
+    #expect(records.list(order: .byID).map(\.title) == ["new", "4", "old", "old"])
+    #expect(try await records.async.setNote("again", of: 3) && records.note(of: 3) == "again")
+  }
+
   @Test("all of a closure is one commit, read with its own changes; what it throws comes through")
   func closure() async throws {
     struct Oops: Error, Equatable {}

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Heartlog
@@ -99,6 +100,52 @@ struct CollectionTests {
     #expect(try records.update(contentsOf: items.map { Record(id: $0.id, title: "new") }) == 5)
     #expect(try store.allCommits().map(\.records.count) == [3, 2, 2, 5])
     #expect(records.list(order: .byID).map(\.title) == ["new", "new", "new"])
+  }
+
+  @Test("a batch that is too large for a commit is several, and the same call completes one that broke off")
+  func largeBatches() throws {
+    let store = try test.open()
+    let records = try store.records
+    let items = (1...60_000).map { Record(id: $0, title: "\($0)") }
+    var broken = items
+    broken[55_000].title = String(repeating: "x", count: 1 << 21)
+    // Nothing of the commit in which it breaks off is written.
+    #expect(throws: HeartlogError.self) { try records.add(contentsOf: broken) }
+    #expect(records.count == 50_000)
+    var told: [Int] = []
+    #expect(try records.add(contentsOf: items) { told.append($0) } == 10_000)
+    #expect(records.count == 60_000 && told == [60_000])
+    #expect(try records.remove(contentsOf: items.map(\.id)) { told.append($0) } == 60_000)
+    #expect(told == [60_000, 50_000, 60_000])
+    #expect(try records.add(contentsOf: []) == 0)
+    #expect(try store.allCommits().map(\.records.count) == [50_000, 10_000, 50_000, 10_000])
+    // In a commit of the caller's it cannot be several.
+    #expect(throws: HeartlogError.self) { try store.write { try records.add(contentsOf: items) } }
+    #expect(records.count == 0)
+  }
+
+  @Test("a batch of large items is several commits, too")
+  func batchesOfLargeItems() throws {
+    let store = try test.open()
+    let text = String(repeating: "x", count: 60_000)
+    let items = (1...300).map { Record(id: $0, title: text + "\($0)") }
+    #expect(try store.records.add(contentsOf: items) == 300)
+    #expect(try store.allCommits().map(\.records.count) == [140, 140, 20])
+  }
+
+  @Test("what is taken over is added once, and what was removed since then stays removed")
+  func takingOver() throws {
+    let store = try test.open()
+    let records = try store.records
+    let day = Date(timeIntervalSince1970: 1_600_000_000)
+    let old = (1...3).map { (item: Record(id: $0, title: "\($0)"), since: $0 == 2 ? day : nil) }
+    #expect(try records.takeOver(old[..<2], origin: "import:defaults") == 2)
+    #expect(records.favoritedDate(of: 2) == day && records.list().map(\.id) == [1, 2])
+    try records.remove(1)
+    #expect(try records.takeOver(old, origin: "import:defaults") == 1)
+    #expect(try records.takeOver(old, origin: "import:defaults") == 0)
+    #expect(records.ids.sorted() == [2, 3])
+    #expect(try store.allCommits().map(\.origin) == ["import:defaults", nil, "import:defaults"])
   }
 
   @Test("search looks anywhere or at the beginning, with accents or without, in all fields or some")

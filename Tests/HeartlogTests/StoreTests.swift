@@ -26,6 +26,15 @@ struct StoreTests {
     #expect(try test.files.info(TestStore.path) == nil)
   }
 
+  @Test("an alert shows the sentence of an error")
+  func localizedErrors() {
+    let errors: [any Error & CustomStringConvertible] = [
+      HeartlogError(.corrupt, "a row is damaged", file: "/store/replicas/a", offset: 12),
+      FieldCodingError(field: "year", reason: "it is missing"), MalformedError("an empty id"),
+    ]
+    for error in errors { #expect(error.localizedDescription == error.description) }
+  }
+
   @Test("a folder with something else in it is left alone")
   func foreignFolder() throws {
     try test.files.createDirectory(TestStore.path)

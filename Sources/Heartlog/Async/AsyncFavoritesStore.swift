@@ -123,7 +123,7 @@ public struct AsyncFavoritesStore: Sendable {
     }
   }
 
-  private func run<R: Sendable>(
+  func run<R: Sendable>(
     _ call: @escaping @Sendable (FavoritesStore) throws(HeartlogError) -> R
   ) async throws(HeartlogError) -> R {
     let result = await withCheckedContinuation { continuation in

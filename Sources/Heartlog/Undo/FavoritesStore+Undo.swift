@@ -144,16 +144,3 @@ extension FavoritesStore {
   /// limit of a commit.
   private static let undoBytesMax = Limits.commitBytesMax / 2
 }
-
-extension FieldValue {
-  /// The bytes of its content.
-  fileprivate var byteCount: Int {
-    switch self {
-    case .null, .bool: 1
-    case .int64, .double: 8
-    case .string(let text): text.utf8.count
-    case .json(let json): json.text.utf8.count
-    case .unknown(_, let bytes): bytes.count
-    }
-  }
-}

@@ -52,13 +52,8 @@ extension FavoritesManager {
   @discardableResult
   public func takeOver(persisted: JSONValue) throws -> (count: Int, failures: [LibraryError]) {
     let (images, failures) = try BreedImage.favorites(persisted: persisted)
-    let count = try favorites.library.store.write(origin: "import:user-defaults") {
-      var count = 0
-      for image in images where favorites.library.item(image.url.favoriteID) == nil {
-        if try favorites.add(image) { count += 1 }
-      }
-      return count
-    }
+    let count = try favorites.takeOver(
+      images.map { (item: $0, since: nil) }, origin: "import:user-defaults")
     return (count, failures)
   }
 }
