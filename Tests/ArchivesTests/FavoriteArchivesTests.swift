@@ -86,6 +86,7 @@ struct FavoriteArchivesTests {
     let error = #expect(throws: LibraryError.self) { try archives.addFavoriteArchive(again) }
     #expect(error == .alreadyFavorite("Archive is already in Favorite Archives."))
     #expect(error?.description == "Archive is already in Favorite Archives.")
+    #expect(error?.localizedDescription == "Archive is already in Favorite Archives.")
     #expect(archives.favoriteArchives == before && store.digest == digest)
     #expect(store.eventCount(of: "archives") == 1)
   }

@@ -1,5 +1,11 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Errors of the ready-made libraries.
-public enum LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum LibraryError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
   /// A value that no item may have, or a record that lacks a required part of an item.
   case invalidItem(String)
   /// An answer of an API that is malformed, or that reports an error.
@@ -12,4 +18,7 @@ public enum LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case .invalidItem(let reason), .invalidAnswer(let reason), .alreadyFavorite(let reason): reason
     }
   }
+
+  /// The same sentence, for alerts.
+  public var errorDescription: String? { description }
 }
