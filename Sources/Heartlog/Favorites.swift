@@ -73,6 +73,20 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   public func load(
     order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
+    let page = page(order: order, limit: limit)
+    return (page.items, page.failures)
+  }
+
+  /// Items as they are listed.
+  struct Page {
+    var items: [Item] = []
+    /// What the items were decoded from.
+    var states: [ItemState] = []
+    var failures: [(id: String, error: HeartlogError)] = []
+  }
+
+  /// `load`, with what the items were decoded from.
+  func page(order: ListOrder, limit: Int?) -> Page {
     let most = limit.map { max(0, $0) }
     var wanted = most
     var states = library.favorites(order: order, limit: wanted)
@@ -84,6 +98,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
       if more.starts(with: states) {
         let rest = read(more.dropFirst(states.count), upTo: most - page.items.count)
         page.items += rest.items
+        page.states += rest.states
         page.failures += rest.failures
       } else {
         // Another write came in between.
@@ -95,18 +110,18 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   }
 
   /// Decodes items until the limit is reached.
-  private func read(
-    _ states: some Sequence<ItemState>, upTo limit: Int?
-  ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
-    var items: [Item] = []
-    var failures: [(id: String, error: HeartlogError)] = []
+  func read(_ states: some Sequence<ItemState>, upTo limit: Int?) -> Page {
+    var page = Page()
     for state in states {
-      if let limit, items.count >= limit { break }
-      do throws(HeartlogError) { items.append(try decode(state, isListed: true)) } catch {
-        failures.append((state.id, error))
+      if let limit, page.items.count >= limit { break }
+      do throws(HeartlogError) {
+        page.items.append(try decode(state, isListed: true))
+        page.states.append(state)
+      } catch {
+        page.failures.append((state.id, error))
       }
     }
-    return (items, failures)
+    return page
   }
 
   /// Decodes items and leaves out those that fail.
@@ -120,7 +135,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   public var failures: [(id: String, error: HeartlogError)] { load().failures }
 
   /// - Parameter isListed: whether the failure only leaves the item out of a list, so that a debug build should print it.
-  private func decode(_ state: ItemState, isListed: Bool = false) throws(HeartlogError) -> Item {
+  func decode(_ state: ItemState, isListed: Bool = false) throws(HeartlogError) -> Item {
     do {
       return try FieldDecoder.decode(
         Item.self, id: state.id, isFavorite: state.isFavorite, favoritedDate: state.favoritedDate,
@@ -189,6 +204,21 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   @discardableResult
   public func update(_ item: Item) throws(HeartlogError) -> Bool {
     try library.set(try fields(of: item), of: item.id.favoriteID).isChange
+  }
+
+  /// Returns an item as it is read when it has been added.
+  func stored(_ item: Item, since date: Milliseconds) throws(HeartlogError) -> Item {
+    let fields = try fields(of: item).filter { $0.value != .null }.sorted {
+      $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
+    }
+    return try decode(
+      ItemState(id: item.id.favoriteID, isFavorite: true, favoritedDate: date, fields: fields))
+  }
+
+  /// Whether two items that are favorites since the same time are written alike.
+  func isSame(_ a: Item, _ b: Item) -> Bool {
+    guard let a = try? fields(of: a), let b = try? fields(of: b) else { return false }
+    return a == b
   }
 
   private func fields(of item: Item) throws(HeartlogError) -> [Field] {

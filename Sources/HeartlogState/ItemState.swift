@@ -68,18 +68,23 @@ public enum ListOrder: Hashable, Sendable, CaseIterable {
 
   /// Returns items in this order. In an order by date, items without a favorited date come last, by the bytes of their ids.
   public func sorted(_ items: [ItemState]) -> [ItemState] {
-    items.sorted { a, b in
-      if self != .byID {
-        switch (a.favoritedDate, b.favoritedDate) {
-        case (let first?, let second?) where first != second:
-          return self == .newestFirst ? first > second : first < second
-        case (_?, nil): return true
-        case (nil, _?): return false
-        default: break
-        }
+    items.sorted { places($0.id, $0.favoritedDate, before: $1.id, $1.favoritedDate) }
+  }
+
+  /// Whether an item comes before another one.
+  package func places(
+    _ id: String, _ date: Milliseconds?, before otherID: String, _ otherDate: Milliseconds?
+  ) -> Bool {
+    if self != .byID {
+      switch (date, otherDate) {
+      case (let date?, let otherDate?) where date != otherDate:
+        return self == .newestFirst ? date > otherDate : date < otherDate
+      case (_?, nil): return true
+      case (nil, _?): return false
+      default: break
       }
-      return a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
     }
+    return id.utf8.lexicographicallyPrecedes(otherID.utf8)
   }
 }
 

@@ -43,6 +43,7 @@ struct CookBookTests {
       let model = await book.model()
       await model.toggle(soup)
       #expect(await model.items.map(\.id) == ["ribollita"])
+      await model.finishWriting()
 
       let changes = book.recipes.changes
       _ = try book.tap(tart)

@@ -34,7 +34,8 @@ struct ManyTasksTests {
       return events
     }
     let view = Task {
-      for await ids in Observations({ Set(model.items.map(\.id)) }) where ids.contains(-1) { return }
+      for await isDone in Observations({ !model.isLoading && model.items.contains { $0.id == -1 } })
+      where isDone { return }
     }
 
     try await withThrowingTaskGroup { group in

@@ -38,11 +38,6 @@ struct MergeTests {
     return received
   }
 
-  private struct Chance: RandomNumberGenerator {
-    let source: SeededRandom
-    mutating func next() -> UInt64 { source.next() }
-  }
-
   private static func note(_ text: String) -> Field { Field(name: "@note", value: .string(text)) }
 
   @Test("an off and on again after a removal that was not heard of keeps the favorite")

@@ -72,11 +72,6 @@ extension PastModel.Item {
 
 @Suite("The past of several devices")
 struct PastModelTests {
-  private struct Chance: RandomNumberGenerator {
-    let source: SeededRandom
-    mutating func next() -> UInt64 { source.next() }
-  }
-
   /// A store with the commits of three devices whose clocks go wrong, partly sealed and with snapshots.
   private static func store(using generator: inout Chance, seed: UInt64) throws -> FavoritesStore {
     let clocks = (0..<3).map { _ in ManualClock() }

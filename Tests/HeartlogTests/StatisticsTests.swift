@@ -5,11 +5,6 @@ import Testing
 
 @Suite("Statistics")
 struct StatisticsTests {
-  private struct Chance: RandomNumberGenerator {
-    let source: SeededRandom
-    mutating func next() -> UInt64 { source.next() }
-  }
-
   private static let libraries = ["papers", "books", "cities"]
 
   /// Stores with the commits of all of them, in open and in sealed segments, merged from runs that lie across each other.

@@ -1,5 +1,6 @@
 import Foundation
 import HeartlogFiles
+import HeartlogTesting
 import Synchronization
 
 @testable import Heartlog
@@ -52,4 +53,10 @@ extension FavoritesStore {
     while let commit = try log.next() { commits.append(commit) }
     return commits
   }
+}
+
+/// The numbers of a seed, for whatever is drawn at random.
+struct Chance: RandomNumberGenerator {
+  let source: SeededRandom
+  mutating func next() -> UInt64 { source.next() }
 }

@@ -5,11 +5,6 @@ import Testing
 
 @Suite("Text search")
 struct TextSearchTests {
-  private struct Chance: RandomNumberGenerator {
-    let source: SeededRandom
-    mutating func next() -> UInt64 { source.next() }
-  }
-
   private static let options = [SearchOptions.Match.substring, .prefix].flatMap { match in
     [true, false].map { SearchOptions(match: match, diacriticsCount: $0) }
   }

@@ -90,12 +90,12 @@ final class ChangeSubscription: Sendable {
     }
   }
 
-  /// Discards undelivered changes, for a reader that reloads the whole state anyway.
-  func skipWaiting() {
+  /// Takes everything that waits to be delivered, for a reader that handles a burst at once.
+  func takeWaiting() -> [ChangeNotice] {
     state.withLock { state in
-      state.waiting.removeAll(keepingCapacity: true)
-      state.handedOut = 0
-      state.missedAfter = nil
+      var notices: [ChangeNotice] = []
+      while let notice = state.take() { notices.append(notice) }
+      return notices
     }
   }
 

@@ -83,8 +83,8 @@ extension UnsafeRawBufferPointer {
 }
 
 /// A text as a key that compares by bytes.
-package struct UTF8Key: Hashable {
-  let text: String
+package struct UTF8Key: Hashable, Sendable {
+  package let text: String
 
   package init(_ text: String) { self.text = text }
 

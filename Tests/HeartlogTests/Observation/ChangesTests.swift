@@ -92,12 +92,15 @@ struct ChangesTests {
     #expect(await iterator.next() == [])
     model.toggle(Record(id: 1, title: "a"))
     #expect(await iterator.next() == ["a"])
+    // Written later, it would have another date.
+    await model.finishWriting()
     test.clock.now += 1
     try other.records.add(Record(id: 2, title: "b"))
     #expect(await iterator.next() == ["b", "a"])
     #expect(model.contains(2) && model.lastError == nil)
     try store.close()
     model.remove(2)
+    await model.finishWriting()
     #expect(model.lastError?.code == .misuse)
   }
 }

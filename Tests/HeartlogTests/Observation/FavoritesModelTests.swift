@@ -1,0 +1,171 @@
+import HeartlogFiles
+import HeartlogTesting
+import Observation
+import Testing
+
+@testable import Heartlog
+
+@MainActor
+@Suite("A model of favorites", .timeLimit(.minutes(5)))
+struct FavoritesModelTests {
+  private let test = TestStore()
+
+  /// Waits until what a view reads fulfills a condition.
+  private func wait(until condition: @escaping @MainActor @Sendable () -> Bool) async {
+    for await isFulfilled in Observations({ condition() }) where isFulfilled { return }
+  }
+
+  @Test(
+    "it shows what the favorites list, whatever happens to them", arguments: 1...12 as ClosedRange<UInt64>)
+  func generated(seed: UInt64) async throws {
+    print("model: seed \(seed)")
+    var random = Chance(source: SeededRandom(seed: seed))
+    let store = try test.open()
+    let other = try test.open()
+    let records = try store.records
+    let order = ListOrder.allCases.randomElement(using: &random) ?? .byID
+    let limits: [Int?] = [nil, 1, 5, 20]
+    let limit = limits[Int.random(in: 0..<4, using: &random)]
+    let model = FavoritesModel(records, order: order, limit: limit)
+    for step in 0..<60 {
+      test.clock.now += Int64.random(in: 0...2, using: &random)
+      let id = Int.random(in: 0..<30, using: &random)
+      let record = Record(id: id, title: "\(step)")
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0...3: model.toggle(record)
+      case 4: model.remove(id)
+      case 5: try other.records.toggle(record)
+      case 6: try other.records.update(record)
+      case 7:
+        // Cannot be decoded until it is written again.
+        try other.library("records").add("\(id)", fields: [Field(name: "title", value: .int64(1))])
+      case 8: try other.records.add(contentsOf: (0..<25).map { Record(id: $0, title: "many") })
+      case 9: try other.records.remove(contentsOf: (0..<20).map { $0 })
+      case 10: model.search = model.search.isEmpty ? "\(id % 10)" : ""
+      default: await Task.yield()
+      }
+      if Int.random(in: 0..<4, using: &random) == 0 { try store.refresh() }
+      guard Int.random(in: 0..<6, using: &random) == 0 else { continue }
+      await model.finishWriting()
+      try store.refresh()
+      let page =
+        model.search.isEmpty
+        ? records.page(order: order, limit: limit)
+        : records.read(records.library.search(model.search, order: order), upTo: limit)
+      // With a limit, or in a search, it depends on what was looked at.
+      let failures =
+        model.search.isEmpty && limit == nil ? page.failures.map { $0.id }.sorted() : nil
+      await wait {
+        !model.isLoading && model.items == page.items
+          && (failures == nil || failures == model.failures.map { $0.id }.sorted())
+      }
+      #expect(page.items.allSatisfy { model.contains($0.id) })
+    }
+  }
+
+  @Test("a tap shows before it is written, also for items that are not in the list")
+  func optimistic() async throws {
+    let files = GatedFiles()
+    var options = StoreOptions()
+    options.clock = { [test] in test.clock.now }
+    let store = try FavoritesStore(at: "/store", on: files, options: options)
+    let records = try store.records
+    try records.add(Record(id: 1, title: "a"))
+    let model = FavoritesModel(records, limit: 1)
+    files.shut()
+    model.remove(1)
+    model.toggle(Record(id: 2, title: "b"))
+    test.clock.now += 1
+    model.toggle(Record(id: 3, title: "c"))
+    #expect(model.items.map(\.id) == [3] && !model.contains(1) && model.contains(2) && model.contains(3))
+    // Nothing is written yet.
+    #expect(records.contains(1) && !records.contains(2))
+    model.toggle(Record(id: 3, title: "c"))
+    #expect(!model.contains(3))
+    files.open()
+    await model.finishWriting()
+    #expect(records.ids == [2] && model.lastError == nil)
+    await wait { model.items.map(\.id) == [2] }
+  }
+
+  @Test("a tap that cannot be written is taken back and told")
+  func failure() async throws {
+    let store = try test.open()
+    let records = try store.records
+    try records.add(Record(id: 1, title: "a"))
+    let model = FavoritesModel(records)
+    try store.close()
+    model.remove(1)
+    model.toggle(Record(id: 2, title: "b"))
+    #expect(model.items.map(\.id) == [2])
+    await model.finishWriting()
+    await wait { model.items.map(\.id) == [1] }
+    #expect(model.lastError?.code == .misuse && model.contains(1) && !model.contains(2))
+  }
+
+  @Test("a tap is written although its model is gone")
+  func modelIsGone() async throws {
+    let records = try test.open().records
+    let changes = records.changes
+    var model: FavoritesModel? = FavoritesModel(records)
+    weak let gone = model
+    model?.toggle(Record(id: 1, title: "a"))
+    model = nil
+    #expect(gone == nil)
+    for await notice in changes {
+      if case .change = notice { break }
+    }
+    #expect(records.contains(1))
+  }
+
+  @Test("a long list begins with its first items, and what changes meanwhile is in it at the end")
+  func longList() async throws {
+    let records = try test.open().records
+    try records.add(contentsOf: (0..<3_000).map { Record(id: $0, title: "\($0)") })
+    test.clock.now += 1
+    let model = FavoritesModel(records)
+    #expect(model.items.count == 200 && model.isLoading)
+    model.toggle(Record(id: 9_999, title: "new"))
+    model.remove(17)
+    #expect(model.items.first?.id == 9_999)
+    await model.finishWriting()
+    await wait { !model.isLoading && model.items.count == 3_000 }
+    #expect(model.items == records.list())
+  }
+
+  @Test("order, limit and search can change")
+  func settings() async throws {
+    let records = try test.open().records
+    for (id, title) in [(1, "Ode"), (2, "Elegy"), (3, "ode to joy")] {
+      test.clock.now += 1
+      try records.add(Record(id: id, title: title))
+    }
+    let model = FavoritesModel(records)
+    #expect(model.items.map(\.id) == [3, 2, 1])
+    model.order = .oldestFirst
+    await wait { model.items.map(\.id) == [1, 2, 3] }
+    model.limit = 2
+    await wait { model.items.map(\.id) == [1, 2] }
+    model.search = "ode"
+    await wait { model.items.map(\.id) == [1, 3] }
+    model.toggle(Record(id: 4, title: "Ode IV"))
+    model.remove(1)
+    #expect(model.items.map(\.id) == [3])
+    await wait { model.items.map(\.id) == [3, 4] }
+    model.search = ""
+    await wait { model.items.map(\.id) == [2, 3] }
+  }
+
+  @Test("ids that look alike are two items")
+  func looksAlike() async throws {
+    struct Named: Codable, Identifiable, Sendable { var id: String }
+    let named = try test.open().favorites(of: Named.self, in: "named")
+    let model = FavoritesModel(named, order: .byID)
+    model.toggle(Named(id: "e\u{301}"))
+    model.toggle(Named(id: "\u{e9}"))
+    #expect(model.items.count == 2)
+    await model.finishWriting()
+    model.remove("\u{e9}")
+    #expect(model.items.map { Array($0.id.unicodeScalars).count } == [2])
+  }
+}
