@@ -57,7 +57,7 @@ extension FavoritesStore {
       let folder = SnapshotFolder(at: path, on: fileSystem)
       let snapshots = try folder.checked()
       let streams = try Verification.run(
-        at: path, on: fileSystem, snapshots: snapshots.compactMap(\.content?.claim), progress: progress)
+        at: path, on: fileSystem, snapshots: snapshots.compactMap { $0.content?.claim }, progress: progress)
       let trusted = try keys ?? CommitLog.trustedKeys(at: path, on: fileSystem)
       // A snapshot cannot be compared with a damaged log.
       let isLogSound = streams.allSatisfy { $0.finding?.verdict ?? .torn == .torn }

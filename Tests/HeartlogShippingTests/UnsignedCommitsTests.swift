@@ -124,7 +124,7 @@ struct UnsignedCommitsTests {
     try store.library("papers").add("signed")
     try Self.sync(store, with: laptop)
     let (old, vault) = (
-      store.replica, try store.streamHeads().compactMap(\.checkpoint?.checkpoint.vault)
+      store.replica, try store.streamHeads().compactMap { $0.checkpoint?.checkpoint.vault }
     )
     try store.library("papers").add("unsigned")
     try store.close()
@@ -136,7 +136,7 @@ struct UnsignedCommitsTests {
     #expect(try Self.sync(store, with: laptop).skipped.isEmpty)
     #expect(store.replica != old && store.digest == laptop.digest)
     #expect(try laptop.streamHeads().first { $0.replica == old }?.commit == CommitNumber(rawValue: 2))
-    #expect(try Set(store.streamHeads().compactMap(\.checkpoint?.checkpoint.vault)) == Set(vault))
+    #expect(try Set(store.streamHeads().compactMap { $0.checkpoint?.checkpoint.vault }) == Set(vault))
   }
 
   @Test("after a crash in between nothing is lost, and the next sync goes on")

@@ -150,7 +150,7 @@ struct DamageTests {
       changed[offset] ^= 0x10
       try store.files.replaceContents(of: store.path(name), with: changed)
       try store.files.replaceContents(of: "/store/lock", with: page)
-      #expect(try store.store.verify().compactMap(\.finding?.verdict) == [.lost], "\(offset)")
+      #expect(try store.store.verify().compactMap { $0.finding?.verdict } == [.lost], "\(offset)")
       try store.files.replaceContents(of: "/store/lock", with: [UInt8](repeating: 0, count: page.count))
       let finding = try #require(try store.store.verify().compactMap(\.finding).first)
       #expect(finding.verdict == .torn && finding.error.offset == UInt64(place.range.lowerBound))
@@ -182,7 +182,7 @@ struct DamageTests {
     changed[30_000] = 1
     try store.files.replaceContents(of: store.path(name), with: bytes)
     try store.files.replaceContents(of: store.path(older), with: changed)
-    #expect(try store.store.verify().compactMap(\.finding?.verdict) == [.corrupt])
+    #expect(try store.store.verify().compactMap { $0.finding?.verdict } == [.corrupt])
   }
 
   @Test("missing, swapped, cut and grown segments are corrupt, and named")

@@ -80,7 +80,7 @@ struct TornTailTests {
       let sound = whole == 0 ? 4_096 : tail.ends[whole - 1]
       let open = try store.open()
       #expect(open.log.findings.map(\.verdict) == (whole < 5 ? [.lost] : []), "\(length)")
-      #expect(try store.verify().compactMap(\.finding?.verdict) == (whole < 5 ? [.lost] : []))
+      #expect(try store.verify().compactMap { $0.finding?.verdict } == (whole < 5 ? [.lost] : []))
       let next = try open.write(100)
       #expect((next.replica == tail.replica) == (whole == 5), "\(length)")
       if whole < 5 {

@@ -170,7 +170,7 @@ struct WriteTests {
     #expect(library.counts.favorites == 800)
     let commits = try store.allCommits()
     #expect(commits.count == 1_600)
-    let toggles = commits.compactMap(\.records.first?.event).filter { $0.item == "common" }
+    let toggles = commits.compactMap { $0.records.first?.event }.filter { $0.item == "common" }
     #expect(toggles.map(\.action) == (0..<800).map { .toggled(on: $0 % 2 == 0) })
     #expect(try store.state().digest == store.digest)
   }

@@ -34,7 +34,7 @@ struct WrongClockTests {
     var items: Set<String> = []
     while let commit = try log.next() {
       guard log.lastTime >= since, log.lastTime <= until else { continue }
-      items.formUnion(commit.records.compactMap(\.event?.item))
+      items.formUnion(commit.records.compactMap { $0.event?.item })
     }
     return items
   }
@@ -65,7 +65,7 @@ struct WrongClockTests {
       #expect(try favorites(of: third, at: now + 11 * 86_400_000) == today.union(["fast"]))
       // An event is everything up to it in the order.
       let last = try #require(try third.allCommits().last)
-      #expect(last.records.compactMap(\.event?.item) == ["third"])
+      #expect(last.records.compactMap { $0.event?.item } == ["third"])
       let all = try third.state(at: .event(last.eventID(at: 0)))
       #expect(all.digest == third.digest)
       if pass == 0 { try third.seal() } else { try third.snapshot() }
