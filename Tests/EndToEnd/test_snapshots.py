@@ -132,7 +132,8 @@ class MakingTests(SnapshotTestCase):
         applied = self.expect(0, store.apply(operations, "--json")).object
         self.assertTrue(self.snapshots(store))
         covered = int(self.snapshots(store)[-1].name[:16])
-        self.assertEqual(covered, applied["events"])
+        # The end of the command brings another one if that leaves out 5,000 events and a 32nd of what it covers.
+        self.assertLess(applied["events"] - covered, max(5_000, covered // 32))
         status, note = self.status(store)
         self.assertEqual((status["digest"], note), (applied["digest"], ""))
         expected = self.expected(store)
