@@ -5,8 +5,9 @@ import Observation
 /// A tap shows at once. Its write runs in the background; if it fails, the tap is taken back, and `lastError` says why. Writes of other
 /// processes and devices show within 250 ms of arriving in the store.
 ///
-/// A change costs the main actor one look-up and one item, however long the list is. What must be read as a whole, such as a long list or
-/// the results of a search, is read and decoded in the background. <doc:FollowingChanges> has an example.
+/// A change costs the main actor one look-up and one decoded item, and moves the items behind it; if a view still has the list before it,
+/// the array is copied. What must be read as a whole, such as a long list or the results of a search, is read and decoded in the
+/// background. <doc:FollowingChanges> has an example.
 @MainActor @Observable
 public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where Item.ID: FavoriteID {
   /// The favorites that contain `search`, in the order `order`, `limit` at most.
@@ -178,7 +179,10 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     }
     remove(key)
     let position = positions.insert(key, since: date)
-    guard position < limit ?? .max else { return positions.removeLast() }
+    guard position < limit ?? .max else {
+      _ = positions.remove(key)
+      return
+    }
     if position == items.count { isEndUncertain = true }
     items.insert(item, at: position)
     guard let limit, items.count > limit else { return }

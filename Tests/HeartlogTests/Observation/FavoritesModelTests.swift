@@ -156,6 +156,20 @@ struct FavoritesModelTests {
     await wait { model.items.map(\.id) == [2, 3] }
   }
 
+  @Test("while a lower limit is being applied, a tap moves no other item")
+  func lowerLimit() async throws {
+    let records = try test.open().records
+    let items = [1, 2, 3, 5, 6].map { Record(id: $0, title: "t") }
+    try records.add(contentsOf: items)
+    let model = FavoritesModel(records, order: .byID)
+    model.limit = 2
+    model.toggle(Record(id: 4, title: "t"))
+    model.remove(4)
+    #expect(model.items == items)
+    await model.finishWriting()
+    await wait { !model.isLoading && model.items.map(\.id) == [1, 2] }
+  }
+
   @Test("ids that look alike are two items")
   func looksAlike() async throws {
     struct Named: Codable, Identifiable, Sendable { var id: String }
