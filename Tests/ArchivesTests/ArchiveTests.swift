@@ -105,6 +105,48 @@ struct ArchiveTests {
   }
 }
 
+@Suite("archives: the app's own JSON")
+struct ArchiveAppJSONTests {
+  private let decoder = JSONDecoder()
+
+  @Test("Archive takes identifier, joined names and dateAdded")
+  func archive() throws {
+    let archive = try decoder.decode(
+      Archive.self,
+      from: Data(
+        #"{"identifier":"a","title":"T","creator":"Brown, Hunter","publisher":["P","Q"],"desc":"D","dateAdded":0}"#
+          .utf8))
+    #expect(
+      archive.identifier == "a" && archive.creators == ["Brown, Hunter"] && archive.publishers == ["P", "Q"])
+    #expect(archive.desc == "D" && archive.dateAdded == Date(timeIntervalSinceReferenceDate: 0))
+    #expect(try decoder.decode(Archive.self, from: JSONEncoder().encode(archive)) == archive)
+    #expect(try decoder.decode(Archive.self, from: Data(#"{"identifier":"b"}"#.utf8)).dateAdded == nil)
+    let error = #expect(throws: DecodingError.self) {
+      try decoder.decode(Archive.self, from: Data("{}".utf8))
+    }
+    #expect("\(error, default: "")".contains("identifier"))
+  }
+
+  @Test("Track takes url")
+  func track() throws {
+    let track = try decoder.decode(Track.self, from: Data(#"{"url":"https://a/b.mp3","title":"B"}"#.utf8))
+    #expect(track.url.absoluteString == "https://a/b.mp3" && track.title == "B")
+    #expect(try decoder.decode(Track.self, from: JSONEncoder().encode(track)) == track)
+    #expect(throws: DecodingError.self) { try decoder.decode(Track.self, from: Data(#"{"title":"B"}"#.utf8)) }
+  }
+
+  @Test("answers are read from Data, bytes and strings")
+  func sources() throws {
+    let text = #"{"metadata":{"identifier":"a","title":"T"}}"#
+    let archives = try Archive.archives(answer: text)
+    #expect(archives.map(\.title) == ["T"])
+    #expect(try Archive.archives(answer: Data(text.utf8)) == archives)
+    #expect(try Archive.archives(answer: Array(text.utf8)) == archives)
+    #expect(try Archive.archives(answer: JSONValue.parse(text)) == archives)
+    #expect(throws: LibraryError.self) { try Archive.archives(answer: Data("{".utf8)) }
+  }
+}
+
 @Suite("tracks: the files of an archive")
 struct TrackTests {
   @Test("every file of a real item survives the store", .needsRealData)

@@ -19,6 +19,56 @@ struct FavoriteArchivesTests {
     identifier: "gd77-05-08", title: "Barton Hall", archiveTitle: "Barton Hall", mediatype: "etree",
     creators: ["Grateful Dead"], publishers: ["A. Taper"], desc: "Cornell\n1977")
 
+  @Test("archives: toggleFavoriteArchive, by what is stored")
+  func toggle() throws {
+    #expect(
+      try archives.toggleFavoriteArchive(album) && archives.isFavoriteArchive(identifier: album.identifier))
+    #expect(try !archives.toggleFavoriteArchive(album) && archives.favoriteArchives == [])
+    #expect(throws: LibraryError.invalidItem("an archive without an identifier")) {
+      try archives.toggleFavoriteArchive(Archive(identifier: ""))
+    }
+  }
+
+  @Test("archives: writes for tasks, with the same errors")
+  func asynchronous() async throws {
+    try await archives.async { [album] in try $0.addFavoriteArchive(album) }
+    #expect(archives.isFavoriteArchive(identifier: album.identifier))
+    await #expect(throws: LibraryError.alreadyFavorite("Archive is already in Favorite Archives.")) {
+      try await archives.async { [album] in try $0.addFavoriteArchive(album) }
+    }
+    #expect(try await archives.async { try $0.removeFavoriteArchive(identifier: "gd77-05-08") })
+  }
+
+  @Test("archives take-over: one commit of rows, which splits joined creators only where that is certain")
+  func takeOver() throws {
+    func row(_ id: String?, _ creator: String?, publisher: String? = nil, at seconds: Double) -> Archive {
+      Archive(
+        identifier: id, title: "T", archiveTitle: nil, mediatype: "texts", creator: creator,
+        publisher: publisher,
+        desc: nil, iconUrlString: nil, dateAdded: Date(timeIntervalSince1970: seconds))
+    }
+    let rows = [
+      row("a", "Brown, Hunter", at: 1), row("b", "LibriVox, Jane Austen", at: 2),
+      row("c", "Jane Austen", publisher: "LibriVox", at: 3), row(nil, "Nobody", at: 4), row("d", "", at: 5),
+      row("e", "Jane Austen, Unknown", at: 6),
+    ]
+    let report = try archives.takeOver(rows)
+    #expect(
+      report.count == 5 && report.failures == [.invalidItem("record 4: an archive without an identifier")])
+    #expect(store.read(\.commitCount) == 1)
+    let taken = archives.favoriteArchives
+    #expect(taken.map(\.identifier) == ["e", "d", "c", "b", "a"])
+    #expect(
+      taken.map(\.creators) == [
+        ["Jane Austen, Unknown"], [], ["Jane Austen"], ["LibriVox", "Jane Austen"], ["Brown, Hunter"],
+      ])
+    #expect(taken.last?.dateAdded == Date(timeIntervalSince1970: 1))
+    // Again changes nothing, and what was removed since stays removed.
+    try archives.removeFavoriteArchive(identifier: "a")
+    let digest = store.digest
+    #expect(try archives.takeOver(rows).count == 0 && store.digest == digest)
+  }
+
   // MARK: - Flows of the document
 
   @Test("archives flow: add to favorites")

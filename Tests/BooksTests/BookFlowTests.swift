@@ -14,7 +14,7 @@ struct BookFlowTests {
     var books = library.loadBooks()
     var book = try library.importBook(
       from: URL(filePath: "/Downloads/The Hobbit.M4B"),
-      copiedTo: URL(filePath: "/Documents/Books/The Hobbit.M4B"),
+      copiedTo: URL(filePath: "/Documents/Books/The Hobbit.M4B"), fingerprint: "hobbit",
       duration: 39_600)
     try library.saveCoverStatus(.searching, for: book.id)
     book.coverStatus = .found(URL(filePath: "/Documents/Covers/\(book.id).jpg"))

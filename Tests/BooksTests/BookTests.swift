@@ -40,7 +40,7 @@ struct BookTests {
     #expect(dune.coverImageURL?.path == "/covers/dune.jpg" && dune.associatedFiles.count == 1)
     #expect(records.books[1].duration == 0 && records.books[1].isDownloaded)
     for book in records.books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
-    #expect(throws: LibraryError.self) { try Book.books(appRecords: .object([])) }
+    #expect(throws: LibraryError.self) { try Book.books(appRecords: JSONValue.object([])) }
   }
 
   @Test("fields are flat, and what is missing takes its default")
@@ -51,13 +51,42 @@ struct BookTests {
         "associatedFiles", "author", "coverImageURL", "coverSearch", "currentPosition", "duration", "fileURL",
         "googleDriveFileID", "isDownloaded", "title",
       ])
+    let fields = [
+      Field(name: "fileURL", value: .string("https://example.org/a.m4b")),
+      Field(name: "title", value: .string("A")),
+    ]
     let sparse = try FieldDecoder.decode(
-      Book.self, id: book.id.favoriteID, isFavorite: false, favoritedDate: nil,
-      fields: [
-        Field(name: "fileURL", value: .string("https://example.org/a.m4b")),
-        Field(name: "title", value: .string("A")),
-      ])
-    #expect(sparse.currentPosition == 0 && sparse.dateAdded == .distantPast && !sparse.isDownloaded)
+      Book.self, id: book.id.favoriteID, isFavorite: true, favoritedDate: 1_000, fields: fields)
+    #expect(
+      sparse.currentPosition == 0 && sparse.dateAdded == Date(timeIntervalSince1970: 1)
+        && !sparse.isDownloaded)
+  }
+
+  @Test("the app's own JSON decodes as a Book: dateAdded, and files as URLs or as bare paths")
+  func appJSON() throws {
+    func record(_ members: String) -> Data {
+      Data(#"{"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF","title":"Dune",\#(members)}"#.utf8)
+    }
+    let decoder = JSONDecoder()
+    let dune = try decoder.decode(
+      Book.self,
+      from: record(
+        #""fileURL":"/books/Dune 1.m4b","duration":60,"currentPosition":99,"dateAdded":730987200,"associatedFiles":["file:///a.cue"]"#
+      ))
+    #expect(dune.fileURL.isFileURL && dune.fileURL.path == "/books/Dune 1.m4b" && dune.isDownloaded)
+    #expect(
+      dune.dateAdded == date && dune.currentPosition == 60 && dune.associatedFiles.map(\.path) == ["/a.cue"])
+    // A reader of records takes the same.
+    let records = try Book.books(appRecords: Data("[".utf8) + record(#""fileURL":"/a.m4b""#) + Data("]".utf8))
+    #expect("\(records.rejected.map(\.error))".contains("without a date"))
+    // A date that is missing is named, and never made up.
+    let error = #expect(throws: DecodingError.self) {
+      try decoder.decode(Book.self, from: record(#""fileURL":"/a.m4b""#))
+    }
+    #expect(String(describing: error).contains("dateAdded"))
+    #expect(throws: DecodingError.self) {
+      try decoder.decode(Book.self, from: record(#""fileURL":"","dateAdded":0"#))
+    }
   }
 }
 

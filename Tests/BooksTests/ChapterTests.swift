@@ -27,6 +27,41 @@ struct ChapterTests {
     #expect([Chapter]().index(at: 0) == nil && [Chapter]().chapter(at: 0) == nil)
   }
 
+  @Test("chapters are identified, and encoded with their ids")
+  func identity() throws {
+    let chapters = PlaybackSettings().chapters(duration: 2_000)
+    #expect(chapters.map(\.id) == PlaybackSettings().chapters(duration: 2_000).map(\.id))
+    #expect(Set(chapters.map(\.id)).count == 3)
+    #expect(try JSONDecoder().decode([Chapter].self, from: JSONEncoder().encode(chapters)) == chapters)
+    // As the app wrote it.
+    let own = try JSONDecoder().decode(
+      Chapter.self,
+      from: Data(
+        #"{"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF","title":"One","startTime":0,"duration":9}"#.utf8))
+    #expect(own.id.uuidString == "6F9619FF-8B86-D011-B42D-00C04FC964FF" && own.endTime == 9)
+  }
+
+  @Test("next, previous and progress")
+  func steps() {
+    let chapters = PlaybackSettings().chapters(duration: 2_000)
+    #expect(chapters.next(after: 0)?.startTime == 900 && chapters.next(after: 1_900) == nil)
+    #expect(chapters.previous(before: 950)?.startTime == 0 && chapters.previous(before: 10) == nil)
+    #expect([Chapter]().next(after: 0) == nil && [Chapter]().previous(before: 0) == nil)
+    #expect([0, 900, 1_350, 1_800, 9_999].map { chapters[1].progress(at: $0) } == [0, 0, 0.5, 1, 1])
+    #expect([5, 6].map { Chapter(title: "", startTime: 6, duration: 0).progress(at: $0) } == [0, 1])
+  }
+
+  @Test("storage: each file once, in all and downloaded")
+  func storage() {
+    var remote = book(2, files: ["/Books/shared.cue"])
+    remote.isDownloaded = false
+    let books = [book(1, files: ["/Books/./shared.cue", "/Books/gone.nfo"]), remote]
+    let storage = books.storage { url in
+      ["1.m4b": 1_000, "2.m4b": 500, "shared.cue": 7][url.lastPathComponent]
+    }
+    #expect(storage == BookStorage(books: 2, downloadedBooks: 1, bytes: 1_507, downloadedBytes: 1_007))
+  }
+
   static let sheet = """
     \u{FEFF}PERFORMER "A. Author"\r
     TITLE "The whole"\r

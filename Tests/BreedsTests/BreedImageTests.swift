@@ -39,6 +39,21 @@ struct BreedImageTests {
     #expect(BreedImage(url: try #require(URL(string: text))).breed == breed)
   }
 
+  @Test("BreedImage takes url, and what an encoder writes")
+  func appJSON() throws {
+    let decoder = JSONDecoder()
+    let image = try decoder.decode(
+      BreedImage.self, from: Data(#"{"url":"https://a/1.jpg","isFavorite":true}"#.utf8))
+    #expect(image.url.absoluteString == "https://a/1.jpg" && image.isFavorite)
+    let again = try decoder.decode(BreedImage.self, from: JSONEncoder().encode(image))
+    #expect(again == image && again.isFavorite)
+    #expect(throws: DecodingError.self) { try decoder.decode(BreedImage.self, from: Data("{}".utf8)) }
+    #expect(
+      try BreedImage.images(answer: Data(#"{"message":["https://a/1.jpg"],"status":"success"}"#.utf8)) == [
+        image
+      ])
+  }
+
   @Test("breeds: equal and hashed by url alone")
   func equality() throws {
     let url = try #require(URL(string: "https://images.dog.ceo/breeds/akita/1.jpg"))

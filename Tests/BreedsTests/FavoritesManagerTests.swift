@@ -111,8 +111,33 @@ struct FavoritesManagerTests {
     #expect(await publisher.next() == [image, other])
   }
 
+  @Test("breeds: a tap decides, whatever the list's own flag says, in the merge and in the live stream alike")
+  func oneRule() async throws {
+    let list = [try Self.image("akita/1", isFavorite: true), try Self.image("akita/2", isFavorite: true)]
+    try manager.toggle(list[0])
+    try manager.toggle(list[0])
+    #expect(flags(manager.breedDetails(for: list)) == [false, true])
+    #expect(flags(await manager.breedDetails(for: "akita") { _ in list }) == [false, true])
+    var live = manager.liveBreedDetails(for: list).makeAsyncIterator()
+    #expect(await live.next().map(flags) == [false, true])
+    // Also when so much happened that the stream starts over.
+    try manager.favorites.add(contentsOf: (0..<5_000).map { try Self.image("pug/\($0)", isFavorite: true) })
+    #expect(await live.next().map(flags) == [false, true])
+  }
+
+  @Test("breeds: the use cases of the document")
+  func useCases() async throws {
+    let image = try Self.image("akita/1", isFavorite: true)
+    #expect(try FavoritingUseCase(manager).toggleLiking(image))
+    #expect(try FetchFavoritesUseCase(manager).execute() == [image])
+    let details = BreedDetailsUseCase(manager) { breed in
+      [try Self.image("\(breed)/1"), try Self.image("\(breed)/2")]
+    }
+    #expect(flags(try await details.getBreedDetails("akita")) == [true, false])
+  }
+
   @Test(
-    "breeds keep: breedDetails keeps order and duplicates, or-s the flags, and leaves favorites outside of the list alone"
+    "breeds keep: breedDetails keeps order and duplicates, keeps the list's own flags, and leaves favorites outside of the list alone"
   )
   func details() throws {
     let outside = try Self.image("pug/9", isFavorite: true)
@@ -216,7 +241,7 @@ struct FavoritesManagerTests {
         == .invalidItem(#"record 2 of the persisted favorites is no image: {"isFavorite":true}"#))
     #expect(taken.failures[1] == .invalidItem("record 3 of the persisted favorites is no image: 7"))
     #expect(try manager.fetchFavorites().count == 2)
-    #expect(throws: LibraryError.self) { try manager.takeOver(persisted: .object([])) }
+    #expect(throws: LibraryError.self) { try manager.takeOver(persisted: JSONValue.object([])) }
   }
 
   @Test("breeds keep: a published stream gives every subscriber the current set first, then each change")

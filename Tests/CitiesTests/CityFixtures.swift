@@ -21,9 +21,9 @@ struct SmartCity {
   let store: FavoritesStore
   let repository: DefaultFavoriteCityRepository
   let cities: InMemoryCityRepository
-  let toggle: ToggleFavoriteCityUseCase
-  let fetch: FetchFavoriteCitiesUseCase
-  let merge: MergePersistedFavoritesUseCase
+  let toggle: DefaultToggleFavCityUseCase
+  let fetch: DefaultFetchFavoriteCitiesUseCase
+  let merge: DefaultMergePersistedFavoritesUseCase
 
   init(_ catalog: [City] = SmartCity.catalog) throws {
     var options = StoreOptions()
@@ -32,9 +32,9 @@ struct SmartCity {
     store = try .inMemory(options: options)
     repository = try DefaultFavoriteCityRepository(store)
     cities = InMemoryCityRepository(catalog)
-    toggle = ToggleFavoriteCityUseCase(repository: repository, cities: cities)
-    fetch = FetchFavoriteCitiesUseCase(repository: repository, cities: cities)
-    merge = MergePersistedFavoritesUseCase(repository: repository, cities: cities)
+    toggle = DefaultToggleFavCityUseCase(repository: repository, cities: cities)
+    fetch = DefaultFetchFavoriteCitiesUseCase(repository: repository, cities: cities)
+    merge = DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities)
   }
 
   static let catalog = [

@@ -35,7 +35,8 @@ struct CityFlowTests {
     // The app starts anew: the catalog is loaded, the store remembers.
     let cities = InMemoryCityRepository(SmartCity.catalog)
     #expect(cities.fetchFavorites().isEmpty)
-    let report = try MergePersistedFavoritesUseCase(repository: app.repository, cities: cities).execute()
+    let report = try DefaultMergePersistedFavoritesUseCase(repository: app.repository, cities: cities)
+      .execute()
     #expect(report.favoriteCount == 1 && report.orphans.isEmpty && report.refreshedCount == 0)
     #expect(cities.fetchFavorites().map(\.name) == ["Arizona"])
   }
@@ -52,11 +53,11 @@ struct CityFlowTests {
   @Test("InMemoryCityRepository simulates favorite toggling, with fixtures that are favorites already")
   func testingStrategy() throws {
     let memory = InMemoryCityRepository([city(1, "Quito", isFavorite: true), city(2, "Lima")])
-    let toggle = ToggleFavoriteCityUseCase(repository: memory, cities: memory)
+    let toggle = DefaultToggleFavCityUseCase(repository: memory, cities: memory)
     #expect(memory.fetchFavorites().map(\.id) == [1])
     #expect(try toggle.execute(city(2, "Lima")))
     #expect(try !toggle.execute(city(1, "Quito")))
-    #expect(try FetchFavoriteCitiesUseCase(repository: memory).execute().map(\.id) == [2])
+    #expect(try DefaultFetchFavoriteCitiesUseCase(repository: memory).execute().map(\.id) == [2])
     #expect(try toggle.execute(city(3, "Cusco")) && memory.isFavorite(3))
     #expect(memory.favoriteIDs() == [2, 3] && memory.fetchFavorites().map(\.name) == ["Lima", "Cusco"])
   }
@@ -69,10 +70,10 @@ struct CityFlowTests {
       func fetchFavorites() -> [City] { memory.fetchFavorites() }
     }
     let own = OwnRepository()
-    let toggle = ToggleFavoriteCityUseCase(repository: own, cities: app.cities)
+    let toggle = DefaultToggleFavCityUseCase(repository: own, cities: app.cities)
     #expect(try toggle.execute(city(5, "Sydney")) && app.cities.isFavorite(5))
     #expect(try toggle.execute(city(99, "Nowhere")))
-    let report = try MergePersistedFavoritesUseCase(repository: own, cities: app.cities).execute()
+    let report = try DefaultMergePersistedFavoritesUseCase(repository: own, cities: app.cities).execute()
     #expect(report.favoriteCount == 2 && report.orphans.map(\.id) == [99])
   }
 }

@@ -38,6 +38,21 @@ struct CityTests {
     #expect(throws: LibraryError.self) { try City.catalog(Array(text.utf8)) }
   }
 
+  @Test("City takes _id and coord, and the same as an encoder writes it, alone and in a catalog")
+  func appJSON() throws {
+    let decoder = JSONDecoder()
+    let entry = #"{"_id":7,"name":"Faro","country":"PT","coord":{"lon":-8,"lat":37.5}}"#
+    let faro = try decoder.decode(City.self, from: Data(entry.utf8))
+    #expect(faro == City(id: 7, name: "Faro", country: "PT", lon: -8, lat: 37.5))
+    let own = try JSONEncoder().encode(faro)
+    #expect(try decoder.decode(City.self, from: own) == faro)
+    #expect(try City.catalog(Data("[\(entry),".utf8) + own + Data("]".utf8)) == [faro, faro])
+    for text in [#"{"name":"Faro"}"#, #"{"_id":7,"name":"Faro","country":"PT","coord":{"lon":-8}}"#] {
+      #expect(throws: DecodingError.self) { try decoder.decode(City.self, from: Data(text.utf8)) }
+      #expect(throws: LibraryError.self) { try City.catalog("[\(text)]") }
+    }
+  }
+
   @Test("a flag for exactly two letters A–Z")
   func flags() {
     func flag(_ country: String) -> String {

@@ -30,6 +30,20 @@ struct FavoritePapersTests {
     var searchResults: [Paper] = []
   }
 
+  @Test("papers take-over: the favorites among the rows are one commit, with their dates; again is nothing")
+  func takeOver() throws {
+    var rows = try ["1v1", "2v1", "3v1"].map { try Self.paper($0, isFavorite: $0 != "2v1") }
+    rows[0].favoritedDate = Date(timeIntervalSince1970: 5)
+    rows.append(try Self.paper("", isFavorite: true))
+    let report = try papers.takeOver(rows)
+    #expect(report.count == 2 && report.failures == [.invalidItem("record 4: a paper without an id")])
+    #expect(store.read(\.commitCount) == 1 && papers.favoritePapers.map(\.id) == ["3v1", "1v1"])
+    #expect(papers.favorites.favoritedDate(of: "1v1") == Date(timeIntervalSince1970: 5))
+    try papers.toggleFavorite(for: rows[0])
+    let digest = store.digest
+    #expect(try papers.takeOver(rows).count == 0 && store.digest == digest)
+  }
+
   // MARK: - Flows of the document
 
   @Test("papers flow: add to favorites")

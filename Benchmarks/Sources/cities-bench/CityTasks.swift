@@ -8,7 +8,7 @@ final class CityTasks {
   let catalog: [City]
   let favorites: [City]
   private let memory: InMemoryCityRepository
-  private let merge: MergePersistedFavoritesUseCase
+  private let merge: DefaultMergePersistedFavoritesUseCase
   /// The loop sorts once too, as the app does when it loads: its answers are in order.
   private let sorted: [City]
   private var loopCities: [City]
@@ -22,7 +22,7 @@ final class CityTasks {
     let repository = try DefaultFavoriteCityRepository(try FavoritesStore.inMemory())
     try repository.favorites.add(contentsOf: favorites)
     memory = InMemoryCityRepository(catalog)
-    merge = MergePersistedFavoritesUseCase(repository: repository, cities: memory)
+    merge = DefaultMergePersistedFavoritesUseCase(repository: repository, cities: memory)
     try merge.execute()
     sorted = catalog.sortedAsCatalog()
     loopCities = sorted

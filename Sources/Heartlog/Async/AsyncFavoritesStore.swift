@@ -123,12 +123,13 @@ public struct AsyncFavoritesStore: Sendable {
     }
   }
 
-  func run<R: Sendable>(
-    _ call: @escaping @Sendable (FavoritesStore) throws(HeartlogError) -> R
-  ) async throws(HeartlogError) -> R {
+  /// Runs calls on one of Heartlog's own threads.
+  package func run<R: Sendable, E: Error>(
+    _ call: @escaping @Sendable (FavoritesStore) throws(E) -> R
+  ) async throws(E) -> R {
     let result = await withCheckedContinuation { continuation in
       WorkerPool.shared.run { [store] in
-        continuation.resume(returning: Result { () throws(HeartlogError) in try call(store) })
+        continuation.resume(returning: Result { () throws(E) in try call(store) })
       }
     }
     return try result.get()

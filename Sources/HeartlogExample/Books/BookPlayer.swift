@@ -34,8 +34,8 @@ final class BookPlayer {
   }
 
   /// Called when a file is chosen in the document picker.
-  func importBook(from url: URL, duration: Double) throws {
-    try library.importBook(from: url, duration: duration)
+  func importBook(from url: URL, fingerprint: String? = nil, duration: Double) throws {
+    try library.importBook(from: url, fingerprint: fingerprint, duration: duration)
     books = library.loadBooks()
   }
 

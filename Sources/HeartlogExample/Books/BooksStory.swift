@@ -26,7 +26,8 @@ enum BooksStory: Story {
     clock.advance(by: 60)
     for _ in 1...2 {
       try player.importBook(
-        from: URL(filePath: "/Audiobooks/Penguin Island [unabridged].m4b"), duration: 32_671)
+        from: URL(filePath: "/Audiobooks/Penguin Island [unabridged].m4b"), fingerprint: "penguin-island",
+        duration: 32_671)
     }
     display.library(player)
 

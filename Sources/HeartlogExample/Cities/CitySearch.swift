@@ -11,16 +11,16 @@ final class CitySearch {
   private(set) var report: CityMergeReport?
 
   @ObservationIgnored private let cities = InMemoryCityRepository()
-  @ObservationIgnored private let merge: MergePersistedFavoritesUseCase
-  @ObservationIgnored private let toggle: ToggleFavoriteCityUseCase
-  @ObservationIgnored private let fetch: FetchFavoriteCitiesUseCase
+  @ObservationIgnored private let merge: any MergePersistedFavoritesUseCase
+  @ObservationIgnored private let toggle: any ToggleFavoriteCityUseCase
+  @ObservationIgnored private let fetch: any FetchFavoriteCitiesUseCase
   @ObservationIgnored private let recent: RecentSearchTerms
 
   init(_ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds) throws {
     let repository = try DefaultFavoriteCityRepository(store)
-    merge = MergePersistedFavoritesUseCase(repository: repository, cities: cities)
-    toggle = ToggleFavoriteCityUseCase(repository: repository, cities: cities)
-    fetch = FetchFavoriteCitiesUseCase(repository: repository, cities: cities)
+    merge = DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities)
+    toggle = DefaultToggleFavCityUseCase(repository: repository, cities: cities)
+    fetch = DefaultFetchFavoriteCitiesUseCase(repository: repository, cities: cities)
     recent = try RecentSearchTerms(store, clock: clock)
   }
 

@@ -29,7 +29,8 @@ extension Archive {
   ///
   /// - Throws: `LibraryError.invalidAnswer` if it is neither; `LibraryError.invalidItem` if a document has no
   ///   identifier.
-  public static func archives(answer: JSONValue) throws(LibraryError) -> [Archive] {
+  public static func archives(answer: some JSONSource) throws(LibraryError) -> [Archive] {
+    let answer = try answer.json()
     if let documents = answer["response"]?["docs"]?.array {
       var archives: [Archive] = []
       for document in documents { archives.append(try Archive(document: document)) }

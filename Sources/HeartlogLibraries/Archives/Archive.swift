@@ -49,6 +49,19 @@ public struct Archive: FavoriteItem, Hashable {
     self.dateAdded = dateAdded
   }
 
+  /// Creates an archive from a row of an app's own database, in which creators and publishers are joined. They
+  /// stay one name each here; `FavoriteArchives.takeOver(_:)` splits those that are certainly several.
+  public init(
+    identifier: String?, title: String?, archiveTitle: String?, mediatype: String?, creator: String?,
+    publisher: String?, desc: String?, iconUrlString: String?, dateAdded: Date?
+  ) {
+    func names(_ joined: String?) -> [String] { joined.map { $0.isEmpty ? [] : [$0] } ?? [] }
+    self.init(
+      identifier: identifier ?? "", title: title, archiveTitle: archiveTitle, mediatype: mediatype,
+      creators: names(creator), publishers: names(publisher), desc: desc, iconUrlString: iconUrlString,
+      dateAdded: dateAdded)
+  }
+
   /// The creators, joined for display; `nil` if there are none.
   public var creator: String? { creators.isEmpty ? nil : creators.joined(separator: ", ") }
 
@@ -67,31 +80,30 @@ public struct Archive: FavoriteItem, Hashable {
 /// documents.
 extension Archive {
   private enum Key: String, CodingKey {
-    case identifier = "id"
-    case title, archiveTitle, mediatype
-    case creators
-    case publishers
-    case desc
-    case iconUrlString
-    case dateAdded = "favoritedDate"
+    case id, title, archiveTitle, mediatype, creators, publishers, desc, iconUrlString, favoritedDate
+    // In the app's own JSON.
+    case identifier, creator, publisher, dateAdded
   }
 
+  /// Decodes an archive of the store, or a record of the app's own, whose joined creators and publishers stay
+  /// one name each.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
-    identifier = try container.decode(String.self, forKey: .identifier)
+    identifier = try container.decode(String.self, forKey: .id, or: .identifier)
     title = try container.decodeIfPresent(String.self, forKey: .title)
     archiveTitle = try container.decodeIfPresent(String.self, forKey: .archiveTitle)
     mediatype = try container.decodeIfPresent(String.self, forKey: .mediatype)
-    creators = try container.decodeIfPresent(OneOrMany.self, forKey: .creators)?.texts ?? []
-    publishers = try container.decodeIfPresent(OneOrMany.self, forKey: .publishers)?.texts ?? []
+    creators = try container.decodeIfPresent(OneOrMany.self, forKey: .creators, or: .creator)?.texts ?? []
+    publishers =
+      try container.decodeIfPresent(OneOrMany.self, forKey: .publishers, or: .publisher)?.texts ?? []
     desc = try container.decodeIfPresent(String.self, forKey: .desc)
     iconUrlString = try container.decodeIfPresent(String.self, forKey: .iconUrlString)
-    dateAdded = try container.decodeIfPresent(Date.self, forKey: .dateAdded)
+    dateAdded = try container.decodeIfPresent(Date.self, forKey: .favoritedDate, or: .dateAdded)
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
-    try container.encode(identifier, forKey: .identifier)
+    try container.encode(identifier, forKey: .id)
     try container.encodeIfPresent(title, forKey: .title)
     try container.encodeIfPresent(archiveTitle, forKey: .archiveTitle)
     try container.encodeIfPresent(mediatype, forKey: .mediatype)
@@ -99,7 +111,7 @@ extension Archive {
     try container.encodeIfPresent(OneOrMany(publishers), forKey: .publishers)
     try container.encodeIfPresent(desc, forKey: .desc)
     try container.encodeIfPresent(iconUrlString, forKey: .iconUrlString)
-    try container.encodeIfPresent(dateAdded, forKey: .dateAdded)
+    try container.encodeIfPresent(dateAdded, forKey: .favoritedDate)
   }
 }
 

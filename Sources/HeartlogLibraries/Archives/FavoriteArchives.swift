@@ -54,6 +54,17 @@ public struct FavoriteArchives: Sendable {
 
   // MARK: - Writing
 
+  /// Makes an archive a favorite, or removes it if it is one: the stored state decides.
+  ///
+  /// - Returns: Whether it is a favorite now.
+  /// - Throws: `LibraryError.invalidItem` for an empty identifier; `HeartlogError` if the store refuses the
+  ///   identifier or cannot be written.
+  @discardableResult
+  public func toggleFavoriteArchive(_ archive: Archive) throws -> Bool {
+    try Self.checkIdentifier(of: archive)
+    return try favorites.toggle(archive)
+  }
+
   /// Makes an archive a favorite.
   ///
   /// The archive's own `dateAdded` is ignored: if it is added again after a removal, it gets a new date.
@@ -65,20 +76,22 @@ public struct FavoriteArchives: Sendable {
   ///   its date; `LibraryError.invalidItem` for an empty identifier; `HeartlogError` if the store refuses the
   ///   identifier (over 4,096 bytes, control characters) or cannot be written.
   public func addFavoriteArchive(_ archive: Archive, since date: Date? = nil) throws {
-    guard !archive.identifier.isEmpty else {
-      throw LibraryError.invalidItem("an archive without an identifier")
-    }
+    try Self.checkIdentifier(of: archive)
     guard try favorites.add(archive, since: date) else {
       throw LibraryError.alreadyFavorite("Archive is already in Favorite Archives.")
     }
+  }
+
+  static func checkIdentifier(of archive: Archive) throws(LibraryError) {
+    guard !archive.identifier.isEmpty else { throw .invalidItem("an archive without an identifier") }
   }
 
   /// Makes a favorite of a document of archive.org: of a search answer, or the `metadata` of an item answer.
   ///
   /// - Throws: as `addFavoriteArchive(_:since:)`; `LibraryError.invalidItem` if the document has no
   ///   identifier.
-  public func addFavoriteArchive(document: JSONValue, since date: Date? = nil) throws {
-    try addFavoriteArchive(try Archive(document: document), since: date)
+  public func addFavoriteArchive(document: some JSONSource, since date: Date? = nil) throws {
+    try addFavoriteArchive(try Archive(document: document.json()), since: date)
   }
 
   /// Removes the archive with this identifier from the favorites. If it is not a favorite, no event is

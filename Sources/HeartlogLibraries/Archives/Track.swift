@@ -27,9 +27,23 @@ public struct Track: FavoriteItem, Hashable {
     self.archiveIdentifier = archiveIdentifier
   }
 
-  private enum CodingKeys: String, CodingKey {
-    case url = "id"
-    case title, archiveIdentifier
+  /// Decodes a track of the store, or a record of the app's own.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    url = try container.decode(URL.self, forKey: .id, or: .url)
+    title = try container.decodeIfPresent(String.self, forKey: .title)
+    archiveIdentifier = try container.decodeIfPresent(String.self, forKey: .archiveIdentifier)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(url, forKey: .id)
+    try container.encodeIfPresent(title, forKey: .title)
+    try container.encodeIfPresent(archiveIdentifier, forKey: .archiveIdentifier)
+  }
+
+  private enum CodingKeys: CodingKey {
+    case id, url, title, archiveIdentifier
   }
 }
 

@@ -20,8 +20,10 @@ extension Book {
   /// Parses the app's array. A record that is not valid does not affect the others.
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the value is not an array.
-  public static func books(appRecords value: JSONValue) throws(LibraryError) -> BookRecords {
-    guard let elements = value.array else { throw .invalidAnswer("a library of books that is no array") }
+  public static func books(appRecords file: some JSONSource) throws(LibraryError) -> BookRecords {
+    guard let elements = try file.json().array else {
+      throw .invalidAnswer("a library of books that is no array")
+    }
     return records(elements) { (element) throws(LibraryError) in try Book(appRecord: element) }
   }
 
@@ -36,19 +38,17 @@ extension Book {
       throw .invalidItem("the book \(id.favoriteID) without a title or a file")
     }
     let duration = max(0, record["duration"]?.number ?? 0)
-    let position = max(0, record["currentPosition"]?.number ?? 0)
     self.init(
       id: id, title: title, author: record["author"]?.string, fileURL: fileURL,
       coverImageURL: Self.url(record["coverImageURL"]), duration: duration,
-      currentPosition: duration > 0 ? min(position, duration) : position,
+      currentPosition: Self.clamped(record["currentPosition"]?.number ?? 0, duration: duration),
       dateAdded: try Self.date(record["dateAdded"], of: id), isDownloaded: record["isDownloaded"]?.bool,
       googleDriveFileID: record["googleDriveFileID"]?.string,
       associatedFiles: (record["associatedFiles"]?.array ?? []).compactMap { Self.url($0) })
   }
 
   private static func url(_ value: JSONValue?) -> URL? {
-    guard let text = value?.string, !text.isEmpty else { return nil }
-    return text.hasPrefix("/") ? URL(filePath: text) : URL(string: text)
+    value?.string.flatMap { url($0) }
   }
 
   private static func date(_ value: JSONValue?, of id: UUID) throws(LibraryError) -> Date {
@@ -82,8 +82,12 @@ extension Book {
   ///   - answer: `{"books": […]}`.
   ///   - dateAdded: the date of all books.
   /// - Throws: `LibraryError.invalidAnswer` if the answer has no list of books.
-  public static func books(libriVox answer: JSONValue, dateAdded: Date) throws(LibraryError) -> BookRecords {
-    guard let elements = answer["books"]?.array else { throw .invalidAnswer("an answer without books") }
+  public static func books(libriVox answer: some JSONSource, dateAdded: Date) throws(LibraryError)
+    -> BookRecords
+  {
+    guard let elements = try answer.json()["books"]?.array else {
+      throw .invalidAnswer("an answer without books")
+    }
     return records(elements) { (element) throws(LibraryError) in
       try Book(libriVox: element, dateAdded: dateAdded)
     }
@@ -108,6 +112,9 @@ extension Book {
       author: authors.isEmpty ? nil : authors.joined(separator: ", "), fileURL: fileURL,
       duration: max(0, record["totaltimesecs"]?.number ?? 0), dateAdded: dateAdded)
   }
+
+  /// Whether the id was derived from what the book is, and not made up by an app.
+  var hasDerivedID: Bool { id.uuid.6 >> 4 == 8 }
 
   /// A UUID of version 8 (RFC 9562): the first bytes of the SHA-256 of a name.
   static func id(of name: String) -> UUID {

@@ -26,7 +26,7 @@ public struct Book: FavoriteItem, Hashable {
   /// The playback position in seconds from the beginning.
   public var currentPosition: Double
   /// When it was added to the library. The store holds it as the favorited date. A book that was removed from
-  /// the library has no date; it is then `Date.distantPast`.
+  /// the library has none, and cannot be read as a `Book`.
   public var dateAdded: Date
   /// Whether the audio is on this device, as the app last recorded.
   public var isDownloaded: Bool
@@ -59,29 +59,65 @@ public struct Book: FavoriteItem, Hashable {
     self.coverSearch = coverImageURL == nil ? coverSearch : nil
   }
 
-  private enum CodingKeys: String, CodingKey {
-    case id, title, author, fileURL, coverImageURL, duration, currentPosition
-    case dateAdded = "favoritedDate"
-    case isDownloaded, googleDriveFileID, associatedFiles, coverSearch
+  private enum CodingKeys: CodingKey {
+    case id, title, author, fileURL, coverImageURL, duration, currentPosition, favoritedDate, isDownloaded
+    case googleDriveFileID, associatedFiles, coverSearch
+    // In the app's own JSON.
+    case dateAdded
   }
 
+  /// Decodes a book of the store, or a record of the app's own: with URLs as strings or as bare paths. An error
+  /// names what is missing: the id, the title, the file or the date.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
+    func url(_ text: String, _ key: CodingKeys) throws -> URL {
+      if let url = Self.url(text) { return url }
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: container, debugDescription: "\(text.quoted) is no URL")
+    }
+    let duration = max(0, try container.decodeIfPresent(Double.self, forKey: .duration) ?? 0)
     self.init(
       id: try container.decode(UUID.self, forKey: .id),
       title: try container.decode(String.self, forKey: .title),
       author: try container.decodeIfPresent(String.self, forKey: .author),
-      fileURL: try container.decode(URL.self, forKey: .fileURL),
-      coverImageURL: try container.decodeIfPresent(URL.self, forKey: .coverImageURL),
-      duration: try container.decodeIfPresent(Double.self, forKey: .duration) ?? 0,
-      currentPosition: try container.decodeIfPresent(Double.self, forKey: .currentPosition) ?? 0,
-      dateAdded: try container.decodeIfPresent(Date.self, forKey: .dateAdded) ?? .distantPast,
+      fileURL: try url(try container.decode(String.self, forKey: .fileURL), .fileURL),
+      coverImageURL: try container.decodeIfPresent(String.self, forKey: .coverImageURL).map {
+        try url($0, .coverImageURL)
+      },
+      duration: duration,
+      currentPosition: Self.clamped(
+        try container.decodeIfPresent(Double.self, forKey: .currentPosition) ?? 0, duration: duration),
+      dateAdded: try container.decode(Date.self, forKey: .favoritedDate, or: .dateAdded),
       isDownloaded: try container.decodeIfPresent(Bool.self, forKey: .isDownloaded),
       googleDriveFileID: try container.decodeIfPresent(String.self, forKey: .googleDriveFileID),
-      associatedFiles: try container.decodeIfPresent([URL].self, forKey: .associatedFiles) ?? [],
+      associatedFiles: try container.decodeIfPresent([String].self, forKey: .associatedFiles)?.map {
+        try url($0, .associatedFiles)
+      } ?? [],
       // A value from a later version is ignored, so that the book is not lost.
       coverSearch: try container.decodeIfPresent(String.self, forKey: .coverSearch)
         .flatMap(CoverSearch.init(rawValue:)))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(id, forKey: .id)
+    try container.encode(title, forKey: .title)
+    try container.encodeIfPresent(author, forKey: .author)
+    try container.encode(fileURL, forKey: .fileURL)
+    try container.encodeIfPresent(coverImageURL, forKey: .coverImageURL)
+    try container.encode(duration, forKey: .duration)
+    try container.encode(currentPosition, forKey: .currentPosition)
+    try container.encode(dateAdded, forKey: .favoritedDate)
+    try container.encode(isDownloaded, forKey: .isDownloaded)
+    try container.encodeIfPresent(googleDriveFileID, forKey: .googleDriveFileID)
+    try container.encode(associatedFiles, forKey: .associatedFiles)
+    try container.encodeIfPresent(coverSearch, forKey: .coverSearch)
+  }
+
+  /// The URL in a text, which may be the bare path of a file; `nil` if it is neither.
+  static func url(_ text: String) -> URL? {
+    guard !text.isEmpty else { return nil }
+    return text.hasPrefix("/") ? URL(filePath: text) : URL(string: text)
   }
 }
 

@@ -10,29 +10,32 @@ extension BookLibrary {
   /// Imports an `.m4b` file, ignoring the case of its extension. The title is the name of the file without
   /// the extension.
   ///
-  /// A file that is imported repeatedly is the same book: its id is derived from its origin. If the library
-  /// already has a book with this origin or file, that book is returned unchanged, and nothing is written.
+  /// The content of a file decides which book it is, wherever it lies: the id is derived from its fingerprint. So
+  /// a file that is imported again, here or on another device, is the same book, and another file at the same path
+  /// is another one. If the library already has the book, that one is returned unchanged, and nothing is written;
+  /// likewise if it has a book with this file whose id was not derived, but given by the app.
   ///
   /// - Parameters:
   ///   - origin: the file that was chosen.
   ///   - fileURL: the app's copy of the file; the origin if `nil`.
-  ///   - fingerprint: identifies the file better than its path does, such as a hash of its bytes: with it,
-  ///     two devices that import the same file get the same book.
+  ///   - fingerprint: the fingerprint of the content; `Book.fingerprint(of:)` of the file if `nil`.
   ///   - author: `nil` if it is not known.
   ///   - duration: in seconds; 0 if it is not known.
   ///   - coverImageURL: `nil` if there is no cover yet.
   ///   - associatedFiles: files from the same folder: cue sheets, notes, images.
   ///   - dateAdded: the current time if `nil`.
-  /// - Throws: `invalidItem` for another kind of file, or for a duration that is not valid.
+  /// - Throws: `invalidItem` for another kind of file, for one that cannot be read, or for a duration that is not
+  ///   valid.
   @discardableResult
   public func importBook(
     from origin: URL, copiedTo fileURL: URL? = nil, fingerprint: String? = nil, author: String? = nil,
     duration: Double = 0, coverImageURL: URL? = nil, associatedFiles: [URL] = [], dateAdded: Date? = nil
   ) throws(HeartlogError) -> Book {
-    let name = fingerprint.map { "m4b:\($0)" } ?? "file:\(Self.location(of: origin))"
+    let title = try Self.title(of: origin)
+    let content = if let fingerprint { fingerprint } else { try Book.fingerprint(of: fileURL ?? origin) }
     return try importBook(
       Book(
-        id: Book.id(of: name), title: try Self.title(of: origin), author: author,
+        id: Book.id(of: "m4b:\(content)"), title: title, author: author,
         fileURL: fileURL ?? origin, coverImageURL: coverImageURL, duration: duration,
         dateAdded: dateAdded ?? now, associatedFiles: associatedFiles))
   }
@@ -66,7 +69,9 @@ extension BookLibrary {
     let draft = try BookDraft(book)
     let location = Self.location(of: book.fileURL)
     let imported = try store.writeAsOne { () throws(HeartlogError) -> Book in
-      let there = members().books.first { $0.id == book.id || Self.location(of: $0.fileURL) == location }
+      let there = members().books.first {
+        $0.id == book.id || !$0.hasDerivedID && Self.location(of: $0.fileURL) == location
+      }
       if let there { return there }
       try add(draft)
       return draft.book

@@ -29,17 +29,24 @@ extension BookLibrary {
     guard position.isFinite else {
       throw HeartlogError(.invalidItem, "a position of \(position) in the book \(id.favoriteID)")
     }
+    guard let isDue = report(position, of: id) else { return false }
+    if isDue { try flush(id) }
+    return true
+  }
+
+  /// Notes a position, which must be finite, without writing it.
+  ///
+  /// - Returns: Whether it should be written now; `nil` if it is not accepted.
+  func report(_ position: Double, of id: Book.ID) -> Bool? {
     let now = clock()
     let (events, lastStamp) = store.read { ($0.counts(of: Book.library).events, $0.lastStamp) }
-    let isDue = memory.withLock { memory -> Bool? in
+    return memory.withLock { memory in
       guard let held = memory.positions.held(id, events: events, read: { read(id) }) else { return nil }
       let waiting = PositionTracks.Waiting(
         seconds: Book.clamped(position, duration: held.duration),
         stamp: max(lastStamp, HybridTimestamp(milliseconds: max(0, now))))
       return memory.positions.report(waiting, of: id, held: held, at: now)
     }
-    if isDue == true { try flush(id) }
-    return isDue != nil
   }
 
   /// The position of a book in seconds: the last one reported here, or a newer one from another device; 0 if
@@ -70,7 +77,7 @@ extension BookLibrary {
     memory.withLock { $0.positions.remove(id) }
   }
 
-  private func flush(_ id: Book.ID?) throws(HeartlogError) {
+  func flush(_ id: Book.ID?) throws(HeartlogError) {
     guard memory.withLock({ !$0.positions.waiting(of: id, atBookChange: false).isEmpty }) else { return }
     let written = try store.writeAsOne { () throws(HeartlogError) in try writeWaiting(of: id) }
     memory.withLock { $0.positions.forget(written, at: clock()) }

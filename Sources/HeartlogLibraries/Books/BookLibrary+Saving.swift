@@ -142,6 +142,17 @@ extension BookLibrary {
     return seen.currentPosition != draft.book.currentPosition
   }
 
+  /// Adds books in one commit. Those that are in the library already stay as they are. At most 50,000.
+  ///
+  /// - Throws: `invalidItem` if a book is not valid; then none is added. `HeartlogError` if the store cannot be
+  ///   written.
+  public func addBooks(_ new: [Book]) throws(HeartlogError) {
+    let drafts = try new.map { (book) throws(HeartlogError) in try BookDraft(book) }
+    try store.writeAsOne { () throws(HeartlogError) in
+      for draft in drafts where !books.contains(draft.book.id) { try add(draft) }
+    }
+  }
+
   /// Adds a book.
   ///
   /// - Returns: False if it is in the library already.

@@ -18,10 +18,15 @@ extension BookLibrary {
   /// Loads the settings. A setting that is missing or not valid has its default value; this does not affect
   /// the others.
   public func loadSettings() -> PlaybackSettings {
-    let held = settings.item(PlaybackSettings.item)?.fields ?? []
-    let loaded = Self.settings(of: held.filter { Self.settings(of: [$0]) != nil }) ?? PlaybackSettings()
+    let loaded = storedSettings
     memory.withLock { $0.settings = loaded }
     return loaded
+  }
+
+  /// The settings, without remembering them as loaded.
+  var storedSettings: PlaybackSettings {
+    let held = settings.item(PlaybackSettings.item)?.fields ?? []
+    return Self.settings(of: held.filter { Self.settings(of: [$0]) != nil }) ?? PlaybackSettings()
   }
 
   private static func settings(of fields: [Field]) -> PlaybackSettings? {

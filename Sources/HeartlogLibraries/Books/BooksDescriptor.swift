@@ -44,7 +44,7 @@ private struct BooksDescriptor: LibraryDescriptor {
     item.set("currentPosition", end)
   }
 
-  /// Recognizes an `.m4b` file. It becomes the same book as an imported file.
+  /// Recognizes an `.m4b` file. It is identified by its path: a bookmark does not have its content.
   func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
     guard let url = URL(string: address), url.isFileURL, url.pathExtension.lowercased() == "m4b" else {
       return nil

@@ -5,7 +5,10 @@
 #endif
 
 /// A chapter of a book. Times are in seconds.
-public struct Chapter: Hashable, Sendable {
+public struct Chapter: Hashable, Sendable, Identifiable, Codable {
+  /// Identifies the chapter in a list. If it is not given, it is derived from the title and the times, so that
+  /// it is the same each time the chapters of a book are determined.
+  public var id: UUID
   /// The title in a list of chapters.
   public var title: String
   /// The start in seconds from the beginning of the book.
@@ -14,7 +17,8 @@ public struct Chapter: Hashable, Sendable {
   public var duration: Double
 
   /// Creates a chapter.
-  public init(title: String, startTime: Double, duration: Double) {
+  public init(id: UUID? = nil, title: String, startTime: Double, duration: Double) {
+    self.id = id ?? Book.id(of: "chapter:\(startTime):\(duration):\(title)")
     self.title = title
     self.startTime = startTime
     self.duration = duration
@@ -22,6 +26,14 @@ public struct Chapter: Hashable, Sendable {
 
   /// The end in seconds from the beginning of the book; the next chapter starts here.
   public var endTime: Double { startTime + duration }
+
+  /// The fraction of the chapter that lies before a time, 0 to 1.
+  ///
+  /// - Parameter time: in seconds from the beginning of the book.
+  public func progress(at time: Double) -> Double {
+    guard duration > 0 else { return time < startTime ? 0 : 1 }
+    return min(1, max(0, (time - startTime) / duration))
+  }
 }
 
 extension PlaybackSettings {
@@ -64,6 +76,16 @@ extension [Chapter] {
 
   /// The chapter at a time, as found by `index(at:)`.
   public func chapter(at time: Double) -> Chapter? { index(at: time).map { self[$0] } }
+
+  /// The chapter after the one at a time; `nil` if that is the last one.
+  public func next(after time: Double) -> Chapter? {
+    index(at: time).flatMap { $0 + 1 < count ? self[$0 + 1] : nil }
+  }
+
+  /// The chapter before the one at a time; `nil` if that is the first one.
+  public func previous(before time: Double) -> Chapter? {
+    index(at: time).flatMap { $0 > 0 ? self[$0 - 1] : nil }
+  }
 }
 
 extension Book {

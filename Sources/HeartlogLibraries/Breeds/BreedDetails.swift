@@ -3,9 +3,9 @@ import Heartlog
 /// The images of one screen with their flags: first merged with the favorites, then after each change of one
 /// of them.
 ///
-/// Initially, a flag is set if the image is a favorite or its flag in the list is set. A change then sets or
-/// clears the flag of every image with that URL. The order of the list and its duplicates are kept. A
-/// subscription starts when iteration starts, and ends with its task or when the store is closed.
+/// The flag of an image that was ever liked or unliked is that of the store; any other image has its flag in the
+/// list. The order of the list and its duplicates are kept. A subscription starts when iteration starts, and ends
+/// with its task or when the store is closed.
 public struct BreedDetails: AsyncSequence, Sendable {
   let manager: FavoritesManager
   let images: [BreedImage]
@@ -23,8 +23,14 @@ public struct BreedDetails: AsyncSequence, Sendable {
       feed = MembershipFeed(manager.favorites.library)
       self.images = images
       indices = Dictionary(grouping: images.indices) { images[$0].url.favoriteID }
-      for index in images.indices where feed.favorites.contains(images[index].url.favoriteID) {
-        self.images[index].isFavorite = true
+      takeAll()
+    }
+
+    private mutating func takeAll() {
+      for index in images.indices {
+        if let isFavorite = feed.decided(images[index].url.favoriteID) {
+          images[index].isFavorite = isFavorite
+        }
       }
     }
 
@@ -38,9 +44,7 @@ public struct BreedDetails: AsyncSequence, Sendable {
       while let update = await feed.next() {
         switch update {
         case .all:
-          for index in images.indices {
-            images[index].isFavorite = feed.favorites.contains(images[index].url.favoriteID)
-          }
+          takeAll()
           return images
         case .one(let id, let isFavorite):
           guard let indices = indices[id] else { continue }
@@ -54,17 +58,24 @@ public struct BreedDetails: AsyncSequence, Sendable {
 }
 
 extension FavoritesManager {
-  /// Merges the favorites into a fetched list. The order and duplicates are kept. A flag is set if the image
-  /// is a favorite or its flag in the list is set; favorites that are not in the list are not affected. One
-  /// look-up per image.
+  /// Merges the favorites into a fetched list. The order and duplicates are kept. The flag of an image that was
+  /// ever liked or unliked is that of the store; any other image keeps its flag in the list. One look-up per
+  /// image.
   public func breedDetails(for images: [BreedImage]) -> [BreedImage] {
-    favorites.merge(into: images, id: \.url) { image, isFavorite, _ in
-      image.isFavorite = image.isFavorite || isFavorite
-    }.catalog
+    let name = favorites.library.name
+    return favorites.library.store.read { state in
+      images.map { image in
+        let id = image.url.favoriteID
+        var image = image
+        if state.membershipPosition(of: id, in: name) != nil {
+          image.isFavorite = state.isFavorite(id, in: name)
+        }
+        return image
+      }
+    }
   }
 
-  /// Fetches the images of a breed and merges them as in `breedDetails(for:)`. If an image was liked or
-  /// unliked during the fetch, that state is shown, whatever the list says.
+  /// Fetches the images of a breed and merges them as in `breedDetails(for:)`, with the taps during the fetch.
   ///
   /// - Parameters:
   ///   - breed: the breed, passed to `fetch` unchanged.
@@ -73,19 +84,7 @@ extension FavoritesManager {
   public nonisolated(nonsending) func breedDetails(
     for breed: String, fetch: (String) async throws -> [BreedImage]
   ) async rethrows -> [BreedImage] {
-    let before = MembershipFeed.present(of: favorites.library).positions
-    let images = try await fetch(breed)
-    let name = favorites.library.name
-    return favorites.library.store.read { state in
-      images.map { image in
-        let id = image.url.favoriteID
-        var image = image
-        let isFavorite = state.isFavorite(id, in: name)
-        let isTapped = state.membershipPosition(of: id, in: name) != before[id]
-        image.isFavorite = isFavorite || image.isFavorite && !isTapped
-        return image
-      }
-    }
+    breedDetails(for: try await fetch(breed))
   }
 
   /// A fetched list merged with the favorites, which follows their changes.

@@ -15,10 +15,11 @@ extension BreedImage {
   ///   starting at 1, and its content.
   /// - Throws: `LibraryError.invalidAnswer` if the value is not an array of records.
   public static func favorites(
-    persisted: JSONValue
+    persisted: some JSONSource
   ) throws(LibraryError) -> (images: [BreedImage], failures: [LibraryError]) {
-    guard let records = persisted.array else {
-      throw .invalidAnswer("persisted favorites that are \(persisted.kind), not an array")
+    let value = try persisted.json()
+    guard let records = value.array else {
+      throw .invalidAnswer("persisted favorites that are \(value.kind), not an array")
     }
     var images: [BreedImage] = []
     var failures: [LibraryError] = []
@@ -46,15 +47,14 @@ extension FavoritesManager {
   /// Imports the favorites of the app's own storage in one commit. An image that the store already knows,
   /// liked or not, is left unchanged: a tap is never overwritten, and importing again changes nothing.
   ///
-  /// - Returns: The number of new favorites, and an error for each record that is not an image.
   /// - Throws: `LibraryError.invalidAnswer` if the value is not an array of records, `HeartlogError` if the
   ///   store cannot be written.
   @discardableResult
-  public func takeOver(persisted: JSONValue) throws -> (count: Int, failures: [LibraryError]) {
+  public func takeOver(persisted: some JSONSource) throws -> TakeOverReport {
     let (images, failures) = try BreedImage.favorites(persisted: persisted)
     let count = try favorites.takeOver(
-      images.map { (item: $0, since: nil) }, origin: "import:user-defaults")
-    return (count, failures)
+      images.map { (item: $0, since: nil) }, origin: TakeOverOrigin.userDefaults)
+    return TakeOverReport(count: count, failures: failures)
   }
 }
 

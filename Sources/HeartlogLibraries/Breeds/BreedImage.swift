@@ -7,7 +7,8 @@ import HeartlogEvents
   import Foundation
 #endif
 
-/// An image of a dog. Images are equal if their URLs are.
+/// An image of a dog. Images are equal if their URLs are, whatever their flags: a property of an `@Observable` class does
+/// not tell its observers of a value that is equal, so `BreedDetailsModel` does.
 public struct BreedImage: FavoriteItem, Hashable {
   public static let library = "breeds"
 
@@ -24,15 +25,21 @@ public struct BreedImage: FavoriteItem, Hashable {
     self.isFavorite = isFavorite
   }
 
+  /// Decodes an image of the store, or a record of the app's own.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    url = try container.decode(URL.self, forKey: .url)
+    url = try container.decode(URL.self, forKey: .id, or: .url)
     isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite) ?? false
   }
 
-  private enum CodingKeys: String, CodingKey {
-    case url = "id"
-    case isFavorite
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(url, forKey: .id)
+    try container.encode(isFavorite, forKey: .isFavorite)
+  }
+
+  private enum CodingKeys: CodingKey {
+    case id, url, isFavorite
   }
 
   public static func == (a: BreedImage, b: BreedImage) -> Bool { a.url == b.url }
@@ -53,8 +60,8 @@ extension BreedImage {
   /// Parses an answer with the images of a breed, in order. Elements that are not URLs are dropped.
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the answer reports an error, or has no images.
-  public static func images(answer: JSONValue) throws(LibraryError) -> [BreedImage] {
-    switch try message(answer) {
+  public static func images(answer: some JSONSource) throws(LibraryError) -> [BreedImage] {
+    switch try message(answer.json()) {
     case .array(let texts):
       texts.compactMap(\.string).compactMap { URL(string: $0) }.map { BreedImage(url: $0) }
     case .string(let text): [text].compactMap { URL(string: $0) }.map { BreedImage(url: $0) }
@@ -66,8 +73,8 @@ extension BreedImage {
   /// "breed/sub-breed".
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the answer reports an error, or has no breeds.
-  public static func breeds(answer: JSONValue) throws(LibraryError) -> [String] {
-    guard case .object(let members) = try message(answer) else {
+  public static func breeds(answer: some JSONSource) throws(LibraryError) -> [String] {
+    guard case .object(let members) = try message(answer.json()) else {
       throw .invalidAnswer("an answer without breeds")
     }
     return members.flatMap { member in

@@ -27,18 +27,35 @@ public struct City: FavoriteItem, Hashable {
     self.isFavorite = isFavorite
   }
 
+  /// Decodes a city of the store, or an entry of a catalog.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    id = try container.decode(Int.self, forKey: .id)
+    let container = try decoder.container(keyedBy: Key.self)
+    id = try container.decode(Int.self, forKey: .id, or: .catalogID)
     name = try container.decode(String.self, forKey: .name)
     country = try container.decode(String.self, forKey: .country)
-    lon = try container.decode(Double.self, forKey: .lon)
-    lat = try container.decode(Double.self, forKey: .lat)
+    let place =
+      container.contains(.coord)
+      ? try container.nestedContainer(keyedBy: Key.self, forKey: .coord) : container
+    lon = try place.decode(Double.self, forKey: .lon)
+    lat = try place.decode(Double.self, forKey: .lat)
     isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite) ?? false
   }
 
-  private enum CodingKeys: CodingKey {
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(id, forKey: .id)
+    try container.encode(name, forKey: .name)
+    try container.encode(country, forKey: .country)
+    try container.encode(lon, forKey: .lon)
+    try container.encode(lat, forKey: .lat)
+    try container.encode(isFavorite, forKey: .isFavorite)
+  }
+
+  private enum Key: String, CodingKey {
     case id, name, country, lon, lat, isFavorite
+    // In a catalog.
+    case coord
+    case catalogID = "_id"
   }
 
   /// The flag of the country; empty if the code is not exactly two letters A–Z.
@@ -58,15 +75,16 @@ public struct City: FavoriteItem, Hashable {
 
 /// Parsing of a catalog file: `{"_id","name","country","coord":{"lon","lat"},"isFavorite"?}`.
 extension City {
-  /// Parses one entry.
+  /// Parses one entry, or a record that has `id` for `_id`, and `lon` and `lat` without `coord`.
   ///
   /// - Throws: `LibraryError.invalidItem` if a member is missing.
   public init(catalogEntry entry: JSONValue) throws(LibraryError) {
-    guard let number = entry["_id"]?.int64, let id = Int(exactly: number) else {
+    guard let number = (entry["_id"] ?? entry["id"])?.int64, let id = Int(exactly: number) else {
       throw .invalidItem("a city of the catalog without an _id")
     }
+    let place = entry["coord"] ?? entry
     guard let name = entry["name"]?.string, let country = entry["country"]?.string,
-      let lon = entry["coord"]?["lon"]?.number, let lat = entry["coord"]?["lat"]?.number
+      let lon = place["lon"]?.number, let lat = place["lat"]?.number
     else { throw .invalidItem("the city \(id) of the catalog without a name, a country or coordinates") }
     self.init(
       id: id, name: name, country: country, lon: lon, lat: lat,
@@ -77,14 +95,10 @@ extension City {
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the text is not a JSON array; `LibraryError.invalidItem` if an
   ///   entry lacks a member.
-  public static func catalog(_ bytes: [UInt8]) throws(LibraryError) -> [City] {
-    let value: JSONValue
-    do {
-      value = try JSONValue.parse(bytes)
-    } catch {
-      throw .invalidAnswer(error.reason)
+  public static func catalog(_ file: some JSONSource) throws(LibraryError) -> [City] {
+    guard let entries = try file.json().array else {
+      throw .invalidAnswer("a catalog of cities that is no array")
     }
-    guard let entries = value.array else { throw .invalidAnswer("a catalog of cities that is no array") }
     var cities: [City] = []
     cities.reserveCapacity(entries.count)
     for entry in entries { cities.append(try City(catalogEntry: entry)) }

@@ -16,7 +16,37 @@ public struct CityMergeReport: Sendable, Hashable {
 /// A flag is replaced: a city that is not a favorite in the repository is not a favorite, whatever the
 /// catalog says. Names and coordinates are the catalog's, and the favorite in the repository is updated with
 /// them; its date is unchanged. The order of the catalog is unchanged.
-public struct MergePersistedFavoritesUseCase: Sendable {
+public protocol MergePersistedFavoritesUseCase: Sendable {
+  /// Merges into the cities in memory. Later searches and lists use the new flags.
+  ///
+  /// - Returns: The result of the merge.
+  /// - Throws: what the repository throws if it cannot be read, or cannot store the catalog's data for its
+  ///   favorites.
+  @discardableResult
+  func execute() throws(HeartlogError) -> CityMergeReport
+}
+
+/// Toggles a city as a favorite.
+public protocol ToggleFavoriteCityUseCase: Sendable {
+  /// Toggles the state in the repository, whatever `city.isFavorite` is. A city that is new to the repository
+  /// is recorded.
+  ///
+  /// - Returns: Whether the city is a favorite now.
+  /// - Throws: what the repository throws; then neither the repository nor the catalog has changed.
+  @discardableResult
+  func execute(_ city: City) throws(HeartlogError) -> Bool
+}
+
+/// Fetches all cities that are favorites.
+public protocol FetchFavoriteCitiesUseCase: Sendable {
+  /// The favorites in the repository's order, including those that are not in the catalog.
+  ///
+  /// - Throws: what the repository throws.
+  func execute() throws(HeartlogError) -> [City]
+}
+
+/// The merge of an app: from a repository into the catalog in memory, or into an array of the app's own.
+public struct DefaultMergePersistedFavoritesUseCase: MergePersistedFavoritesUseCase {
   let repository: any FavoriteCityRepository
   let cities: InMemoryCityRepository
 
@@ -120,8 +150,8 @@ private struct HeldFavorites {
   }
 }
 
-/// Toggles a city as a favorite.
-public struct ToggleFavoriteCityUseCase: Sendable {
+/// The toggle of an app: in a repository, and then in the catalog in memory.
+public struct DefaultToggleFavCityUseCase: ToggleFavoriteCityUseCase {
   let repository: any FavoriteCityRepository
   let cities: InMemoryCityRepository?
 
@@ -135,11 +165,6 @@ public struct ToggleFavoriteCityUseCase: Sendable {
     self.cities = cities
   }
 
-  /// Toggles the state in the repository, whatever `city.isFavorite` is. A city that is new to the repository
-  /// is recorded.
-  ///
-  /// - Returns: Whether the city is a favorite now.
-  /// - Throws: what the repository throws; then neither the repository nor the catalog has changed.
   @discardableResult
   public func execute(_ city: City) throws(HeartlogError) -> Bool {
     let isFavorite = try repository.toggleFavorite(for: city)
@@ -148,8 +173,8 @@ public struct ToggleFavoriteCityUseCase: Sendable {
   }
 }
 
-/// Fetches all cities that are favorites.
-public struct FetchFavoriteCitiesUseCase: Sendable {
+/// The favorites of a repository, with the data of the catalog.
+public struct DefaultFetchFavoriteCitiesUseCase: FetchFavoriteCitiesUseCase {
   let repository: any FavoriteCityRepository
   let cities: InMemoryCityRepository?
 

@@ -1,5 +1,27 @@
 import Heartlog
 
+/// All cities that an app knows, with their flags: what its searches and lists read.
+///
+/// `InMemoryCityRepository` is one. The favorites themselves are in a `FavoriteCityRepository`.
+public protocol CityRepository: Sendable {
+  /// Replaces the catalog. Flags that were merged or toggled are kept; a favorite that the catalog does not
+  /// contain stays a favorite.
+  func load(_ cities: [City])
+
+  /// All cities of the catalog, by name, country and id.
+  var cities: CityList { get }
+
+  /// The city with this id and its flag; `nil` if neither the catalog nor the favorites contain it.
+  func city(_ id: City.ID) -> City?
+
+  /// The cities of the catalog whose names begin with `prefix`, in the order of the catalog, ignoring case.
+  ///
+  /// - Parameters:
+  ///   - prefix: the beginning of the names; empty for all cities.
+  ///   - favoritesOnly: whether only favorites are found.
+  func search(prefix: String, favoritesOnly: Bool) -> CityList
+}
+
 /// Stores which cities are favorites.
 ///
 /// `DefaultFavoriteCityRepository` uses a store, `InMemoryCityRepository` memory. A repository must implement
@@ -41,6 +63,9 @@ public protocol FavoriteCityRepository: Sendable {
   /// - Returns: The number of favorites that changed.
   @discardableResult
   func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int
+
+  /// Notices that favorites have changed, for one reader: one at once, and then one for any number of changes.
+  var changes: FavoriteCityChanges { get }
 }
 
 // Based on `fetchFavorites()`: O(favorites) each.
@@ -62,6 +87,16 @@ extension FavoriteCityRepository {
   }
 
   public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int { 0 }
+}
+
+extension FavoriteCityRepository {
+  /// One notice, and no more: a repository that does not know of changes.
+  public var changes: FavoriteCityChanges {
+    AsyncStream { continuation in
+      continuation.yield()
+      continuation.finish()
+    }
+  }
 }
 
 /// Favorite cities in a store; a thin layer over `Favorites<City>`.

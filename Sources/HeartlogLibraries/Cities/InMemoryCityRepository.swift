@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// `MergePersistedFavoritesUseCase` sets the flags from a store, and `ToggleFavoriteCityUseCase` keeps them
 /// up to date. On its own, it is also a `FavoriteCityRepository` without persistence, for tests and previews.
-public final class InMemoryCityRepository: FavoriteCityRepository {
+public final class InMemoryCityRepository: CityRepository, FavoriteCityRepository {
   private struct State {
     var catalog: CityCatalog
     var flags: CityFlags
@@ -20,6 +20,10 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
   }
 
   private let state: Mutex<State>
+  private let readers = CityChangeReaders()
+
+  /// Notices of changed flags and of another catalog.
+  public var changes: FavoriteCityChanges { readers.stream() }
 
   /// Creates a repository of these cities, which may be in any order. A flag that is set in one applies until
   /// the first merge.
@@ -53,6 +57,7 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
       state.isCompared = false
       state.catalog = catalog
     }
+    readers.tell()
   }
 
   // MARK: - Reading
@@ -94,7 +99,8 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
   /// Toggles the flag in memory only. An app with a store uses `ToggleFavoriteCityUseCase` instead.
   @discardableResult
   public func toggleFavorite(for city: City) -> Bool {
-    state.withLock { state in
+    defer { readers.tell() }
+    return state.withLock { state in
       let isFavorite =
         state.catalog.position(of: city.id).map { state.flags[$0] } ?? (state.unlisted[city.id] != nil)
       Self.set(city, isFavorite: !isFavorite, in: &state)
@@ -190,7 +196,8 @@ public final class InMemoryCityRepository: FavoriteCityRepository {
   private func withState<R>(
     _ body: (inout State) throws(HeartlogError) -> R
   ) throws(HeartlogError) -> R where R: Sendable {
-    try state.withLock { state in
+    defer { readers.tell() }
+    return try state.withLock { state in
       do throws(HeartlogError) { return Result<R, HeartlogError>.success(try body(&state)) } catch {
         return .failure(error)
       }

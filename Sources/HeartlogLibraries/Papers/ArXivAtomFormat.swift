@@ -43,9 +43,9 @@ extension Paper {
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the text is not a feed, or if the answer is an error, with
   ///   arXiv's own message; `LibraryError.invalidItem` if an entry lacks a required element of a paper.
-  public static func papers(atom bytes: [UInt8]) throws(LibraryError) -> [Paper] {
+  public static func papers(atom feed: some Sequence<UInt8>) throws(LibraryError) -> [Paper] {
     var papers: [Paper] = []
-    for entry in try entries(atom: bytes) { papers.append(try Paper(entry: entry)) }
+    for entry in try entries(atom: Array(feed)) { papers.append(try Paper(entry: entry)) }
     return papers
   }
 

@@ -27,14 +27,11 @@ struct MembershipFeed {
     readAll()
   }
 
-  private mutating func readAll() { (positions, favorites) = Self.present(of: library) }
+  /// Whether an item is a favorite; `nil` if it never was made one, nor removed.
+  func decided(_ id: String) -> Bool? { positions[id] == nil ? nil : favorites.contains(id) }
 
-  /// The favorites of a library, and the position of the write that each membership reflects. One pass over
-  /// the library.
-  static func present(
-    of library: FavoritesLibrary
-  ) -> (positions: [String: EventPosition], favorites: Set<String>) {
-    library.store.read { state in
+  private mutating func readAll() {
+    (positions, favorites) = library.store.read { [library] state in
       var positions: [String: EventPosition] = [:]
       var favorites: Set<String> = []
       for item in state.items(in: library.name) {

@@ -1,0 +1,209 @@
+import Heartlog
+import Observation
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The books of a player for views: the library, the current book with its position, and the settings.
+///
+/// What a person does shows at once. It is written in the background, in order; if a write fails, `lastError` says
+/// why, and the model shows what is stored again. Writes of other processes and devices show when they arrive in the
+/// store.
+@MainActor @Observable
+public final class BookLibraryModel {
+  /// The books in the order in which they were added, with the positions that were reported last, also those that
+  /// are not written yet.
+  public private(set) var books: [Book] = []
+  /// The records that are not valid books: the id of each, with an error that names the field.
+  public private(set) var failures: [(id: String, error: HeartlogError)] = []
+  /// The settings. A setting that is out of its range is not written, and told by `lastError`.
+  public var settings: PlaybackSettings {
+    get { shownSettings }
+    set {
+      shownSettings = newValue
+      write { library throws(HeartlogError) in try library.saveSettings(newValue) }
+    }
+  }
+  /// The id of the current book; `nil` if there is none.
+  public private(set) var currentBookID: Book.ID?
+  /// The error of the last write; `nil` if it succeeded.
+  public private(set) var lastError: HeartlogError?
+
+  /// The library that the model shows. No one else should load from and save to this instance.
+  @ObservationIgnored public let library: BookLibrary
+  private var shownSettings: PlaybackSettings
+  @ObservationIgnored private var following: Task<Void, Never>?
+  /// The last write, after those before it.
+  @ObservationIgnored private var writing: Task<Void, Never>?
+  @ObservationIgnored private var writes = 0
+  /// Whether a position is being written: the next one waits until then.
+  @ObservationIgnored private var isWritingPosition = false
+  @ObservationIgnored private var isLoading = false
+  @ObservationIgnored private var loadsAgain = false
+
+  /// Creates a model that follows the store until it is deallocated. Loads the library before it returns.
+  ///
+  /// - Throws: `HeartlogError`, but only for an invalid library name, which these are not.
+  public init(
+    _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
+  ) throws(HeartlogError) {
+    library = try BookLibrary(store, clock: clock)
+    let changes = store.changes
+    shownSettings = library.loadSettings()
+    (books, failures) = library.members()
+    currentBookID = library.loadCurrentBookID()
+    following = Task { [weak self] in
+      for await notice in changes {
+        guard let self else { return }
+        guard case .change(let change) = notice else {
+          self.load()
+          continue
+        }
+        if [Book.library, PlaybackSettings.library].contains(change.event.library) { self.load() }
+      }
+    }
+  }
+
+  deinit { following?.cancel() }
+
+  /// The current book; `nil` if there is none.
+  public var currentBook: Book? { currentBookID.flatMap { id in books.first { $0.id == id } } }
+
+  /// The chapters of the current book: the tracks of its cue sheet, or simulated ones. Reads the cue sheet.
+  public var chapters: [Chapter] { currentBook?.chapters(settings) ?? [] }
+
+  // MARK: - Playing
+
+  /// Selects a book, or none, as `BookLibrary.saveCurrentBookID` does.
+  public func select(_ id: Book.ID?) {
+    currentBookID = id
+    write { library throws(HeartlogError) in try library.saveCurrentBookID(id) }
+  }
+
+  /// Takes the position of the current book from the player, many times a second. It is written as
+  /// `BookLibrary.savePosition` does: at most every 5 s, and by `pause()`. A position that is not a number is
+  /// ignored.
+  ///
+  /// - Parameter position: in seconds from the beginning.
+  public func report(position: Double) {
+    guard let id = currentBookID, position.isFinite, let isDue = library.report(position, of: id) else {
+      return
+    }
+    if let index = books.firstIndex(where: { $0.id == id }) {
+      books[index].currentPosition = books[index].clamped(position)
+    }
+    guard isDue, !isWritingPosition else { return }
+    isWritingPosition = true
+    write(isPosition: true) { library throws(HeartlogError) in try library.flush(id) }
+  }
+
+  /// Writes the positions that wait: on pause and stop, and before the app is suspended.
+  public func pause() { write { library throws(HeartlogError) in try library.flush() } }
+
+  /// Sets a book back to its beginning.
+  public func restart(_ id: Book.ID) {
+    if let index = books.firstIndex(where: { $0.id == id }) { books[index].currentPosition = 0 }
+    write { library throws(HeartlogError) in try library.restartBook(id) }
+  }
+
+  // MARK: - The library
+
+  /// Adds books. Those that are in the library already stay as they are.
+  public func add(_ new: [Book]) {
+    let known = Set(books.map(\.id))
+    books += new.filter { !known.contains($0.id) }
+    write { library throws(HeartlogError) in try library.addBooks(new) }
+  }
+
+  /// Deletes a book, as `BookLibrary.deleteBook` does.
+  ///
+  /// - Returns: The deleted book, with the files that no other book uses; `nil` if it was not in the library, or if
+  ///   that could not be written.
+  @discardableResult
+  public func delete(_ id: Book.ID) async -> DeletedBook? {
+    books.removeAll { $0.id == id }
+    if currentBookID == id { currentBookID = nil }
+    return await write { library throws(HeartlogError) in try library.deleteBook(id) }.value ?? nil
+  }
+
+  /// Saves the state of the search for a book's cover, as `BookLibrary.saveCoverStatus` does.
+  public func save(_ status: CoverStatus, for id: Book.ID) {
+    if let index = books.firstIndex(where: { $0.id == id }) { books[index].coverStatus = status }
+    write { library throws(HeartlogError) in try library.saveCoverStatus(status, for: id) }
+  }
+
+  /// Waits until everything so far is written, or has failed: call it before the app is suspended.
+  public func finishWriting() async { await writing?.value }
+
+  @discardableResult
+  private func write<R: Sendable>(
+    isPosition: Bool = false,
+    _ body: @escaping @Sendable (BookLibrary) throws(HeartlogError) -> R
+  ) -> Task<R?, Never> {
+    writes += 1
+    let earlier = writing
+    let write = Task { [weak self, library] () -> R? in
+      await earlier?.value
+      let result: Result<R, HeartlogError>
+      do throws(HeartlogError) { result = .success(try await library.async(body)) } catch {
+        result = .failure(error)
+      }
+      if isPosition { self?.isWritingPosition = false }
+      self?.didWrite(result)
+      return try? result.get()
+    }
+    writing = Task { _ = await write.value }
+    return write
+  }
+
+  private func didWrite<R>(_ result: Result<R, HeartlogError>) {
+    writes -= 1
+    if case .failure(let error) = result { lastError = error } else { lastError = nil }
+    if writes == 0 { load() }
+  }
+
+  // MARK: - Loading
+
+  private struct Loaded: Sendable {
+    let books: [Book]
+    let failures: [(id: String, error: HeartlogError)]
+    let settings: PlaybackSettings
+    let currentBookID: Book.ID?
+  }
+
+  /// Reads everything in the background.
+  private func load() {
+    guard !isLoading else { return loadsAgain = true }
+    isLoading = true
+    Task { [weak self, library] in
+      let loaded = await Self.load(library)
+      self?.didLoad(loaded)
+    }
+  }
+
+  @concurrent
+  private nonisolated static func load(_ library: BookLibrary) async -> Loaded {
+    let (books, failures) = library.members()
+    return Loaded(
+      books: books, failures: failures, settings: library.storedSettings,
+      currentBookID: library.loadCurrentBookID())
+  }
+
+  private func didLoad(_ loaded: Loaded) {
+    isLoading = false
+    // What is being written is shown already. It is read again when it is written.
+    guard writes == 0 else { return }
+    guard !loadsAgain else {
+      loadsAgain = false
+      return load()
+    }
+    // A view is not told of what it shows already.
+    if books != loaded.books { books = loaded.books }
+    if !failures.isEmpty || !loaded.failures.isEmpty { failures = loaded.failures }
+    if shownSettings != loaded.settings { shownSettings = loaded.settings }
+    if currentBookID != loaded.currentBookID { currentBookID = loaded.currentBookID }
+  }
+}

@@ -1,0 +1,108 @@
+import Heartlog
+import Observation
+
+/// The images of a breed for a view: with their flags, which follow the store.
+///
+/// The flag of an image that was ever liked or unliked is that of the store; any other image has its flag in the
+/// fetched list. A fetch that fails leaves the images as they are, and `fetchError` says why.
+@MainActor @Observable
+public final class BreedDetailsModel {
+  /// The images that were fetched last, in the order of the service.
+  public private(set) var images: [BreedImage] {
+    get {
+      access(keyPath: \.images)
+      return shown
+    }
+    // Images are equal by their URLs, so the setter of a stored property would not tell of a changed flag.
+    set { withMutation(keyPath: \.images) { shown = newValue } }
+  }
+  /// Whether a fetch is running.
+  public private(set) var isLoading = false
+  /// The error of the last fetch; `nil` if it succeeded.
+  public private(set) var fetchError: (any Error)?
+  /// The error of the last tap; `nil` if it was written.
+  public private(set) var tapError: HeartlogError?
+
+  @ObservationIgnored private var shown: [BreedImage] = []
+  @ObservationIgnored private let manager: FavoritesManager
+  @ObservationIgnored private let fetch: @Sendable (_ breed: String) async throws -> [BreedImage]
+  @ObservationIgnored private var following: Task<Void, Never>?
+  @ObservationIgnored private var loads = 0
+  /// The taps that are being written, as they are shown.
+  @ObservationIgnored private var taps: [BreedImage: Bool] = [:]
+
+  /// Creates a model without images.
+  ///
+  /// - Parameters:
+  ///   - manager: the liked images.
+  ///   - fetch: requests the images of a breed from the service.
+  public init(
+    _ manager: FavoritesManager, fetch: @escaping @Sendable (_ breed: String) async throws -> [BreedImage]
+  ) {
+    self.manager = manager
+    self.fetch = fetch
+  }
+
+  deinit { following?.cancel() }
+
+  /// Fetches the images of a breed, and follows the store from then on. Of two loads at a time, the later one
+  /// counts.
+  public func load(_ breed: String) async {
+    loads += 1
+    let load = loads
+    isLoading = true
+    let result: Result<[BreedImage], any Error>
+    do { result = .success(try await fetch(breed)) } catch { result = .failure(error) }
+    guard load == loads else { return }
+    isLoading = false
+    switch result {
+    case .success(let images):
+      fetchError = nil
+      show(images)
+    case .failure(let error): fetchError = error
+    }
+  }
+
+  private func show(_ fetched: [BreedImage]) {
+    images = manager.breedDetails(for: fetched)
+    following?.cancel()
+    let live = manager.liveBreedDetails(for: fetched)
+    following = Task { [weak self] in
+      for await images in live {
+        guard !Task.isCancelled else { return }
+        self?.take(images)
+      }
+    }
+  }
+
+  private func take(_ merged: [BreedImage]) {
+    var merged = merged
+    for index in merged.indices { if let tapped = taps[merged[index]] { merged[index].isFavorite = tapped } }
+    images = merged
+  }
+
+  /// Likes an image, or unlikes it: what is shown decides. It shows at once; if it cannot be written, it is taken
+  /// back, and `tapError` says why.
+  ///
+  /// Returns when the tap is written, or has failed.
+  public func toggle(_ image: BreedImage) async {
+    let wasFavorite = (images.first { $0 == image } ?? image).isFavorite
+    var tapped = image
+    tapped.isFavorite = !wasFavorite
+    taps[image] = !wasFavorite
+    take(images)
+    do throws(HeartlogError) {
+      if tapped.isFavorite {
+        try await manager.favorites.async.add(tapped)
+      } else {
+        try await manager.favorites.async.remove(image.url)
+      }
+      tapError = nil
+    } catch {
+      tapError = error
+      taps[image] = nil
+      images = images.map { $0 == image ? BreedImage(url: $0.url, isFavorite: wasFavorite) : $0 }
+    }
+    if taps[image] == tapped.isFavorite { taps[image] = nil }
+  }
+}

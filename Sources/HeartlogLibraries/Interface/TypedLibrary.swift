@@ -1,0 +1,48 @@
+import Heartlog
+
+/// An interface to one library of a store in the words of an app.
+public protocol TypedLibrary: Sendable {
+  /// The store that everything is read from and written to.
+  var store: FavoritesStore { get }
+}
+
+extension TypedLibrary {
+  /// Makes calls on one of Heartlog's own threads, for tasks, which must not block on a disk.
+  ///
+  /// ```swift
+  /// try await archives.async { try $0.addFavoriteArchive(archive) }
+  /// ```
+  ///
+  /// Each write is a commit of its own. Reading needs none of this.
+  ///
+  /// - Parameter body: the calls.
+  /// - Throws: what `body` throws.
+  @discardableResult
+  public func async<R: Sendable, E: Error>(
+    _ body: @escaping @Sendable (Self) throws(E) -> R
+  ) async throws(E) -> R {
+    try await store.async.run { _ throws(E) in try body(self) }
+  }
+}
+
+extension FavoriteArchives: TypedLibrary {
+  public var store: FavoritesStore { favorites.library.store }
+}
+
+extension FavoriteTracks: TypedLibrary {
+  public var store: FavoritesStore { favorites.library.store }
+}
+
+extension FavoritePapers: TypedLibrary {
+  public var store: FavoritesStore { favorites.library.store }
+}
+
+extension FavoritesManager: TypedLibrary {
+  public var store: FavoritesStore { favorites.library.store }
+}
+
+extension DefaultFavoriteCityRepository: TypedLibrary {
+  public var store: FavoritesStore { favorites.library.store }
+}
+
+extension BookLibrary: TypedLibrary {}

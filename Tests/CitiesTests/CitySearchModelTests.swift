@@ -1,0 +1,103 @@
+import Foundation
+import HeartlogLibraries
+import LibraryTestSupport
+import Testing
+
+@testable import Heartlog
+
+@MainActor
+@Suite("cities: the search model for views, and changes", .timeLimit(.minutes(1)))
+struct CitySearchModelTests {
+  private let app: SmartCity
+  private let model: CitySearchModel
+
+  init() throws {
+    app = try SmartCity()
+    model = CitySearchModel(repository: app.repository, cities: app.cities)
+  }
+
+  private var found: [City.ID] { model.results.map(\.id) }
+
+  @Test("a list redraws when a heart is tapped elsewhere")
+  func elsewhere() async throws {
+    model.query = "al"
+    #expect(found == [6, 2, 7, 1])
+    try app.repository.toggleFavorite(for: city(2, "Alabama", "US"))
+    try app.repository.toggleFavorite(for: city(99, "Gone"))
+    await wait { model.results.filter(\.isFavorite).map(\.id) == [2] && model.orphans.map(\.id) == [99] }
+    model.favoritesOnly = true
+    #expect(found == [2])
+    try app.repository.toggleFavorite(for: city(2, "Alabama", "US"))
+    await wait { found == [] }
+  }
+
+  @Test("a tap shows at once and is written; one that cannot be is taken back and told")
+  func taps() async throws {
+    model.favoritesOnly = true
+    let first = Task { await model.toggle(city(5, "Sydney", "AU")) }
+    let second = Task { await model.toggle(city(4, "Arizona", "US")) }
+    await wait { found == [4, 5] }
+    await first.value
+    await second.value
+    #expect(Set(app.repository.favoriteIDs()) == [4, 5] && model.lastError == nil)
+    // Back and forth, without waiting for the disk.
+    async let off: Void = model.toggle(city(5, "Sydney", "AU"))
+    async let on: Void = model.toggle(city(5, "Sydney", "AU"))
+    _ = await (off, on)
+    #expect(app.repository.isFavorite(5) && found == [4, 5])
+    try app.store.close()
+    await model.toggle(city(4, "Arizona", "US"))
+    #expect(found == [4, 5] && model.lastError?.code == .misuse)
+  }
+
+  @Test("a repository tells each reader once of any number of changes, and the one in memory too")
+  func changes() async throws {
+    var stored = app.repository.changes.makeAsyncIterator()
+    var inMemory = app.cities.changes.makeAsyncIterator()
+    #expect(await stored.next() != nil)
+    #expect(await inMemory.next() != nil)
+    for id in [1, 2] { try app.toggle.execute(city(id, "C")) }
+    #expect(await stored.next() != nil)
+    #expect(await inMemory.next() != nil)
+    try app.store.close()
+    while await stored.next() != nil {}
+  }
+
+  @Test("a repository of an app's own need not know of changes")
+  func unknown() async throws {
+    struct Own: FavoriteCityRepository {
+      func toggleFavorite(for city: City) -> Bool { true }
+      func fetchFavorites() -> [City] { [] }
+    }
+    var notices = 0
+    for await _ in Own().changes { notices += 1 }
+    #expect(notices == 1)
+  }
+
+  @Test("the catalog in memory is a CityRepository")
+  func repository() {
+    let cities: any CityRepository = InMemoryCityRepository()
+    cities.load(SmartCity.catalog)
+    #expect(cities.cities.count == 7 && cities.city(5)?.name == "Sydney")
+    #expect(cities.search(prefix: "an", favoritesOnly: false).map(\.id) == [3])
+  }
+
+  @Test(
+    "cities take-over: rows of a database and an array of user defaults are one commit, and again is nothing")
+  func takeOver() throws {
+    let rows = [city(1, "A", isFavorite: true), city(2, "B"), city(3, "C", isFavorite: true)]
+    #expect(try app.repository.takeOver(rows).count == 2 && app.store.read(\.commitCount) == 1)
+    try app.repository.toggleFavorite(for: city(1, "A"))
+    let array = Data(
+      #"[{"_id":1,"name":"A","country":"X","coord":{"lon":0,"lat":0},"isFavorite":true},{"_id":4},{"id":5,"name":"E","country":"X","lon":1,"lat":2,"isFavorite":true},{"id":6,"name":"F","country":"X","lon":1,"lat":2}]"#
+        .utf8)
+    let report = try app.repository.takeOver(persisted: array)
+    #expect(report.count == 1 && report.failures.map(\.description).first?.hasPrefix("record 2: ") == true)
+    #expect(Set(app.repository.favoriteIDs()) == [3, 5])
+    let digest = app.store.digest
+    #expect(
+      try app.repository.takeOver(persisted: array).count == 0 && app.repository.takeOver(rows).count == 0)
+    #expect(app.store.digest == digest)
+    #expect(throws: LibraryError.self) { try app.repository.takeOver(persisted: "{}") }
+  }
+}
