@@ -9,9 +9,9 @@ let settings: [SwiftSetting] = [
 /// Libraries that come with the system on Apple platforms, and from a package elsewhere.
 let crypto: Target.Dependency = .target(name: "CCrypto", condition: .when(platforms: [.linux]))
 
-func libraryTests(_ name: String) -> Target {
+func libraryTests(_ name: String, alsoUsing others: [Target.Dependency] = []) -> Target {
   .testTarget(
-    name: name, dependencies: ["HeartlogLibraries", "HeartlogInterchange", "LibraryTestSupport"],
+    name: name, dependencies: ["HeartlogLibraries", "HeartlogInterchange", "LibraryTestSupport"] + others,
     swiftSettings: settings)
 }
 
@@ -115,7 +115,7 @@ let package = Package(
     libraryTests("PapersTests"),
     libraryTests("CitiesTests"),
     libraryTests("BreedsTests"),
-    libraryTests("BooksTests"),
+    libraryTests("BooksTests", alsoUsing: ["HeartlogShipping"]),
     // A library of an app's own, with a descriptor of its own.
     libraryTests("PodcastsTests"),
     .testTarget(

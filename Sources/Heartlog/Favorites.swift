@@ -237,16 +237,18 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   ///   - catalog: any list; an id may occur more than once.
   ///   - id: the id of the item that an element represents.
   ///   - set: sets the flag, and for a favorite its date, in an element.
-  /// - Returns: the catalog, and the favorites that are not in it, newest first.
+  /// - Returns: the catalog, and the favorites that are not in it, newest first. Leaves out those that do not decode to an `Item`;
+  ///   `failures` reports them.
   public func merge<Element>(
     into catalog: [Element], id: (Element) -> Item.ID,
     set: (inout Element, _ isFavorite: Bool, _ date: Date?) -> Void
-  ) -> CatalogMerge<Element> {
-    library.store.read { state in
+  ) -> CatalogMerge<Element, Item> {
+    let merged = library.store.read { state in
       state.merge(into: catalog, of: library.name, id: { id($0).favoriteID }) { element, isFavorite, date in
         set(&element, isFavorite, date.map(Date.init(milliseconds:)))
       }
     }
+    return CatalogMerge(catalog: merged.catalog, orphans: readable(merged.orphans))
   }
 }
 

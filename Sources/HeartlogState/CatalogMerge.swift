@@ -1,15 +1,20 @@
 import HeartlogEvents
 
 /// A catalog with the favorite flags of a library: an app's list of everything, as one person sees it.
-public struct CatalogMerge<Element> {
+public struct CatalogMerge<Element, Orphan> {
   /// The catalog in its own order, with its own metadata. Only the flags come from the library.
   public let catalog: [Element]
   /// The favorites that are not in the catalog, newest first.
-  public let orphans: [ItemState]
+  public let orphans: [Orphan]
+
+  package init(catalog: [Element], orphans: [Orphan]) {
+    self.catalog = catalog
+    self.orphans = orphans
+  }
 }
 
-extension CatalogMerge: Sendable where Element: Sendable {}
-extension CatalogMerge: Equatable where Element: Equatable {}
+extension CatalogMerge: Sendable where Element: Sendable, Orphan: Sendable {}
+extension CatalogMerge: Equatable where Element: Equatable, Orphan: Equatable {}
 
 extension FavoritesState {
   /// Sets the flags of a catalog by id, in one pass with one lookup per element.
@@ -25,7 +30,7 @@ extension FavoritesState {
   public func merge<Element, E: Error>(
     into catalog: [Element], of library: String, id: (Element) throws(E) -> String,
     set: (inout Element, _ isFavorite: Bool, _ favoritedDate: Milliseconds?) throws(E) -> Void
-  ) throws(E) -> CatalogMerge<Element> {
+  ) throws(E) -> CatalogMerge<Element, ItemState> {
     let table = table(of: library) ?? ItemTable()
     var isListed = [Bool](repeating: false, count: table.items.count)
     var merged = catalog

@@ -11,7 +11,7 @@ struct CatalogMergeTests {
     var favoritedDate: Milliseconds?
   }
 
-  private func merge(_ catalog: [City], _ state: FavoritesState) -> CatalogMerge<City> {
+  private func merge(_ catalog: [City], _ state: FavoritesState) -> CatalogMerge<City, ItemState> {
     state.merge(into: catalog, of: "cities", id: { String($0.id) }) { city, isFavorite, date in
       city.isFavorite = isFavorite
       city.favoritedDate = date

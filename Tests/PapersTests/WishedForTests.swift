@@ -33,6 +33,12 @@ struct WishedForTests {
     // What is no favorite any more is still on the list to read.
     try favorites.remove("3v1")
     #expect(talks.ids == ["1v1", "3v1"])
+    #expect(try favorites.items(inCollection: "talks").map(\.title) == ["On 1v1", "On 3v1"])
+    // An id of which the store knows nothing else is no item.
+    try talks.insert("9v9", at: 0)
+    #expect(try favorites.items(inCollection: "talks").map(\.id) == ["1v1", "3v1"])
+    #expect(try favorites.items(inCollection: "other") == [])
+    #expect(throws: HeartlogError.self) { try favorites.items(inCollection: "") }
     #expect(papers.favoritePapers.map(\.id) == ["1v1", "2v1"])
   }
 
@@ -69,6 +75,22 @@ struct WishedForTests {
     #expect(statistics.intervals.map(\.favoritesAtEnd) == [1, 1])
     #expect(statistics.intervals.map(\.emptyPeriodsBefore) == [0, 1])
     #expect(statistics.mostTapped.map(\.item.id) == ["1v1", "2v1"])
+  }
+
+  @Test("papers future: a list of 5,000 is in order, whole and from its beginning")
+  func longList() throws {
+    // The dates are not in the order of adding, and several papers share one.
+    try store.write {
+      for number in 0..<5_000 {
+        let date = Date(timeIntervalSince1970: Double(number * 7_919 % 5_000 / 3))
+        try favorites.add(FavoritePapersTests.paper("\(number)v1"), since: date)
+      }
+    }
+    let expected = (0..<5_000).map { (date: $0 * 7_919 % 5_000 / 3, id: "\($0)v1") }.sorted { a, b in
+      a.date != b.date ? a.date > b.date : a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
+    }.map(\.id)
+    #expect(papers.favoritePapers.map(\.id) == expected)
+    #expect(favorites.list(limit: 50).map(\.id) == Array(expected.prefix(50)))
   }
 
   @Test("papers future: thousands are favorited and unfavorited as one batch each, and listed")

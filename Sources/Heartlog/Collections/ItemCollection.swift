@@ -132,6 +132,19 @@ public struct ItemCollection: Sendable {
   }
 }
 
+extension Favorites {
+  /// Returns the items of a collection in order, favorites or not.
+  ///
+  /// Leaves out items that do not decode to an `Item`, and ids of which the store has no fields. One pass over the library.
+  ///
+  /// - Parameter name: the name of the collection.
+  /// - Throws: `invalid` for a name that no collection can have.
+  public func items(inCollection name: String) throws(HeartlogError) -> [Item] {
+    let ids = try library.collection(name).ids
+    return readable(ids.compactMap { library.item($0) }.filter(\.isVisible))
+  }
+}
+
 extension FavoritesState {
   /// The ids of the items of a collection in order, as `ItemCollection.ids` has them now; empty if there is no such collection. One pass
   /// over the library.
