@@ -52,6 +52,35 @@ struct ArchiveFileTests {
     try checkRoundTrip(of: "tracks", as: formats[index], from: store)
   }
 
+  @Test("the user's order of the playlist goes through export and import", arguments: 0..<3)
+  func playlist(index: Int) throws {
+    let formats: [any FileFormat] = [JSONLinesFormat(), CSVFormat(), BookmarksFormat()]
+    let (from, to) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
+    let playlist = try FavoriteTracks(from)
+    for name in ["a", "b", "c", "d", "e"] {
+      try playlist.appendFavoriteItem(
+        Track(url: try #require(URL(string: "https://archive.org/download/x/\(name).mp3")), title: name))
+    }
+    try playlist.move(from: 4, to: 0)
+    try playlist.move(from: 1, to: 3)
+    #expect(playlist.favoriteItems.map(\.title) == ["e", "b", "c", "a", "d"])
+    try to.take(from.library("tracks").exportFile(format: formats[index]), formats[index], into: "tracks")
+    #expect(try FavoriteTracks(to).favoriteItems.map(\.title) == ["e", "b", "c", "a", "d"])
+  }
+
+  @Test("a date and subjects that are arrays are no reason to refuse an item, nor to change it")
+  func dateAndSubjects() throws {
+    let store = try FavoritesStore.inMemory()
+    let report = try store.take(
+      #"{"response":{"docs":[{"identifier":"a","title":["T","U"],"date":["1977-05-08","1977"],"subject":["Live","Soundboard"],"creator":"C"},{"identifier":"b","title":"T","date":"1977","subject":"Live","creator":"C"}]}}"#,
+      ArchiveJSONFormat(), into: "archives")
+    #expect(report.added == 2 && report.refusals.isEmpty)
+    var archives = try FavoriteArchives(store).favoriteArchives
+    #expect(archives.map(\.identifier) == ["a", "b"] && archives.map(\.creators) == [["C"], ["C"]])
+    for index in archives.indices { (archives[index].identifier, archives[index].iconUrlString) = ("", nil) }
+    #expect(archives[0].title == "T" && archives[0] == archives[1])
+  }
+
   @Test("the simple list and the site's favorites are identifiers; what is none is refused with its line")
   func lists() throws {
     let store = try FavoritesStore.inMemory()

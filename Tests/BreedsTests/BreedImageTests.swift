@@ -19,6 +19,19 @@ struct BreedImageTests {
     }
   }
 
+  @Test("breeds mend: sub-breeds are kept as breed/sub-breed, behind their breed")
+  func subBreeds() throws {
+    let answer = try Data(contentsOf: TestFile.fixture("api/breeds-list-all.json"))
+    #expect(
+      try BreedImage.breeds(answer: answer) == [
+        "akita", "australian", "australian/kelpie", "australian/shepherd", "borzoi", "collie",
+        "collie/border", "hound", "hound/afghan", "hound/basset", "hound/blood", "hound/english",
+        "hound/ibizan",
+        "hound/plott", "hound/walker", "husky", "retriever", "retriever/chesapeake", "retriever/curly",
+        "retriever/flatcoated", "retriever/golden", "shiba",
+      ])
+  }
+
   @Test("breeds keep: sub-breeds are breed/sub-breed, in the real list of all breeds", .needsRealData)
   func breeds() throws {
     let breeds = try BreedImage.breeds(answer: RealData.json("breeds/breeds-list-all.json"))

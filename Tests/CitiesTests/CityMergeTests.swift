@@ -1,6 +1,7 @@
 import Foundation
 import HeartlogLibraries
 import LibraryTestSupport
+import Synchronization
 import Testing
 
 @testable import Heartlog
@@ -20,6 +21,55 @@ struct CityMergeTests {
     try app.merge.execute()
     #expect(app.cities.fetchFavorites().map(\.id) == [5])
     #expect(try app.merge.execute(catalog).cities.filter(\.isFavorite).map(\.id) == [5])
+  }
+
+  /// A repository that counts what a merge asks it for.
+  private final class Counting: FavoriteCityRepository {
+    let base: DefaultFavoriteCityRepository
+    let counts = Mutex((visits: 0, whole: 0, lookups: 0))
+
+    init(base: DefaultFavoriteCityRepository) { self.base = base }
+
+    func toggleFavorite(for city: City) throws(HeartlogError) -> Bool { try base.toggleFavorite(for: city) }
+    func fetchFavorites() -> [City] {
+      counts.withLock { $0.whole += 1 }
+      return base.fetchFavorites()
+    }
+    func isFavorite(_ id: City.ID) -> Bool {
+      counts.withLock { $0.lookups += 1 }
+      return base.isFavorite(id)
+    }
+    func forEachFavorite(visit: (City.ID) -> Bool, _ body: (City.ID, City?) -> Void) {
+      base.forEachFavorite { id in
+        counts.withLock { $0.visits += 1 }
+        return visit(id)
+      } _: {
+        body($0, $1)
+      }
+    }
+    func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
+      counts.withLock { $0.lookups += ids.count }
+      return try base.favorites(ids)
+    }
+  }
+
+  @Test("a catalog of 200,000 cities merges with 10,000 favorites in one pass: each favorite is visited once")
+  func onePass() throws {
+    let catalog = (0..<200_000).map { city($0, "C\($0 % 977)") }
+    // Every 20th, and ten that the catalog does not contain.
+    try app.repository.favorites.add(
+      contentsOf: (0..<10_010).map { $0 < 10_000 ? catalog[$0 * 20] : city(1_000_000 + $0, "Gone") })
+    let repository = Counting(base: app.repository)
+    let cities = InMemoryCityRepository(catalog)
+    let report = try DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities).execute()
+    #expect(report.favoriteCount == 10_010 && report.orphans.count == 10 && report.refreshedCount == 0)
+    #expect(repository.counts.withLock { $0 } == (10_010, 0, 10))
+    #expect(cities.search(prefix: "", favoritesOnly: true).map(\.id).sorted() == (0..<10_000).map { $0 * 20 })
+
+    let merged = try DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities).execute(
+      catalog)
+    #expect(repository.counts.withLock { $0 } == (20_020, 0, 20))
+    #expect(merged.cities.count { $0.isFavorite } == 10_000 && merged.cities[20].isFavorite)
   }
 
   @Test("an empty persisted set clears all")
