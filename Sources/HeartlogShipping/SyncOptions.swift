@@ -10,6 +10,9 @@ public struct SyncOptions: Sendable {
   public var joinsVault = false
   /// This end receives nothing, because its store cannot be written. Only the serving end may set this.
   public var isReadOnly = false
+  /// When the sync ends, whatever the other side does; `nil` for no limit. What has come by then is kept, `SyncReport.unfinished` says what
+  /// is left, and the next sync continues from there.
+  public var deadline: ContinuousClock.Instant?
   /// How long neither end may send a byte before the dialogue is given up.
   public var inactivityMillisecondsMax = 30_000
   /// Returns the wall time, in milliseconds since 1970.
@@ -18,11 +21,44 @@ public struct SyncOptions: Sendable {
   public var isCancelled: @Sendable () -> Bool = { false }
   /// Called as runs are received and sent, from more than one thread.
   public var progress: (@Sendable (SyncProgress) -> Void)?
+  /// Returns the time that `deadline` is compared with.
+  package var now: @Sendable () -> ContinuousClock.Instant = { .now }
   /// Everything is sent before anything is received, on one thread. Only for channels that never make a writer wait.
   package var sendsFirst = false
 
   /// Creates options for a sync in both directions that is written, with a time-out of 30 seconds.
-  public init() {}
+  ///
+  /// - Parameter deadline: when the sync ends, finished or not: `.now + .seconds(25)`.
+  public init(deadline: ContinuousClock.Instant? = nil) { self.deadline = deadline }
+}
+
+extension SyncOptions {
+  /// Whether the deadline has come.
+  var isOver: Bool { deadline.map { now() >= $0 } ?? false }
+
+  /// How long a wait of at most `most` milliseconds may last, rounded up; 0 once the deadline has come.
+  func millisecondsLeft(atMost most: Int) -> Int {
+    guard let deadline else { return most }
+    let left = (deadline - now()) / .milliseconds(1)
+    return Int(max(0, min(Double(most), left.rounded(.up))))
+  }
+
+  /// Throws if the sync was cancelled, or if its deadline has come.
+  func checkTime() throws(HeartlogError) {
+    try checkCancelled()
+    if isOver { throw .deadline }
+  }
+
+  func checkCancelled() throws(HeartlogError) {
+    if isCancelled() { throw HeartlogError(.timedOut, "the sync was cancelled") }
+  }
+}
+
+extension HeartlogError {
+  /// Ends a sync at its deadline. Carriers turn it into a report.
+  static let deadline = HeartlogError(.timedOut, "the time for this sync is over")
+
+  var isDeadline: Bool { code == Self.deadline.code && message == Self.deadline.message }
 }
 
 /// The progress of a sync.

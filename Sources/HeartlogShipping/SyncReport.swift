@@ -129,6 +129,17 @@ public struct SyncReport: Hashable, Sendable {
     public init() {}
   }
 
+  /// What a sync left to the next one when its deadline came.
+  public struct Unfinished: Hashable, Sendable {
+    /// Commits that are still to be received; `nil` if the ends had not compared what they have. In a folder, judged by the names of files.
+    public var commitsToReceive: UInt64?
+    /// Commits that are still to be sent; `nil` if that is not known, as with folders.
+    public var commitsToSend: UInt64?
+
+    /// Creates a remainder that is not known.
+    public init() {}
+  }
+
   /// Whether this was a dry run: nothing was written, and the amounts are what would be received and sent.
   public var isDryRun = false
   /// The other store's replica; `nil` if there is no other store, or it has no commit of its own.
@@ -140,8 +151,10 @@ public struct SyncReport: Hashable, Sendable {
   public var peerClockAheadMilliseconds: Milliseconds?
   /// What was received; in a dry run, what would be received.
   public var received = Amount()
-  /// What was sent; in a dry run, what would be sent.
+  /// What was sent; in a dry run, what would be sent. If the deadline came, what was sent by then: the peer has not confirmed it.
   public var sent = Amount()
+  /// What is left to the next sync; `nil` unless the deadline came before this one was done.
+  public var unfinished: Unfinished?
   /// Items whose state was changed by the received commits.
   public var changedItems: UInt64 = 0
   /// Events that were here without content, and whose content arrived.
@@ -168,10 +181,13 @@ public struct SyncReport: Hashable, Sendable {
   /// Creates an empty report.
   public init() {}
 
-  /// Whether everything due was received and sent, apart from commits that wait or are not signed yet: false if a store is damaged,
-  /// or commits were refused.
-  public var isComplete: Bool {
-    peerDamage == nil && erasureFailure == nil && skipped.allSatisfy { $0.cause.isPassing }
+  /// Whether everything due was received and sent, apart from commits that wait or are not signed yet: false if the deadline came, a
+  /// store is damaged, or commits were refused.
+  public var isComplete: Bool { unfinished == nil && !hasFaults }
+
+  /// Whether a store is damaged, or commits were refused: another sync does not help.
+  package var hasFaults: Bool {
+    peerDamage != nil || erasureFailure != nil || !skipped.allSatisfy { $0.cause.isPassing }
   }
 
   /// Names the streams of which the store has commits that their devices did not sign: it does not send them.

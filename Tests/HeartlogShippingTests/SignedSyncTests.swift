@@ -365,6 +365,7 @@ final class Relay: ShippedStreams {
   let change = Locked<@Sendable (StreamRun) -> StreamRun>({ $0 })
   let hidesCheckpoints = Locked(false)
   let extensionRoots = Locked<[Digest]?>(nil)
+  let commitsPerRun = Locked<UInt64>(.max)
 
   init(_ store: FavoritesStore) { self.store = store }
 
@@ -391,7 +392,9 @@ final class Relay: ShippedStreams {
   func streamRun(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> StreamRun? {
-    let run = try store.streamRun(of: replica, after: after, upTo: last)
+    let most = commitsPerRun.withLock { $0 }
+    let last = min(last.rawValue - after, most) + after
+    let run = try store.streamRun(of: replica, after: after, upTo: CommitNumber(rawValue: last))
     let change = change.withLock { $0 }
     return run.map(change)
   }

@@ -86,16 +86,20 @@ package final class ChildProcess: Sendable {
 
   /// Closes the channel, waits for the child to end, and kills it if it does not.
   ///
-  /// - Parameter milliseconds: how long the child may take to end by itself.
+  /// - Parameters:
+  ///   - milliseconds: how long the child may take to end by itself.
+  ///   - grace: how long it may take after SIGTERM, in milliseconds.
   /// - Returns: The exit code, or 128 plus the signal number if a signal ended it, as in shells; `nil` if it
   ///   did not end by itself.
-  package func finish(waiting milliseconds: Int = graceMilliseconds) -> Int32? {
+  package func finish(
+    waiting milliseconds: Int = graceMilliseconds, grace: Int = graceMilliseconds
+  ) -> Int32? {
     channel.close()
     if let code = wait(milliseconds: milliseconds) { return code }
-    for signal in [SIGTERM, SIGKILL] {
+    // SIGKILL ends a process at once, unless it hangs in the kernel.
+    for (signal, milliseconds) in [(SIGTERM, grace), (SIGKILL, Self.graceMilliseconds)] {
       kill(hasGroup ? -process : process, signal)
-      // Not even SIGKILL ends a process that hangs in the kernel.
-      if wait(milliseconds: Self.graceMilliseconds) != nil { break }
+      if wait(milliseconds: milliseconds) != nil { break }
     }
     return nil
   }

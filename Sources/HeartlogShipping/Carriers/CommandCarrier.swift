@@ -49,15 +49,27 @@ public struct CommandCarrier: Carrier {
     switch result {
     case .success(let report):
       // The other end may still have much to seal. Killing it because it takes too long loses nothing.
-      let code = child.finish(waiting: options.inactivityMillisecondsMax)
+      let code = Self.finish(child, waiting: options.inactivityMillisecondsMax, options)
       // If a store is damaged, the report already says why the command failed.
       if let code, code != 0, report.isComplete {
         throw HeartlogError(.inputOutput, "the sync is done, but \(description) ended with exit code \(code)")
       }
       return report
     case .failure(let error):
-      throw Self.cause(error, of: child.finish(), description)
+      let code = Self.finish(child, waiting: ChildProcess.graceMilliseconds, options)
+      throw Self.cause(error, of: code, description)
     }
+  }
+
+  /// How long a command may take to end by itself, and again after SIGTERM, when the deadline has come.
+  private static let lastMilliseconds = 100
+
+  private static func finish(
+    _ child: ChildProcess, waiting milliseconds: Int, _ options: SyncOptions
+  ) -> Int32? {
+    child.finish(
+      waiting: max(lastMilliseconds, options.millisecondsLeft(atMost: milliseconds)),
+      grace: max(lastMilliseconds, options.millisecondsLeft(atMost: ChildProcess.graceMilliseconds)))
   }
 
   /// Replaces an error that only says that the command hung up by its exit code, which says more.

@@ -95,39 +95,58 @@ struct FolderSyncPass {
     let heads = try store.streamHeads()
     let streams = Set(files.keys).union(heads.map(\.replica)).sorted()
     report.streams = streams.count
-    try meet(listing)
-    if options.isDryRun {
-      for stream in streams {
-        try passingOver(stream, heads) { (round) throws(HeartlogError) in
-          try round.plan(stream, files[stream] ?? [])
+    do throws(HeartlogError) {
+      try meet(listing)
+      if options.isDryRun {
+        for stream in streams {
+          try passingOver(stream, heads) { (round) throws(HeartlogError) in
+            try round.plan(stream, files[stream] ?? [])
+          }
         }
+      } else {
+        try exchange(streams, files, listing, heads)
       }
-    } else {
-      // What is signed cannot be ended by a file that says so.
-      try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.prepareToShip() }
-      for stream in streams {
-        try passingOver(stream, heads) { (round) throws(HeartlogError) in
-          try round.takeEvidence(stream, listing)
-          try round.receive(stream, files[stream] ?? [], listing)
-        }
-      }
-      try resolveWaiting()
-      for stream in streams { try takeCheckpoints(stream, listing) }
-      for stream in streams {
-        try passingOver(stream, heads) { (round) throws(HeartlogError) in
-          try round.complete(stream, files[stream] ?? [])
-        }
-      }
-      if store.corruption == nil { report.applyErasures(in: store) }
-      report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
-      if !options.isPull { try publish(listing) }
-      try report.nameHeld(heads, in: store, signingFailure: signingFailure)
+    } catch {
+      guard error.isDeadline else { throw error }
+      // The state follows the content that arrived.
+      if report.completedEvents > 0 { report.applyErasures(in: store) }
+      var unfinished = SyncReport.Unfinished()
+      unfinished.commitsToReceive = try commitsToReceive(files)
+      report.unfinished = unfinished
+    }
+    if !options.isDryRun {
       report.received.events = receivedEvents
       report.sent.events = sentEvents
     }
     counts.damaged = damaged.count
     report.folder = counts
     return report
+  }
+
+  /// Receives what the folder has, then writes what it lacks.
+  private mutating func exchange(
+    _ streams: [ReplicaID], _ files: [ReplicaID: [FolderFile]], _ listing: FolderListing,
+    _ heads: [StreamHead]
+  ) throws(HeartlogError) {
+    // What is signed cannot be ended by a file that says so.
+    try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.prepareToShip() }
+    for stream in streams {
+      try passingOver(stream, heads) { (round) throws(HeartlogError) in
+        try round.takeEvidence(stream, listing)
+        try round.receive(stream, files[stream] ?? [], listing)
+      }
+    }
+    try resolveWaiting()
+    for stream in streams { try takeCheckpoints(stream, listing) }
+    for stream in streams {
+      try passingOver(stream, heads) { (round) throws(HeartlogError) in
+        try round.complete(stream, files[stream] ?? [])
+      }
+    }
+    if store.corruption == nil { report.applyErasures(in: store) }
+    report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
+    if !options.isPull { try publish(listing) }
+    try report.nameHeld(heads, in: store, signingFailure: signingFailure)
   }
 
   /// Whether a folder looks like the directory of a store. One of its entries may be damaged or missing.
@@ -150,6 +169,7 @@ struct FolderSyncPass {
     _ stream: ReplicaID, _ heads: [StreamHead],
     _ body: (inout FolderSyncPass) throws(HeartlogError) -> Void
   ) throws(HeartlogError) {
+    try options.checkTime()
     do throws(HeartlogError) { try body(&self) } catch {
       guard error.code == .corrupt else { throw error }
       let head = heads.first { $0.replica == stream }
@@ -173,7 +193,7 @@ struct FolderSyncPass {
     if head?.isEnded != true {
       var position = head?.commit.rawValue ?? 0
       while let next = next(files, after: position, limit: nil) {
-        report.received.commits += next.name.last - position
+        report.received.commits = Self.sum(report.received.commits, next.name.last - position)
         position = next.name.last
       }
     }
@@ -188,8 +208,22 @@ struct FolderSyncPass {
     try store.streamHead(of: stream)
   }
 
-  func checkCancelled() throws(HeartlogError) {
-    if options.isCancelled() { throw HeartlogError(.timedOut, "the sync was cancelled") }
+  /// A sum of commits that files have by their names; the largest number if it is larger. Whoever may write to the folder may use any names.
+  private static func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
+    let (sum, isTooLarge) = one.addingReportingOverflow(other)
+    return isTooLarge ? .max : sum
+  }
+
+  /// Commits that the files have beyond what the store has, judged by their names.
+  private func commitsToReceive(_ files: [ReplicaID: [FolderFile]]) throws(HeartlogError) -> UInt64 {
+    var sum: UInt64 = 0
+    for (stream, files) in files {
+      let head = try head(of: stream)
+      let last = files.lazy.filter { !$0.name.isEnd }.map(\.name.last).max() ?? 0
+      guard head?.isEnded != true, last > head?.commit.rawValue ?? 0 else { continue }
+      sum = Self.sum(sum, last - (head?.commit.rawValue ?? 0))
+    }
+    return sum
   }
 }
 

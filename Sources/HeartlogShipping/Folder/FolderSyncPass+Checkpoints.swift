@@ -12,6 +12,7 @@ extension FolderSyncPass {
     var side = VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault)
     for file in listing.checkpoints
     where file.writer == file.stream && file.name.isEnd && file.writer != store.replica {
+      try options.checkTime()
       guard let theirs = try readCheckpoint(file)?.vault else { continue }
       switch VaultAgreement(side, VaultAgreement.Side(membership: theirs)) {
       case .none: break
@@ -31,6 +32,7 @@ extension FolderSyncPass {
   mutating func takeCheckpoints(_ stream: ReplicaID, _ listing: FolderListing) throws(HeartlogError) {
     let known = try head(of: stream)
     for file in listing.checkpoints where file.stream == stream && file.name.isEnd {
+      try options.checkTime()
       guard let content = try readCheckpoint(file), content.note != known?.checkpoint?.note,
         let signed = verified(content, of: file)
       else { continue }

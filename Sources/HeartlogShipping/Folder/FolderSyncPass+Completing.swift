@@ -7,7 +7,7 @@ extension FolderSyncPass {
       let commits = head.coverage.missing(of: try store.subscription, at: .whole, upTo: head.commit)
     else { return }
     for file in covering(commits.lowerBound.rawValue...commits.upperBound.rawValue, files) {
-      try checkCancelled()
+      try options.checkTime()
       guard let content = try read(file) else { continue }
       for run in content.runs
       where run.firstCommit <= commits.upperBound && run.lastCommit >= commits.lowerBound {

@@ -24,7 +24,6 @@ extension FolderSyncPass {
     }
     let heads = try store.streamHeads()
     for head in heads {
-      try checkCancelled()
       try passingOver(head.replica, heads) { (round) throws(HeartlogError) in
         try round.publish(head, as: writer, files[head.replica] ?? [])
         try round.publishCheckpoint(head, as: writer, listing)
@@ -47,6 +46,7 @@ extension FolderSyncPass {
     guard head.coverage.isWhole else { return }
     var own = redacted.filter { $0.name.last <= head.commit.rawValue }
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
+      try options.checkTime()
       if try isSound(file, head) { own.append(file) }
     }
     let counted = stream == writer ? own : found + redacted
@@ -75,6 +75,7 @@ extension FolderSyncPass {
     var files: [FolderFile] = []
     var redacted: [FolderFile] = []
     for file in found {
+      try options.checkTime()
       guard writers.contains(file.writer), file.kind != .placeholder, !file.name.isEnd,
         let copy = try redactedCopy(of: file)
       else {
@@ -151,7 +152,7 @@ extension FolderSyncPass {
     var files: [FolderFile] = []
     var file = RunFile(of: stream, after: commits.lowerBound - 1)
     while file.lastCommit < commits.upperBound {
-      try checkCancelled()
+      try file.runs.isEmpty ? options.checkTime() : options.checkCancelled()
       let run = try file.takeRun(from: store, upTo: commits.upperBound)
       if isNew {
         report.sent.commits += UInt64(run.commitCount)
@@ -159,7 +160,10 @@ extension FolderSyncPass {
         progress.sentCommits += UInt64(run.commitCount)
         options.progress?(progress)
       }
-      guard file.isFull || file.lastCommit == commits.upperBound else { continue }
+      // Without this, passes that are too short to fill a file would never write one. Merging has no hurry.
+      let isOver = options.isOver
+      if isOver, !isNew { throw .deadline }
+      guard file.isFull || isOver || file.lastCommit == commits.upperBound else { continue }
       let encoded = file.encoded()
       try writeProof(of: file.runs, in: encoded.name, head, writer)
       files.append(try write(encoded, stream, writer))

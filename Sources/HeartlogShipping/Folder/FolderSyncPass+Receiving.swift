@@ -20,7 +20,7 @@ extension FolderSyncPass {
     while head?.isEnded != true,
       let file = next(files.filter { !passed.contains($0.path) }, after: position, limit: end?.commit)
     {
-      try checkCancelled()
+      try options.checkTime()
       passed.insert(file.path)
       guard var content = try read(file) else { continue }
       if let proof = try proof(of: file) { content.prove(with: proof) }
@@ -56,7 +56,7 @@ extension FolderSyncPass {
   ) throws(HeartlogError) -> UInt64 {
     var position = start
     for run in content.runs where run.lastCommit.rawValue > position {
-      try checkCancelled()
+      try options.checkTime()
       if isSkipped(run.replica) {
         waiting.add(run)
         position = run.lastCommit.rawValue
@@ -164,6 +164,7 @@ extension FolderSyncPass {
         checked.insert(file.root)
         continue
       }
+      try options.checkTime()
       guard var content = try read(file) else { continue }
       if let proof = try proof(of: file) { content.prove(with: proof) }
       if try endFork(content) {

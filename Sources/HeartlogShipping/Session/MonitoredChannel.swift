@@ -5,12 +5,13 @@ import Synchronization
 /// A channel with the state that its two threads share: when a byte last moved, and whether a thread has
 /// failed.
 final class MonitoredChannel: Sendable {
-  /// How long one wait lasts before failures and cancellation are checked.
+  /// How long one wait lasts before failures and cancellation are checked; it ends at the deadline.
   private static let sliceMilliseconds = 100
+  private static let lastWriteMilliseconds = 1_000
 
   private let channel: any ByteChannel
   private let inactivityNanosecondsMax: UInt64
-  private let isCancelled: @Sendable () -> Bool
+  private let options: SyncOptions
   private let lastMove = Atomic<UInt64>(0)
   private let failure = Mutex<HeartlogError?>(nil)
   private let readCount = Atomic<UInt64>(0)
@@ -19,7 +20,7 @@ final class MonitoredChannel: Sendable {
   init(_ channel: any ByteChannel, options: SyncOptions) {
     self.channel = channel
     inactivityNanosecondsMax = UInt64(max(1, options.inactivityMillisecondsMax)) * 1_000_000
-    isCancelled = options.isCancelled
+    self.options = options
   }
 
   var bytesRead: UInt64 { readCount.load(ordering: .relaxed) }
@@ -30,7 +31,7 @@ final class MonitoredChannel: Sendable {
     let start = MonotonicClock.nanoseconds()
     while true {
       try check(since: start)
-      guard let bytes = try channel.read(atMost: count, milliseconds: Self.sliceMilliseconds) else {
+      guard let bytes = try channel.read(atMost: count, milliseconds: slice) else {
         continue
       }
       guard !bytes.isEmpty else {
@@ -44,11 +45,13 @@ final class MonitoredChannel: Sendable {
     }
   }
 
+  private var slice: Int { options.millisecondsLeft(atMost: Self.sliceMilliseconds) }
+
   /// Reads what follows immediately after bytes that were not a message.
   func readRest(atMost count: Int) -> [UInt8] {
     var rest: [UInt8] = []
-    while rest.count < count,
-      let bytes = try? channel.read(atMost: count - rest.count, milliseconds: Self.sliceMilliseconds),
+    while rest.count < count, !options.isOver,
+      let bytes = try? channel.read(atMost: count - rest.count, milliseconds: slice),
       !bytes.isEmpty
     {
       rest += bytes
@@ -62,7 +65,7 @@ final class MonitoredChannel: Sendable {
     let start = MonotonicClock.nanoseconds()
     while !rest.isEmpty {
       try check(since: start)
-      let count = try channel.write(rest, milliseconds: Self.sliceMilliseconds)
+      let count = try channel.write(rest, milliseconds: slice)
       guard count > 0 else { continue }
       move()
       writtenCount.add(UInt64(count), ordering: .relaxed)
@@ -70,14 +73,15 @@ final class MonitoredChannel: Sendable {
     }
   }
 
-  /// Writes as much as the channel accepts within a second, after a failure: the last message, which the peer
-  /// may not read.
+  /// Writes as much as the channel accepts within a second, or at once if the deadline has come, after a failure: the last message, which
+  /// the peer may not read.
   func writeLast(_ bytes: [UInt8]) throws(HeartlogError) {
     var rest = bytes[...]
-    let end = MonotonicClock.nanoseconds() + 1_000_000_000
-    while !rest.isEmpty, MonotonicClock.nanoseconds() < end {
-      rest = rest.dropFirst(try channel.write(rest, milliseconds: Self.sliceMilliseconds))
-    }
+    let milliseconds = options.millisecondsLeft(atMost: Self.lastWriteMilliseconds)
+    let end = MonotonicClock.nanoseconds() + UInt64(milliseconds) * 1_000_000
+    repeat {
+      rest = rest.dropFirst(try channel.write(rest, milliseconds: slice))
+    } while !rest.isEmpty && MonotonicClock.nanoseconds() < end
   }
 
   /// Ends the other thread's wait with `error`. The first failure is kept.
@@ -89,11 +93,16 @@ final class MonitoredChannel: Sendable {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
+  /// Throws if the other thread has failed, the sync was cancelled, or its deadline has come.
+  func checkTime() throws(HeartlogError) {
+    try checkFailure()
+    try options.checkTime()
+  }
+
   private func move() { lastMove.store(MonotonicClock.nanoseconds(), ordering: .relaxed) }
 
   private func check(since start: UInt64) throws(HeartlogError) {
-    try checkFailure()
-    if isCancelled() { throw HeartlogError(.timedOut, "the sync was cancelled") }
+    try checkTime()
     // A thread that was busy elsewhere has not been waiting, so the time counts from the start of this wait.
     let still = max(start, lastMove.load(ordering: .relaxed))
     let now = MonotonicClock.nanoseconds()

@@ -5,6 +5,8 @@ import Synchronization
 final class SessionTally: Sendable {
   private struct State {
     var progress = SyncProgress()
+    /// What the current dialogue has left to do.
+    var left = SyncReport.Unfinished()
     var receivedEvents: UInt64 = 0
     var appendedCommits: UInt64 = 0
     var changedItems: UInt64 = 0
@@ -22,10 +24,17 @@ final class SessionTally: Sendable {
     change {
       $0.progress.commitsToReceive = toReceive
       $0.progress.commitsToSend = toSend
+      $0.left.commitsToReceive = toReceive
+      $0.left.commitsToSend = toSend
     }
   }
 
-  func sent(commits: Int) { change { $0.progress.sentCommits += UInt64(commits) } }
+  func sent(commits: Int) {
+    change { state in
+      state.progress.sentCommits += UInt64(commits)
+      Self.take(commits, from: &state.left.commitsToSend)
+    }
+  }
 
   func received(commits: Int, _ outcome: ReceivedRun) {
     switch outcome {
@@ -35,6 +44,7 @@ final class SessionTally: Sendable {
     }
     change { state in
       state.progress.receivedCommits += UInt64(commits)
+      Self.take(commits, from: &state.left.commitsToReceive)
       guard case .appended(let commits, let events, let changedItems) = outcome else { return }
       state.appendedCommits += UInt64(commits)
       state.receivedEvents += UInt64(events)
@@ -48,6 +58,7 @@ final class SessionTally: Sendable {
   func completed(commits: Int, events: Int) {
     change { state in
       state.progress.receivedCommits += UInt64(commits)
+      Self.take(commits, from: &state.left.commitsToReceive)
       state.completedEvents += UInt64(events)
     }
   }
@@ -89,6 +100,14 @@ final class SessionTally: Sendable {
     state.withLock { ($0.appendedCommits, $0.receivedEvents) }
   }
 
+  /// Copies what was sent, and what is left, into the report of a sync that ended at its deadline.
+  func leave(_ report: inout SyncReport) {
+    state.withLock { state in
+      report.sent.commits = state.progress.sentCommits
+      report.unfinished = state.left
+    }
+  }
+
   /// Copies the counts into a report.
   func complete(_ report: inout SyncReport) {
     state.withLock { state in
@@ -99,6 +118,11 @@ final class SessionTally: Sendable {
       report.forks = state.forks
       report.skipped = state.skipped
     }
+  }
+
+  /// What a peer announces may be more than a sum can hold.
+  private static func take(_ commits: Int, from left: inout UInt64?) {
+    left = left.map { $0 - min($0, UInt64(commits)) }
   }
 
   private func change(_ body: (inout State) -> Void) {

@@ -10,6 +10,8 @@ final class SyncAttempts: Sendable {
     var damage: HeartlogError?
     var signingFailure: HeartlogError?
     var version = Message.version
+    /// What the current dialogue has reported so far.
+    var begun = SyncReport()
     /// Bytes of the dialogues that broke off.
     var bytes: (read: UInt64, written: UInt64) = (0, 0)
     /// Streams that were newly left out in the current dialogue.
@@ -37,6 +39,19 @@ final class SyncAttempts: Sendable {
       }
     }
     return try dialogue(attempts)
+  }
+
+  /// Records what is known since the two ends have greeted each other.
+  func begin(_ report: SyncReport) { state.withLock { $0.begun = report } }
+
+  /// The report of a sync whose deadline has come.
+  func reportAtDeadline() -> SyncReport {
+    var (report, bytes) = state.withLock { ($0.begun, $0.bytes) }
+    tally.complete(&report)
+    tally.leave(&report)
+    report.received.bytes = bytes.read
+    report.sent.bytes = bytes.written
+    return report
   }
 
   /// The bytes read and written by the dialogues that broke off.

@@ -221,7 +221,7 @@ extension SyncSession {
       // Sent only if the receiver does not have the stream yet.
       var name = entry.theirs == nil ? entry.mine?.name : nil
       while after < commits.upperBound {
-        try link.checkFailure()
+        try link.checkTime()
         let whole = try runToSend(of: entry, after: after, upTo: commits.upperBound)
         let run =
           list.theirSubscription == .all
@@ -405,6 +405,7 @@ extension SyncSession {
   private func readRun(
     of entry: StreamList.Entry, _ name: String?, _ next: UInt64
   ) throws(HeartlogError) -> Message {
+    try link.checkTime()
     do throws(HeartlogError) { return try reader.read(.run) } catch {
       if let damage = error.peerDamage {
         attempts.passOver(

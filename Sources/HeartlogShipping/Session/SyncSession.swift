@@ -64,7 +64,7 @@ public struct SyncSession: Sendable {
     self.attempts = attempts
   }
 
-  /// Runs the dialogue.
+  /// Runs the dialogue. If its deadline comes first, the report says what is left.
   ///
   /// - Throws: `HeartlogError`; `timedOut` if the peer is silent, `peer` if it sends something that is no
   ///   part of a dialogue, `inputOutput` if the channel breaks, and what the store throws. Both stores are
@@ -78,7 +78,8 @@ public struct SyncSession: Sendable {
     } catch {
       tellPeer(error)
       attempts.brokeOff(read: link.bytesRead, written: link.bytesWritten)
-      throw error
+      guard error.isDeadline else { throw error }
+      return attempts.reportAtDeadline()
     }
   }
 
@@ -412,6 +413,7 @@ public struct SyncSession: Sendable {
   ) throws(HeartlogError) -> Bool {
     var canAll = true
     for head in mine {
+      try link.checkTime()
       let after = known(head.replica)
       guard after < head.commit.rawValue,
         let finding = try store.damage(of: head.replica, after: after, upTo: head.commit)
@@ -521,6 +523,7 @@ public struct SyncSession: Sendable {
       report.peer = list.entries[own].replica
       report.peerName = list.entries[own].mine?.name
     }
+    attempts.begin(report)
     return report
   }
 
