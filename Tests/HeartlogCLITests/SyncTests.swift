@@ -1,3 +1,4 @@
+import Foundation
 import Heartlog
 import HeartlogShipping
 import Testing
@@ -141,6 +142,46 @@ struct SyncTests {
     page = SyncPage(report: self.report(), peer: "exec:x", isPull: false, conflicts: 0, withoutContent: 1)
     #expect(
       page.lines.last == "same history, less content: 1 event here without content" && page.failures.isEmpty)
+  }
+
+  @Test("a sync whose time was over tells what is left, as far as that is known")
+  func unfinished() {
+    var report = report()
+    var unfinished = SyncReport.Unfinished()
+    for (left, expected) in [
+      ((nil, nil), "the time is over. The next sync continues from here."),
+      ((1_200, nil), "the time is over; left: 1,200 commits to receive. The next sync continues from here."),
+      ((0, 1), "the time is over; left: 1 commit to send. The next sync continues from here."),
+      (
+        (2, 3),
+        "the time is over; left: 2 commits to receive, 3 commits to send. The next sync continues from here."
+      ),
+    ] as [((UInt64?, UInt64?), String)] {
+      (unfinished.commitsToReceive, unfinished.commitsToSend) = left
+      report.unfinished = unfinished
+      let page = SyncPage(report: report, peer: "exec:x", isPull: false, conflicts: 0)
+      #expect(page.failures == [expected] && !report.isComplete && !report.hasFaults)
+    }
+    #expect(CapturedOutput.run("sync", "folder:x", "--watch", "--deadline", "9").exitCode == 64)
+    #expect(CapturedOutput.run("sync", "folder:x", "--deadline", "-1").exitCode == 64)
+  }
+
+  @Test("a deadline that is over before the sync begins is exit code 75, and nothing is moved")
+  func deadline() throws {
+    let place = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: place) }
+    let cloud = place.appending(path: "cloud")
+    try FileManager.default.createDirectory(at: cloud, withIntermediateDirectories: true)
+    let store = place.appending(path: "store").path
+    #expect(CapturedOutput.run("init", "--store", store).exitCode == 0)
+    #expect(CapturedOutput.run("add", "papers", "2101.09077v1", "--store", store).exitCode == 0)
+    let peer = "folder:\(cloud.path)"
+    let late = CapturedOutput.run("sync", peer, "--store", store, "--json", "--deadline", "0")
+    #expect(late.exitCode == 75 && late.error.contains("the time is over"), "\(late.error)")
+    #expect(late.standard.contains("\"unfinished\":{\"commitsToReceive\":0}"), "\(late.standard)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: cloud.path).isEmpty)
+    let done = CapturedOutput.run("sync", peer, "--store", store, "--json", "--deadline", "600")
+    #expect(done.exitCode == 0 && !done.standard.contains("unfinished"), "\(done.standard)")
   }
 
   @Test("a clock that is far off is told; the files of a folder are counted")

@@ -13,6 +13,8 @@ struct SyncCommand: Command {
   private static let watch = Option.flag(
     "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
 
+  private static let deadline = Option.value(
+    "deadline", "SECONDS", .count, "End after so many seconds, finished or not; what came is kept.")
   private static let libraries = Option.value(
     "libraries", "NAMES", .text,
     "From now on, take only what others write to these libraries, separated by commas; \"all\" for everything."
@@ -20,7 +22,7 @@ struct SyncCommand: Command {
 
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
-    arguments: [peer], options: [pull, dryRun, join, libraries, watch],
+    arguments: [peer], options: [pull, dryRun, join, libraries, watch, deadline],
     paragraphs: [
       "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
         + "favorites; the last tap wins. An interrupted sync continues where it ended.",
@@ -47,7 +49,8 @@ struct SyncCommand: Command {
         "The peer violated the protocol, or one of the stores is damaged; sound streams were received."),
       .init(.noStore, "The store, the folder or the peer does not exist."),
       .init(.inputOutput, "The connection to the peer failed."),
-      .init(.tryAgain, "The peer was silent for 30 seconds, or a store is locked."),
+      .init(
+        .tryAgain, "The peer was silent for 30 seconds, a store is locked, or the deadline came first."),
     ])
 
   let peer: PeerAddress
@@ -64,9 +67,11 @@ struct SyncCommand: Command {
     options.isPull = arguments.has(Self.pull)
     options.isDryRun = arguments.has(Self.dryRun)
     options.joinsVault = arguments.has(Self.join)
+    options.deadline = arguments.count(Self.deadline).map { .now + .seconds($0) }
     self.options = options
     watches = arguments.has(Self.watch)
     if watches, options.isDryRun { throw .usage("--watch cannot be used with --dry-run") }
+    if watches, options.deadline != nil { throw .usage("--watch cannot be used with --deadline") }
     libraries = arguments.text(Self.libraries).map { names in
       names == "all" ? .all : .only(Set(names.split(separator: ",").map(String.init)))
     }

@@ -32,6 +32,7 @@ struct SyncPage {
     if let failure = report.erasureFailure {
       failures.append("what was to be erased is still here, until the next sync: \(failure).")
     }
+    if let unfinished = report.unfinished { failures.append(Self.sentence(unfinished)) }
     if let damage = report.peerDamage {
       failures.append("the peer sent only what it can read: \(damage).")
     }
@@ -84,6 +85,14 @@ struct SyncPage {
     return
       "the clock of \(device) is \(span) ahead of this device's: its taps win over later taps of devices that have not received them. "
       + "Set that clock right."
+  }
+
+  private static func sentence(_ unfinished: SyncReport.Unfinished) -> String {
+    let left = [(unfinished.commitsToReceive, "receive"), (unfinished.commitsToSend, "send")].compactMap {
+      (commits, way) in commits.flatMap { $0 > 0 ? "\(Quantity.count($0, "commit")) to \(way)" : nil }
+    }
+    let what = left.isEmpty ? "" : "; left: \(left.joined(separator: ", "))"
+    return "the time is over\(what). The next sync continues from here."
   }
 
   /// `25 events in 20 commits received, nothing sent`.
@@ -177,6 +186,13 @@ struct SyncPage {
     }
     if let failure = report.erasureFailure { json.member("erasureFailure", failure) }
     if let damage = report.peerDamage { json.member("peerDamage", damage) }
+    if let unfinished = report.unfinished {
+      json.name("unfinished")
+      json.beginObject()
+      if let commits = unfinished.commitsToReceive { json.member("commitsToReceive", commits) }
+      if let commits = unfinished.commitsToSend { json.member("commitsToSend", commits) }
+      json.endObject()
+    }
     json.member("clocksAhead", objects: report.clocksAhead) { clock, json in
       if let replica = clock.replica { json.member("replica", replica.description) }
       if let name = clock.name { json.member("name", name) }

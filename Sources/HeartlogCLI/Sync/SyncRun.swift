@@ -38,7 +38,8 @@ struct SyncRun {
         "\(context.errorStyle(.failure, "heartlog:")) this store is damaged; it sent only what it can read. "
           + "Run \"heartlog verify\" to find all damage, then \"heartlog repair --from PEER\".")
     }
-    return exitCode == .success && !page.report.isComplete ? .badInput : exitCode
+    guard exitCode == .success, !page.report.isComplete else { return exitCode }
+    return page.report.hasFaults ? .badInput : .tryAgain
   }
 
   /// Syncs until a signal comes: whenever this store's log changes, and at regular intervals.
