@@ -17,7 +17,7 @@ public struct SyncOptions: Sendable {
   public var inactivityMillisecondsMax = 30_000
   /// Returns the wall time, in milliseconds since 1970.
   public var clock: @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
-  /// Called several times a second; when it returns true, the sync ends with `timedOut`.
+  /// Called many times a second; once it returns true, the sync ends as at its deadline.
   public var isCancelled: @Sendable () -> Bool = { false }
   /// Called as runs are received and sent, from more than one thread.
   public var progress: (@Sendable (SyncProgress) -> Void)?
@@ -33,32 +33,25 @@ public struct SyncOptions: Sendable {
 }
 
 extension SyncOptions {
-  /// Whether the deadline has come.
-  var isOver: Bool { deadline.map { now() >= $0 } ?? false }
+  /// Whether the deadline has come, or the sync was cancelled.
+  var isOver: Bool { isCancelled() || deadline.map { now() >= $0 } ?? false }
 
-  /// How long a wait of at most `most` milliseconds may last, rounded up; 0 once the deadline has come.
+  /// How long a wait of at most `most` milliseconds may last, rounded up; 0 once the sync is over.
   func millisecondsLeft(atMost most: Int) -> Int {
+    if isCancelled() { return 0 }
     guard let deadline else { return most }
     let left = (deadline - now()) / .milliseconds(1)
     return Int(max(0, min(Double(most), left.rounded(.up))))
   }
 
-  /// Throws if the sync was cancelled, or if its deadline has come.
-  func checkTime() throws(HeartlogError) {
-    try checkCancelled()
-    if isOver { throw .deadline }
-  }
-
-  func checkCancelled() throws(HeartlogError) {
-    if isCancelled() { throw HeartlogError(.timedOut, "the sync was cancelled") }
-  }
+  func checkTime() throws(HeartlogError) { if isOver { throw .endedEarly } }
 }
 
 extension HeartlogError {
-  /// Ends a sync at its deadline. Carriers turn it into a report.
-  static let deadline = HeartlogError(.timedOut, "the time for this sync is over")
+  /// Ends a sync that is over. Sessions and folders turn it into a report.
+  static let endedEarly = HeartlogError(.timedOut, "the sync was ended before it was done")
 
-  var isDeadline: Bool { code == Self.deadline.code && message == Self.deadline.message }
+  var isEarlyEnd: Bool { code == Self.endedEarly.code && message == Self.endedEarly.message }
 }
 
 /// The progress of a sync.

@@ -129,7 +129,7 @@ public struct SyncReport: Hashable, Sendable {
     public init() {}
   }
 
-  /// What a sync left to the next one when its deadline came.
+  /// What a sync left to the next one when its deadline came, or when it was cancelled.
   public struct Unfinished: Hashable, Sendable {
     /// Commits that are still to be received; `nil` if the ends had not compared what they have. In a folder, judged by the names of files.
     public var commitsToReceive: UInt64?
@@ -151,9 +151,9 @@ public struct SyncReport: Hashable, Sendable {
   public var peerClockAheadMilliseconds: Milliseconds?
   /// What was received; in a dry run, what would be received.
   public var received = Amount()
-  /// What was sent; in a dry run, what would be sent. If the deadline came, what was sent by then: the peer has not confirmed it.
+  /// What was sent; in a dry run, what would be sent. If the sync ended early, what was sent by then: the peer has not confirmed it.
   public var sent = Amount()
-  /// What is left to the next sync; `nil` unless the deadline came before this one was done.
+  /// What is left to the next sync; `nil` unless the deadline came, or this one was cancelled, before it was done.
   public var unfinished: Unfinished?
   /// Items whose state was changed by the received commits.
   public var changedItems: UInt64 = 0
@@ -181,7 +181,7 @@ public struct SyncReport: Hashable, Sendable {
   /// Creates an empty report.
   public init() {}
 
-  /// Whether everything due was received and sent, apart from commits that wait or are not signed yet: false if the deadline came, a
+  /// Whether everything due was received and sent, apart from commits that wait or are not signed yet: false if the sync ended early, a
   /// store is damaged, or commits were refused.
   public var isComplete: Bool { unfinished == nil && !hasFaults }
 

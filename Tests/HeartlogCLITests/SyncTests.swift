@@ -144,17 +144,17 @@ struct SyncTests {
       page.lines.last == "same history, less content: 1 event here without content" && page.failures.isEmpty)
   }
 
-  @Test("a sync whose time was over tells what is left, as far as that is known")
+  @Test("a sync that ended early tells what is left, as far as that is known")
   func unfinished() {
     var report = report()
     var unfinished = SyncReport.Unfinished()
     for (left, expected) in [
-      ((nil, nil), "the time is over. The next sync continues from here."),
-      ((1_200, nil), "the time is over; left: 1,200 commits to receive. The next sync continues from here."),
-      ((0, 1), "the time is over; left: 1 commit to send. The next sync continues from here."),
+      ((nil, nil), "ended early. The next sync continues from here."),
+      ((1_200, nil), "ended early; left: 1,200 commits to receive. The next sync continues from here."),
+      ((0, 1), "ended early; left: 1 commit to send. The next sync continues from here."),
       (
         (2, 3),
-        "the time is over; left: 2 commits to receive, 3 commits to send. The next sync continues from here."
+        "ended early; left: 2 commits to receive, 3 commits to send. The next sync continues from here."
       ),
     ] as [((UInt64?, UInt64?), String)] {
       (unfinished.commitsToReceive, unfinished.commitsToSend) = left
@@ -177,7 +177,7 @@ struct SyncTests {
     #expect(CapturedOutput.run("add", "papers", "2101.09077v1", "--store", store).exitCode == 0)
     let peer = "folder:\(cloud.path)"
     let late = CapturedOutput.run("sync", peer, "--store", store, "--json", "--deadline", "0")
-    #expect(late.exitCode == 75 && late.error.contains("the time is over"), "\(late.error)")
+    #expect(late.exitCode == 75 && late.error.contains("ended early"), "\(late.error)")
     #expect(late.standard.contains("\"unfinished\":{\"commitsToReceive\":0}"), "\(late.standard)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: cloud.path).isEmpty)
     let done = CapturedOutput.run("sync", peer, "--store", store, "--json", "--deadline", "600")

@@ -70,7 +70,7 @@ struct DeadlineTests {
     #expect(report.unfinished == SyncReport.Unfinished() && !report.isComplete && !report.hasFaults)
     #expect(report.received.commits == 0 && report.received.bytes > 0)
     let told = String(decoding: peer.written, as: UTF8.self)
-    #expect(told.contains(HeartlogError.deadline.message))
+    #expect(told.contains(HeartlogError.endedEarly.message))
   }
 
   /// A peer that reads nothing.
@@ -249,5 +249,37 @@ struct DeadlineTests {
     var dry = SyncOptions()
     dry.isDryRun = true
     #expect(try FolderCarrier("/cloud", on: files).sync(store, options: dry).received.commits == .max)
+  }
+
+  /// A carrier that runs until it is cancelled.
+  private struct EndlessCarrier: Carrier {
+    let description = "endless"
+    let begun: @Sendable () -> Void
+
+    func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+      begun()
+      let (near, far) = try DescriptorChannel.pair()
+      defer {
+        near.close()
+        far.close()
+      }
+      return try SyncSession(store, over: near, role: .calling, options: options).run()
+    }
+  }
+
+  @Test("a task's sync does what a thread's does, and ends when the task is cancelled")
+  func task() async throws {
+    let (one, other) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
+    try other.library("papers").add("a")
+    let report = try await one.async.sync(with: StoreCarrier(other, description: "tablet"))
+    #expect(report.received.commits == 1 && report.isComplete && one.digest == other.digest)
+
+    let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
+    let task = Task {
+      try await one.async.sync(with: EndlessCarrier { continuation.finish() })
+    }
+    for await _ in begun {}
+    task.cancel()
+    #expect(try await task.value.unfinished != nil)
   }
 }

@@ -16,7 +16,7 @@ import HeartlogStorage
 ///
 /// Reading needs none of this: `list`, `contains` and the other reads only access memory.
 public struct AsyncFavoritesStore: Sendable {
-  let store: FavoritesStore
+  package let store: FavoritesStore
 
   /// Like `FavoritesStore.write`: everything that `body` writes to this store is one commit.
   ///

@@ -92,7 +92,7 @@ struct SyncPage {
       (commits, way) in commits.flatMap { $0 > 0 ? "\(Quantity.count($0, "commit")) to \(way)" : nil }
     }
     let what = left.isEmpty ? "" : "; left: \(left.joined(separator: ", "))"
-    return "the time is over\(what). The next sync continues from here."
+    return "ended early\(what). The next sync continues from here."
   }
 
   /// `25 events in 20 commits received, nothing sent`.

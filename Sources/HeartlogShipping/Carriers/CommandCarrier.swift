@@ -61,7 +61,7 @@ public struct CommandCarrier: Carrier {
     }
   }
 
-  /// How long a command may take to end by itself, and again after SIGTERM, when the deadline has come.
+  /// How long a command may take to end by itself, and again after SIGTERM, when the sync is over.
   private static let lastMilliseconds = 100
 
   private static func finish(

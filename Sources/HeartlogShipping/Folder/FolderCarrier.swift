@@ -107,7 +107,7 @@ struct FolderSyncPass {
         try exchange(streams, files, listing, heads)
       }
     } catch {
-      guard error.isDeadline else { throw error }
+      guard error.isEarlyEnd else { throw error }
       // The state follows the content that arrived.
       if report.completedEvents > 0 { report.applyErasures(in: store) }
       var unfinished = SyncReport.Unfinished()

@@ -152,7 +152,7 @@ extension FolderSyncPass {
     var files: [FolderFile] = []
     var file = RunFile(of: stream, after: commits.lowerBound - 1)
     while file.lastCommit < commits.upperBound {
-      try file.runs.isEmpty ? options.checkTime() : options.checkCancelled()
+      if file.runs.isEmpty { try options.checkTime() }
       let run = try file.takeRun(from: store, upTo: commits.upperBound)
       if isNew {
         report.sent.commits += UInt64(run.commitCount)
@@ -162,7 +162,7 @@ extension FolderSyncPass {
       }
       // Without this, passes that are too short to fill a file would never write one. Merging has no hurry.
       let isOver = options.isOver
-      if isOver, !isNew { throw .deadline }
+      if isOver, !isNew { throw .endedEarly }
       guard file.isFull || isOver || file.lastCommit == commits.upperBound else { continue }
       let encoded = file.encoded()
       try writeProof(of: file.runs, in: encoded.name, head, writer)

@@ -88,7 +88,7 @@ extension FavoritesStore {
     options.isPull = true
     options.isDryRun = false
     let report = try source.sync(self, options: options)
-    if report.unfinished != nil { throw .deadline }
+    if report.unfinished != nil { throw .endedEarly }
     var reasons: [ReplicaID: String] = [:]
     for stream in report.skipped where stream.cause != .unsent {
       reasons[stream.replica] = "\(source.description): \(stream.reason)"

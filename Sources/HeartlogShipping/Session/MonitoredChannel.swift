@@ -73,7 +73,7 @@ final class MonitoredChannel: Sendable {
     }
   }
 
-  /// Writes as much as the channel accepts within a second, or at once if the deadline has come, after a failure: the last message, which
+  /// Writes as much as the channel accepts within a second, or at once if the sync is over, after a failure: the last message, which
   /// the peer may not read.
   func writeLast(_ bytes: [UInt8]) throws(HeartlogError) {
     var rest = bytes[...]
@@ -93,7 +93,7 @@ final class MonitoredChannel: Sendable {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  /// Throws if the other thread has failed, the sync was cancelled, or its deadline has come.
+  /// Throws if the other thread has failed, or the sync is over.
   func checkTime() throws(HeartlogError) {
     try checkFailure()
     try options.checkTime()

@@ -100,7 +100,7 @@ final class SessionTally: Sendable {
     state.withLock { ($0.appendedCommits, $0.receivedEvents) }
   }
 
-  /// Copies what was sent, and what is left, into the report of a sync that ended at its deadline.
+  /// Copies what was sent, and what is left, into the report of a sync that ended early.
   func leave(_ report: inout SyncReport) {
     state.withLock { state in
       report.sent.commits = state.progress.sentCommits

@@ -35,7 +35,7 @@ final class SyncAttempts: Sendable {
     for _ in 1..<dialoguesMax {
       attempts.state.withLock { $0.news = 0 }
       do throws(HeartlogError) { return try dialogue(attempts) } catch {
-        guard attempts.state.withLock({ $0.news }) > 0, !options.isCancelled() else { throw error }
+        guard attempts.state.withLock({ $0.news }) > 0, !options.isOver else { throw error }
       }
     }
     return try dialogue(attempts)
@@ -44,8 +44,8 @@ final class SyncAttempts: Sendable {
   /// Records what is known since the two ends have greeted each other.
   func begin(_ report: SyncReport) { state.withLock { $0.begun = report } }
 
-  /// The report of a sync whose deadline has come.
-  func reportAtDeadline() -> SyncReport {
+  /// The report of a sync that ended early.
+  func reportSoFar() -> SyncReport {
     var (report, bytes) = state.withLock { ($0.begun, $0.bytes) }
     tally.complete(&report)
     tally.leave(&report)

@@ -64,7 +64,7 @@ public struct SyncSession: Sendable {
     self.attempts = attempts
   }
 
-  /// Runs the dialogue. If its deadline comes first, the report says what is left.
+  /// Runs the dialogue. If its deadline comes first, or it is cancelled, the report says what is left.
   ///
   /// - Throws: `HeartlogError`; `timedOut` if the peer is silent, `peer` if it sends something that is no
   ///   part of a dialogue, `inputOutput` if the channel breaks, and what the store throws. Both stores are
@@ -78,8 +78,8 @@ public struct SyncSession: Sendable {
     } catch {
       tellPeer(error)
       attempts.brokeOff(read: link.bytesRead, written: link.bytesWritten)
-      guard error.isDeadline else { throw error }
-      return attempts.reportAtDeadline()
+      guard error.isEarlyEnd else { throw error }
+      return attempts.reportSoFar()
     }
   }
 
