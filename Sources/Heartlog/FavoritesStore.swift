@@ -161,6 +161,9 @@ public final class FavoritesStore: Sendable {
   /// The display name of this replica.
   public var name: String { log.ownIdentity.name }
 
+  /// Whether the store was opened for reading only.
+  package var isReadOnly: Bool { options.access == .readOnly }
+
   /// Reads what other processes wrote.
   ///
   /// Writes do this themselves; plain reads never touch the disk. If nothing was written, this costs one look into shared memory.

@@ -21,12 +21,12 @@ struct ShippingTests {
     let laptop = try FavoritesStore.inMemory(clock: ManualClock(), seed: 2)
     try phone.library("papers").add("2101.09077v1")
     var received: UInt64 = 0
-    for store in [phone, laptop] { received += try sync(store, through: place.path) }
+    for store in [phone, laptop] { received += try sync(store, through: place) }
     #expect(received == 1 && phone.digest == laptop.digest)
   }
 
-  private func sync(_ store: FavoritesStore, through folder: String) throws -> UInt64 {
-    let cloud = FolderCarrier(folder)
+  private func sync(_ store: FavoritesStore, through folder: URL) throws -> UInt64 {
+    let cloud = try FolderCarrier(folder)
     let report = try cloud.sync(store, options: SyncOptions())
     print(report.received.commits, report.changedItems)
     return report.received.commits

@@ -1,3 +1,4 @@
+import Foundation
 import Heartlog
 import Testing
 
@@ -21,6 +22,49 @@ struct CarrierTests {
     other.write(20, tag: "b")
     let report = try StoreCarrier(other, description: "/other").sync(one, options: SyncOptions())
     #expect(report.received.commits == 20 && report.sent.commits == 30 && one.streams == other.streams)
+  }
+
+  @Test("stores and folders are named by file URLs")
+  func urls() throws {
+    let place = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: place) }
+    let (phone, tablet) = (place.appending(path: "phone"), place.appending(path: "tablet"))
+    let store = try FavoritesStore(at: phone)
+    try store.library("papers").add("a")
+    let carrier = try StoreCarrier(tablet)
+    #expect(carrier.description == tablet.path)
+    #expect(code { try carrier.sync(store, options: SyncOptions()) } == .notAStore)
+    try FavoritesStore(at: tablet).close()
+    #expect(try carrier.sync(store, options: SyncOptions()).sent.commits == 1)
+    let other = try FavoritesStore(at: tablet)
+    #expect(other.digest == store.digest)
+    try other.library("papers").add("b")
+    #expect(try StoreCarrier(other).sync(store, options: SyncOptions()).received.commits == 1)
+
+    let cloud = try FolderCarrier(place.appending(path: "cloud"))
+    #expect(code { try cloud.sync(store, options: SyncOptions()) } == .notAStore)
+    try FileManager.default.createDirectory(
+      at: place.appending(path: "cloud"), withIntermediateDirectories: false)
+    #expect(try cloud.sync(store, options: SyncOptions()).folder?.written == 2)
+
+    let address = try #require(URL(string: "https://example.org/cloud"))
+    #expect(throws: HeartlogError.self) { try FolderCarrier(address) }
+    #expect(throws: HeartlogError.self) { try StoreCarrier(address) }
+  }
+
+  @Test("a store that is open for reading only is only pulled from")
+  func readOnly() throws {
+    let place = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: place) }
+    try FavoritesStore(at: place).library("papers").add("b")
+    var options = StoreOptions()
+    options.access = .readOnly
+    let peer = try FavoritesStore(at: place, options: options)
+    let store = try FavoritesStore.inMemory()
+    try store.library("papers").add("a")
+    let before = peer.digest
+    let report = try StoreCarrier(peer).sync(store, options: SyncOptions())
+    #expect(report.sent.commits == 0 && peer.digest == before)
   }
 
   @Test("a failure of the store beside this one is told as it is")

@@ -203,7 +203,7 @@ struct StreamRepairTests {
     options.access = .readOnly
     let source = try FavoritesStore(at: DamagedDevices.path, on: other.files, options: options)
     let report = try devices.repair(
-      from: StoreCarrier(source, description: "the copy", isReadOnly: true))
+      from: StoreCarrier(streams: source, description: "the copy", isReadOnly: true))
     #expect(report.isSound, "\(report.entries)")
     #expect(try devices.findings().isEmpty)
   }

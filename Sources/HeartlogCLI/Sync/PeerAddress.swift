@@ -61,28 +61,13 @@ enum PeerAddress: Hashable, Sendable {
       guard try !Self.isSame(path, context.storeDirectory()) else {
         throw CommandError.usage("a store cannot be synced with itself")
       }
-      let (peer, isReadOnly) = try Self.open(path, endsSoon: endsSoon)
+      var options = StoreOptions()
+      options.origin = CommandContext.origin
+      if endsSoon { options.snapshots.eventsMin = .max }
+      let peer = try FavoritesStore.openPeer(at: path, options: options)
       context.opened.add(peer)
-      return StoreCarrier(peer, description: path, isReadOnly: isReadOnly)
+      return StoreCarrier(peer)
     }
-  }
-
-  /// Opens a store for writing, or else for reading: a damaged store or one on a read-only disk can still be pulled from.
-  private static func open(
-    _ path: String, endsSoon: Bool
-  ) throws(HeartlogError) -> (FavoritesStore, isReadOnly: Bool) {
-    var options = StoreOptions()
-    options.origin = CommandContext.origin
-    if endsSoon { options.snapshots.eventsMin = .max }
-    if access(path, W_OK) == 0 {
-      do throws(HeartlogError) {
-        return (try FavoritesStore.open(at: path, options: options, progress: nil), false)
-      } catch {
-        guard error.code == .readOnly else { throw error }
-      }
-    }
-    options.access = .readOnly
-    return (try FavoritesStore.open(at: path, options: options, progress: nil), true)
   }
 
   private static func isSame(_ one: String, _ other: String) -> Bool {

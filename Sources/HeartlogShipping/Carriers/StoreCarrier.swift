@@ -2,26 +2,49 @@ import Dispatch
 import Heartlog
 import Synchronization
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// A carrier to another store in the same process: both ends of a dialogue run here, on two threads.
 public struct StoreCarrier: Carrier {
-  public let description: String
-  private let peer: any ShippedStreams
-  private let isReadOnly: Bool
+  private enum Peer: Sendable {
+    /// At the path that describes the carrier.
+    case closed
+    case opened(any ShippedStreams, isReadOnly: Bool)
+  }
 
-  /// Creates a carrier to `peer`.
+  /// The path of the other store.
+  public let description: String
+  private let peer: Peer
+
+  /// Creates a carrier to the store in the folder at a file URL. Each sync opens it and closes it again. If it cannot be written, it is only
+  /// pulled from.
   ///
-  /// - Parameters:
-  ///   - peer: the other store.
-  ///   - description: the name of the peer as shown to people: its folder.
-  ///   - isReadOnly: whether the peer cannot be written; it is then only pulled from.
-  public init(_ peer: FavoritesStore, description: String, isReadOnly: Bool = false) {
-    self.init(streams: peer, description: description, isReadOnly: isReadOnly)
+  /// - Throws: `invalid` if the URL is not a file URL. A sync throws `notAStore` if there is no store.
+  public init(_ url: URL) throws(HeartlogError) {
+    description = try url.filePath(of: "a store")
+    peer = .closed
+  }
+
+  /// Creates a carrier to a store that is open in this process. If it is open for reading only, it is only pulled from.
+  public init(_ peer: FavoritesStore) {
+    self.init(streams: peer, description: peer.path, isReadOnly: peer.isReadOnly)
   }
 
   init(streams peer: any ShippedStreams, description: String, isReadOnly: Bool = false) {
-    self.peer = peer
+    self.peer = .opened(peer, isReadOnly: isReadOnly)
     self.description = description
-    self.isReadOnly = isReadOnly
   }
 
   public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
@@ -29,15 +52,28 @@ public struct StoreCarrier: Carrier {
   }
 
   func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    try SyncAttempts.hold(options) { (attempts) throws(HeartlogError) in
-      try hold(store, options: options, attempts: attempts)
+    guard case .closed = peer else {
+      return try SyncAttempts.hold(options) { (attempts) throws(HeartlogError) in
+        try hold(store, options: options, attempts: attempts)
+      }
     }
+    let opened = try FavoritesStore.openPeer(at: description)
+    let result = Result { () throws(HeartlogError) in
+      try StoreCarrier(opened).sync(streams: store, options: options)
+    }
+    // The error of the sync is the one to report.
+    do throws(HeartlogError) { try opened.close() } catch {
+      _ = try result.get()
+      throw error
+    }
+    return try result.get()
   }
 
   /// Holds one dialogue.
   func hold(
     _ store: any ShippedStreams, options: SyncOptions, attempts: SyncAttempts
   ) throws(HeartlogError) -> SyncReport {
+    guard case .opened(let peer, let isReadOnly) = peer else { preconditionFailure("the peer is not open") }
     let (near, far) = try DescriptorChannel.pair()
     var serving = SyncOptions()
     serving.isReadOnly = isReadOnly
@@ -73,6 +109,26 @@ public struct StoreCarrier: Carrier {
       throw error
     }
   }
+}
+
+extension FavoritesStore {
+  /// Opens an existing store for writing, or else for reading: a damaged store or one on a read-only disk can still be pulled from.
+  package static func openPeer(
+    at path: String, options: StoreOptions = StoreOptions()
+  ) throws(HeartlogError) -> FavoritesStore {
+    if Self.isWritable(path) {
+      do throws(HeartlogError) {
+        return try FavoritesStore.open(at: path, options: options, progress: nil)
+      } catch {
+        guard error.code == .readOnly else { throw error }
+      }
+    }
+    var options = options
+    options.access = .readOnly
+    return try FavoritesStore.open(at: path, options: options, progress: nil)
+  }
+
+  private static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
 }
 
 extension HeartlogError {

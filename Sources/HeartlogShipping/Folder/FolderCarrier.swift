@@ -2,6 +2,12 @@ import Heartlog
 import HeartlogFiles
 import Synchronization
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A carrier through a folder that a file-syncing program, a USB stick or rsync moves from device to device.
 ///
 /// There is no dialogue: each device writes files for the others, changes none, and removes only its own and
@@ -17,10 +23,12 @@ public final class FolderCarrier: Carrier {
 
   public var description: String { "folder:\(path)" }
 
-  /// Creates a carrier through the folder at `path`, which must exist when `sync` is called.
-  public convenience init(_ path: String) { self.init(path, on: POSIXFileSystem(readers: .everybody)) }
+  /// Creates a carrier through the folder at a file URL, which must exist when `sync` is called.
+  ///
+  /// - Throws: `invalid` if the URL is not a file URL.
+  public convenience init(_ url: URL) throws(HeartlogError) { self.init(try url.filePath(of: "a folder")) }
 
-  package init(_ path: String, on fileSystem: any FileSystem) {
+  package init(_ path: String, on fileSystem: any FileSystem = POSIXFileSystem(readers: .everybody)) {
     self.path = path
     self.fileSystem = fileSystem
   }

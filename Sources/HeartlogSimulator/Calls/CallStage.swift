@@ -63,7 +63,7 @@ final class CallStage {
     var otherOptions = Self.options(random, clock, process)
     otherOptions.deviceKey = .none
     let other = try FavoritesStore.inMemory(options: otherOptions)
-    _ = try StoreCarrier(source, description: "source").sync(other, options: SyncOptions())
+    _ = try StoreCarrier(source).sync(other, options: SyncOptions())
     _ = try FolderCarrier(Self.folder, on: disk).sync(other, options: SyncOptions())
   }
 

@@ -221,7 +221,7 @@ final class CallRun {
   private func sync(_ store: FavoritesStore) throws {
     let peer = try stage.peer()
     unknown.insert(CallStage.received)
-    let report = try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
+    let report = try StoreCarrier(peer).sync(store, options: SyncOptions())
     durable.insert(CallStage.received)
     if try isTold(report) { return }
     let held = try store.streamHeads().filter(\.holdsMore)

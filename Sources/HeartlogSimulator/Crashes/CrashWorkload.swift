@@ -246,7 +246,7 @@ final class CrashWorkload {
       var peerOptions = StoreOptions()
       peerOptions.deviceKey = .none
       let peer = try FavoritesStore.inMemory(options: peerOptions)
-      _ = try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
+      _ = try StoreCarrier(peer).sync(store, options: SyncOptions())
       if let found = try problem("synced") { return found }
       if peer.digest != store.digest { return "the peer shows something else" }
       if try store.replay(upTo: nil).state.digest != store.digest { return "the log leads to another state" }

@@ -49,14 +49,14 @@ final class DamagedStore {
     }
     var joining = SyncOptions()
     joining.joinsVault = true
-    func sync() throws { _ = try StoreCarrier(peer, description: "peer").sync(store, options: joining) }
+    func sync() throws { _ = try StoreCarrier(peer).sync(store, options: joining) }
     var unsigningOptions = options
     unsigningOptions.deviceKey = .none
     let unsigning = try FavoritesStore.inMemory(options: unsigningOptions)
     unsigned = unsigning.replica
     func writeUnsigned() throws {
       try write(Self.unsignedRunCount, to: unsigning, "unsigned \(unsigning.read { $0.heads.count })")
-      _ = try StoreCarrier(unsigning, description: "unsigning").sync(peer, options: joining)
+      _ = try StoreCarrier(unsigning).sync(peer, options: joining)
       try sync()
     }
     try write(16, to: store, "early")
@@ -277,7 +277,7 @@ final class DamagedStore {
     let peer = try FavoritesStore(
       at: Self.path, on: peerFiles.deepCopy(), options: Self.options(SeededRandom(seed: 7), clock, process))
     do throws(HeartlogError) {
-      let report = try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
+      let report = try StoreCarrier(peer).sync(store, options: SyncOptions())
       if !report.isComplete || !report.skipped.isEmpty { answers.isNamed = true }
     } catch {
       guard answers.isNamed else { throw Violation("syncing fails, and nothing says why: \(error)") }

@@ -185,7 +185,7 @@ final class InterleavedRun {
     var syncOptions = SyncOptions()
     syncOptions.sendsFirst = true
     syncOptions.clock = peerOptions.clock
-    _ = try StoreCarrier(peer, description: "peer").sync(one, options: syncOptions)
+    _ = try StoreCarrier(peer).sync(one, options: syncOptions)
     if peer.digest != one.digest { throw Violation("the peer shows something else") }
     let verified = try FavoritesStore.verify(at: InterleavingStage.path, on: disk, progress: nil)
     if let finding = verified.streams.compactMap(\.finding).first { throw Violation("verify: \(finding)") }
