@@ -102,7 +102,8 @@ struct SyncPage {
 
   private var verb: String {
     if report.isDryRun { return "would sync with" }
-    return isPull ? "pulled from" : "synced with"
+    let part = report.unfinished == nil ? "" : " in part"
+    return isPull ? "pulled\(part) from" : "synced\(part) with"
   }
 
   private var shownPeer: String {
