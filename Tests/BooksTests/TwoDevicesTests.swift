@@ -16,7 +16,7 @@ struct TwoDevicesTests {
   }
 
   private func sync() throws {
-    _ = try StoreCarrier(tablet.store, description: "tablet").sync(phone.store, options: SyncOptions())
+    _ = try StoreCarrier(tablet.store).sync(phone.store, options: SyncOptions())
   }
 
   @Test("each setting merges on its own")

@@ -40,7 +40,7 @@ final class BreedBrowser {
   }
 
   /// Imports what the app stored in the user defaults before it had a store.
-  func takeOver(_ persisted: JSONValue) throws -> (count: Int, failures: [LibraryError]) {
+  func takeOver(_ persisted: JSONValue) throws -> TakeOverReport {
     try manager.takeOver(persisted: persisted)
   }
 }
