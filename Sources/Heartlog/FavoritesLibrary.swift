@@ -19,6 +19,7 @@ public struct FavoritesLibrary: Sendable {
   /// changes.
   public func item(_ id: String) -> ItemState? {
     if let transaction = WriteTransaction.joined(by: store) { return transaction.item(id, in: name) }
+    store.refreshForReading()
     return store.projection.item(id, in: key)
   }
 
@@ -27,6 +28,7 @@ public struct FavoritesLibrary: Sendable {
     if let transaction = WriteTransaction.joined(by: store) {
       return transaction.isFavorite(id, in: name)
     }
+    store.refreshForReading()
     return store.projection.isFavorite(id, in: key)
   }
 

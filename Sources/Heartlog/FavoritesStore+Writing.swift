@@ -50,6 +50,7 @@ extension FavoritesStore {
     result: R, events: [Event]
   ) {
     try refuseInsideWrite("dryRun")
+    refreshForReading()
     let transaction = WriteTransaction(self, over: .none, wallTime: try wallTime(time))
     defer { transaction.close() }
     let result = try WriteTransaction.$current.withValue(transaction) { try body() }

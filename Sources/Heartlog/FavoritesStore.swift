@@ -16,7 +16,7 @@ import Synchronization
 /// try papers.toggle(paper)
 /// ```
 ///
-/// All methods are thread-safe. Readers never wait for a disk. A write returns once its commit is acknowledged, as set by the options'
+/// All methods are thread-safe. A read looks into memory; only if another process has written since, it reads that first. A write returns once its commit is acknowledged, as set by the options'
 /// `durability`; in a task, await the writes of `async` instead. Several processes can open the same store, and one process can open
 /// thousands of stores. <doc:GettingStarted> leads from an empty folder to a view.
 public final class FavoritesStore: Sendable {
@@ -27,6 +27,8 @@ public final class FavoritesStore: Sendable {
   let snapshots: SnapshotKeeper
   let projection: Projection
   let log: CommitLog
+  /// What reads compare to learn that another process has written.
+  let seen: SeenGeneration
   let asyncWrites = AsyncWriteQueue()
   /// The number of running `write { }` closures, on any thread.
   let openTransactions = Atomic<Int>(0)
@@ -63,6 +65,8 @@ public final class FavoritesStore: Sendable {
     var options = options
     // A store in memory is never opened again.
     options.snapshots = .manual
+    // Nobody else can open it.
+    options.refreshesAutomatically = false
     return try FavoritesStore(
       at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
   }
@@ -80,11 +84,11 @@ public final class FavoritesStore: Sendable {
     } catch {
       throw HeartlogError(error)
     }
+    seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     let scheduler = options.storage.scheduler
     projection.hub.onPoll { [weak log] in
-      guard let log, log.isBehind else { return }
-      // A failed read is retried, and its error thrown, by the next write or refresh.
-      scheduler.run { try? log.refresh() }
+      guard let log, !log.seen.isCurrent || !log.isToldOfCommits else { return }
+      scheduler.run { log.refreshForReading() }
     }
   }
 
@@ -166,7 +170,8 @@ public final class FavoritesStore: Sendable {
 
   /// Reads what other processes wrote.
   ///
-  /// Writes do this themselves; plain reads never touch the disk. If nothing was written, this costs one look into shared memory.
+  /// Reads and writes do this themselves, unless the options say otherwise; this call reports an error. If nothing was written, it costs
+  /// one look into shared memory.
   ///
   /// - Throws: `misuse` inside `write { }`; `corrupt` or `inputOutput` if the rest of the log cannot be read.
   public func refresh() throws(HeartlogError) {
@@ -220,11 +225,22 @@ public final class FavoritesStore: Sendable {
   /// Why the last attempt to seal in the background failed; nil if it succeeded. A failure costs only disk space.
   public var sealingFailure: HeartlogError? { log.sealingFailure.map(HeartlogError.init) }
 
+  /// Reads what other processes wrote, if they wrote anything. Called before each read outside of `write { }`.
+  @inline(__always) func refreshForReading() { if !seen.isCurrent { refreshNow() } }
+
+  @inline(never) private func refreshNow() {
+    // What a closure sees does not change while it runs.
+    if WriteTransaction.joined(by: self) == nil { log.refreshForReading() }
+  }
+
   /// Reads the state of all acknowledged commits. Writers wait for `body`, which must not write itself.
   ///
   /// Inside `write { }` this is the published state, without the closure's changes; commits that were queued before it may be published
   /// while it runs. To see the closure's changes, read items through a library.
-  public func read<R>(_ body: (FavoritesState) -> R) -> R { projection.read(body) }
+  public func read<R>(_ body: (FavoritesState) -> R) -> R {
+    refreshForReading()
+    return projection.read(body)
+  }
 
   /// A digest of all visible data: equal states have equal digests, on any machine. One pass over all items.
   ///

@@ -39,6 +39,13 @@ public struct StoreOptions: Sendable {
   public var createsIfMissing = true
   /// When snapshots are written automatically. Opening from a snapshot is fast.
   public var snapshots = SnapshotPolicy.automatic
+  /// Whether a read first reads what other processes wrote, if they wrote anything. If false, the state changes only by the store's own
+  /// writes, by `refresh()`, and while there are streams of changes.
+  ///
+  /// The lock page tells a read whether there is anything new, at the cost of two loads from memory. It neither waits for a process that is
+  /// writing, nor throws: if the new commits cannot be read, it returns what was read before, and the next write or `refresh()` throws the
+  /// error. On a network file system, and in a folder whose file `lock` cannot be read, nothing tells: call `refresh()` there.
+  public var refreshesAutomatically = true
   /// How long a write waits for other processes before it throws `locked`, in milliseconds.
   public var lockMillisecondsMax = 10_000
   /// Where the key is that signs this device's checkpoints: by default in the store's folder.

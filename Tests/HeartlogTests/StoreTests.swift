@@ -68,22 +68,6 @@ struct StoreTests {
     #expect(!FileManager.default.fileExists(atPath: other.deletingLastPathComponent().path))
   }
 
-  @Test("two handles on one store see each other's writes")
-  func twoHandles() throws {
-    let a = try test.open()
-    let b = try test.open()
-    try a.records.add(Record(id: 1, title: "a"))
-    #expect(try !b.records.contains(1), "plain reads do not look")
-    try b.refresh()
-    #expect(try b.records.contains(1))
-    // A write looks by itself: this toggle switches off.
-    #expect(try b.records.toggle(Record(id: 1, title: "a")) == false)
-    try a.refresh()
-    #expect(try !a.records.contains(1))
-    #expect(try a.allCommits().map(\.number.rawValue) == [1, 2])
-    #expect(a.digest == b.digest)
-  }
-
   @Test("a store in memory has no files and all the semantics")
   func inMemory() throws {
     let store = try FavoritesStore.inMemory()

@@ -130,21 +130,45 @@ package final class CommitLog: @unchecked Sendable {
     defer { noteFiles() }
     try monitor.withLock { () throws(StorageError) in
       try checkUsable()
-      // No other process can have written while this process holds the lock.
-      guard !lease.isHeld else { return }
-      let page = lease.lock.page()
-      if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 { return }
-      try catchUp(nil)
+      try refreshInside()
     }
   }
 
-  /// Whether another process changed something since the last check. Costs a few loads from memory.
-  package var isBehind: Bool {
-    let generation = lease.lock.generation
-    return monitor.withLock {
-      !lease.isHeld && (!lease.lock.hasPage || generation != lease.seenPage?.generation)
-    }
+  private func refreshInside() throws(StorageError) {
+    // No other process can have written while this process holds the lock.
+    guard !lease.isHeld else { return }
+    let page = lease.lock.page()
+    if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 { return }
+    try catchUp(nil)
   }
+
+  /// What this process has read of the store. Readers ask it whether to call `refreshForReading`.
+  package var seen: SeenGeneration { lease.lock.seen }
+
+  /// Whether the lock page tells of the commits of other processes. On a network file system, only `refresh` looks for them.
+  package var isToldOfCommits: Bool { lease.lock.hasPage }
+
+  /// Like `refresh`, for a reader. Waits neither for the lock nor for a thread that drafts, but for one that reads the log.
+  ///
+  /// A failure is not thrown: what was read before stays. The next write or `refresh` looks again, and throws; so does the next reader
+  /// once the store has changed again.
+  package func refreshForReading() {
+    guard access.isOfThisProcess else { return }
+    while !monitor.tryEnter() {
+      // A thread that drafts holds the lock and has read everything, so nobody waits for its closure here.
+      if seen.isCurrent { return }
+      options.scheduler.sleep(microseconds: Self.pauseMicroseconds)
+    }
+    if phase != .closed {
+      let generation = lease.lock.generation
+      do throws(StorageError) { try refreshInside() } catch { seen.note(generation) }
+    }
+    monitor.leave()
+    noteFiles()
+  }
+
+  /// How often a reader looks whether the thread that reads the log is done.
+  private static let pauseMicroseconds: UInt32 = 50
 
   /// Reads new data in every stream.
   ///

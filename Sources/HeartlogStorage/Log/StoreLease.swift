@@ -113,14 +113,17 @@ final class StoreLease {
       forget()
     } else {
       let page = lock.page()
-      seenPage = page
+      noteSeen(page)
       released = (page.generation, page.structure)
     }
     looksAgain = false
   }
 
   /// Records the page as it was before the log was read.
-  func noteSeen(_ page: StoreLock.Page) { seenPage = page }
+  func noteSeen(_ page: StoreLock.Page) {
+    seenPage = page
+    lock.seen.note(page.generation)
+  }
 
   /// Requires all files to be checked before the next write.
   func forget() {

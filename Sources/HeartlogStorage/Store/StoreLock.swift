@@ -10,6 +10,8 @@ final class StoreLock: Sendable {
   private let fileSystem: any FileSystem
   /// Shared mappings are not shared over a network. In that case the page holds no information.
   let hasPage: Bool
+  /// What this process has read of the store. Always current if there is no page.
+  let seen: SeenGeneration
   private let scheduler: any Scheduler
 
   /// Opens the file of the lock, and creates it if it is missing. Waits for at most as long as for the lock while another process does
@@ -33,11 +35,12 @@ final class StoreLock: Sendable {
     guard let opened else { preconditionFailure("a lock that was not opened") }
     file = opened
     words = file.words
+    seen = hasPage ? SeenGeneration(file) : SeenGeneration()
   }
 
   private enum Word {
     static let sequence = 0
-    static let generation = 1
+    static let generation = SeenGeneration.word
     static let segment = 2
     static let writtenBytes = 4
     static let durableBytes = 5
@@ -223,7 +226,9 @@ final class StoreLock: Sendable {
     }
     sequence |= 1
     store(sequence, Word.sequence)
-    store(load(Word.generation) &+ 1, Word.generation)
+    let generation = load(Word.generation)
+    seen.raise(from: generation)
+    store(generation &+ 1, Word.generation)
     stores()
     store(sequence &+ 1, Word.sequence)
   }
@@ -232,6 +237,7 @@ final class StoreLock: Sendable {
   func update(_ change: (inout Page) -> Void) {
     var page = page()
     change(&page)
+    seen.raise(from: page.generation)
     page.generation &+= 1
     let sequence = load(Word.sequence) | 1
     store(sequence, Word.sequence)
