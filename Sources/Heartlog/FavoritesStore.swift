@@ -86,9 +86,9 @@ public final class FavoritesStore: Sendable {
     }
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     let scheduler = options.storage.scheduler
-    projection.hub.onPoll { [weak log] in
-      guard let log, !log.seen.isCurrent || !log.isToldOfCommits else { return }
-      scheduler.run { log.refreshForReading() }
+    projection.hub.onSubscription { [weak log] in
+      guard let log else { return nil }
+      return Watching(log, scheduler) ?? Polling(log, scheduler) as any Following
     }
   }
 

@@ -1,5 +1,13 @@
 import CHeartlogPlatform
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// A lock shared by all opens of the same file, in this process and others, and 512 words of shared memory. It is
 /// unlocked and closed when the last reference is released.
 package protocol LockFile: AnyObject, Sendable {
@@ -22,9 +30,27 @@ package protocol LockFile: AnyObject, Sendable {
   /// Writes word `word` with release ordering. - Precondition: As for `load`, and the file is writable.
   func store(_ value: UInt64, _ word: Int)
 
+  /// Adds 1 to word `word`, in one total order with the increments and fences of all processes. - Precondition: As for `store`.
+  func increment(_ word: Int)
+
   /// The mapped words, valid while this object exists; nil if they can be accessed only with `load` and `store`.
   var words: LockWords? { get }
+
+  /// Whether words can be stored.
+  var isWritable: Bool { get }
+
+  /// Calls the functions that were passed to `watch` by any open of the file, in this process and others. - Precondition: The lock is held.
+  func announce()
+
+  /// Calls `changed` after each announcement, and sometimes for no reason, until the result is released. It is called on any thread, which
+  /// may hold locks: it must only start what it wants to do.
+  ///
+  /// - Throws: `EMFILE` or `ENOSPC` if the system does not allow another watch, `ENOTSUP` if it has none.
+  func watch(_ changed: @escaping @Sendable () -> Void) throws(FileError) -> any LockFileWatch
 }
+
+/// A watch on a lock file. It ends when it is released.
+package protocol LockFileWatch: AnyObject, Sendable {}
 
 /// The mapped words of a lock file: `lockPageWords` of them, accessed atomically.
 ///
@@ -59,4 +85,10 @@ extension LockFile {
   package var isOpen: Bool { false }
   package func rest() {}
   package var words: LockWords? { nil }
+  package func increment(_ word: Int) { store(load(word) &+ 1, word) }
+  package var isWritable: Bool { true }
+  package func announce() {}
+  package func watch(_ changed: @escaping @Sendable () -> Void) throws(FileError) -> any LockFileWatch {
+    throw FileError(operation: "watch", path: "lock", code: ENOTSUP)
+  }
 }

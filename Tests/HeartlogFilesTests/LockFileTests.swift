@@ -26,6 +26,37 @@ struct LockFileTests {
     #expect(try !first.tryLock())
   }
 
+  @Test(
+    "every open that watches is told of an announcement, until it lets go", arguments: FileSystemKind.allCases
+  )
+  func announcements(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let writer = try place.files.openLock(place.path("lock"))
+    let others = [try place.files.openLock(place.path("lock")), try place.files.openLock(place.path("lock"))]
+    let told = Locked([0, 0])
+    func wait(_ isDone: ([Int]) -> Bool) { while !told.withLock({ isDone($0) }) { sched_yield() } }
+    var watches: [(any LockFileWatch)?] = []
+    for index in 0...1 { watches.append(try others[index].watch { told.withLock { $0[index] += 1 } }) }
+    #expect(try writer.tryLock())
+    writer.announce()
+    wait { $0[0] > 0 && $0[1] > 0 }
+    watches[0] = nil
+    let before = told.withLock { $0 }
+    writer.announce()
+    wait { $0[1] > before[1] }
+    #expect(told.withLock { $0[0] } == before[0])
+  }
+
+  @Test("increments of several opens all count", arguments: FileSystemKind.allCases)
+  func increments(_ kind: FileSystemKind) throws {
+    let place = try TestPlace(kind)
+    let first = try place.files.openLock(place.path("lock"))
+    let second = try place.files.openLock(place.path("lock"))
+    first.increment(12)
+    second.increment(12)
+    #expect(first.load(12) == 2 && first.isWritable)
+  }
+
   @Test("closing gives the lock back", arguments: FileSystemKind.allCases)
   func closing(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

@@ -74,10 +74,11 @@ void heartlog_wake(uint32_t *word, int is_all);
 uint32_t heartlog_load_word(const uint32_t *word);
 void heartlog_increment_word(uint32_t *word);
 
-/// Acquire load and release store of a naturally aligned word that other processes may change.
+/// Acquire load, increment in a total order, and release store of a naturally aligned word that other processes may change.
 static inline uint64_t heartlog_load_acquire(const uint64_t *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
+static inline void heartlog_increment(uint64_t *word) { __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST); }
 static inline void heartlog_store_release(uint64_t *word, uint64_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }

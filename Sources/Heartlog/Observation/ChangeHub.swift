@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogFiles
 import Synchronization
 
@@ -10,9 +9,10 @@ final class ChangeHub: Sendable {
 
   private struct State {
     var listeners: [Listener] = []
-    /// Polls for commits of other processes. Runs only while there are subscribers.
-    var poll: (any DispatchSourceTimer)?
-    var refresh: (@Sendable () -> Void)?
+    /// Begins to follow other processes, until the result is released.
+    var follow: (@Sendable () -> (any Following)?)?
+    /// Other processes are followed only while there are subscribers.
+    var following: (any Following)?
     /// Whether the store is closed. No more changes are delivered then.
     var isFinished = false
   }
@@ -21,28 +21,19 @@ final class ChangeHub: Sendable {
   /// Read on every commit, so that a store without subscribers pays only one load.
   private let listenerCount = Atomic(0)
 
-  /// The interval at which commits of other processes are polled while there are subscribers.
-  private static let pollMilliseconds = 250
-
-  /// - Parameter refresh: reads what other processes wrote.
-  func onPoll(_ refresh: @escaping @Sendable () -> Void) { state.withLock { $0.refresh = refresh } }
+  /// - Parameter follow: begins to follow other processes, until the result is released. Called with the hub locked, so it must only start
+  ///   what it wants to do.
+  func onSubscription(_ follow: @escaping @Sendable () -> (any Following)?) {
+    state.withLock { $0.follow = follow }
+  }
 
   func subscribe(to library: String?) -> ChangeSubscription {
-    let subscription = ChangeSubscription(library: library)
+    let subscription = ChangeSubscription(library: library, hub: self)
     let isFinished = state.withLock { state in
       guard !state.isFinished else { return true }
       state.listeners.append(Listener(subscription: subscription))
       listenerCount.store(state.listeners.count, ordering: .releasing)
-      guard state.poll == nil, let refresh = state.refresh else { return false }
-      let poll = DispatchSource.makeTimerSource()
-      let interval = DispatchTimeInterval.milliseconds(Self.pollMilliseconds)
-      poll.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
-      poll.setEventHandler { [weak self] in
-        refresh()
-        self?.forgetTheGone()
-      }
-      poll.resume()
-      state.poll = poll
+      if state.following == nil { state.following = state.follow?() }
       return false
     }
     if isFinished { subscription.finish() }
@@ -89,14 +80,17 @@ final class ChangeHub: Sendable {
     forgetTheGone()
   }
 
-  private func forgetTheGone() {
-    state.withLock { state in
-      state.listeners.removeAll { $0.subscription?.isFinished ?? true }
+  /// Forgets the streams that have ended. Nothing is followed without a subscriber.
+  func forgetTheGone() {
+    // What is released calls this function or ends a watch, so it is released outside of the lock.
+    let released = state.withLock { state -> ((any Following)?, [ChangeSubscription]) in
+      let present = state.listeners.compactMap(\.subscription)
+      state.listeners = present.filter { !$0.isFinished }.map { Listener(subscription: $0) }
       listenerCount.store(state.listeners.count, ordering: .releasing)
-      if state.listeners.isEmpty {
-        state.poll?.cancel()
-        state.poll = nil
-      }
+      guard state.listeners.isEmpty else { return (nil, present) }
+      defer { state.following = nil }
+      return (state.following, present)
     }
+    withExtendedLifetime(released) {}
   }
 }

@@ -32,8 +32,14 @@ final class ChangeSubscription: Sendable {
 
   private let state = Locked(State())
   let library: String?
+  private let hub: ChangeHub
 
-  init(library: String?) { self.library = library }
+  init(library: String?, hub: ChangeHub) {
+    self.library = library
+    self.hub = hub
+  }
+
+  deinit { hub.forgetTheGone() }
 
   /// Tells the reader to reload what it shows, because the state was built anew.
   ///
@@ -107,6 +113,7 @@ final class ChangeSubscription: Sendable {
       return state.reader
     }
     reader?.resume(returning: nil)
+    hub.forgetTheGone()
   }
 
   var isFinished: Bool { state.withLock(\.isFinished) }

@@ -2,8 +2,8 @@ extension FavoritesStore {
   /// The changes of all libraries from now on, by this store, other processes and other replicas, in the order in which they become part of
   /// the state.
   ///
-  /// Each stream has one reader; get another stream for another reader. While a stream is open, commits of other processes are polled every
-  /// 250 ms.
+  /// Each stream has one reader; get another stream for another reader. While a stream is open, other processes announce their commits; where
+  /// they cannot, the store polls every 250 ms.
   public var changes: Changes { Changes(projection.hub, library: nil) }
 }
 

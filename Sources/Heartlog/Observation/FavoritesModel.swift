@@ -3,7 +3,7 @@ import Observation
 /// The favorites of one type, for views. A view that reads the model, or code inside `Observations { }`, is updated automatically.
 ///
 /// A tap shows at once. Its write runs in the background; if it fails, the tap is taken back, and `lastError` says why. Writes of other
-/// processes and devices show within 250 ms of arriving in the store.
+/// processes and devices show as soon as they have arrived in the store.
 ///
 /// A change costs the main actor one look-up and one decoded item, and moves the items behind it; if a view still has the list before it,
 /// the array is copied. What must be read as a whole, such as a long list or the results of a search, is read and decoded in the

@@ -18,6 +18,8 @@ package enum FaultKind: Equatable, Sendable, CaseIterable {
   case openLock
   /// `tryLock`.
   case lock
+  /// `watch` of a lock file.
+  case watch
 }
 
 /// A failure to be injected.

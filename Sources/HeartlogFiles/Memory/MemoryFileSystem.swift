@@ -108,6 +108,9 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
+  /// The number of watches on lock files.
+  package var watchCount: Int { state.withLock { $0.watches.values.reduce(0) { $0 + $1.count } } }
+
   package func clearFaults() {
     state.withLock { $0.faults = [] }
   }

@@ -26,6 +26,8 @@ struct MemoryState: Sendable {
   /// The open that holds each file's lock.
   var lockHolders: [UInt64: UInt64] = [:]
   var nextLockOpen: UInt64 = 1
+  /// What watches of each file call.
+  var watches: [UInt64: [ObjectIdentifier: @Sendable () -> Void]] = [:]
   private let root: [Volume.Name]
 
   /// Prevents a wrong offset from using up the machine's memory.
@@ -48,6 +50,7 @@ struct MemoryState: Sendable {
   mutating func closeEverything() {
     openCounts = [:]
     lockHolders = [:]
+    watches = [:]
     faults = []
     trace = []
   }

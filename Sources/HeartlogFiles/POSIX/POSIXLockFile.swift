@@ -39,6 +39,11 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
       device = status.st_dev
       inode = status.st_ino
     }
+
+    #if canImport(Darwin)
+      /// The same in every process that has the file open.
+      var notification: String { "heartlog.changed.\(device).\(inode)" }
+    #endif
   }
 
   private init(path: String, identity: Identity?, page: UnsafeMutableRawPointer?, refusal: Int32) {
@@ -176,6 +181,32 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   var words: LockWords? {
     guard refusal == 0 else { return nil }
     return page.map { LockWords($0.assumingMemoryBound(to: UInt64.self)) }
+  }
+
+  var isWritable: Bool { refusal == 0 && page != nil }
+
+  func increment(_ word: Int) {
+    precondition(word >= 0 && word < lockPageWords && refusal == 0)
+    guard let page else { return }
+    heartlog_increment(page.assumingMemoryBound(to: UInt64.self) + word)
+  }
+
+  func announce() {
+    #if canImport(Darwin)
+      if let identity { DarwinNotification.post(identity.notification) }
+    #else
+      // Where it fails, watchers learn of the change from the next announcement, or from their next read.
+      opened.withLock { if let held = $0.descriptor { _ = futimens(held, nil) } }
+    #endif
+  }
+
+  func watch(_ changed: @escaping @Sendable () -> Void) throws(FileError) -> any LockFileWatch {
+    #if canImport(Darwin)
+      guard let identity else { throw SystemCall("watch", path).error(ENOENT) }
+      return try DarwinNotification(identity.notification, path: path, changed)
+    #else
+      return try InotifyWatches.shared.watch(path, changed)
+    #endif
   }
 
   func load(_ word: Int) -> UInt64 {

@@ -151,6 +151,7 @@ extension CommitLog {
         if options.keepsLockInSeries { lease.noteBatch(from: start, to: end) }
       }
       didWrite(to: target)
+      lease.lock.announce()
       queue.writing.endAll()
       if isDurable {
         appender.forgetUnsynced()

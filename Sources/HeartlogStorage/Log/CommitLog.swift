@@ -145,8 +145,21 @@ package final class CommitLog: @unchecked Sendable {
   /// What this process has read of the store. Readers ask it whether to call `refreshForReading`.
   package var seen: SeenGeneration { lease.lock.seen }
 
-  /// Whether the lock page tells of the commits of other processes. On a network file system, only `refresh` looks for them.
-  package var isToldOfCommits: Bool { lease.lock.hasPage }
+  /// Calls `changed` when another process may have changed the store, until the result is released. `changed` must call
+  /// `refreshWatched` once and after each call, but not on the thread that calls it. Nil if that cannot be told: poll then.
+  package func watch(_ changed: @escaping @Sendable () -> Void) -> (any LockFileWatch)? {
+    lease.lock.watch(changed)
+  }
+
+  /// Reads what other processes wrote, for a store that watches. Another change calls the watch.
+  package func refreshWatched() {
+    lease.lock.awaitChange()
+    if !seen.isCurrent { refreshForReading() }
+  }
+
+  /// Reads what other processes wrote, for a store that polls. On a network file system, where the lock page tells nothing, the streams
+  /// are looked at each time.
+  package func refreshPolled() { if !seen.isCurrent || !lease.lock.hasPage { refreshForReading() } }
 
   /// Like `refresh`, for a reader. Waits neither for the lock nor for a thread that drafts, but for one that reads the log.
   ///

@@ -1,5 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
+import Synchronization
 
 /// The file `lock`, which determines who may write and where the tail is.
 final class StoreLock: Sendable {
@@ -13,6 +14,9 @@ final class StoreLock: Sendable {
   /// What this process has read of the store. Always current if there is no page.
   let seen: SeenGeneration
   private let scheduler: any Scheduler
+  /// The generation and the word `awaited` when this process last announced a change.
+  private let announcedGeneration = Atomic<UInt64>(0)
+  private let announcedTo = Atomic<UInt64>(0)
 
   /// Opens the file of the lock, and creates it if it is missing. Waits for at most as long as for the lock while another process does
   /// that.
@@ -49,6 +53,7 @@ final class StoreLock: Sendable {
     static let structure = 8
     static let replica = 9
     static let received = 11
+    static let awaited = 12
   }
 
   /// Acquires the lock. Waits for at most `milliseconds`.
@@ -128,7 +133,33 @@ final class StoreLock: Sendable {
     }
   }
 
-  func release() { file.unlock() }
+  func release() {
+    announce()
+    file.unlock()
+  }
+
+  // MARK: - Announcements
+
+  /// Begins to wait for the next change. The caller then looks whether it has missed one.
+  func awaitChange() { file.increment(Word.awaited) }
+
+  /// Calls `changed` when another process changes the store after `awaitChange`, until the result is released. Nil if nothing would tell:
+  /// this process cannot write to the page, or the system does not allow another watch.
+  func watch(_ changed: @escaping @Sendable () -> Void) -> (any LockFileWatch)? {
+    hasPage && file.isWritable ? try? file.watch(changed) : nil
+  }
+
+  /// Tells the processes that wait that the store has changed. Only the lock holder may call this.
+  ///
+  /// A process that waits raises the word, then looks. This one changes the generation, then looks at the word. So one of them sees what the
+  /// other did. Where nobody has raised the word since this process announced something, everybody who waits is awake already.
+  func announce() {
+    let changed = generation
+    guard announcedGeneration.exchange(changed, ordering: .relaxed) != changed else { return }
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    let awaited = load(Word.awaited)
+    if announcedTo.exchange(awaited, ordering: .relaxed) != awaited { file.announce() }
+  }
 
   /// Whether another open holds the lock at this moment. Takes it for the length of one attempt, and changes nothing.
   func isHeldByOthers() throws(FileError) -> Bool {
