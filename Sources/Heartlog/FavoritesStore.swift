@@ -176,6 +176,7 @@ public final class FavoritesStore: Sendable {
   /// - Throws: `misuse` inside `write { }`; `corrupt` or `inputOutput` if the rest of the log cannot be read.
   public func refresh() throws(HeartlogError) {
     try refuseInsideWrite("refresh")
+    projection.hub.wake()
     try heartlogErrors { try log.refresh() }
   }
 
@@ -185,6 +186,23 @@ public final class FavoritesStore: Sendable {
   public func flush() throws(HeartlogError) {
     try refuseInsideWrite("flush")
     try heartlogErrors { try log.flush() }
+  }
+
+  /// Lets go of everything that must not be held while the process is suspended: call it before an app or its extension is.
+  ///
+  /// When it returns, acknowledged commits are durable, no lock is held and no file of the store is open, and nothing is watched. Snapshots and
+  /// sealing in the background are abandoned; they are due again later. Writes in progress are waited for.
+  ///
+  /// The store stays usable: any later call wakes it by itself. Streams of changes go on, and tell what was missed, from the next read, write or
+  /// `refresh()` on. See <doc:ExtensionsAndWidgets>.
+  ///
+  /// - Throws: `misuse` inside `write { }` and after `close()`; `outcomeUnknown` if the disk fails. The lock is released also then.
+  public func rest() throws(HeartlogError) {
+    try refuseInsideWrite("rest")
+    projection.hub.rest()
+    snapshots.rest()
+    defer { projection.hub.rest() }
+    try heartlogErrors { try log.restNow() }
   }
 
   /// Flushes, writes a snapshot if one is due, and releases all resources; later writes throw. A store that is deallocated closes itself,
@@ -230,7 +248,9 @@ public final class FavoritesStore: Sendable {
 
   @inline(never) private func refreshNow() {
     // What a closure sees does not change while it runs.
-    if WriteTransaction.joined(by: self) == nil { log.refreshForReading() }
+    guard WriteTransaction.joined(by: self) == nil else { return }
+    projection.hub.wake()
+    log.refreshForReading()
   }
 
   /// Reads the state of all acknowledged commits. Writers wait for `body`, which must not write itself.

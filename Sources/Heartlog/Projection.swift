@@ -179,8 +179,10 @@ final class Projection: CommitSink {
   }
 
   private func makeSnapshot() {
-    snapshots.makeInBackground { [weak self] covered in
-      if let self, let covered { self.noteSnapshot(covering: covered) }
+    snapshots.makeInBackground { [weak self] covered, isAbandoned in
+      guard let self else { return }
+      if let covered { noteSnapshot(covering: covered) }
+      if isAbandoned { noteSnapshot(covering: content.withLock { $0.coveredEvents }) }
     }
   }
 

@@ -61,6 +61,16 @@ package struct LockWords: @unchecked Sendable {
 
   init(_ start: UnsafeMutablePointer<UInt64>) { self.start = start }
 
+  /// Words in the memory of this process, which stand for mapped ones. Only the first `count` may be accessed.
+  package static func allocate(count: Int, filledWith value: UInt64) -> LockWords {
+    let start = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+    start.initialize(repeating: value, count: count)
+    return LockWords(start)
+  }
+
+  /// Frees allocated words.
+  package func deallocate() { start.deallocate() }
+
   /// Reads word `word` with acquire ordering.
   @inlinable package func load(_ word: Int) -> UInt64 {
     precondition(word >= 0 && word < 512)

@@ -8,7 +8,8 @@ import Testing
 struct ReadingOthersTests {
   private let test = TestStore()
 
-  @Test("two handles on one store see each other's writes, in memory and on a disk", arguments: [false, true])
+  @Test(
+    "two handles on one store see each other's writes, in memory and on a disk", arguments: [false, true])
   func twoHandles(onDisk: Bool) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -91,7 +92,8 @@ struct ReadingOthersTests {
     #expect(try store.records.contains(1))
   }
 
-  @Test("what cannot be read leaves what was read before; refresh throws why, and the next commit is tried again")
+  @Test(
+    "what cannot be read leaves what was read before; refresh throws why, and the next commit is tried again")
   func unreadable() throws {
     let writer = try test.open()
     let reader = try test.open()
@@ -106,6 +108,25 @@ struct ReadingOthersTests {
     #expect(error?.code == .inputOutput)
     try writer.records.add(Record(id: 3, title: "c"))
     #expect(try Set(reader.records.ids) == [1, 2, 3])
+  }
+
+  @Test("a reader that cannot write to the folder sees what is written there, and its subscribers are told")
+  func withoutPermission() async throws {
+    let writer = try test.open()
+    try writer.records.add(Record(id: 1, title: "a"))
+    test.files.isReadOnly = true
+    let reader = try test.open { $0.access = .readOnly }
+    test.files.isReadOnly = false
+    #expect(try reader.records.contains(1))
+    var changes = reader.changes.makeAsyncIterator()
+    #expect(test.files.watchCount == 0)
+    try writer.records.add(Record(id: 2, title: "b"))
+    #expect(try reader.records.contains(2))
+    try writer.records.add(Record(id: 3, title: "c"))
+    for id in ["2", "3"] {
+      guard case .change(let change)? = await changes.next() else { throw CancellationError() }
+      #expect(change.event.item == id)
+    }
   }
 
   @Test("a change is told once, whether a read or a refresh found it")

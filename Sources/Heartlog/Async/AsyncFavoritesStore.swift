@@ -83,6 +83,18 @@ public struct AsyncFavoritesStore: Sendable {
     try await run { store throws(HeartlogError) in try store.flush() }
   }
 
+  /// Lets go of everything that must not be held while the process is suspended, as `FavoritesStore.rest()` does, once the writes that are
+  /// awaited by then are written.
+  public func rest() async throws(HeartlogError) {
+    let result = await withCheckedContinuation { continuation in
+      store.asyncWrites.append { [store] in
+        // Called when the writes that came before are finished.
+        { continuation.resume(returning: Result { () throws(HeartlogError) in try store.rest() }) }
+      }
+    }
+    try result.get()
+  }
+
   /// Flushes and releases all resources. Later writes throw, and so do writes that are not in the commit queue yet.
   public func close() async throws(HeartlogError) {
     try await run { store throws(HeartlogError) in try store.close() }

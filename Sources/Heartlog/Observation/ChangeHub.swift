@@ -13,6 +13,8 @@ final class ChangeHub: Sendable {
     var follow: (@Sendable () -> (any Following)?)?
     /// Other processes are followed only while there are subscribers.
     var following: (any Following)?
+    /// Whether other processes are not followed although there are subscribers.
+    var isAtRest = false
     /// Whether the store is closed. No more changes are delivered then.
     var isFinished = false
   }
@@ -33,11 +35,32 @@ final class ChangeHub: Sendable {
       guard !state.isFinished else { return true }
       state.listeners.append(Listener(subscription: subscription))
       listenerCount.store(state.listeners.count, ordering: .releasing)
+      state.isAtRest = false
       if state.following == nil { state.following = state.follow?() }
       return false
     }
     if isFinished { subscription.finish() }
     return subscription
+  }
+
+  /// Stops following other processes, until `wake`, the next subscriber, or the next commit.
+  func rest() {
+    // Ends a watch, so it is released outside of the lock.
+    let ended = state.withLock { state in
+      state.isAtRest = true
+      defer { state.following = nil }
+      return state.following
+    }
+    withExtendedLifetime(ended) {}
+  }
+
+  /// Follows other processes again, for the subscribers that are left.
+  func wake() {
+    state.withLock { state in
+      guard state.isAtRest else { return }
+      state.isAtRest = false
+      if !state.listeners.isEmpty, !state.isFinished { state.following = state.follow?() }
+    }
   }
 
   /// Whether there are subscribers. One that subscribes after a commit became part of the state finds it there.
@@ -59,6 +82,7 @@ final class ChangeHub: Sendable {
     for subscription in state.withLock({ $0.listeners.compactMap(\.subscription) }) {
       subscription.offer(changes, after: heads)
     }
+    wake()
   }
 
   /// Tells all subscribers that the state was built anew, because some of the log is no longer there.

@@ -25,6 +25,8 @@ final class SnapshotKeeper: Sendable {
     var rebuildFailure: HeartlogError?
     /// How many callers wait for a snapshot or a job.
     var waiting = 0
+    /// How often background jobs were abandoned.
+    var rests = 0
     /// Background jobs that are queued or running.
     var jobs: [Job] = []
   }
@@ -130,6 +132,16 @@ final class SnapshotKeeper: Sendable {
   /// Runs all background jobs to completion.
   func finish() { whileWaiting { for job in content.withLock({ $0.jobs }) { job.run() } } }
 
+  /// Abandons the background jobs, and waits until none is running. Snapshots that callers wait for are finished.
+  func rest() {
+    content.withLock { $0.rests += 1 }
+    whileWaiting {
+      // Each of them ends soon, or does nothing.
+      for job in content.withLock({ $0.jobs }) { job.run() }
+      making.withLock { _ in }
+    }
+  }
+
   private func run(isUnhurried: Bool = false, _ body: @escaping @Sendable () -> Void) {
     let job = Job(body)
     content.withLock { $0.jobs.append(job) }
@@ -223,12 +235,17 @@ final class SnapshotKeeper: Sendable {
   }
 
   /// Like `make`, but pauses now and then to leave the disk to others, as long as no caller waits.
-  private func makeUnhurried(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport?
-  {
+  ///
+  /// - Parameter check: called now and then; what it throws ends the work.
+  private func makeUnhurried(
+    anew: Bool = false, of current: FavoritesState? = nil,
+    check: @escaping () throws -> Void = {}
+  ) throws -> SnapshotReport? {
     try making.withLock { _ in
       guard try folder.isWritable(), try folder.erasedGeneration() != nil else { return nil }
       let log = try LogReplay(at: path, on: fileSystem)
-      let (state, start, outcome) = try read(log, of: current)
+      try check()
+      let (state, start, outcome) = try read(log, of: current, check)
       // A damaged log must be detected at each opening; a snapshot would hide the damage.
       guard outcome.findings.damage.isEmpty else { return nil }
       // The commits that the snapshot covers must be durable before it is.
@@ -245,6 +262,7 @@ final class SnapshotKeeper: Sendable {
         output in
         try withoutActuallyEscaping(output) { output in
           try state.writeSnapshot(log: bytes) {
+            try check()
             byteCount += UInt64($0.count)
             try output($0)
           }
@@ -264,7 +282,7 @@ final class SnapshotKeeper: Sendable {
   ///
   /// If `current` matches the log, nothing is applied, because a second state would take as much memory as the first.
   private func read(
-    _ log: LogReplay, of current: FavoritesState?
+    _ log: LogReplay, of current: FavoritesState?, _ check: () throws -> Void
   ) throws -> (state: FavoritesState, start: Found?, outcome: LogReplay.Outcome) {
     if let current, !current.isDamaged {
       let (_, start, outcome) = try replay(where: { _ in true }, loadsState: false) { _, positions in
@@ -273,15 +291,29 @@ final class SnapshotKeeper: Sendable {
       if current.isOf(outcome.positions) { return (current, start, outcome) }
     }
     return try replay(where: { _ in true }) { state, positions in
-      try log.run(from: positions, givesPositions: true) { state.apply($0) }
+      try log.run(from: positions, givesPositions: true) {
+        try check()
+        state.apply($0)
+      }
     }
   }
 
   /// Writes a snapshot in the background.
   ///
-  /// - Parameter done: receives the number of covered events; nil if no snapshot was written.
-  func makeInBackground(_ done: @escaping @Sendable (UInt64?) -> Void) {
-    run(isUnhurried: true) { done(self.orNoteFailure { try self.makeUnhurried() }?.events) }
+  /// - Parameter done: receives the number of covered events; nil if no snapshot was written. `isAbandoned` says that it is still due.
+  func makeInBackground(_ done: @escaping @Sendable (_ covered: UInt64?, _ isAbandoned: Bool) -> Void) {
+    let rests = content.withLock { $0.rests }
+    run(isUnhurried: true) {
+      let isStopped = { self.content.withLock { $0.rests != rests } }
+      do {
+        let report = try self.makeUnhurried { if isStopped() { throw CancellationError() } }
+        done(report?.events, false)
+      } catch {
+        if isStopped() { return done(nil, true) }
+        self.note(failure: error)
+        done(nil, false)
+      }
+    }
   }
 
   /// Writes a snapshot. A failure does no harm to the store; its reason is kept.
@@ -292,9 +324,13 @@ final class SnapshotKeeper: Sendable {
 
   private func orNoteFailure(_ make: () throws -> SnapshotReport?) -> SnapshotReport? {
     do { return try make() } catch {
-      content.withLock { $0.failure = HeartlogError(wrapping: error) }
+      note(failure: error)
       return nil
     }
+  }
+
+  private func note(failure error: any Error) {
+    content.withLock { $0.failure = HeartlogError(wrapping: error) }
   }
 }
 

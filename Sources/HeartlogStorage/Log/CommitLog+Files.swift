@@ -53,6 +53,32 @@ extension CommitLog {
     options.budget.didRest(self)
   }
 
+  /// Lets go of everything that must not be held while the process is suspended: makes acknowledged commits durable, releases the lock and
+  /// closes the files. The next call opens them again, and readers are told to look for what came since.
+  ///
+  /// Waits for writes in progress. Sealing in the background ends, and goes on when the next segment is full.
+  package func restNow() throws(StorageError) {
+    rests.add(1, ordering: .relaxed)
+    try monitor.withLock { () throws(StorageError) in
+      try checkUsable()
+      while true {
+        finishWork()
+        if lease.isBeingAcquired || lease.quietRequests > 0 {
+          monitor.wait()
+        } else if lease.isHeld {
+          lease.endSeries()
+          releaseWhenIdle()
+        } else {
+          break
+        }
+      }
+      closeFiles()
+      seen.forget()
+      options.budget.didRest(self)
+      try appender.checkOutcome()
+    }
+  }
+
   private var isIdle: Bool {
     !isBusy && !appender.isFlushing && !lease.isBeingAcquired && !sealing.isRunning
       && lease.quietRequests == 0 && queue.waiting.isEmpty

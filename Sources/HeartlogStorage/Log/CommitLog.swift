@@ -1,6 +1,7 @@
 import Dispatch
 import HeartlogEvents
 import HeartlogFiles
+import Synchronization
 
 /// The log of one store. It reads every stream, and writes its own.
 ///
@@ -37,6 +38,8 @@ package final class CommitLog: @unchecked Sendable {
   let receiver: RunReceiver
   @exclusivity(unchecked) var openFileCount = OpenFileCount()
   @exclusivity(unchecked) var sealing = Sealing()
+  /// How often the log was asked to rest. Sealing in the background ends when it is raised.
+  let rests = Atomic<Int>(0)
 
   /// The positions, among those that the log was opened at, that are now in a segment sealed since then, with their new locations.
   /// Comparing their trees took time.
@@ -138,7 +141,9 @@ package final class CommitLog: @unchecked Sendable {
     // No other process can have written while this process holds the lock.
     guard !lease.isHeld else { return }
     let page = lease.lock.page()
-    if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 { return }
+    if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 {
+      return lease.noteSeen(page)
+    }
     try catchUp(nil)
   }
 
@@ -244,22 +249,27 @@ package final class CommitLog: @unchecked Sendable {
     monitor.withLock {
       guard phase != .closed else { return }
       guard access.isOfThisProcess else { return phase = .closed }
-      // Each of these leaves the monitor, and other threads may enter it in the meantime.
-      while true {
-        if isBusy || appender.isFlushing || sealing.isRunning {
-          monitor.wait()
-        } else if !queue.waiting.isEmpty {
-          writeBatch()
-        } else if lease.unsyncedSince != nil {
-          synchronizeLease()
-        } else {
-          break
-        }
-      }
+      finishWork()
       phase = .closed
       if lease.isHeld { lease.release() }
       closeFiles()
       monitor.notifyAll()
+    }
+  }
+
+  /// Waits until nothing is queued, unsynced, or being sealed. Leaves the monitor, and other threads may enter it in the meantime.
+  func finishWork() {
+    monitor.assertHeld()
+    while true {
+      if isBusy || appender.isFlushing || sealing.isRunning {
+        monitor.wait()
+      } else if !queue.waiting.isEmpty {
+        writeBatch()
+      } else if lease.unsyncedSince != nil {
+        synchronizeLease()
+      } else {
+        break
+      }
     }
   }
 

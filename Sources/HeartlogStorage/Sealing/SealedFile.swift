@@ -16,12 +16,13 @@ struct SealedFile {
   ///   - end: The last commit that is kept; nil for all.
   ///   - withheld: The events whose content is left out.
   ///   - snapshots: What snapshots claim about the log. The claims of segments about each other are read from their headers.
-  /// - Returns: nil if another process has sealed part of the run since.
+  ///   - isStopped: Whether the file is no longer wanted.
+  /// - Returns: nil if another process has sealed part of the run since, or if the file is no longer wanted.
   /// - Throws: `corrupt` if the run contradicts what another file claims about it.
   init?(
     of run: [SealableSegment], in directory: StoreDirectory, replicaName: String, options: StorageOptions,
     completing content: Block? = nil, upTo end: CommitNumber? = nil, without withheld: WithheldEvents,
-    snapshots: [SnapshotClaim]
+    snapshots: [SnapshotClaim], isStopped: () -> Bool = { false }
   ) throws {
     guard let first = run.first, let last = run.last else { preconditionFailure("a run has a segment") }
     var generator = options.generator
@@ -42,6 +43,7 @@ struct SealedFile {
     var tail = reader.tail
     var completedEvents = 0
     reading: while true {
+      if isStopped() { return nil }
       switch try reader.next() {
       case .end(let end):
         if case .corrupt(let finding) = end { throw finding.error }

@@ -64,12 +64,15 @@ extension CommitLog {
   /// Starts sealing in the background when a segment has just become full. Called outside the monitor.
   func didRotate() {
     guard options.sealsInBackground else { return }
-    options.scheduler.runUnhurried { [weak self] in self?.sealInBackground() }
+    let rests = rests.load(ordering: .relaxed)
+    options.scheduler.runUnhurried { [weak self] in self?.sealInBackground(upToRest: rests) }
   }
 
-  private func sealInBackground() {
+  /// - Parameter rests: The number of rests so far. The next one ends the sealing: it goes on when another segment is full.
+  private func sealInBackground(upToRest rests: Int) {
+    let isStopped = { self.rests.load(ordering: .relaxed) != rests }
     let isMine = monitor.withLock { () -> Bool in
-      if sealing.isRunning || phase == .closed || appender.failure != nil { return false }
+      if sealing.isRunning || phase == .closed || appender.failure != nil || isStopped() { return false }
       sealing.isRunning = true
       return true
     }
@@ -81,9 +84,9 @@ extension CommitLog {
         .compactMap(SealingPlan.next).first
       {
         var report = SealReport()
-        try seal(run, &report)
-        // Another process is sealing.
-        if report.sealedFiles == 0 { break }
+        try seal(run, &report, isStopped)
+        // Another process is sealing, or the store rests.
+        if report.sealedFiles == 0 || isStopped() { break }
       }
     } catch {
       // Nothing is lost: the segments stay as they are, and the next rotation or `seal` tries again.
@@ -133,14 +136,17 @@ extension CommitLog {
   }
 
   /// Seals a run that is no longer written.
-  private func seal(_ run: [SealableSegment], _ report: inout SealReport) throws {
+  private func seal(
+    _ run: [SealableSegment], _ report: inout SealReport, _ isStopped: () -> Bool = { false }
+  ) throws {
     let (name, withheld, snapshots) = withStreams {
       (replicaName(of: run), streamSet.erased.withheld, streamSet.snapshots)
     }
     let found: SealedFile?
     do {
       found = try SealedFile(
-        of: run, in: directory, replicaName: name, options: options, without: withheld, snapshots: snapshots)
+        of: run, in: directory, replicaName: name, options: options, without: withheld, snapshots: snapshots,
+        isStopped: isStopped)
     } catch let error as FileError where error.isNotFound {
       // Another process has sealed what was there when the lock was held.
       return

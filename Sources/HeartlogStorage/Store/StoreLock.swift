@@ -39,7 +39,7 @@ final class StoreLock: Sendable {
     guard let opened else { preconditionFailure("a lock that was not opened") }
     file = opened
     words = file.words
-    seen = hasPage ? SeenGeneration(file) : SeenGeneration()
+    seen = SeenGeneration(hasPage ? file : nil)
   }
 
   private enum Word {
