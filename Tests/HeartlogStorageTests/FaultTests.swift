@@ -117,6 +117,43 @@ struct FaultTests {
     #expect(try store.verify()[0].finding == nil)
   }
 
+  @Test(
+    "on a full disk, commits fit into the zeros written ahead, and then the error says how much room is missing"
+  )
+  func zerosAhead() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open()
+    try open.write(0)
+    files.setFreeBytes(0)
+    var commits = try (1..<20).map { try open.write($0, bytes: 2_000) }
+    var failure: StorageError?
+    while failure == nil { failure = storageFailure { commits.append(try open.write(100, bytes: 2_000)) } }
+    #expect(failure?.code == .diskFull)
+    let said = try #require(
+      failure?.reason.firstMatch(of: /the commit needs ([0-9]+) bytes, and ([0-9]+) are free$/))
+    #expect(try #require(Int(said.1)) > #require(Int(said.2)))
+    // A smaller one still fits into the room of the one that was taken back.
+    commits.append(try open.write(101))
+    #expect(try Array(store.read().commits.dropFirst()) == commits)
+    // With room for the commits alone, no zeros are written.
+    files.setFreeBytes(5_000)
+    for index in 102..<106 { commits.append(try open.write(index, bytes: 500)) }
+    #expect(try Array(store.read().commits.dropFirst()) == commits && store.verify()[0].finding == nil)
+  }
+
+  @Test("on a full disk, a new segment needs no more room than its header and the commits")
+  func rotationWithoutZeros() throws {
+    let (store, files) = try TestStore.inMemory()
+    let open = try store.open(TestStore.options(segmentBytesMax: 4_200))
+    try open.write(0, bytes: 500)
+    files.setFreeBytes(4_095)
+    let failure = storageFailure { try open.write(1) }
+    #expect(failure?.code == .diskFull && failure?.reason.contains("; the commit needs 4") == true)
+    files.setFreeBytes(4_096 + 500)
+    try open.write(1)
+    #expect(try store.read().commits == open.sink.commits && store.read().commits.count == 2)
+  }
+
   @Test("a full disk takes a write back, wherever it stopped, and the next one succeeds")
   func fullDisk() throws {
     for partial in [0, 1, 39, 40, 95, 96, 97, 200, 288] {

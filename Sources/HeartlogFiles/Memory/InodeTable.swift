@@ -11,6 +11,9 @@ struct InodeTable<Value: Sendable>: Sendable {
     }
   }
 
+  /// The values of all inodes that have one.
+  var present: some Sequence<Value> { values.lazy.compactMap { $0 } }
+
   private mutating func makeRoom(for inode: UInt64) {
     while UInt64(values.count) <= inode { values.append(nil) }
   }

@@ -93,6 +93,15 @@ package final class MemoryFileSystem: FileSystem {
     set { state.withLock { $0.isReadOnly = newValue } }
   }
 
+  /// Lets all files together grow by this many bytes from now on; nil for any number.
+  package func setFreeBytes(_ count: Int?) {
+    state.withLock { state in state.capacity = count.map { $0 + state.fileBytes } }
+  }
+
+  package func freeBytes(at path: String) -> UInt64? {
+    state.withLock { $0.freeBytes.map { UInt64(max(0, $0)) } }
+  }
+
   /// Makes operations of one kind fail: those whose path (as printed in the trace; for a rename, either path)
   /// ends in `suffix`, `times` of them after the next `skip`. A failed operation has no effect, except for the
   /// first `partialBytes` of a write. If several faults match, the first one added counts.

@@ -38,7 +38,17 @@ extension MemoryState {
       record(traced(.failed(.write(path: path, offset: offset, length: bytes.count))))
       throw call.error(fault.code)
     }
-    put(bytes, inode, at: start, path)
+    let fitting = bytes.prefix(
+      freeBytes.map { max(0, (volume.files[inode]?.count ?? 0) + $0 - start) } ?? bytes.count)
+    if !fitting.isEmpty { put(UnsafeRawBufferPointer(rebasing: fitting), inode, at: start, path) }
+    if fitting.count < bytes.count { throw call.error(ENOSPC) }
+  }
+
+  /// The bytes that all files have together.
+  var fileBytes: Int { volume.files.present.reduce(0) { $0 + $1.count } }
+
+  var freeBytes: Int? {
+    capacity.map { $0 - fileBytes }
   }
 
   private mutating func put(_ bytes: UnsafeRawBufferPointer, _ inode: UInt64, at offset: Int, _ path: String)

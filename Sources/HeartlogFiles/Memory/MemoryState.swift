@@ -20,6 +20,8 @@ struct MemoryState: Sendable {
   var processID: Int32 = 1
   var onNetwork = false
   var isReadOnly = false
+  /// The bytes that all files together may have; nil for any number.
+  var capacity: Int?
 
   /// The number of opens of each file, so that a file without a name is freed with its last open.
   var openCounts: [UInt64: Int] = [:]

@@ -224,14 +224,28 @@ extension CommitLog {
   ) throws(StorageError) -> SegmentWriter {
     // If this process dies before the write completes, the next lock holder sees that it must check the files.
     lease.lock.touch()
-    let target = try segmentForWriting()
+    let target: SegmentWriter
+    do throws(StorageError) { target = try segmentForWriting() } catch {
+      throw sayingWhatIsMissing(error, SegmentHeader.byteCount + frames.byteCount)
+    }
     do { try target.append(&frames) } catch {
-      guard error.code == .outcomeUnknown else { throw error }
+      guard error.code == .outcomeUnknown else { throw sayingWhatIsMissing(error, frames.byteCount) }
       throw appender.suspend(target, because: error.reason)
     }
     lease.lock.raise(writtenBytes: target.offset)
     if isDurable { try appender.synchronize(target) }
     return target
+  }
+
+  /// Adds to the error of a full disk how much room the commits need behind the last one, and how much there is.
+  private func sayingWhatIsMissing(_ error: StorageError, _ neededBytes: Int) -> StorageError {
+    guard error.code == .diskFull else { return error }
+    var reason = "\(error.reason); the commit needs \(neededBytes) bytes"
+    // More can be free where the user has a quota.
+    if let free = directory.fileSystem.freeBytes(at: directory.path), free < max(neededBytes, 1 << 16) {
+      reason += ", and \(free) are free"
+    }
+    return StorageError(.diskFull, reason, file: error.file)
   }
 
   /// Returns the open segment, or a new one if it is full.

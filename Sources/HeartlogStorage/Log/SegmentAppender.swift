@@ -36,9 +36,18 @@ final class SegmentAppender {
     before commit: Commit, by writer: StoreIdentity, _ options: StorageOptions
   ) throws(StorageError) -> SegmentWriter {
     if commit.number.rawValue == 1 { try directory.makeStreamFolder(of: writer.replica) }
-    let created = try SegmentWriter.create(
-      in: directory, of: writer.replica, named: writer.name, firstCommit: commit.number,
-      firstSequence: commit.firstSequence, behind: try directory.newestFrontier(of: writer.replica), options)
+    let tree = try directory.newestFrontier(of: writer.replica)
+    func create(aheadBytes: UInt64) throws(StorageError) -> SegmentWriter {
+      try SegmentWriter.create(
+        in: directory, of: writer.replica, named: writer.name, firstCommit: commit.number,
+        firstSequence: commit.firstSequence, behind: tree, options, aheadBytes: aheadBytes)
+    }
+    let created: SegmentWriter
+    do throws(StorageError) { created = try create(aheadBytes: SegmentWriter.aheadBytes) } catch {
+      guard error.code == .diskFull else { throw error }
+      // A disk without room for the zeros may have room for the header and the commits.
+      created = try create(aheadBytes: 0)
+    }
     announce(created, isStructural: true)
     return created
   }

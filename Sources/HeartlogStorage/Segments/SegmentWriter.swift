@@ -73,6 +73,9 @@ final class SegmentWriter {
 
   /// Writes the frames of a batch of commits in one write.
   ///
+  /// Zeros follow to the next 64 KiB, if the disk has room for them. A disk that is full can therefore still take what fits behind
+  /// the last commit.
+  ///
   /// - Throws: `diskFull` or `inputOutput` after the file was durably truncated to its previous length:
   ///   commits that were reported as not written must not reappear. `outcomeUnknown` if the truncation failed
   ///   too.
@@ -80,8 +83,14 @@ final class SegmentWriter {
     frames.place(at: offset, of: header.id, durableOffset: UInt32(durableOffset))
     let end = offset + UInt64(frames.byteCount)
     let ahead = end > fileBytes ? (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes - end : 0
-    try frames.withBytes(zerosBehind: Int(ahead)) { (bytes) throws(StorageError) in
-      try write(bytes, upTo: end)
+    do throws(StorageError) {
+      try frames.withBytes(zerosBehind: Int(ahead)) { (bytes) throws(StorageError) in
+        try write(bytes, upTo: end)
+      }
+    } catch {
+      guard error.code == .diskFull, ahead > 0 else { throw error }
+      // A disk without room for the zeros may have room for the commits.
+      try frames.withBytes { (bytes) throws(StorageError) in try write(bytes, upTo: end) }
     }
   }
 
