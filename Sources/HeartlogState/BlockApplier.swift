@@ -79,16 +79,19 @@ struct BlockApplier {
     // All of this is constant while the events are written: no item is added, and none of the tables is copied.
     let columns = columns
     let commits = columns.commits
-    let (slots, librarySlots) = (items, libraries)
-    let (headers, itemIndices) = (columns.kinds, columns.itemIndices)
+    // Slices, because before macOS 26 an array has no span of its own.
+    let (slots, librarySlots) = (items[...], libraries[...])
+    let (headers, itemIndices) = (columns.kinds[...], columns.itemIndices[...])
+    let (stampSlice, wallTimeSlice) = (commits.stamps[...], commits.wallTimes[...])
+    let eventStartSlice = commits.eventStarts[...]
     let records = tables.map(\.items.reader)
     let items = slots.span
     let libraries = librarySlots.span
     let kinds = headers.span
     let itemSpan = itemIndices.span
-    let stamps = commits.stamps.span
-    let wallTimes = commits.wallTimes.span
-    let eventStarts = commits.eventStarts.span
+    let stamps = stampSlice.span
+    let wallTimes = wallTimeSlice.span
+    let eventStarts = eventStartSlice.span
     var sequence = block.sequence(at: indices.lowerBound).rawValue
     var event = cursor.event
     var item = cursor.item
@@ -155,7 +158,7 @@ struct BlockApplier {
     var eventCounts = [UInt64](repeating: 0, count: libraries.count)
     /// By library, in the order of their first events.
     var unknown = [[Int32]](repeating: [], count: libraries.count)
-    let (headers, itemIndices) = (columns.kinds, columns.itemIndices)
+    let (headers, itemIndices) = (columns.kinds[...], columns.itemIndices[...])
     let itemSpan = itemIndices.span
     let kinds = headers.span
     var next = cursor.item
@@ -187,7 +190,7 @@ struct BlockApplier {
   private mutating func intern(_ indices: [Int32], in table: inout ItemTable) {
     let columns = columns
     let texts = columns.texts
-    let blockItems = columns.items
+    let blockItems = columns.items[...]
     let known = blockItems.span
     // Valid until the table is written to.
     var finder = table.ids.finder

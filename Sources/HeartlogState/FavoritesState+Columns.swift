@@ -83,9 +83,10 @@ extension FavoritesState {
     _ commits: CommitColumns
   ) -> Bool {
     let lastStamp = commits.stamps[indices.upperBound - 1]
+    let eventStarts = commits.eventStarts[indices.lowerBound...indices.upperBound]
     let isNoted = replicas.note(
       from: number, of: replica, lastStamp: lastStamp, firstSequence: SequenceNumber(rawValue: sequence),
-      eventStarts: commits.eventStarts.span.extracting(indices.lowerBound..<indices.upperBound + 1))
+      eventStarts: eventStarts.span)
     if isNoted {
       noteRun(commits: indices.count, events: commits.eventCount(in: indices), lastStamp: lastStamp)
     }

@@ -38,9 +38,11 @@ extension FavoritesState {
     }
     let lastStamp = stream.lastStamp
     let replica = replicas.intern(first.replica)
+    // A slice, because before macOS 26 an array has no span of its own.
+    let eventStartSlice = eventStarts[...]
     let isNoted = replicas.note(
       from: first.number, of: replica, lastStamp: lastStamp, firstSequence: first.firstSequence,
-      eventStarts: eventStarts.span)
+      eventStarts: eventStartSlice.span)
     guard isNoted else { return nil }
     noteRun(commits: rows.count, events: Int(events), lastStamp: lastStamp)
     return replica
