@@ -60,7 +60,8 @@ let package = Package(
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogInterchange", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
     .target(
-      name: "HeartlogShipping", dependencies: ["HeartlogFiles", "HeartlogProofs", "Heartlog"],
+      name: "HeartlogShipping",
+      dependencies: ["CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog"],
       swiftSettings: settings),
     .target(
       name: "HeartlogCLI",

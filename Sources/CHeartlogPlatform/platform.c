@@ -19,6 +19,7 @@
 #include <unistd.h>
 #if defined(__APPLE__)
 #include <copyfile.h>
+#include <crt_externs.h>
 #include <os/os_sync_wait_on_address.h>
 #include <sys/mount.h>
 #include <sys/param.h>
@@ -141,6 +142,15 @@ size_t heartlog_host_identity(void *buffer, size_t count) {
   (void)buffer;
   (void)count;
   return 0;
+#endif
+}
+
+char **heartlog_environment(void) {
+#if defined(__APPLE__)
+  // A library has no `environ` of its own there.
+  return *_NSGetEnviron();
+#else
+  return environ;
 #endif
 }
 

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+// Words of the tables hold an address and some bits, and sizes of files are Ints.
+_Static_assert(sizeof(void *) == 8, "Heartlog needs a 64-bit processor");
+
 /// The message of an errno in `buffer`, of `count` bytes with the closing zero; not 0 where there is none.
 int heartlog_error_message(int code, char *buffer, size_t count);
 
@@ -52,6 +55,9 @@ size_t heartlog_host_identity(void *buffer, size_t count);
 
 /// The words of the command line, as many as `count` says, the program's name first; NULL where the C library does not pass them on.
 char **heartlog_arguments(int *count);
+
+/// The environment of this process, as posix_spawn(2) takes it.
+char **heartlog_environment(void);
 
 /// getpid(2), asked of the system once a process: a fork makes it be asked again.
 int32_t heartlog_process_id(void);

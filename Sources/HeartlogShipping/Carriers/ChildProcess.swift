@@ -1,3 +1,4 @@
+import CHeartlogPlatform
 import Heartlog
 import HeartlogFiles
 
@@ -11,6 +12,8 @@ import HeartlogFiles
 
 /// A child process whose standard input and output are connected to a channel; it shares this process's
 /// standard error.
+@available(tvOS, unavailable)
+@available(watchOS, unavailable)
 package final class ChildProcess: Sendable {
   #if canImport(Darwin)
     private typealias Actions = posix_spawn_file_actions_t?
@@ -81,7 +84,7 @@ package final class ChildProcess: Sendable {
     arguments.append(nil)
     defer { for argument in arguments { free(argument) } }
     guard let program = arguments[0] else { return ENOMEM }
-    return posix_spawnp(&process, program, &actions, &attributes, arguments, environ)
+    return posix_spawnp(&process, program, &actions, &attributes, arguments, heartlog_environment())
   }
 
   /// Closes the channel, waits for the child to end, and kills it if it does not.

@@ -1,6 +1,8 @@
 import Heartlog
 
-/// A carrier that runs a program which serves a store on its standard input and output.
+/// A carrier that runs a program which serves a store on its standard input and output. On iOS and visionOS the system lets an app start none.
+@available(tvOS, unavailable)
+@available(watchOS, unavailable)
 public struct CommandCarrier: Carrier {
   public let description: String
   private let words: [String]
