@@ -6,8 +6,10 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// Libraries that come with the system on Apple platforms, and from a package elsewhere.
-let crypto: Target.Dependency = .target(name: "CCrypto", condition: .when(platforms: [.linux]))
+/// On Apple platforms the SDK has what these libraries do, and Heartlog what it lacks.
+func linux(_ library: String) -> Target.Dependency {
+  .target(name: library, condition: .when(platforms: [.linux]))
+}
 
 func libraryTests(_ name: String, alsoUsing others: [Target.Dependency] = []) -> Target {
   .testTarget(
@@ -30,26 +32,26 @@ let package = Package(
   ],
   targets: [
     // System libraries, lowest of all.
-    .systemLibrary(
-      name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-    .systemLibrary(
-      name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
-    .systemLibrary(
-      name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
+    .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CHeartlogPlatform"),
 
     // The layers, lowest first: each imports only what stands above it here.
     .target(name: "HeartlogFiles", dependencies: ["CHeartlogPlatform"], swiftSettings: settings),
     .target(
-      name: "HeartlogEvents", dependencies: ["CLZ4", crypto], swiftSettings: settings,
+      name: "HeartlogEvents", dependencies: [linux("CLZ4"), linux("CXXHash"), linux("CCrypto")],
+      swiftSettings: settings,
       // The standard library's rounding calls the C library's, which Glibc keeps apart.
       linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
-    .target(name: "HeartlogProofs", dependencies: ["HeartlogEvents", crypto], swiftSettings: settings),
+    .target(
+      name: "HeartlogProofs", dependencies: ["HeartlogEvents", linux("CCrypto")], swiftSettings: settings),
     .target(
       name: "HeartlogStorage",
-      dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "CXXHash"],
+      dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogProofs"],
       swiftSettings: settings),
-    .target(name: "HeartlogState", dependencies: ["HeartlogEvents", "CXXHash"], swiftSettings: settings),
+    .target(
+      name: "HeartlogState", dependencies: ["CHeartlogPlatform", "HeartlogEvents"], swiftSettings: settings),
     .target(
       name: "Heartlog",
       dependencies: [
@@ -76,7 +78,7 @@ let package = Package(
       name: "HeartlogFuzzing",
       dependencies: [
         "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState", "Heartlog",
-        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI", "CXXHash",
+        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI",
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -91,7 +93,8 @@ let package = Package(
     .target(
       name: "HeartlogSimulator",
       dependencies: [
-        "CXXHash", "HeartlogFiles", "HeartlogStorage", "Heartlog", "HeartlogShipping", "HeartlogTesting",
+        "HeartlogFiles", "HeartlogEvents", "HeartlogStorage", "Heartlog", "HeartlogShipping",
+        "HeartlogTesting",
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -138,6 +141,24 @@ let package = Package(
       name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
   ]
 )
+
+// The sources of Apple platforms, compiled and tested here too: Tests/AppleBranches links to them, and the modules that they import are
+// stand-ins. Apple's own have the same names, so these are declared nowhere else.
+#if os(Linux)
+  package.targets += [
+    .target(
+      name: "Compression", dependencies: ["CLZ4"], path: "Tests/StandIns/Compression", swiftSettings: settings
+    ),
+    .target(
+      name: "CryptoKit", dependencies: ["CCrypto"], path: "Tests/StandIns/CryptoKit", swiftSettings: settings),
+    .target(
+      name: "AppleBranches", dependencies: ["Compression", "CryptoKit"], path: "Tests/AppleBranches",
+      swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
+    .testTarget(
+      name: "AppleBranchesTests", dependencies: ["AppleBranches", "HeartlogEvents", "HeartlogProofs"],
+      swiftSettings: settings),
+  ]
+#endif
 
 // Optimized sources that keep their assertions, for tests under a sanitizer: Scripts/test. The tests themselves are not: they are compiled
 // more often than that pays.

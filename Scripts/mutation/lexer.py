@@ -14,7 +14,7 @@ NAME = re.compile(r"[$A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_\u0080-\U0010ffff]*|`[
 NUMBER = re.compile(r"0x[0-9A-Fa-f_]+|0b[01_]+|0o[0-7_]+|[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][-+]?[0-9]+)?")
 INLINABLE = {"@inlinable", "@_transparent", "@_alwaysEmitIntoClient"}
 # The conditions under which a part is compiled here. A part of debug builds alone is not looked at: it only checks.
-KNOWN_TRUE = {"canImport(Glibc)", "os(Linux)"}
+KNOWN_TRUE = {"canImport(Glibc)", "!canImport(Darwin)", "os(Linux)"}
 
 
 class Token:

@@ -1,5 +1,3 @@
-import CXXHash
-
 /// Byte strings, numbered from 0 in the order of insertion: a name is stored once and is a small integer
 /// from then on.
 ///

@@ -89,4 +89,7 @@ static inline void heartlog_store_release(uint64_t *word, uint64_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
+/// Asks for the cache line at an address that will soon be read. No address is wrong: where nothing can be read, nothing happens.
+static inline void heartlog_prefetch(const void *address) { __builtin_prefetch(address); }
+
 #endif

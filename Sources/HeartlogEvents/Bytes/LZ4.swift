@@ -1,83 +1,66 @@
-import CLZ4
-
-/// Raw LZ4 blocks, without a frame or a length.
+/// Raw LZ4 blocks, without a frame or a length. What encodes and decodes them is the platform's: liblz4, or the Compression framework.
 package enum LZ4 {
+  /// The largest input of liblz4, and of every LZ4 block.
+  private static let byteCountMax = 0x7E00_0000
+  /// LZ4 makes no shorter input smaller: a match may not begin within the last 12 bytes.
+  private static let compressibleBytesMin = 13
+
   /// Compresses fast, for the tail of a log; nil if the result would not be smaller.
   package static func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-    compress(bytes) { source, target, count, capacity in
-      LZ4_compress_default(source, target, count, capacity)
-    }
+    compress(bytes) { encode($0, into: $1) }
   }
 
   /// Decompresses a block into `output`, which it must fill exactly.
   package static func decompress(
     _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(MalformedError) {
-    guard bytes.count <= LZ4_MAX_INPUT_SIZE, output.count <= LZ4_MAX_INPUT_SIZE,
-      let source = bytes.baseAddress,
-      let target = output.baseAddress
+    guard bytes.count <= byteCountMax, output.count <= byteCountMax, !bytes.isEmpty, !output.isEmpty
     else { throw MalformedError("an LZ4 block of \(bytes.count) bytes for \(output.count)") }
-    // LZ4_decompress_safe never reads or writes outside the two buffers, even for malformed input.
-    let count = LZ4_decompress_safe(
-      source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
-      Int32(bytes.count), Int32(output.count))
-    guard count == output.count else { throw MalformedError("an LZ4 block that does not decompress") }
+    guard decode(bytes, into: output) else { throw MalformedError("an LZ4 block that does not decompress") }
   }
 
-  /// Returns the first byte of a decompressed block.
+  /// Returns the first byte of a decompressed block. It is a literal, because a match copies what stands before it.
   static func firstByte(of bytes: UnsafeRawBufferPointer) throws(MalformedError) -> UInt8 {
-    var byte: UInt8 = 0
-    let count = withUnsafeMutableBytes(of: &byte) { output -> Int32 in
-      guard bytes.count <= LZ4_MAX_INPUT_SIZE, let source = bytes.baseAddress, let target = output.baseAddress
-      else { return 0 }
-      // Never reads outside the input or writes more than one byte, even for malformed input.
-      return LZ4_decompress_safe_partial(
-        source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
-        Int32(bytes.count), 1, 1)
-    }
-    guard count == 1 else { throw MalformedError("an LZ4 block that does not decompress") }
-    return byte
+    var offset = 1
+    guard let token = bytes.first, let literals = length(token >> 4, in: bytes, at: &offset), literals > 0,
+      offset < bytes.count
+    else { throw MalformedError("an LZ4 block that does not decompress") }
+    return bytes[offset]
   }
 
-  /// Compresses one input after the other well but slowly (LZ4-HC, level 9), for runs and sealed segments. Measured: level 12 makes a log
-  /// 2 % smaller, for several times the work.
-  ///
-  /// Its tables have 256 KiB. To make them for each input would take longer than most inputs take.
+  /// Returns the length that a half of a token begins, and moves the offset behind the bytes that continue it; nil if the block ends before.
+  static func length(_ half: UInt8, in bytes: UnsafeRawBufferPointer, at offset: inout Int) -> Int? {
+    var length = Int(half)
+    guard half == 15 else { return length }
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      offset += 1
+      length += Int(byte)
+      if byte != 255 { return length }
+    }
+    return nil
+  }
+
+  /// Compresses one input after the other well but slowly, for runs and sealed segments.
   package struct HighCompressor: ~Copyable {
-    /// Nil if there is no memory for it: then nothing becomes smaller.
-    private let stream = LZ4_createStreamHC()
+    private let encoder = HighEncoder()
 
     package init() {}
 
-    deinit { LZ4_freeStreamHC(stream) }
-
     /// Compresses an input, whatever was compressed before; nil if the result would not be smaller.
     package func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-      guard let stream else { return nil }
-      return LZ4.compress(bytes) { source, target, count, capacity in
-        LZ4_resetStreamHC_fast(stream, 9)
-        return LZ4_compress_HC_continue(stream, source, target, count, capacity)
-      }
+      LZ4.compress(bytes) { encoder.encode($0, into: $1) }
     }
   }
 
-  /// LZ4 makes no shorter input smaller: a match may not begin within the last 12 bytes.
-  private static let compressibleBytesMin = 13
-
   private static func compress(
     _ bytes: UnsafeRawBufferPointer,
-    with function: (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>, Int32, Int32) -> Int32
+    with encode: (UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer) -> Int
   ) -> [UInt8]? {
-    // LZ4 returns 0 if the capacity is too small, so a capacity of one byte less than the input rejects results that are not smaller.
-    guard bytes.count >= compressibleBytesMin, bytes.count <= LZ4_MAX_INPUT_SIZE,
-      let source = bytes.baseAddress
-    else { return nil }
+    guard bytes.count >= compressibleBytesMin, bytes.count <= byteCountMax else { return nil }
+    // An encoder returns 0 if there is too little room, so one byte less than the input rejects results that are not smaller.
     let output = [UInt8](unsafeUninitializedCapacity: bytes.count - 1) { buffer, count in
-      guard let target = buffer.baseAddress else { return }
-      count = Int(
-        target.withMemoryRebound(to: CChar.self, capacity: buffer.count) {
-          function(source.assumingMemoryBound(to: CChar.self), $0, Int32(bytes.count), Int32(bytes.count - 1))
-        })
+      count = encode(bytes, UnsafeMutableRawBufferPointer(buffer))
     }
     return output.isEmpty ? nil : output
   }

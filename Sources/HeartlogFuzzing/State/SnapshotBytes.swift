@@ -1,4 +1,3 @@
-import CXXHash
 import HeartlogEvents
 
 /// Snapshot files, by docs/format.md alone: all checksums that what is written in them asks for.

@@ -1,4 +1,3 @@
-import CXXHash
 import HeartlogEvents
 
 /// A file as an input: most files of a store are zeros, and a fuzzer should not try these one by one.
@@ -47,6 +46,6 @@ extension [UInt8] {
 
   /// XXH3-64.
   func checksum(_ range: Range<Int>, seed: UInt64) -> UInt64 {
-    withUnsafeBytes { XXH3_64bits_withSeed($0.baseAddress.map { $0 + range.lowerBound }, range.count, seed) }
+    withUnsafeBytes { XXH3.hash(UnsafeRawBufferPointer(rebasing: $0[range]), seed: seed) }
   }
 }

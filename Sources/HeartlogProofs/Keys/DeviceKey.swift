@@ -21,9 +21,9 @@ public struct SigningKey: DeviceKey {
 
   /// Creates a key from its secret bytes; nil unless there are 32.
   public init?(seed: some Collection<UInt8>) {
-    guard seed.count == Self.seedByteCount, let publicKey = Ed25519.publicKey(seed: Array(seed)) else {
-      return nil
-    }
+    guard seed.count == Self.seedByteCount, let bytes = Ed25519.publicKey(seed: Array(seed)),
+      let publicKey = PublicKey(bytes: bytes)
+    else { return nil }
     self.seed = Array(seed)
     self.publicKey = publicKey
   }
@@ -43,14 +43,16 @@ public struct SigningKey: DeviceKey {
   }
 
   public func signature(of message: [UInt8]) throws -> Signature {
-    Ed25519.signature(of: message, seed: seed)
+    guard let bytes = Ed25519.signature(of: message, seed: seed), let signature = Signature(bytes: bytes)
+    else { preconditionFailure("any 32 bytes sign any message") }
+    return signature
   }
 }
 
 extension PublicKey {
   /// Returns whether a signature of a message was made with the secret part of this key.
   public func verifies(_ signature: Signature, of message: [UInt8]) -> Bool {
-    Ed25519.verifies(signature, of: message, with: self)
+    Ed25519.verifies(signature.bytes, of: message, with: bytes)
   }
 }
 

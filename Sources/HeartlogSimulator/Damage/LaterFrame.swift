@@ -1,4 +1,4 @@
-import CXXHash
+import HeartlogEvents
 import HeartlogFiles
 
 /// A frame of a kind that this version does not know, built as docs/format.md says, without the code that is tested.
@@ -33,7 +33,7 @@ enum LaterFrame {
   private static func bytes(of body: Int) -> Int { (headerBytes + body + 7) / 8 * 8 }
 
   private static func checksum(of bytes: [UInt8], seed: UInt64) -> UInt64 {
-    bytes.withUnsafeBytes { XXH3_64bits_withSeed($0.baseAddress, $0.count, seed) }
+    bytes.withUnsafeBytes { XXH3.hash($0, seed: seed) }
   }
 }
 

@@ -1,4 +1,4 @@
-import CXXHash
+import HeartlogEvents
 import Synchronization
 
 /// The bytes of a mapped snapshot, read only after their checksums were verified.
@@ -33,7 +33,7 @@ final class SnapshotSource: Sendable {
   /// Returns XXH3-64 of bytes at an offset of a snapshot, xor the sum of seed and offset. Seeding XXH3 itself would cost as much as hashing
   /// a part of a page.
   static func checksum(_ bytes: UnsafeRawBufferPointer, seed: UInt64, offset: Int) -> UInt64 {
-    XXH3_64bits(bytes.baseAddress, bytes.count) ^ (seed &+ UInt64(offset))
+    XXH3.hash(bytes, seed: 0) ^ (seed &+ UInt64(offset))
   }
 
   /// Read in place of a damaged page.

@@ -1,4 +1,4 @@
-import CXXHash
+import CHeartlogPlatform
 
 /// Fixed-size records, numbered from 0, in pages. A page is read from the mapped snapshot until it is written to, and from memory after
 /// that.

@@ -1,4 +1,4 @@
-import CXXHash
+import CHeartlogPlatform
 
 /// Prefetches memory, so that several cache misses are waited for together.
 enum Prefetch {

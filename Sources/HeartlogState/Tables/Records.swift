@@ -1,4 +1,4 @@
-import CXXHash
+import CHeartlogPlatform
 import HeartlogEvents
 
 // The records of a library's tables. A record of zeros is an item, field and so on that was never written. Optional indices are therefore

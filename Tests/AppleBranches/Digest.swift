@@ -1,0 +1,1 @@
+../../Sources/HeartlogEvents/Hashes/Digest.swift

@@ -1,0 +1,1 @@
+../../Sources/HeartlogProofs/Keys/Ed25519+CryptoKit.swift

@@ -1,0 +1,1 @@
+../../Sources/HeartlogEvents/Bytes/Hexadecimal.swift

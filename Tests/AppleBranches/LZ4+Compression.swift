@@ -1,0 +1,1 @@
+../../Sources/HeartlogEvents/Bytes/LZ4+Compression.swift

@@ -1,0 +1,1 @@
+../../Sources/HeartlogEvents/Hashes/XXH3+Swift.swift
