@@ -86,7 +86,7 @@ let package = Package(
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
     .executableTarget(
-      name: "HeartlogExample", dependencies: ["Heartlog", "HeartlogLibraries", "HeartlogTesting"],
+      name: "HeartlogExample", dependencies: ["HeartlogInterchange", "HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
 
     // What looks for promises that are not kept. No product.

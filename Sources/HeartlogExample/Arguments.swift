@@ -1,40 +1,60 @@
+import Foundation
+
 /// The arguments of the command line.
 struct Arguments {
-  /// The apps, in the order in which they were named; all of them if none was.
-  private(set) var stories: [any Story.Type] = []
+  static let apps = ["archives", "papers", "cities", "breeds", "books", "devices"]
+
+  /// The app that is shown first.
+  private(set) var app: String?
   /// The path of the store; a new one in the temporary folder if `nil`.
   private(set) var store: String?
+  private(set) var peer: String?
+  private(set) var name = "phone"
+  private(set) var now: Date?
+  /// Pressed in place of the keys of a terminal.
+  private(set) var keys: [Key]?
   private(set) var wantsHelp = false
 
-  static var all: [any Story.Type] {
-    [ArchivesStory.self, PapersStory.self, CitiesStory.self, BreedsStory.self, BooksStory.self]
-  }
-
   static let usage = """
-    heartlog-example [APP …] [--store DIR]
+    heartlog-example [APP] [--store DIR] [--peer DIR] [--keys KEYS]
 
-    Plays what five small apps do with their favorites, all in one store, and prints what their screens show.
-    APP is archives, papers, cities, breeds or books; all of them where none is named. Without --store a new
-    store is made in the temporary folder, and left there to look into. Run it in the folder of the package.
+    Five small apps over one store: archives, papers, cities, breeds and books; "devices" syncs. The key ? lists the keys.
+
+    --store DIR   the store; without it, a new one in the temporary folder
+    --peer DIR    the store of a second device, which s syncs with; created if it is new
+    --name NAME   the name of this device if the store is new: phone
+    --keys KEYS   presses these keys without a terminal, and prints the last screen: "/ porto enter space down esc"
+    --now TIME    stops the clock, which each key then moves by a second, and makes all ids reproducible, for tests
+
+    Run it in the folder of the package.
     """
 
   init(_ words: some Sequence<String>) throws(UsageError) {
     var words = words.makeIterator()
+    func value(of option: String) throws(UsageError) -> String {
+      guard let value = words.next() else { throw UsageError("\(option) needs a value") }
+      return value
+    }
     while let word = words.next() {
       switch word {
       case "--help", "-h": wantsHelp = true
-      case "--store":
-        guard let folder = words.next() else { throw UsageError("--store needs a folder") }
-        store = folder
-      default:
-        guard let story = Self.all.first(where: { $0.name == word }) else {
-          throw UsageError(
-            "there is no app \"\(word)\"; there are \(Self.all.map { $0.name }.joined(separator: ", "))")
+      case "--store": store = try value(of: word)
+      case "--peer": peer = try value(of: word)
+      case "--name": name = try value(of: word)
+      case "--keys": keys = Key.script(try value(of: word))
+      case "--now":
+        let text = try value(of: word)
+        guard let date = try? Date(text, strategy: .iso8601) else {
+          throw UsageError("\"\(text)\" is no time as 2026-03-02T08:00:00Z")
         }
-        stories.append(story)
+        now = date
+      default:
+        guard Self.apps.contains(word), app == nil else {
+          throw UsageError("there is no app \"\(word)\"; there are \(Self.apps.joined(separator: ", "))")
+        }
+        app = word
       }
     }
-    if stories.isEmpty { stories = Self.all }
   }
 }
 

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogShipping
 import HeartlogTesting
 
 #if canImport(FoundationEssentials)
@@ -7,52 +8,56 @@ import HeartlogTesting
   import Foundation
 #endif
 
-/// A phone: one store that all apps share, and a clock that the stories move.
-@MainActor
-final class Device {
+/// The device that the program is: one store that all apps share, a clock, and perhaps a second device beside it.
+struct Device: Sendable {
+  /// The origin of its commits. Another program on the same store has another one.
+  static let origin = "heartlog-example"
+
   let path: String
-  let clock: ManualClock
-  private var running: FavoritesStore?
+  let name: String
+  /// The folder of the second device's store.
+  let peer: String?
+  /// A clock that moves by a second with each key, and ids that are the same in every run; nil for the system's.
+  let manualClock: ManualClock?
 
-  /// - Parameters:
-  ///   - path: the path of the store.
-  ///   - start: the initial time of the clock.
-  init(path: String, start: Date) {
-    self.path = path
-    clock = ManualClock(start: start)
+  /// - Parameter now: the initial time of a clock that only keys move.
+  init(path: String, name: String = "phone", peer: String? = nil, now: Date? = nil) {
+    (self.path, self.name, self.peer) = (path, name, peer)
+    manualClock = now.map { ManualClock(start: $0) }
   }
 
-  /// Creates a device with an existing store, or one at a chosen path. Its stories start an hour ago, so that
-  /// they do not end in the future.
-  convenience init(existing path: String) {
-    self.init(path: path, start: Date.now.addingTimeInterval(-3_600))
+  var clock: @Sendable () -> Milliseconds {
+    guard let manualClock else { return { StoreOptions.systemTime() } }
+    return { manualClock.milliseconds }
   }
 
-  /// Creates a device with a new store in the temporary folder, on the morning of 2 March 2026.
-  static func new() -> Device {
-    let name = "heartlog-example-\(UUID().uuidString.prefix(8).lowercased())"
-    return Device(
-      path: FileManager.default.temporaryDirectory.appending(path: name).path,
-      start: Date(timeIntervalSince1970: 1_772_438_400))
+  func open() throws(HeartlogError) -> FavoritesStore {
+    try FavoritesStore(at: path, options: options(name: name))
   }
 
-  /// Starts an app. The store of the previous app is closed and reopened, so the app finds only what is in
-  /// the log.
-  ///
-  /// - Parameter app: the origin of its commits in the log.
-  func launch(_ app: String) throws -> FavoritesStore {
-    try switchOff()
+  private func options(name: String) -> StoreOptions {
     var options = StoreOptions()
-    options.name = "example phone"
-    options.origin = app
-    options.clock = { [clock] in clock.milliseconds }
-    let store = try FavoritesStore(at: path, options: options)
-    running = store
-    return store
+    options.name = name
+    options.origin = Self.origin
+    options.clock = clock
+    if manualClock != nil {
+      // Each device must have its own ids.
+      let random = SeededRandom(seed: name.utf8.reduce(0) { $0 &* 257 &+ UInt64($1) })
+      options.random = { random.next() }
+    }
+    return options
   }
 
-  func switchOff() throws {
-    try running?.close()
-    running = nil
+  /// Syncs with the second device, which is created if it is new. Another program may have its store open at the same time.
+  @concurrent
+  func sync(_ store: FavoritesStore, with path: String) async throws(HeartlogError) -> SyncReport {
+    let peer = try FavoritesStore(at: path, options: options(name: "tablet"))
+    var options = SyncOptions()
+    options.clock = clock
+    let report = Result { () throws(HeartlogError) in
+      try StoreCarrier(peer, description: path).sync(store, options: options)
+    }
+    try peer.close()
+    return try report.get()
   }
 }

@@ -22,10 +22,18 @@ enum Service {
 
   static func json(_ path: String) throws -> JSONValue { try JSONValue.parse(bytes(path)) }
 
-  /// The archives in a list of items with one JSON object per line: `{"id", "fields": {…}}`.
+  /// A list of items with one JSON object per line: `{"id", "fields": {…}}`.
+  private static func items(_ path: String) throws -> [JSONValue] {
+    try bytes(path).split(separator: UInt8(ascii: "\n")).map { try JSONValue.parse(Array($0)) }
+  }
+
+  static func breedImages() throws -> [BreedImage] {
+    try items("items/breeds.jsonl").compactMap { $0["id"]?.string }.compactMap { URL(string: $0) }
+      .map { BreedImage(url: $0) }
+  }
+
   static func archives() throws -> [Archive] {
-    try bytes("items/archives.jsonl").split(separator: UInt8(ascii: "\n")).map { line in
-      let item = try JSONValue.parse(Array(line))
+    try items("items/archives.jsonl").map { item in
       guard let id = item["id"], case .object(let fields)? = item["fields"] else {
         throw LibraryError.invalidItem("a line that is no item")
       }

@@ -1,75 +1,75 @@
 import Foundation
-import Heartlog
 import Testing
 
 @testable import HeartlogExample
 
-/// fixtures/golden/example/: what each app prints over a new store. `HEARTLOG_UPDATE_GOLDENS=1 swift test --filter Golden` writes it anew.
-@Suite("Golden outputs of the example")
+/// fixtures/golden/example/: screens of each app over a new store, after the keys that stand above them.
+/// `HEARTLOG_UPDATE_GOLDENS=1 swift test --filter Golden` writes them anew.
+@Suite("Golden screens of the example")
 @MainActor
 struct ExampleGoldenTests {
   nonisolated private static let package = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
-  nonisolated static let names = Arguments.all.map { $0.name }
 
-  private let device = Device(
-    path: FileManager.default.temporaryDirectory.appending(path: "heartlog-\(UUID().uuidString)").path,
-    start: Date(timeIntervalSince1970: 1_772_438_400))
-
-  private func played(_ story: any Story.Type) async throws -> String {
-    var lines: [String] = []
-    try await story.play(on: device, Display { lines.append($0) })
-    return lines.joined(separator: "\n") + "\n"
-  }
-
-  private func removeStore() throws {
-    try device.switchOff()
-    try FileManager.default.removeItem(atPath: device.path)
-  }
-
-  @Test("each app shows what it showed", arguments: names)
-  func golden(name: String) async throws {
-    let story = try #require(Arguments([name]).stories.first)
-    let printed = try await played(story)
-    try removeStore()
-    let file = Self.package.appending(path: "fixtures/golden/example/\(name).txt")
+  @Test(
+    "each app shows what it showed",
+    arguments: [
+      "archives": [
+        "down space up enter", "esc space / monte enter", "esc right",
+        "right space down space down space right", "down K",
+      ],
+      "papers": ["space down r", "right", "enter n at the seminar enter", "esc right", "right", "?"],
+      "cities": [
+        "/ po", "rto enter space", "esc / tō enter space", "esc c", "right", "right", "right enter",
+      ],
+      "breeds": ["down down down down enter", "space down down space", "left", "right right", "enter"],
+      "books": [
+        "right space down down space", "left enter", "down down down enter", ". p left left",
+        "right right right +",
+      ],
+      "devices": ["", "right"],
+    ])
+  func golden(app: String, scripts: [String]) async throws {
+    let phone = try Phone(showing: app)
+    var printed = ""
+    for script in scripts {
+      await phone.press(script)
+      printed += "$ \(script)\n\(phone.program.frame.text)\n"
+    }
+    try await phone.end()
+    let file = Self.package.appending(path: "fixtures/golden/example/\(app).txt")
     if ProcessInfo.processInfo.environment["HEARTLOG_UPDATE_GOLDENS"] != nil {
       try printed.write(to: file, atomically: true, encoding: .utf8)
     } else {
       #expect(try printed == String(contentsOf: file, encoding: .utf8))
     }
   }
-
-  @Test("all apps share one store, and play on what they find there")
-  func twice() async throws {
-    var digests: [Digest] = []
-    for _ in 1...2 {
-      for story in Arguments.all { _ = try await played(story) }
-      digests.append(try device.launch("test").digest)
-    }
-    let store = try device.launch("test")
-    #expect(store.read { $0.libraries }.count == 7)
-    #expect(try store.state().digest == digests.last)
-    try removeStore()
-  }
 }
 
 @Suite("The example's arguments")
 struct ExampleArgumentsTests {
-  @Test("without a name all five apps are played, in a new store")
-  func all() throws {
+  @Test("without an argument the program starts in a new store, with the clock of the system")
+  func none() throws {
     let arguments = try Arguments([])
-    #expect(arguments.stories.map { $0.name } == ["archives", "papers", "cities", "breeds", "books"])
-    #expect(arguments.store == nil)
+    #expect(arguments.app == nil && arguments.store == nil && arguments.keys == nil && arguments.now == nil)
   }
 
-  @Test("apps are played in the order in which they are named")
-  func named() throws {
-    let arguments = try Arguments(["books", "--store", "/tmp/phone", "cities"])
-    #expect(arguments.stories.map { $0.name } == ["books", "cities"])
+  @Test("an app, stores, keys and a time are taken in any order")
+  func all() throws {
+    let arguments = try Arguments(
+      [
+        "--store", "/tmp/phone", "cities", "--peer", "/tmp/tablet", "--keys", "down q", "--now",
+        "2026-03-02T08:00:00Z",
+      ])
+    #expect(arguments.app == "cities")
     #expect(arguments.store == "/tmp/phone")
+    #expect(arguments.peer == "/tmp/tablet")
+    #expect(arguments.keys == [.down, .character("q")])
+    #expect(arguments.now == Date(timeIntervalSince1970: 1_772_438_400))
   }
 
-  @Test("an unknown app and a folder that is missing are named", arguments: [["birds"], ["--store"]])
+  @Test(
+    "an unknown app, a second one, a missing value and a wrong time are refused",
+    arguments: [["birds"], ["books", "cities"], ["--store"], ["--keys"], ["--now", "noon"]])
   func refused(words: [String]) { #expect(throws: UsageError.self) { try Arguments(words) } }
 }

@@ -1,0 +1,89 @@
+import Foundation
+import Heartlog
+
+/// What four of the apps have in common: items that a service offers, and the favorites among them.
+@MainActor final class Shelf<Item: FavoriteItem> {
+  var catalog: [Item] { didSet { offered = Self.byID(catalog) } }
+  private var offered: [String: Item]
+  /// The favorites, newest first. A tap on a heart shows at once, and a write of another process as soon as it is seen.
+  let model: FavoritesModel<Item>
+  private let text: (Item) -> String
+  private var isWriting = false
+
+  /// - Parameter text: the text of an item's row.
+  init(_ favorites: Favorites<Item>, catalog: [Item], text: @escaping (Item) -> String) {
+    self.catalog = catalog
+    offered = Self.byID(catalog)
+    self.text = text
+    model = FavoritesModel(favorites)
+  }
+
+  private static func byID(_ items: [Item]) -> [String: Item] {
+    Dictionary(items.map { ($0.id.favoriteID, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func row(_ item: Item, trailing: String = "") -> Row {
+    Row(
+      item: ItemReference(library: model.favorites.library, id: item.id.favoriteID),
+      heart: model.contains(item.id), text: text(item), trailing: trailing)
+  }
+
+  func catalogRows(matching query: String) -> [Row] { catalog.map { row($0) }.matching(query) }
+
+  func favoriteRows(matching query: String) -> [Row] {
+    // The store searches all fields of a favorite, the note, too.
+    let items =
+      query.isEmpty
+      ? model.items : model.favorites.search(query, options: SearchOptions(diacriticsCount: false))
+    // What another version of the app wrote and this one cannot read is told, and hides nothing else.
+    let failures = model.failures.map { id, error in
+      Row(item: ItemReference(library: model.favorites.library, id: id), text: "⚠ \(error.message)")
+    }
+    return items.map { item in
+      // The service may have newer data than the store.
+      row(
+        offered[item.id.favoriteID] ?? item,
+        trailing: model.favorites.favoritedDate(of: item.id)?.minute ?? "")
+    } + failures
+  }
+
+  /// The item of a row: as the service offers it, or as the store has it.
+  func item(_ row: Row) throws -> Item? {
+    guard let reference = row.item, reference.library.name == Item.library else { return nil }
+    return try item(withID: reference.id)
+  }
+
+  func item(withID text: String) throws -> Item? {
+    if let offered = offered[text] { return offered }
+    return try Item.ID(favoriteID: text).flatMap { id in try model.favorites.item(id) }
+  }
+
+  func toggle(_ row: Row) throws {
+    guard let item = try item(row) else { return }
+    model.toggle(item)
+    isWriting = true
+  }
+
+  /// Waits until the taps are written, and throws if the last one has failed and was taken back.
+  func finishWriting() async throws {
+    guard isWriting else { return }
+    isWriting = false
+    await model.finishWriting()
+    if let error = model.lastError { throw error }
+  }
+}
+
+extension [Row] {
+  /// The rows whose text contains a query, whatever its case and accents.
+  func matching(_ query: String) -> [Row] {
+    query.isEmpty
+      ? self : filter { $0.text.range(of: query, options: [.caseInsensitive, .diacriticInsensitive]) != nil }
+  }
+}
+
+extension Date {
+  /// Year to minute, in UTC.
+  var minute: String { String(formatted(.iso8601).prefix(16)).replacing("T", with: " ") }
+
+  init(milliseconds: Milliseconds) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000) }
+}

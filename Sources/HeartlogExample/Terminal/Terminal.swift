@@ -1,0 +1,123 @@
+import Dispatch
+import Heartlog
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The terminal in raw mode, with a screen of its own. Whoever starts it ends it, also when an error is thrown.
+@MainActor final class Terminal {
+  enum Input: Sendable {
+    case keys([Key])
+    case resized
+    /// The input has ended, or a signal asks the program to end.
+    case ended(signal: Int32?)
+  }
+
+  static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+
+  /// Keys, changes of the size, and the end.
+  let input: AsyncStream<Input>
+  private let former: termios
+  private let formerError: Int32
+  private var shown: Frame?
+  private var isEnded = false
+  private var signals: [any DispatchSourceSignal] = []
+
+  init() throws(HeartlogError) {
+    var mode = termios()
+    guard tcgetattr(STDIN_FILENO, &mode) == 0 else {
+      throw HeartlogError(.inputOutput, "the terminal does not tell its mode")
+    }
+    former = mode
+    formerError = dup(STDERR_FILENO)
+    let (stream, continuation) = AsyncStream.makeStream(of: Input.self)
+    input = stream
+    for number in [SIGWINCH, SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+      if number != SIGWINCH { signal(number, SIG_IGN) }
+      let source = DispatchSource.makeSignalSource(signal: number)
+      source.setEventHandler { @Sendable in
+        continuation.yield(number == SIGWINCH ? .resized : .ended(signal: number))
+      }
+      source.resume()
+      signals.append(source)
+    }
+    cfmakeraw(&mode)
+    guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &mode) == 0 else {
+      throw HeartlogError(.inputOutput, "the terminal cannot be put into raw mode")
+    }
+    DispatchQueue(label: "keys").async { Self.readKeys(continuation) }
+    // What a debug build prints for developers would stand in the middle of the screen, which shows it in its own way.
+    if isatty(STDERR_FILENO) == 1 {
+      let nowhere = open("/dev/null", O_WRONLY)
+      dup2(nowhere, STDERR_FILENO)
+      close(nowhere)
+    }
+    // The alternate screen, no cursor.
+    Self.write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J")
+  }
+
+  /// Gives the terminal back as it was.
+  func end() {
+    isEnded = true
+    Self.write("\u{1B}[?25h\u{1B}[?1049l")
+    dup2(formerError, STDERR_FILENO)
+    var mode = former
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &mode)
+  }
+
+  var size: Frame.Size {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+      return Frame.Size()
+    }
+    return Frame.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
+  }
+
+  func show(_ frame: Frame) {
+    guard !isEnded else { return }
+    if shown?.lines.count != frame.lines.count { Self.write("\u{1B}[2J") }
+    Self.write(frame.sequences(after: shown))
+    shown = frame
+  }
+
+  /// How long the rest of an escape sequence may take: over a slow connection it comes in two pieces.
+  private nonisolated static var sequenceMilliseconds: Int32 { 50 }
+
+  private nonisolated static func readKeys(_ continuation: AsyncStream<Input>.Continuation) {
+    var decoder = KeyDecoder()
+    var buffer = [UInt8](repeating: 0, count: 1024)
+    while true {
+      if decoder.isWaiting {
+        var ready = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        if poll(&ready, 1, sequenceMilliseconds) == 0 {
+          continuation.yield(.keys(decoder.finish()))
+          continue
+        }
+      }
+      let count = read(STDIN_FILENO, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        continuation.yield(.ended(signal: nil))
+        return
+      }
+      continuation.yield(.keys(decoder.keys(in: buffer.prefix(count))))
+    }
+  }
+
+  private static func write(_ text: String) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { systemWrite(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      // A terminal that is gone ends the input, too.
+      guard count > 0 || errno == EINTR else { return }
+      bytes = bytes.dropFirst(max(0, count))
+    }
+  }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+  write(descriptor, bytes, count)
+}
