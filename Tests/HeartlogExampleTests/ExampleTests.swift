@@ -24,7 +24,7 @@ struct ExampleGoldenTests {
       ],
       "breeds": ["down down down down enter", "space down down space", "left", "right right", "enter"],
       "books": [
-        "right space down down space", "left enter", "down down down enter", ". p left left",
+        "right space down down space", "left p", "down down down enter", ". p left left",
         "right right right +",
       ],
       "devices": ["", "right"],

@@ -85,6 +85,26 @@ import Testing
     try await phone.end()
   }
 
+  @Test("a detail screen follows its item, and a tap that failed is taken back")
+  func detail() async throws {
+    let phone = try Phone(showing: "papers")
+    await phone.press("space enter")
+    let paper = try #require(phone.program.app.panes[0].rows[0].item?.id)
+    try phone.otherProgram { store in
+      try store.library("papers").setNote("read it", of: "0704.0001v1")
+      try store.library("papers").setNote("page 4", of: paper)
+    }
+    await phone.waitUntilShown("phone  cli  @note")
+    #expect(phone.lines(with: "Note: page 4").count == 1)
+    #expect(phone.lines(with: "@note").count == 1, "the other paper has a history of its own")
+    await phone.press("esc down")
+    try phone.program.store.close()
+    await phone.press("space")
+    #expect(phone.lines(with: "⚠").count == 1)
+    #expect(phone.lines(with: "▸ ♡ ").count == 1)
+    try FileManager.default.removeItem(at: phone.folder)
+  }
+
   @Test("u undoes the last action of this run, then the one before, and never what another program did")
   func undo() async throws {
     let phone = try Phone(showing: "papers")
@@ -137,7 +157,7 @@ import Testing
   @Test("a book goes on where it was when the app is started again")
   func position() async throws {
     let phone = try Phone(showing: "books")
-    await phone.press("right space left enter . p")
+    await phone.press("right space left p . p")
     #expect(phone.lines(with: "Paused").first?.contains("0:00:32") == true)
     try phone.otherProgram { store in
       let book = try #require(try store.favorites(of: Book.self).list().first)

@@ -28,15 +28,15 @@ import HeartlogLibraries
   }
 
   var panes: [Pane] {
-    let playing = "⏎ play  p pause  , . skip"
     let settings = library.loadSettings()
     let book = current
     let chapters = book?.chapters(settings) ?? []
     let chapter = book.flatMap { chapters.index(at: $0.currentPosition) }
     return [
       Pane(
-        title: "My books", rows: library.loadBooks().map(playable).matching(query),
-        placeholder: "No books yet: space on one of LibriVox adds it.", keys: playing),
+        title: "Favorites", rows: library.loadBooks().map(playable).matching(query),
+        placeholder: "No books yet: space on one of LibriVox adds it.", keys: "p play/pause  , . skip  ⏎ open"
+      ),
       Pane(title: "LibriVox", rows: offered.map { row($0) }.matching(query)),
       Pane(
         title: "Player",
@@ -47,7 +47,8 @@ import HeartlogLibraries
               try self?.report(part.startTime)
               return .message(part.title)
             }
-          }, placeholder: "Nothing is played: Enter on a book.", keys: playing),
+          }, placeholder: "Nothing is played: p on a book plays it.",
+        keys: "p play/pause  , . skip  ⏎ jump"),
       Pane(
         title: "Settings",
         rows: Self.settings.map { setting in
@@ -75,12 +76,15 @@ import HeartlogLibraries
         ? "\(book.currentPosition.time) of \(book.duration.time)" : book.duration.time)
   }
 
-  /// A row of a book that Enter plays.
+  /// A row of a book that can be played.
   private func playable(_ book: Book) -> Row {
     var row = row(book)
-    row.open = { [weak self] in
-      try self?.library.saveCurrentBookID(book.id)
-      self?.playingSince = self?.clock()
+    row.keys["p"] = { [weak self] in
+      if self?.current?.id != book.id {
+        try self?.library.saveCurrentBookID(book.id)
+        self?.playingSince = nil
+      }
+      try self?.playOrPause()
       return .pane(Self.playerPane)
     }
     return row
@@ -124,14 +128,18 @@ import HeartlogLibraries
     let settings = library.loadSettings()
     switch key {
     case "p":
-      playingSince = playingSince == nil ? clock() : nil
-      try report(book.currentPosition)
-      return playingSince == nil ? "Paused at \(book.currentPosition.time)" : "Playing \(book.title)"
+      try playOrPause()
+      return ""
     case ".": try report(book.currentPosition + settings.skipForwardInterval)
     case ",": try report(book.currentPosition - settings.skipBackwardInterval)
     default: return nil
     }
     return library.loadPosition(for: book.id).time
+  }
+
+  private func playOrPause() throws {
+    playingSince = playingSince == nil ? clock() : nil
+    try asPlayer { try library.flush() }
   }
 
   /// Reports the position of a player as often as it likes: the library writes it every five seconds.

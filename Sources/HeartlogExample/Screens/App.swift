@@ -29,6 +29,11 @@ struct ItemReference {
   let id: String
 
   var isFavorite: Bool { library.contains(id) }
+
+  /// Ids are compared by bytes: two of them may be the same text for a person, and are two items.
+  func isItem(of event: Event) -> Bool {
+    event.library == library.name && event.item.utf8.elementsEqual(id.utf8)
+  }
 }
 
 /// One of the lists of an app.

@@ -9,8 +9,7 @@ extension FavoritesStore {
     var lines: [String] = []
     let log = try readLog()
     while let commit = try log.next() {
-      for event in commit.records.compactMap(\.event)
-      where event.library == item.library.name && event.item.utf8.elementsEqual(item.id.utf8) {
+      for event in commit.records.compactMap(\.event) where item.isItem(of: event) {
         let mark = event.action.isFavorite.map { $0 ? "♥" : "♡" } ?? "·"
         let fields = event.action.isFavorite == nil ? event.fields.map(\.name).joined(separator: ", ") : ""
         lines.append(

@@ -1,6 +1,9 @@
 import Foundation
 
 extension Program {
+  /// The lines between the head and the foot.
+  var height: Int { max(1, size.rows - 5) }
+
   /// The screen as it is now. Reading it inside `withObservationTracking` tells when it changes.
   var frame: Frame {
     _ = revision
@@ -20,7 +23,6 @@ extension Program {
       Frame.Line(text: columns.edges("  " + titles.joined(separator: " "), field ?? "")),
       Frame.Line(text: String(repeating: "─", count: columns), style: .faint),
     ]
-    let height = max(1, size.rows - lines.count - 2)
     var body: [Frame.Line]
     var keys = "⏎ open  space ♥  u undo  / search  ←→ list  ⇥ app  s sync  ? keys  q quit"
     switch mode {
@@ -34,7 +36,7 @@ extension Program {
       keys = "⏎ save  esc cancel"
     case .list, .search:
       let pane = panes[place.pane]
-      body = list(pane, height: height)
+      body = list(pane)
       if !pane.keys.isEmpty { keys = pane.keys + "  space ♥  u undo  s sync  ? keys  q quit" }
     }
     lines += body.prefix(height)
@@ -45,7 +47,7 @@ extension Program {
       lines: lines.prefix(size.rows).map { Frame.Line(text: $0.text.fitted(to: columns), style: $0.style) })
   }
 
-  private func list(_ pane: Pane, height: Int) -> [Frame.Line] {
+  private func list(_ pane: Pane) -> [Frame.Line] {
     guard !pane.rows.isEmpty else { return [Frame.Line(text: "  " + pane.placeholder, style: .faint)] }
     let selected = selected(in: pane)
     // The selected row stays in the middle while there are rows on both sides.
@@ -59,7 +61,7 @@ extension Program {
     }
   }
 
-  private func detail(_ row: Row, _ history: [String]) -> [Frame.Line] {
+  func detail(_ row: Row, _ history: [String]) -> [Frame.Line] {
     guard let item = row.item else { return [] }
     let since = item.library.item(item.id)?.favoritedDate.map { "since \(Date(milliseconds: $0).minute)" }
     var lines = [Frame.Line(text: "\(item.isFavorite ? "♥" : "♡") \(row.text)", style: .bold)]

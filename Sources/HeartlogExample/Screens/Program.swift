@@ -51,7 +51,7 @@ import Observation
     // What another process writes shows by itself. The models listen for themselves.
     let changes = store.changes
     listening = Task { [weak self] in
-      for await _ in changes { await self?.storeChanged() }
+      for await notice in changes { await self?.take(notice) }
     }
   }
 
@@ -62,9 +62,16 @@ import Observation
     try store.close()
   }
 
-  private func storeChanged() async {
+  private func take(_ notice: ChangeNotice) async {
     revision += 1
-    if case .detail(let row, _, let first) = mode { await attempt { try await show(row, first: first) } }
+    guard case .detail(let row, _, _) = mode, let item = row.item else { return }
+    if case .change(let change) = notice, !item.isItem(of: change.event) { return }
+    await attempt {
+      let history = try await store.history(of: item)
+      // Keys may have been pressed meanwhile.
+      guard case .detail(let row, _, let first) = mode, row.item?.id == item.id else { return }
+      mode = .detail(row, history: history, first: first)
+    }
   }
 
   func tick() {
@@ -130,8 +137,8 @@ import Observation
     switch key {
     case .up, .character("k"): move(by: -1)
     case .down, .character("j"): move(by: 1)
-    case .pageUp: move(by: -(size.rows - 5))
-    case .pageDown: move(by: size.rows - 5)
+    case .pageUp: move(by: -height)
+    case .pageDown: move(by: height)
     case .left, .character("h"): movePane(by: -1)
     case .right, .character("l"): movePane(by: 1)
     case .tab: current = (current + 1) % apps.count
@@ -154,7 +161,9 @@ import Observation
     switch key {
     case .escape, .left, .backspace: mode = .list
     case .up, .character("k"): mode = .detail(row, history: history, first: max(0, first - 1))
-    case .down, .character("j"): mode = .detail(row, history: history, first: first + 1)
+    case .down, .character("j"):
+      let lines = detail(row, history).count
+      mode = .detail(row, history: history, first: min(first + 1, max(0, lines - height)))
     case .character("n"):
       guard let item = row.item else { return }
       mode = .note(row, text: item.library.note(of: item.id) ?? "")
