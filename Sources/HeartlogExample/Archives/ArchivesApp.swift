@@ -25,9 +25,7 @@ import HeartlogLibraries
   var panes: [Pane] {
     [
       Pane(title: "Archive", rows: shelf.catalogRows(matching: query)),
-      Pane(
-        title: "Favorites", rows: shelf.favoriteRows(matching: query),
-        placeholder: "No favorites yet: space on a row adds it."),
+      shelf.favorites(matching: query, placeholder: "No favorites yet: space on a row adds it."),
       Pane(title: "Files", rows: files.map(row).matching(query)),
       Pane(
         title: "Playlist", rows: playlist.favoriteItems.map(movable),

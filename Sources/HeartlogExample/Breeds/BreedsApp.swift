@@ -36,7 +36,7 @@ import HeartlogLibraries
         title: breed.map { "Pictures of \($0)" } ?? "Pictures",
         rows: pictures.map { shelf.row($0) }.matching(query),
         placeholder: "No pictures."),
-      Pane(title: "Liked", rows: shelf.favoriteRows(matching: query), placeholder: "Nothing liked yet."),
+      shelf.favorites("Liked", matching: query, placeholder: "Nothing liked yet."),
     ]
   }
 

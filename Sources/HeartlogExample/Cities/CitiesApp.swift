@@ -30,9 +30,9 @@ import HeartlogLibraries
       Pane(
         title: "Catalog", rows: cities.search(prefix: query).map { shelf.row($0) }, placeholder: "No city.",
         keys: "c refresh  ⏎ open  / search"),
-      Pane(title: "Favorites", rows: shelf.favoriteRows(matching: query), placeholder: "No favorite cities."),
-      Pane(
-        title: "Not listed", rows: shelf.model.items.filter { !listed.contains($0.id) }.map { shelf.row($0) },
+      shelf.favorites(matching: query, placeholder: "No favorite cities."),
+      shelf.pane(
+        "Not listed", of: shelf.model.items.filter { !listed.contains($0.id) },
         placeholder: "Every favorite is in the catalog."),
       Pane(
         title: "Searches",

@@ -37,17 +37,26 @@ import Heartlog
         switch write.value {
         case .membership(let isFavorite, _): isFavorite ? "♥ a favorite" : "♡ not a favorite"
         case .field(.string(let text)): text
+        case .field(.double(let number)): "\(number)"
+        case .field(.int64(let number)): "\(number)"
+        case .field(.null): "nothing"
         case .field(let value): "\(value)"
         }
       return Row(
         text: write == conflict.writes[0]
-          ? "\(conflict.library) \(conflict.item)\(field): \(value)" : "  or: \(value)",
+          ? "\(value) — \(conflict.library)\(field): \(title(of: conflict))" : "  or \(value)",
         trailing: store.devices.first { $0.replica == write.event.replica }?.name ?? "?",
         open: { [store] in
           try store.resolve(conflict, with: write)
           return .message("Chosen: \(value)")
         })
     }
+  }
+
+  private func title(of conflict: Conflict) -> String {
+    let item = store.read { $0.item(conflict.item, in: conflict.library) }
+    if case .string(let title)? = item?.value(of: "title") ?? item?.value(of: "name") { return title }
+    return conflict.item
   }
 
   func toggle(_ row: Row) throws {}

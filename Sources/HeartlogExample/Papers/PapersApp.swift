@@ -18,14 +18,13 @@ import HeartlogLibraries
   }
 
   var panes: [Pane] {
-    [
+    let keys = "r read later  ⏎ open  / search"
+    var favorites = shelf.favorites(matching: query, placeholder: "No favorite papers.", keys: keys)
+    favorites.rows = favorites.rows.map(readable)
+    return [
       Pane(
-        title: "Latest", rows: shelf.catalogRows(matching: query).map(readable),
-        keys: "r read later  ⏎ open  / search"),
-      Pane(
-        title: "Favorites", rows: shelf.favoriteRows(matching: query).map(readable),
-        placeholder: "No favorite papers.",
-        keys: "r read later  ⏎ open  / search"),
+        title: "Latest", rows: shelf.catalogRows(matching: query).map(readable), keys: keys),
+      favorites,
       Pane(
         title: "To read", rows: toRead.map(movable), placeholder: "Nothing: r on a paper adds it.",
         keys: "r done  K J move"),

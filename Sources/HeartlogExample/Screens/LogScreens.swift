@@ -3,7 +3,7 @@ import Heartlog
 
 /// What the screens read from the log. An app that keeps years of it would read in the background, too.
 extension FavoritesStore {
-  /// What was ever done to an item, oldest first: one line for each event.
+  /// What was ever done to an item, newest first: one line for each event.
   @concurrent
   func history(of item: ItemReference) async throws(HeartlogError) -> [String] {
     var lines: [String] = []
@@ -19,7 +19,7 @@ extension FavoritesStore {
           ].joined(separator: "  "))
       }
     }
-    return lines
+    return lines.reversed()
   }
 
   /// The events of the last commit that this program wrote after `start`, leaving out some. Another program may have written since.

@@ -30,22 +30,38 @@ import Heartlog
 
   func catalogRows(matching query: String) -> [Row] { catalog.map { row($0) }.matching(query) }
 
-  func favoriteRows(matching query: String) -> [Row] {
+  /// The list of favorites.
+  func favorites(
+    _ title: String = "Favorites", matching query: String, placeholder: String, keys: String = ""
+  ) -> Pane {
     // The store searches all fields of a favorite, the note, too.
     let items =
       query.isEmpty
       ? model.items : model.favorites.search(query, options: SearchOptions(diacriticsCount: false))
+    var pane = pane(title, of: items, placeholder: placeholder, keys: keys)
     // What another version of the app wrote and this one cannot read is told, and hides nothing else.
-    let failures = model.failures.map { id, error in
+    pane.rows += model.failures.map { id, error in
       Row(item: ItemReference(library: model.favorites.library, id: id), text: "⚠ \(error.message)")
     }
-    return items.map { item in
+    pane.count = items.count + model.failures.count
+    return pane
+  }
+
+  /// A list of favorites, of which the first ones have rows: nobody scrolls through thousands.
+  func pane(_ title: String, of items: [Item], placeholder: String, keys: String = "") -> Pane {
+    var rows = items.prefix(Self.rowsMax).map { item in
       // The service may have newer data than the store.
       row(
         offered[item.id.favoriteID] ?? item,
         trailing: model.favorites.favoritedDate(of: item.id)?.minute ?? "")
-    } + failures
+    }
+    if items.count > rows.count {
+      rows.append(Row(text: "… and \(items.count - rows.count) more: / finds them"))
+    }
+    return Pane(title: title, rows: rows, placeholder: placeholder, keys: keys, count: items.count)
   }
+
+  private static var rowsMax: Int { 500 }
 
   /// The item of a row: as the service offers it, or as the store has it.
   func item(_ row: Row) throws -> Item? {
