@@ -76,7 +76,7 @@ struct Main {
     var mask = sigset_t()
     sigemptyset(&mask)
     sigaddset(&mask, number)
-    // A source of signals may have blocked it.
+    // Threads of libdispatch block it.
     pthread_sigmask(SIG_UNBLOCK, &mask, nil)
     raise(number)
     exit(128 + number)

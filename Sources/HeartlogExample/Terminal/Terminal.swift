@@ -24,7 +24,6 @@ import Heartlog
   private let formerError: Int32
   private var shown: Frame?
   private var isEnded = false
-  private var signals: [any DispatchSourceSignal] = []
 
   init() throws(HeartlogError) {
     var mode = termios()
@@ -35,14 +34,15 @@ import Heartlog
     formerError = dup(STDERR_FILENO)
     let (stream, continuation) = AsyncStream.makeStream(of: Input.self)
     input = stream
+    guard signalPipe.reading >= 0 else { throw HeartlogError(.inputOutput, "there is no pipe for signals") }
     for number in [SIGWINCH, SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-      if number != SIGWINCH { signal(number, SIG_IGN) }
-      let source = DispatchSource.makeSignalSource(signal: number)
-      source.setEventHandler { @Sendable in
-        continuation.yield(number == SIGWINCH ? .resized : .ended(signal: number))
+      // Sources of libdispatch lose signals on Linux while the main thread waits for others.
+      signal(number) { @Sendable number in
+        let code = errno
+        var byte = UInt8(truncatingIfNeeded: number)
+        _ = systemWrite(signalPipe.writing, &byte, 1)
+        errno = code
       }
-      source.resume()
-      signals.append(source)
     }
     cfmakeraw(&mode)
     guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &mode) == 0 else {
@@ -90,20 +90,22 @@ import Heartlog
     var decoder = KeyDecoder()
     var buffer = [UInt8](repeating: 0, count: 1024)
     while true {
-      if decoder.isWaiting {
-        var ready = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        if poll(&ready, 1, sequenceMilliseconds) == 0 {
-          continuation.yield(.keys(decoder.finish()))
-          continue
-        }
+      var ready = [STDIN_FILENO, signalPipe.reading].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      let count = poll(&ready, 2, decoder.isWaiting ? sequenceMilliseconds : -1)
+      if count == 0 { continuation.yield(.keys(decoder.finish())) }
+      guard count > 0 else { continue }
+      if ready[1].revents != 0, read(signalPipe.reading, &buffer, 1) == 1 {
+        let number = Int32(buffer[0])
+        continuation.yield(number == SIGWINCH ? .resized : .ended(signal: number))
       }
-      let count = read(STDIN_FILENO, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
+      guard ready[0].revents != 0 else { continue }
+      let length = read(STDIN_FILENO, &buffer, buffer.count)
+      if length < 0, errno == EINTR { continue }
+      guard length > 0 else {
         continuation.yield(.ended(signal: nil))
         return
       }
-      continuation.yield(.keys(decoder.keys(in: buffer.prefix(count))))
+      continuation.yield(.keys(decoder.keys(in: buffer.prefix(length))))
     }
   }
 
@@ -117,6 +119,12 @@ import Heartlog
     }
   }
 }
+
+/// Signals arrive here, because a handler may do little more than write.
+private let signalPipe: (reading: Int32, writing: Int32) = {
+  var ends: [Int32] = [-1, -1]
+  return pipe(&ends) == 0 ? (ends[0], ends[1]) : (-1, -1)
+}()
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   write(descriptor, bytes, count)
