@@ -55,7 +55,7 @@ struct Device: Sendable {
     var options = SyncOptions()
     options.clock = clock
     let report = Result { () throws(HeartlogError) in
-      try StoreCarrier(peer, description: path).sync(store, options: options)
+      try StoreCarrier(peer).sync(store, options: options)
     }
     try peer.close()
     return try report.get()

@@ -8,7 +8,7 @@ import HeartlogLibraries
   var query = ""
   private let shelf: Shelf<City>
   private let cities = InMemoryCityRepository()
-  private let merge: MergePersistedFavoritesUseCase
+  private let merge: any MergePersistedFavoritesUseCase
   private let recent: RecentSearchTerms
   /// The catalog as it was received first. The service sends another one at each refresh.
   private let original: [City]
@@ -17,7 +17,7 @@ import HeartlogLibraries
 
   init(_ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds) throws {
     let repository = try DefaultFavoriteCityRepository(store)
-    merge = MergePersistedFavoritesUseCase(repository: repository, cities: cities)
+    merge = DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities)
     recent = try RecentSearchTerms(store, clock: clock)
     original = try City.catalog(Service.bytes("api/cities-catalog.json"))
     shelf = Shelf(repository.favorites, catalog: original) { "\($0.flagEmoji) \($0.name)" }
