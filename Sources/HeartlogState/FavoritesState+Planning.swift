@@ -25,6 +25,8 @@ extension FavoritesState {
     var differing = operation.takenFields(isFavorite: wasFavorite)
     if !differing.isEmpty {
       differing = Operation.sortedByName(differing)
+    }
+    if !differing.isEmpty, !operation.isExact {
       differing.removeAll { field in
         if let write = written?[field.name],
           write.isLater(than: position(ofField: field.name, of: item, in: library.name))

@@ -15,6 +15,8 @@ package enum Operation: Hashable, Sendable {
   /// Writes registers even if they are unchanged: the membership if it is given, and the fields. The event has seen all other writes of
   /// them, and so closes their conflicts.
   case overwrite(membership: Membership? = nil, fields: [Field] = [])
+  /// An add, a toggle or a set whose fields are written even if they are unchanged, wherever it takes fields.
+  indirect case exactly(Operation)
 
   /// A value of the membership.
   package struct Membership: Hashable, Sendable {
@@ -38,6 +40,21 @@ extension Operation {
     case .set(let fields): fields
     case .remove: []
     case .overwrite(_, let fields): fields
+    case .exactly(let operation): operation.fields
     }
   }
+
+  /// The operation with other fields; a removal takes none.
+  package func with(_ fields: [Field]) -> Operation {
+    switch self {
+    case .add(_, let date): .add(fields: fields, favoritedDate: date)
+    case .remove: .remove
+    case .toggle(_, let date): .toggle(fields: fields, favoritedDate: date)
+    case .set: .set(fields: fields)
+    case .overwrite(let membership, _): .overwrite(membership: membership, fields: fields)
+    case .exactly(let operation): .exactly(operation.with(fields))
+    }
+  }
+
+  var isExact: Bool { if case .exactly = self { true } else { false } }
 }

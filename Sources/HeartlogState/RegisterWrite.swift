@@ -43,12 +43,13 @@ extension Conflict.Register {
 }
 
 extension FavoritesState {
-  /// Returns the write that a register shows once `pending` is published; nil if it was never written. A membership without a favorite has
-  /// the date 0, so that values that mean the same are equal.
+  /// Returns the write that a register shows once `pending` and `draft` are published; nil if it was never written. A membership without a
+  /// favorite has the date 0, so that values that mean the same are equal.
   package func shownWrite(
-    of register: Conflict.Register, of id: String, in library: String, under pending: WriteOverlay
+    of register: Conflict.Register, of id: String, in library: String, under pending: WriteOverlay,
+    and draft: WriteOverlay = WriteOverlay()
   ) -> Conflict.Write? {
-    let above = pending.written(id, in: library, under: WriteOverlay())
+    let above = pending.written(id, in: library, under: draft)
     let below = writtenRegister(register, of: id, in: library)
     switch register {
     case .membership:

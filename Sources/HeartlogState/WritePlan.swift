@@ -53,13 +53,14 @@ package struct WritePlan: Hashable, Sendable {
 }
 
 extension Operation {
-  /// The fields written to an item, where they differ from its current ones.
+  /// The fields written to an item: where they differ from its current ones, or all if the operation is exact.
   func takenFields(isFavorite: Bool) -> [Field] {
     switch self {
     case .add(let fields, _): isFavorite ? [] : fields
     case .toggle(let fields, _): isFavorite ? [] : fields
     case .set(let fields): fields
     case .remove, .overwrite: []
+    case .exactly(let operation): operation.takenFields(isFavorite: isFavorite)
     }
   }
 
@@ -67,7 +68,7 @@ extension Operation {
   ///
   /// - Parameters:
   ///   - isFavorite: whether the item is a favorite.
-  ///   - differing: those of `takenFields` whose value differs from the current one, sorted by the bytes of their names.
+  ///   - differing: those of `takenFields` that are written, sorted by the bytes of their names.
   ///   - wallTime: the commit's wall time; a favorited date equal to it is omitted from the event.
   func plan(
     item: String, in library: String, isFavorite: Bool, differing: [Field], wallTime: Milliseconds
@@ -100,6 +101,10 @@ extension Operation {
       let action = membership.map { $0.isFavorite ? Action.added : .removed } ?? .changed
       let date = membership.flatMap { $0.isFavorite ? $0.favoritedDate : nil }
       return WritePlan(event(action, Self.sortedByName(fields), date))
+
+    case .exactly(let operation):
+      return operation.plan(
+        item: item, in: library, isFavorite: isFavorite, differing: differing, wallTime: wallTime)
     }
   }
 

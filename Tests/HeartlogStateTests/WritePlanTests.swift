@@ -98,6 +98,27 @@ struct WritePlanTests {
     #expect(plan(.toggle(favoritedDate: 999), nil).event?.favoritedDate == 999)
   }
 
+  @Test("an exact operation writes all fields that it takes, sorted, whether they differ or not")
+  func exact() {
+    var state = FavoritesState()
+    let nothing = WriteOverlay()
+    func plan(_ operation: Operation) -> WritePlan {
+      state.plan(
+        .exactly(operation), on: "x", in: LibraryKey("papers"), under: nothing, and: nothing, wallTime: 1_000
+      ).plan
+    }
+    var writer = StreamWriter(1)
+    state.apply(writer.commit(at: 1, .paper("x", .changed, [pages, title])))
+    #expect(plan(.set(fields: [title, pages])).event == .paper("x", .changed, [pages, title]))
+    #expect(plan(.set(fields: [])).reason == .nothingToChange)
+    #expect(plan(.add(fields: [title], favoritedDate: 7)).event == .paper("x", .added, date: 7, [title]))
+    #expect(plan(.toggle(fields: [title])).event == .paper("x", .toggled(on: true), [title]))
+    #expect(plan(.remove).reason == .notFavorite)
+    state.apply(writer.commit(at: 2, .paper("x", .added)))
+    #expect(plan(.add(fields: [title])).reason == .alreadyFavorite)
+    #expect(plan(.toggle(fields: [title])).event == .paper("x", .toggled(on: false)))
+  }
+
   @Test("of two fields with one name the last counts, even where only the first differs")
   func repeatedNames() {
     let first = Field(name: "pages", value: .int64(1))
