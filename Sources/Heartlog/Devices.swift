@@ -28,7 +28,7 @@ public struct Device: Hashable, Sendable {
 
 extension FavoritesStore {
   /// The item in the library "settings" that holds settings of a replica, visible to all devices.
-  private static func settingsItem(of replica: ReplicaID) -> String { "replica-\(replica)" }
+  static func settingsItem(of replica: ReplicaID) -> String { "replica-\(replica)" }
 
   /// This device and all devices with commits in this store, sorted by replica.
   public var devices: [Device] {

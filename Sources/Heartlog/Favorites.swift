@@ -13,12 +13,15 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   public let library: FavoritesLibrary
   /// Supplies values for fields that a stored item lacks.
   private let template: ItemTemplate?
+  /// Reads and writes fields under their names of all versions; nil for a type of version 1, which has only one.
+  private let schema: LibrarySchema?
 
   init(_ library: FavoritesLibrary) throws(HeartlogError) {
     self.library = library
     do { template = try ItemTemplate(of: Item.self) } catch {
       throw HeartlogError(.invalidItem, "the template of \(Item.self): \(error)")
     }
+    schema = try LibrarySchema(of: Item.self, in: library, template: template)
   }
 
   // MARK: - Reading
@@ -136,10 +139,16 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// - Parameter isListed: whether the failure only leaves the item out of a list, so that a debug build should print it.
   func decode(_ state: ItemState, isListed: Bool = false) throws(HeartlogError) -> Item {
+    try decode(state, fields: schema?.fields(of: state) ?? state.fields, isListed: isListed)
+  }
+
+  private func decode(
+    _ state: ItemState, fields: ItemFields, isListed: Bool
+  ) throws(HeartlogError) -> Item {
     do {
       return try FieldDecoder.decode(
         Item.self, id: state.id, isFavorite: state.isFavorite, favoritedDate: state.favoritedDate,
-        fields: state.fields, template: template)
+        fields: fields, template: template)
     } catch {
       #if DEBUG
         if isListed { DebugWarnings.current.tell(error, of: state.id, in: library.name, as: Item.self) }
@@ -159,9 +168,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(_ item: Item, since date: Date? = nil) throws(HeartlogError) -> Bool {
-    try library.add(
-      item.id.favoriteID, fields: try fields(of: item), favoritedDate: date?.milliseconds
-    ).isChange
+    try perform(.add(fields: try fields(of: item), favoritedDate: date?.milliseconds), on: item.id).isChange
   }
 
   /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties. If the item becomes a favorite, its
@@ -172,7 +179,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(_ item: Item) throws(HeartlogError) -> Bool {
-    try library.toggle(item.id.favoriteID, fields: try fields(of: item)).isFavorite
+    try perform(.toggle(fields: try fields(of: item)), on: item.id).isFavorite
   }
 
   /// Removes the item with this id from the favorites. Its stored fields stay.
@@ -182,7 +189,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: Item.ID) throws(HeartlogError) -> Bool {
-    try library.remove(id.favoriteID).isChange
+    try perform(.remove, on: id).isChange
   }
 
   /// Removes an item from the favorites. Only its id is used.
@@ -203,7 +210,14 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func update(_ item: Item) throws(HeartlogError) -> Bool {
-    try library.set(try fields(of: item), of: item.id.favoriteID).isChange
+    try perform(.set(fields: try fields(of: item)), on: item.id).isChange
+  }
+
+  private func perform(
+    _ operation: HeartlogState.Operation, on id: Item.ID
+  ) throws(HeartlogError) -> WriteResult {
+    guard let schema else { return try library.perform(operation, on: id.favoriteID) }
+    return try schema.perform(operation, on: id.favoriteID)
   }
 
   /// Returns an item as it is read when it has been added.
@@ -211,8 +225,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     let fields = try fields(of: item).filter { $0.value != .null }.sorted {
       $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
     }
-    return try decode(
-      ItemState(id: item.id.favoriteID, isFavorite: true, favoritedDate: date, fields: fields))
+    let state = ItemState(id: item.id.favoriteID, isFavorite: true, favoritedDate: date, fields: fields)
+    return try decode(state, fields: state.fields, isListed: false)
   }
 
   /// Whether two items that are favorites since the same time are written alike.
@@ -222,7 +236,10 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   }
 
   private func fields(of item: Item) throws(HeartlogError) -> [Field] {
-    do { return try FieldEncoder.fields(of: item) } catch {
+    do {
+      let fields = try FieldEncoder.fields(of: item)
+      return try schema?.current(fields) ?? fields
+    } catch {
       throw HeartlogError(.invalidItem, "\(library.name) \(item.id.favoriteID): \(error)")
     }
   }

@@ -51,7 +51,7 @@ extension FavoritesStore {
   ) {
     try refuseInsideWrite("dryRun")
     refreshForReading()
-    let transaction = WriteTransaction(self, over: .none, wallTime: try wallTime(time))
+    let transaction = WriteTransaction(self, over: .none, wallTime: try wallTime(time), isDryRun: true)
     defer { transaction.close() }
     let result = try WriteTransaction.$current.withValue(transaction) { try body() }
     return (result, transaction.events)

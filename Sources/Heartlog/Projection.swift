@@ -252,6 +252,20 @@ final class Projection: CommitSink {
     }
   }
 
+  /// Returns the writes that fields of an item will show after everything that is queued and in `draft` is written; nil for a field that was
+  /// never written.
+  func shownWrites(
+    ofFields names: [String], of id: String, in library: String, over queued: QueuedCommits,
+    _ draft: WriteOverlay
+  ) -> [Conflict.Write?] {
+    look { content in
+      content.overlay(queued)
+      return names.map {
+        content.state.shownWrite(of: .field($0), of: id, in: library, under: content.overlay, and: draft)
+      }
+    }
+  }
+
   /// Whether an item will be a favorite after everything that is queued and in `draft` is written.
   func isFavorite(_ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay) -> Bool
   {

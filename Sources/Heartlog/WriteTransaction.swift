@@ -20,14 +20,17 @@ final class WriteTransaction: @unchecked Sendable {
   /// The bytes of the names and values in `records`.
   @exclusivity(unchecked) private var contentBytes = 0
   private let queued: QueuedCommits
+  /// Whether it is run outside the log, to be discarded.
+  private let isDryRun: Bool
   @exclusivity(unchecked) private var changes = WriteOverlay()
 
   @TaskLocal static var current: WriteTransaction?
 
   /// - Parameter queued: the commits that the transaction builds on, in addition to the published ones.
-  init(_ store: FavoritesStore, over queued: QueuedCommits, wallTime: Milliseconds) {
+  init(_ store: FavoritesStore, over queued: QueuedCommits, wallTime: Milliseconds, isDryRun: Bool = false) {
     self.store = store
     self.queued = queued
+    self.isDryRun = isDryRun
     self.wallTime = wallTime
     store.openTransactions.add(1, ordering: .relaxed)
   }
@@ -78,6 +81,16 @@ final class WriteTransaction: @unchecked Sendable {
   /// The write that a register shows before this transaction; nil if it was never written.
   func shownWrite(of register: Conflict.Register, of id: String, in library: String) -> Conflict.Write? {
     store.projection.shownWrite(of: register, of: id, in: library, over: queued)
+  }
+
+  /// The writes that fields of an item show in this transaction; nil for a field that was never written.
+  func shownWrites(ofFields names: [String], of id: String, in library: String) -> [Conflict.Write?] {
+    store.projection.shownWrites(ofFields: names, of: id, in: library, over: queued, changes)
+  }
+
+  /// The replica that writes, and the replicas whose streams have ended.
+  var ownAndEndedReplicas: (own: ReplicaID, ended: Set<ReplicaID>) {
+    isDryRun ? store.log.ownAndEndedReplicas : store.log.ownAndEndedReplicasOfDraft
   }
 
   /// All items of a library as this transaction sees them.

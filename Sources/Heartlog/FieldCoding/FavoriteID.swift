@@ -34,11 +34,17 @@ public protocol FavoriteItem: Codable, Identifiable, Sendable where ID: Favorite
   ///
   /// Optional properties stay nil, which is how they express a missing value. The template's `id` has no meaning.
   static var template: Self? { get }
+
+  /// The version of the type, and how its fields changed since the first one: see <doc:WhenYourItemTypeChanges>. Version 1 by default.
+  static var schema: ItemSchema { get }
 }
 
 extension FavoriteItem {
   /// No template.
   public static var template: Self? { nil }
+
+  /// Version 1.
+  public static var schema: ItemSchema { ItemSchema() }
 }
 
 extension String: FavoriteID {

@@ -30,6 +30,17 @@ extension CommitLog {
     }
   }
 
+  /// The own replica, and the replicas whose streams have ended.
+  package var ownAndEndedReplicas: (own: ReplicaID, ended: Set<ReplicaID>) {
+    withStreams { streamSet.ownAndEndedReplicas }
+  }
+
+  /// The same for drafts, which have entered the monitor.
+  package var ownAndEndedReplicasOfDraft: (own: ReplicaID, ended: Set<ReplicaID>) {
+    monitor.assertHeld()
+    return streamSet.ownAndEndedReplicas
+  }
+
   /// The wall time of the last commit that was read from a stream, or nil if there is none.
   package func lastWallTime(of replica: ReplicaID) -> Milliseconds? {
     withStreams {
@@ -40,4 +51,10 @@ extension CommitLog {
 
   /// The size of the log on disk in bytes, including zeros written ahead.
   package func logBytes() throws(StorageError) -> UInt64 { try directory.logBytes() }
+}
+
+extension StreamSet {
+  fileprivate var ownAndEndedReplicas: (own: ReplicaID, ended: Set<ReplicaID>) {
+    (identity.replica, Set(readers.keys.filter { readers[$0]?.isEnded == true }))
+  }
 }
