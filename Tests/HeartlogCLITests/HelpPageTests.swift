@@ -96,6 +96,7 @@ struct HelpPageTests {
         replicas        list the devices whose commits are in the store
         trust           confirm the key of a device
         retire          mark a device that will not come back
+        schema          show which device runs which version of an item type
         conflicts       list or resolve open conflicts between devices
 
       Maintenance
