@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFiles
 import HeartlogTesting
 import Testing
 
@@ -29,6 +30,22 @@ struct StoreSyncTests {
     #expect(one.digest == other.digest)
     let again = try sync(other, one)
     #expect(again.received.commits == 0 && again.sent.commits == 0)
+  }
+
+  @Test("what one process receives from another device is announced to the other processes of its store")
+  func announced() async throws {
+    let files = MemoryFileSystem(recording: false)
+    let receiver = try FavoritesStore(at: "/store", on: files, options: StoreOptions())
+    let observer = try FavoritesStore(at: "/store", on: files, options: StoreOptions())
+    let device = try store(1, ManualClock())
+    var changes = observer.changes.makeAsyncIterator()
+    #expect(files.watchCount == 1)
+    for round in 0..<3 {
+      _ = try device.library("papers").add("\(round)")
+      _ = try sync(receiver, device)
+      guard case .change(let change)? = await changes.next() else { throw CancellationError() }
+      #expect(change.event.item == "\(round)" && change.id.replica == device.replica)
+    }
   }
 
   @Test(

@@ -9,7 +9,7 @@
     /// Calls `received` after each post, until it is released.
     init(_ name: String, path: String, _ received: @escaping @Sendable () -> Void) throws(FileError) {
       var token: Int32 = 0
-      let status = notify_register_dispatch(name, &token, .global()) { _ in received() }
+      let status = notify_register_dispatch(name, &token, DispatchQueue.global()) { _ in received() }
       guard status == UInt32(NOTIFY_STATUS_OK) else {
         throw SystemCall("watch", path).error(Int32(ENOSPC))
       }
