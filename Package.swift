@@ -154,8 +154,13 @@ let package = Package(
     .target(
       name: "AppleBranches", dependencies: ["Compression", "CryptoKit"], path: "Tests/AppleBranches",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
+    .target(name: "Combine", path: "Tests/StandIns/Combine", swiftSettings: settings),
+    .target(
+      name: "AppleObservation", dependencies: ["Combine", "Heartlog"], path: "Tests/AppleObservation",
+      swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .testTarget(
-      name: "AppleBranchesTests", dependencies: ["AppleBranches", "HeartlogEvents", "HeartlogProofs"],
+      name: "AppleBranchesTests",
+      dependencies: ["AppleBranches", "AppleObservation", "HeartlogEvents", "HeartlogProofs", "Heartlog"],
       swiftSettings: settings),
   ]
 #endif

@@ -1,0 +1,54 @@
+#if canImport(Darwin) || HEARTLOG_STAND_INS
+  import Combine
+  import Observation
+  #if HEARTLOG_STAND_INS
+    import Heartlog
+  #endif
+
+  /// The favorites of one type for views of the generations before `@Observable`: with `@ObservedObject`, `@StateObject`, or as publishers.
+  ///
+  /// ```swift
+  /// @StateObject private var papers = PublishedFavorites(store.favorites(of: Paper.self))
+  /// papers.$items.sink { papers in … }
+  /// ```
+  ///
+  /// It shows what a `FavoritesModel` shows, a turn of the main actor later. Taps, and everything else, are those of `model`.
+  @MainActor
+  public final class PublishedFavorites<Item: Codable & Identifiable & Sendable>: ObservableObject
+  where Item.ID: FavoriteID {
+    /// The favorites, as `FavoritesModel.items` has them.
+    @Published public private(set) var items: [Item] = []
+    /// The favorites that could not be decoded: the id of each, with an error that names the field.
+    @Published public private(set) var failures: [(id: String, error: HeartlogError)] = []
+    /// The error of the tap that was written last; nil if it succeeded.
+    @Published public private(set) var lastError: HeartlogError?
+    /// Whether `items` is being read in the background.
+    @Published public private(set) var isLoading = false
+
+    /// The model that is shown.
+    public let model: FavoritesModel<Item>
+
+    /// Creates an object that follows the store until it is deallocated.
+    ///
+    /// - Parameters:
+    ///   - favorites: the favorites to show.
+    ///   - order: the order of the items.
+    ///   - limit: the maximum number of items; all if nil.
+    public init(_ favorites: Favorites<Item>, order: ListOrder = .newestFirst, limit: Int? = nil) {
+      model = FavoritesModel(favorites, order: order, limit: limit)
+      follow()
+    }
+
+    private func follow() {
+      withObservationTracking {
+        items = model.items
+        failures = model.failures
+        lastError = model.lastError
+        isLoading = model.isLoading
+      } onChange: { [weak self] in
+        // The model has its new value after this call.
+        Task { @MainActor in self?.follow() }
+      }
+    }
+  }
+#endif

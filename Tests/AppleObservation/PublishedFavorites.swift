@@ -1,0 +1,1 @@
+../../Sources/Heartlog/Observation/PublishedFavorites.swift
