@@ -17,7 +17,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   private let schema: LibrarySchema?
 
   init(_ library: FavoritesLibrary) throws(HeartlogError) {
-    self.library = library
+    self.library = try library.keepingLocal(Self.localFields)
     do { template = try ItemTemplate(of: Item.self) } catch {
       throw HeartlogError(.invalidItem, "the template of \(Item.self): \(error)")
     }

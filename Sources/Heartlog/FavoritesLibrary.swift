@@ -4,7 +4,9 @@ public struct FavoritesLibrary: Sendable {
   public let store: FavoritesStore
   /// 1 to 64 bytes of a–z, 0–9, `-`, `_` and `.`.
   public let name: String
-  private let key: LibraryKey
+  let key: LibraryKey
+  /// The fields that stay on this device. Empty for untyped access, which shows what is logged.
+  var localFields: Set<String> = []
 
   init(_ store: FavoritesStore, name: String) throws(HeartlogError) {
     try heartlogErrors { try NameRules.checkLibrary(name) }
@@ -18,9 +20,15 @@ public struct FavoritesLibrary: Sendable {
   /// Returns an item with its fields, favorite or not; nil if it was never written. One lookup. Inside `write { }` it sees the closure's
   /// changes.
   public func item(_ id: String) -> ItemState? {
-    if let transaction = WriteTransaction.joined(by: store) { return transaction.item(id, in: name) }
-    store.refreshForReading()
-    return store.projection.item(id, in: key)
+    let logged: ItemState?
+    if let transaction = WriteTransaction.joined(by: store) {
+      logged = transaction.item(id, in: name)
+    } else {
+      store.refreshForReading()
+      logged = store.projection.item(id, in: key)
+    }
+    guard let localValues else { return logged }
+    return localValues.item(id, logged)
   }
 
   /// Returns whether an item is a favorite. One lookup. Inside `write { }` it sees the closure's changes.
@@ -43,18 +51,27 @@ public struct FavoritesLibrary: Sendable {
   public func favorites(order: ListOrder = .newestFirst, limit: Int? = nil) -> [ItemState] {
     if let transaction = WriteTransaction.joined(by: store) {
       let favorites = order.sorted(transaction.items(in: name).filter(\.isFavorite))
-      return limit.map { Array(favorites.prefix(max(0, $0))) } ?? favorites
+      return withLocalValues(limit.map { Array(favorites.prefix(max(0, $0))) } ?? favorites)
     }
-    return store.read { $0.favorites(in: name, order: order, limit: limit) }
+    return withLocalValues(store.read { $0.favorites(in: name, order: order, limit: limit) })
   }
 
   /// Returns every visible item, including those removed from the favorites: newest first, then those without a date, by id. O(n log n).
-  public func all() -> [ItemState] { store.read { $0.all(in: name) } }
+  public func all() -> [ItemState] {
+    let logged = store.read { $0.all(in: name) }
+    guard let localValues else { return logged }
+    return ListOrder.newestFirst.sorted(localValues.allItems(logged).filter(\.isVisible))
+  }
 
   /// Returns every item that was ever written, in no particular order. Inside `write { }` they include the closure's changes.
   public func items() -> [ItemState] {
-    if let transaction = WriteTransaction.joined(by: store) { return transaction.items(in: name) }
-    return store.read { Array($0.items(in: name)) }
+    let logged =
+      if let transaction = WriteTransaction.joined(by: store) {
+        transaction.items(in: name)
+      } else {
+        store.read { Array($0.items(in: name)) }
+      }
+    return localValues?.allItems(logged) ?? logged
   }
 
   /// The number of favorites, items and events in the library. O(1). Inside `write { }` these are the numbers without
@@ -74,7 +91,7 @@ public struct FavoritesLibrary: Sendable {
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
   ) throws(HeartlogError) -> WriteResult {
-    try store.perform(.add(fields: fields, favoritedDate: favoritedDate), on: id, in: key)
+    try perform(.add(fields: fields, favoritedDate: favoritedDate), on: id)
   }
 
   /// Removes an item from the favorites. Its fields stay.
@@ -82,7 +99,7 @@ public struct FavoritesLibrary: Sendable {
   /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: String) throws(HeartlogError) -> WriteResult {
-    try store.perform(.remove, on: id, in: key)
+    try perform(.remove, on: id)
   }
 
   /// Toggles whether an item is a favorite. The fields and the date are written only when the item becomes a favorite; otherwise the
@@ -97,7 +114,7 @@ public struct FavoritesLibrary: Sendable {
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
   ) throws(HeartlogError) -> WriteResult {
-    try store.perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id, in: key)
+    try perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id)
   }
 
   /// Writes fields of an item, favorite or not. A null value clears a field. Fields that do not differ are not written.
@@ -108,7 +125,7 @@ public struct FavoritesLibrary: Sendable {
   /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> WriteResult {
-    try store.perform(.set(fields: fields), on: id, in: key)
+    try perform(.set(fields: fields), on: id)
   }
 }
 
@@ -118,7 +135,8 @@ extension FavoritesLibrary {
   package func perform(
     _ operation: HeartlogState.Operation, on id: String
   ) throws(HeartlogError) -> WriteResult {
-    try store.perform(operation, on: id, in: key)
+    guard localFields.isEmpty else { return try performApart(operation, on: id) }
+    return try store.perform(operation, on: id, in: key)
   }
 }
 

@@ -10,6 +10,9 @@ extension FavoritesStore {
   /// }
   /// ```
   ///
+  /// Device-local values are written when the commit is acknowledged. A crash in between leaves the former ones, and an error is thrown
+  /// although the commit is there.
+  ///
   /// Other writers wait while `body` runs, so it should be short. If it throws, nothing is written. Inside another `write` of the same
   /// store, it becomes part of that commit.
   ///
@@ -115,8 +118,9 @@ extension FavoritesStore {
   /// Runs `body` and queues its writes as one commit. `finish` waits for the outcome.
   func stage<R>(
     origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
-  ) throws -> (result: R, pending: CommitLog.PendingCommit?) {
+  ) throws -> (result: R, pending: CommitLog.PendingCommit?, local: LocalChanges) {
     var outcome: Result<R, any Error>?
+    var local = LocalChanges()
     do {
       let pending = try log.stage((durability ?? options.durability).ofLog) {
         let transaction = WriteTransaction(self, over: log.queuedCommits, wallTime: try wallTime(time))
@@ -125,23 +129,28 @@ extension FavoritesStore {
           Result { try body(transaction) }
         }
         outcome = result
+        local = transaction.localChanges
         guard case .success = result, !transaction.records.isEmpty else { return nil }
         return CommitDraft(
           wallTime: transaction.wallTime, origin: origin ?? options.origin, records: transaction.records,
           recordsAreChecked: true)
       }
       guard let outcome else { preconditionFailure("the log calls the draft once") }
-      return (try outcome.get(), pending)
+      local.durability = durability
+      return (try outcome.get(), pending, local)
     } catch let error as StorageError {
       throw HeartlogError(error)
     }
   }
 
   func finish<R>(
-    _ staged: (result: R, pending: CommitLog.PendingCommit?)
+    _ staged: (result: R, pending: CommitLog.PendingCommit?, local: LocalChanges)
   ) throws(HeartlogError) -> (result: R, commit: Commit?) {
-    guard let pending = staged.pending else { return (staged.result, nil) }
-    return (staged.result, try heartlogErrors { try log.finish(pending) })
+    let commit = try staged.pending.map { pending throws(HeartlogError) in
+      try heartlogErrors { try log.finish(pending) }
+    }
+    try localStore.write(staged.local)
+    return (staged.result, commit)
   }
 }
 

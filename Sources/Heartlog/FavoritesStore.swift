@@ -29,6 +29,7 @@ public final class FavoritesStore: Sendable {
   let log: CommitLog
   /// What reads compare to learn that another process has written.
   let seen: SeenGeneration
+  let localStore: LocalStore
   let asyncWrites = AsyncWriteQueue()
   /// The number of running `write { }` closures, on any thread.
   let openTransactions = Atomic<Int>(0)
@@ -85,10 +86,14 @@ public final class FavoritesStore: Sendable {
       throw HeartlogError(error)
     }
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
+    localStore = LocalStore(beside: log, at: path, on: fileSystem, options: options)
     let scheduler = options.storage.scheduler
     projection.hub.onSubscription { [weak log] in
       guard let log else { return nil }
-      return Watching(log, scheduler) ?? Polling(log, scheduler) as any Following
+      if let watching = Watching(log, scheduler) { return watching }
+      return Polling { [weak log] in
+        if let log { scheduler.run { log.refreshPolled() } }
+      }
     }
   }
 
@@ -177,7 +182,9 @@ public final class FavoritesStore: Sendable {
   public func refresh() throws(HeartlogError) {
     try refuseInsideWrite("refresh")
     projection.hub.wake()
+    localStore.hub.wake()
     try heartlogErrors { try log.refresh() }
+    try localStore.refresh()
   }
 
   /// Makes every acknowledged commit durable. A buffered store does this itself within 100 ms.
@@ -186,6 +193,7 @@ public final class FavoritesStore: Sendable {
   public func flush() throws(HeartlogError) {
     try refuseInsideWrite("flush")
     try heartlogErrors { try log.flush() }
+    try localStore.flush()
   }
 
   /// Lets go of everything that must not be held while the process is suspended: call it before an app or its extension is.
@@ -203,6 +211,7 @@ public final class FavoritesStore: Sendable {
     snapshots.rest()
     defer { projection.hub.rest() }
     try heartlogErrors { try log.restNow() }
+    try localStore.rest()
   }
 
   /// Flushes, writes a snapshot if one is due, and releases all resources; later writes throw. A store that is deallocated closes itself,
@@ -211,6 +220,7 @@ public final class FavoritesStore: Sendable {
   /// - Throws: like `flush()`; then the store stays open.
   public func close() throws(HeartlogError) {
     try flush()
+    try localStore.close()
     log.close()
     projection.snapshotAtClose()
     snapshots.finish()
@@ -250,6 +260,7 @@ public final class FavoritesStore: Sendable {
     // What a closure sees does not change while it runs.
     guard WriteTransaction.joined(by: self) == nil else { return }
     projection.hub.wake()
+    localStore.hub.wake()
     log.refreshForReading()
   }
 

@@ -58,13 +58,19 @@ extension FavoritesLibrary {
   ) -> [ItemState] {
     let search = TextSearch(text, options: options)
     guard !search.isEmpty else { return favorites(order: order) }
-    if let transaction = WriteTransaction.joined(by: store) {
-      return order.sorted(
-        transaction.items(in: name).filter { $0.isFavorite && search.isFound(in: $0) })
+    // In the fields as they are shown, unless none of those to search is local.
+    if options.fields.map({ !localFields.isDisjoint(with: $0) }) ?? !localFields.isEmpty {
+      return favorites(order: order).filter { search.isFound(in: $0) }
     }
-    return store.read {
+    if let transaction = WriteTransaction.joined(by: store) {
+      return withLocalValues(
+        order.sorted(
+          transaction.items(in: name).filter { $0.isFavorite && search.isFound(in: $0) }))
+    }
+    let found = store.read {
       $0.favorites(in: name, order: order, textsOf: options.fields) { search.isFound(in: $0) }
     }
+    return withLocalValues(found)
   }
 }
 

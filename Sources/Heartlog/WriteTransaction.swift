@@ -23,6 +23,7 @@ final class WriteTransaction: @unchecked Sendable {
   /// Whether it is run outside the log, to be discarded.
   private let isDryRun: Bool
   @exclusivity(unchecked) private var changes = WriteOverlay()
+  @exclusivity(unchecked) var localChanges = LocalChanges()
 
   @TaskLocal static var current: WriteTransaction?
 
@@ -62,7 +63,8 @@ final class WriteTransaction: @unchecked Sendable {
   /// Whether writes that may go to another commit should. Another event still fits, unless it is the 50,001st: the rest of the events'
   /// rows is far smaller than what remains to the limit of a commit.
   var isFull: Bool {
-    records.count >= Limits.commitEventsMax || contentBytes >= Limits.commitBytesMax / 2
+    max(records.count, localChanges.items.count) >= Limits.commitEventsMax
+      || contentBytes >= Limits.commitBytesMax / 2
   }
 
   /// The events that were written so far.
@@ -166,7 +168,7 @@ extension FieldValue {
 
 /// The result of an operation.
 public struct WriteResult: Hashable, Sendable {
-  /// Whether an event was written.
+  /// Whether an event or a device-local value was written.
   public let isChange: Bool
   /// Whether the item is a favorite now.
   public let isFavorite: Bool
@@ -187,5 +189,13 @@ public struct WriteResult: Hashable, Sendable {
     }
     ignoredFields = plan.ignoredFields
     ignoredFavoritedDate = plan.ignoredFavoritedDate
+  }
+
+  /// The result of an operation that also has device-local fields.
+  init(_ logged: WriteResult, isChange: Bool? = nil, ignoredFields: Bool? = nil) {
+    self.isChange = isChange ?? logged.isChange
+    isFavorite = logged.isFavorite
+    self.ignoredFields = ignoredFields ?? logged.ignoredFields
+    ignoredFavoritedDate = logged.ignoredFavoritedDate
   }
 }

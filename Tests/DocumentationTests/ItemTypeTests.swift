@@ -44,6 +44,26 @@ struct ItemTypeTests {
     var rating = 3
   }
 
+  struct DownloadedRecipe: FavoriteItem {
+    static let library = "recipes"
+    static var localFields: Set<String> { ["video"] }
+
+    let id: String
+    var title: String
+    /// Where this device has the video.
+    var video: URL?
+  }
+
+  @Test("a field of this device is not in the log")
+  func local() throws {
+    let store = try FavoritesStore.inMemory()
+    let file = URL(fileURLWithPath: "/videos/ribollita.mp4")
+    let downloaded = try store.favorites(of: DownloadedRecipe.self)
+    try downloaded.update(DownloadedRecipe(id: "ribollita", title: "Ribollita", video: file))
+    #expect(try downloaded.item("ribollita")?.video == file)
+    #expect(try store.library("recipes").item("ribollita")?.fields.map(\.name) == ["title"])
+  }
+
   @Test("an item of before gets what it lacks from the template")
   func template() throws {
     let store = try FavoritesStore.inMemory()

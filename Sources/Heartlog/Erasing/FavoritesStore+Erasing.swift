@@ -24,6 +24,7 @@ extension FavoritesStore {
       throw HeartlogError(
         .notFound, "nothing was ever written of \(id) in \(library), or it is erased already")
     }
+    if !isDryRun { try localStore.erase(id, in: library) }
     return try erase(named, isDryRun: isDryRun)
   }
 
@@ -132,6 +133,7 @@ extension FavoritesStore {
           ? $0.id.utf8.lexicographicallyPrecedes($1.id.utf8)
           : $0.library.utf8.lexicographicallyPrecedes($1.library.utf8)
       }
+    for item in items.subtracting(report.remainingItems) { try localStore.erase(item.id, in: item.library) }
     // The erasure has removed all snapshots.
     if hadSnapshot { snapshots.makeIfPossible(anew: true) }
     return report

@@ -37,6 +37,16 @@ public protocol FavoriteItem: Codable, Identifiable, Sendable where ID: Favorite
 
   /// The version of the type, and how its fields changed since the first one: see <doc:WhenYourItemTypeChanges>. Version 1 by default.
   static var schema: ItemSchema { get }
+
+  /// The names of the stored fields, which are coding keys, that belong to this device; none by default.
+  ///
+  /// The value of such a field is kept beside the log and never leaves the device. Another device sees the value that it set itself, or
+  /// nil:
+  ///
+  /// ```swift
+  /// static var localFields: Set<String> { ["fileURL", "isDownloaded"] }
+  /// ```
+  static var localFields: Set<String> { get }
 }
 
 extension FavoriteItem {
@@ -45,6 +55,9 @@ extension FavoriteItem {
 
   /// Version 1.
   public static var schema: ItemSchema { ItemSchema() }
+
+  /// No device-local fields.
+  public static var localFields: Set<String> { [] }
 }
 
 extension String: FavoriteID {

@@ -40,7 +40,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   @ObservationIgnored private var changedMeanwhile: Set<UTF8Key> = []
   /// Whether `items` must be read again after that.
   @ObservationIgnored private var loadsAgain = false
-  @ObservationIgnored private var listening: Task<Void, Never>?
+  @ObservationIgnored private var listening: [Task<Void, Never>] = []
   /// The write of the last tap, after those of the taps before it.
   @ObservationIgnored private var writing: Task<Void, Never>?
 
@@ -70,20 +70,23 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     self.limit = limit
     // Subscribe first, then load: a change in between is read twice, but none is missed.
     let changes = favorites.changes
+    let local = favorites.library.localChanges.map { [$0] } ?? []
     let first = favorites.page(order: order, limit: min(Self.firstItems, limit ?? Self.firstItems))
     positions = ListPositions(of: first.states, in: order)
     items = first.items
     failures = first.failures
     if items.count < limit ?? .max, items.count + failures.count < favorites.count { load() }
-    listening = Task { [weak self] in
-      let subscription = changes.subscription
-      while let notice = await subscription.next() {
-        self?.take([notice] + subscription.takeWaiting())
+    listening = ([changes] + local).map { changes in
+      Task { [weak self] in
+        let subscription = changes.subscription
+        while let notice = await subscription.next() {
+          self?.take([notice] + subscription.takeWaiting())
+        }
       }
     }
   }
 
-  deinit { listening?.cancel() }
+  deinit { for task in listening { task.cancel() } }
 
   /// Returns whether the item with this id is a favorite, or will be when its tap is written.
   public func contains(_ id: Item.ID) -> Bool {

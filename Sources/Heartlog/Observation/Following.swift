@@ -20,18 +20,16 @@ final class Watching: Following {
   }
 }
 
-/// The store looks again and again.
+/// Something is called again and again, which looks.
 final class Polling: Following {
   static let milliseconds = 250
   private let timer: Locked<any DispatchSourceTimer>
 
-  init(_ log: CommitLog, _ scheduler: any Scheduler) {
+  init(_ look: @escaping @Sendable () -> Void) {
     let timer = DispatchSource.makeTimerSource()
     let interval = DispatchTimeInterval.milliseconds(Self.milliseconds)
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
-    timer.setEventHandler { [weak log] in
-      if let log { scheduler.run { log.refreshPolled() } }
-    }
+    timer.setEventHandler(handler: look)
     timer.activate()
     self.timer = Locked(timer)
   }

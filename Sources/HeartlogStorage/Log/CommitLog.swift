@@ -99,6 +99,15 @@ package final class CommitLog: @unchecked Sendable {
   /// The identity of the replica that writes here.
   package var ownIdentity: StoreIdentity { withStreams { streamSet.identity } }
 
+  /// The replica that writes here. Waits for no writer, and may be read inside a draft.
+  package var ownReplica: ReplicaID { streamSet.ownReplica.withLock { $0 } }
+
+  /// Whether the folder of a store is a copy, which becomes a new replica when it is next written.
+  package static func isCopied(at path: String, on fileSystem: any FileSystem) throws(StorageError) -> Bool {
+    let directory = StoreDirectory(fileSystem: fileSystem, path: path)
+    return try !StoreIdentity.read(directory).location.isSame(as: .of(directory))
+  }
+
   /// Damage found in the parts that were read so far, and what recovery did.
   package var findings: [Finding] {
     withStreams {

@@ -12,7 +12,15 @@ final class StreamSet {
   let sink: any CommitSink
   let merkleCaches: MerkleCaches
 
-  var identity: StoreIdentity { didSet { knownOwn = nil } }
+  var identity: StoreIdentity {
+    didSet {
+      knownOwn = nil
+      let replica = identity.replica
+      ownReplica.withLock { $0 = replica }
+    }
+  }
+  /// The replica in `identity`. Not guarded by the monitor.
+  let ownReplica: Locked<ReplicaID>
   var readers: [ReplicaID: StreamReader] = [:] { didSet { knownOwn = nil } }
   /// The reader of the own stream, if it was already looked up.
   @exclusivity(unchecked) private var knownOwn: StreamReader?
@@ -33,6 +41,7 @@ final class StreamSet {
     self.sink = sink
     merkleCaches = MerkleCaches(directory)
     self.identity = identity
+    ownReplica = Locked(identity.replica)
     self.checkpoints = checkpoints
     self.erased = erased
     self.snapshots = snapshots

@@ -45,6 +45,11 @@ extension StoreDirectory {
         }
       case "snapshots", "keys", "evidence":
         files += try names(in: entry).map { "\(entry)/\($0)" }
+      case "local":
+        for replica in try names(in: entry) {
+          let inner = StoreDirectory(fileSystem: fileSystem, path: "\(entry)/\(replica)")
+          files += try inner.storeFiles() + [inner.path]
+        }
       case "store", "lock": break
       default:
         guard name.hasPrefix("store.") else { continue }
