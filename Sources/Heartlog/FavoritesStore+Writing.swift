@@ -43,7 +43,8 @@ extension FavoritesStore {
 
   /// Runs `body` as `write` does, on the current state, and discards its changes. Use it for a dry run.
   ///
-  /// It neither locks nor waits, and also works on a store that is open read-only.
+  /// It takes no lock of the store, and also works on one that is open read-only. For an item type with a schema it waits for a write in
+  /// progress in this process.
   ///
   /// - Parameters:
   ///   - time: replaces the clock: whole milliseconds since 1970, up to the end of the year 2199.

@@ -16,9 +16,9 @@ import Synchronization
 /// try papers.toggle(paper)
 /// ```
 ///
-/// All methods are thread-safe. A read looks into memory; only if another process has written since, it reads that first. A write returns once its commit is acknowledged, as set by the options'
-/// `durability`; in a task, await the writes of `async` instead. Several processes can open the same store, and one process can open
-/// thousands of stores. <doc:GettingStarted> leads from an empty folder to a view.
+/// All methods are thread-safe. A read looks into memory; only if another process has written since, it reads that first. A write returns
+/// once its commit is acknowledged, as set by the options' `durability`; in a task, await the writes of `async` instead. Several processes
+/// can open the same store, and one process can open thousands of stores. <doc:GettingStarted> leads from an empty folder to a view.
 public final class FavoritesStore: Sendable {
   /// The folder of the store, as passed when it was opened.
   public let path: String
@@ -209,7 +209,11 @@ public final class FavoritesStore: Sendable {
     try refuseInsideWrite("rest")
     projection.hub.rest()
     snapshots.rest()
-    defer { projection.hub.rest() }
+    // What was queued may have made a snapshot due.
+    defer {
+      projection.hub.rest()
+      snapshots.rest()
+    }
     try heartlogErrors { try log.restNow() }
     try localStore.rest()
   }

@@ -27,12 +27,13 @@ extension AsyncFavoritesStore {
     }
     return try result.get()
   }
+}
 
-  private final class Flag: Sendable {
-    private let value = Atomic(false)
+/// What one thread raises and others see.
+final class Flag: Sendable {
+  private let value = Atomic(false)
 
-    var isRaised: Bool { value.load(ordering: .relaxed) }
+  var isRaised: Bool { value.load(ordering: .relaxed) }
 
-    func raise() { value.store(true, ordering: .relaxed) }
-  }
+  func raise() { value.store(true, ordering: .relaxed) }
 }

@@ -127,6 +127,22 @@ struct ArchiveAppJSONTests {
     #expect("\(error, default: "")".contains("identifier"))
   }
 
+  @Test(
+    "archives mend: an empty creator or publisher of the app's JSON is nil",
+    arguments: [
+      #"{"identifier":"a","creator":"","publisher":""}"#,
+      #"{"identifier":"a","creator":[""],"publisher":[]}"#,
+    ])
+  func emptyNames(text: String) throws {
+    let archive = try decoder.decode(Archive.self, from: Data(text.utf8))
+    #expect(archive.creators == [] && archive.creator == nil && archive.publisher == nil)
+  }
+
+  @Test(
+    "an alert shows the sentence of an error",
+    arguments: [LibraryError.invalidItem("a"), .invalidAnswer("b"), .alreadyFavorite("c")])
+  func localized(error: LibraryError) { #expect(error.localizedDescription == error.description) }
+
   @Test("Track takes url")
   func track() throws {
     let track = try decoder.decode(Track.self, from: Data(#"{"url":"https://a/b.mp3","title":"B"}"#.utf8))
@@ -168,6 +184,6 @@ struct TrackTests {
     let track = try Track(file: file, archiveIdentifier: "a")
     #expect(track.url.absoluteString == "https://archive.org/download/a/CD%201/50%25%20%C3%A9%3F%23.mp3")
     #expect(try stored(track) == track)
-    #expect(throws: LibraryError.self) { try Track(file: .object([]), archiveIdentifier: "a") }
+    #expect(throws: LibraryError.self) { try Track(file: JSONValue.object([]), archiveIdentifier: "a") }
   }
 }

@@ -69,6 +69,29 @@ struct FavoriteArchivesTests {
     #expect(try archives.takeOver(rows).count == 0 && store.digest == digest)
   }
 
+  @Test("archives take-over: a row that the store refuses is reported, and the others are taken")
+  func refusedRow() throws {
+    let long = String(repeating: "x", count: 4_097)
+    let report = try archives.takeOver(["a\u{7}", long, "b"].map { Archive(identifier: $0) })
+    #expect(report.count == 1 && report.failures.count == 2 && store.read(\.commitCount) == 1)
+    #expect(archives.favoriteArchives.map(\.identifier) == ["b"])
+  }
+
+  @Test(
+    "archives keep: the filter looks at each of its fields alone, and at no other",
+    arguments: [
+      (Archive(identifier: "a", archiveTitle: "A Needle"), true),
+      (Archive(identifier: "a", title: "A Needle"), true),
+      (Archive(identifier: "a", creators: ["A Needle"]), true),
+      (Archive(identifier: "a", desc: "A Needle"), true),
+      (Archive(identifier: "a", publishers: ["A Needle"]), true),
+      (Archive(identifier: "needle", mediatype: "needle", iconUrlString: "https://needle"), false),
+    ])
+  func filterFields(archive: Archive, isFound: Bool) throws {
+    try archives.addFavoriteArchive(archive)
+    #expect(archives.favoriteArchives(matching: "nEED").count == (isFound ? 1 : 0))
+  }
+
   // MARK: - Flows of the document
 
   @Test("archives flow: add to favorites")

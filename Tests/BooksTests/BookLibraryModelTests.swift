@@ -83,6 +83,33 @@ struct BookLibraryModelTests {
     #expect(model.books.count == 1)
   }
 
+  @Test("a setting that is set back is written, although this device once had it")
+  func settingBack() async throws {
+    let model = try model()
+    let other = try shelf.another()
+    var settings = other.loadSettings()
+    settings.playbackSpeed = 2
+    try other.saveSettings(settings)
+    await wait { model.settings.playbackSpeed == 2 }
+    shelf.clock.advance(seconds: 1)
+    model.settings.playbackSpeed = 1
+    await model.finishWriting()
+    #expect(other.loadSettings().playbackSpeed == 1)
+    await wait { model.settings.playbackSpeed == 1 }
+  }
+
+  @Test("what a person does shows before it is written")
+  func beforeWrite() async throws {
+    let model = try model()
+    let gate = await shelf.store.holdWrites()
+    model.add([book(1)])
+    model.select(book(1).id)
+    #expect(model.currentBook?.title == "Book 1" && shelf.commitCount == 0)
+    gate.signal()
+    await model.finishWriting()
+    #expect(try shelf.another().loadCurrentBookID() == book(1).id)
+  }
+
   @Test("what cannot be written is taken back and told")
   func failure() async throws {
     let model = try model()

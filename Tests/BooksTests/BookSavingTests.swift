@@ -181,6 +181,23 @@ struct BookSavingTests {
     }
   }
 
+  @Test("the fingerprint covers 64 KiB at each end of a file, and nothing between")
+  func fingerprint() throws {
+    let folder = try TestFolder()
+    let file = folder.url.appending(path: "1.m4b")
+    func fingerprint(changing index: Int?) throws -> String {
+      var content = [UInt8](repeating: 7, count: 200_000)
+      if let index { content[index] ^= 1 }
+      try Data(content).write(to: file)
+      return try Book.fingerprint(of: file)
+    }
+    let whole = try fingerprint(changing: nil)
+    for index in [0, 65_535, 134_464, 199_999] { #expect(try fingerprint(changing: index) != whole) }
+    for index in [65_536, 134_463] { #expect(try fingerprint(changing: index) == whole) }
+    let address = try #require(URL(string: "https://example.org\(file.path)"))
+    #expect { try Book.fingerprint(of: address) } throws: { isInvalidItem($0) }
+  }
+
   @Test("a file whose book the app identified by itself is that book")
   func importOfOwnID() throws {
     let folder = try TestFolder()
@@ -200,6 +217,17 @@ struct BookSavingTests {
     try library.saveBooks([book(1, "Renamed"), imported])
     try library.saveBooks([imported])
     #expect(library.loadBooks() == [imported])
+  }
+
+  @Test("a book that the array leaves out goes with its position and as the current one, in one commit")
+  func deletingByArray() throws {
+    try library.saveBooks([book(1, position: 70), book(2)])
+    try library.saveCurrentBookID(book(1).id)
+    let before = app.commitCount
+    try library.saveBooks([book(2)])
+    #expect(app.commitCount == before + 1)
+    #expect(library.loadPosition(for: book(1).id) == 0 && library.loadCurrentBookID() == nil)
+    #expect(app.store.read { $0.item("player", in: "settings")?.fields.isEmpty } == true)
   }
 
   @Test(

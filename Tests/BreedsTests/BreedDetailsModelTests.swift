@@ -54,6 +54,24 @@ struct BreedDetailsModelTests {
     #expect(model.images.map(\.isFavorite) == [false, false, false] && model.tapError?.code == .misuse)
   }
 
+  @Test("a tap shows before it is written, and of several quick taps the last one wins")
+  func tapBeforeWrite() async throws {
+    let images = [try image("akita/1")]
+    let model = BreedDetailsModel(manager) { _ in images }
+    await model.load("akita")
+    let gate = await store.holdWrites()
+    let tap = Task { await model.toggle(images[0]) }
+    await wait { model.images.map(\.isFavorite) == [true] }
+    #expect(!manager.isLiked(images[0]))
+    let second = Task { await model.toggle(images[0]) }
+    await wait { model.images.map(\.isFavorite) == [false] }
+    let third = Task { await model.toggle(images[0]) }
+    await wait { model.images.map(\.isFavorite) == [true] }
+    gate.signal()
+    for task in [tap, second, third] { await task.value }
+    #expect(manager.isLiked(images[0]) && model.images.map(\.isFavorite) == [true])
+  }
+
   @Test("of two loads at a time, the later one counts")
   func twoLoads() async throws {
     let gate = AsyncStream<Void>.makeStream()

@@ -25,6 +25,15 @@ struct BreedFileTests {
     return store
   }
 
+  @Test("breeds: a flag that is null is no flag, for every reader of the app's list")
+  func nullFlag() throws {
+    let text = #"[{"url":"https://a/1.jpg","isFavorite":null}]"#
+    #expect(try FavoritesStore.inMemory().take(text, UserDefaultsFormat(), into: "breeds").refusals.isEmpty)
+    #expect(try BreedImage.favorites(persisted: text).failures.isEmpty)
+    #expect(
+      try JSONDecoder().decode([BreedImage].self, from: Data(text.utf8)).map(\.isFavorite) == [false])
+  }
+
   @Test("what is exported comes back as it was, and a second import writes nothing", arguments: 0..<3)
   func roundTrip(index: Int) throws {
     let formats: [any FileFormat] = [UserDefaultsFormat(), CSVFormat(), BookmarksFormat()]

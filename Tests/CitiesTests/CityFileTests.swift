@@ -44,6 +44,16 @@ struct CityFileTests {
     return store
   }
 
+  @Test("cities: a flag that is none is refused by every reader of the app's array")
+  func badFlag() throws {
+    let text = #"[{"_id":1,"name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":1}]"#
+    let store = try FavoritesStore.inMemory()
+    #expect(try store.take(text, UserDefaultsFormat(), into: "cities").refusals.count == 1)
+    #expect(try DefaultFavoriteCityRepository(store).takeOver(persisted: text).failures.count == 1)
+    #expect(throws: LibraryError.self) { try City.catalog(text) }
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode([City].self, from: Data(text.utf8)) }
+  }
+
   @Test("what is exported comes back as it was, and a second import writes nothing", arguments: 0..<4)
   func roundTrip(index: Int) throws {
     let store = try Self.filled()

@@ -18,6 +18,15 @@ struct CityFlowTests {
     #expect(app.cities.city(5)?.isFavorite == false && app.fetchedIDs == [])
   }
 
+  @Test("the use cases stand behind protocols, so that an app may put its own in their place")
+  func protocols() throws {
+    let toggle: any ToggleFavoriteCityUseCase = app.toggle
+    let fetch: any FetchFavoriteCitiesUseCase = app.fetch
+    let merge: any MergePersistedFavoritesUseCase = app.merge
+    #expect(try toggle.execute(city(5, "Sydney", "AU")) && fetch.execute().map(\.id) == [5])
+    #expect(try merge.execute().favoriteCount == 1)
+  }
+
   @Test("fetch returns all cities where isFavorite is true")
   func fetch() throws {
     for id in [1, 5, 4] {

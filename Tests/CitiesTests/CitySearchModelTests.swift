@@ -50,6 +50,18 @@ struct CitySearchModelTests {
     #expect(found == [4, 5] && model.lastError?.code == .misuse)
   }
 
+  @Test("a tap shows before it is written")
+  func tapBeforeWrite() async throws {
+    model.favoritesOnly = true
+    let gate = await app.store.holdWrites()
+    let tap = Task { await model.toggle(city(5, "Sydney", "AU")) }
+    await wait { found == [5] }
+    #expect(!app.repository.isFavorite(5))
+    gate.signal()
+    await tap.value
+    #expect(app.repository.isFavorite(5))
+  }
+
   @Test("a repository tells each reader once of any number of changes, and the one in memory too")
   func changes() async throws {
     var stored = app.repository.changes.makeAsyncIterator()

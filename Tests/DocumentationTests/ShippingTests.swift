@@ -85,7 +85,8 @@ extension SyncedCookBook {
     do {
       let report = try await store.async.sync(with: cloud)
       for stream in report.skipped { print("\(stream.name) waits: \(stream.reason)") }
-      return report.isComplete ? nil : "Some favorites of other devices could not be read."
+      return report.isComplete || report.unfinished != nil
+        ? nil : "Some favorites of other devices could not be read."
     } catch {
       return error.description
     }

@@ -130,7 +130,7 @@ struct FaultTests {
     while failure == nil { failure = storageFailure { commits.append(try open.write(100, bytes: 2_000)) } }
     #expect(failure?.code == .diskFull)
     let said = try #require(
-      failure?.reason.firstMatch(of: /the commit needs ([0-9]+) bytes, and ([0-9]+) are free$/))
+      failure?.reason.firstMatch(of: /the commits need ([0-9]+) bytes, and ([0-9]+) are free$/))
     #expect(try #require(Int(said.1)) > #require(Int(said.2)))
     // A smaller one still fits into the room of the one that was taken back.
     commits.append(try open.write(101))
@@ -148,7 +148,7 @@ struct FaultTests {
     try open.write(0, bytes: 500)
     files.setFreeBytes(4_095)
     let failure = storageFailure { try open.write(1) }
-    #expect(failure?.code == .diskFull && failure?.reason.contains("; the commit needs 4") == true)
+    #expect(failure?.code == .diskFull && failure?.reason.contains("; the commits need 4") == true)
     files.setFreeBytes(4_096 + 500)
     try open.write(1)
     #expect(try store.read().commits == open.sink.commits && store.read().commits.count == 2)

@@ -22,4 +22,20 @@ public func withStoreFolder<R>(_ body: (URL) async throws -> R) async throws -> 
 extension FavoritesStore {
   /// How many events a library has had.
   public func eventCount(of library: String) -> UInt64 { read { $0.counts(of: library).events } }
+
+  /// Keeps every other writer waiting until the result is signaled.
+  public func holdWrites() async -> DispatchSemaphore {
+    let gate = DispatchSemaphore(value: 0)
+    let (held, continuation) = AsyncStream<Void>.makeStream()
+    Thread.detachNewThread {
+      do {
+        try self.write {
+          continuation.yield()
+          gate.wait()
+        }
+      } catch { preconditionFailure("\(error)") }
+    }
+    for await _ in held { break }
+    return gate
+  }
 }

@@ -42,7 +42,9 @@ final class LocalStore: Sendable {
     let scheduler = options.storage.scheduler
     hub.onSubscription { [weak self] in
       // A failed read is retried, and its error thrown, by the next write or refresh.
-      Polling { scheduler.run { try? self?.refresh() } }
+      Polling { [weak self] in
+        scheduler.run { [weak self] in try? self?.refresh() }
+      }
     }
   }
 

@@ -10,7 +10,8 @@ extension Archive {
   /// Parses a document of a search answer, or the `metadata` of an item answer.
   ///
   /// - Throws: `LibraryError.invalidItem` if the document has no identifier.
-  public init(document: JSONValue) throws(LibraryError) {
+  public init(document: some JSONSource) throws(LibraryError) {
+    let document = try document.json()
     guard let identifier = Self.texts(document["identifier"]).first, !identifier.isEmpty else {
       throw .invalidItem("a document of the Internet Archive without an identifier")
     }

@@ -93,9 +93,12 @@ extension Archive {
     title = try container.decodeIfPresent(String.self, forKey: .title)
     archiveTitle = try container.decodeIfPresent(String.self, forKey: .archiveTitle)
     mediatype = try container.decodeIfPresent(String.self, forKey: .mediatype)
-    creators = try container.decodeIfPresent(OneOrMany.self, forKey: .creators, or: .creator)?.texts ?? []
-    publishers =
-      try container.decodeIfPresent(OneOrMany.self, forKey: .publishers, or: .publisher)?.texts ?? []
+    func names(_ key: Key, or own: Key) throws -> [String] {
+      let names = try container.decodeIfPresent(OneOrMany.self, forKey: key, or: own)?.texts ?? []
+      return names.filter { !$0.isEmpty }
+    }
+    creators = try names(.creators, or: .creator)
+    publishers = try names(.publishers, or: .publisher)
     desc = try container.decodeIfPresent(String.self, forKey: .desc)
     iconUrlString = try container.decodeIfPresent(String.self, forKey: .iconUrlString)
     dateAdded = try container.decodeIfPresent(Date.self, forKey: .favoritedDate, or: .dateAdded)

@@ -65,7 +65,7 @@ private struct TracksDescriptor: LibraryDescriptor {
     guard let path = archivePath(of: address), path.count > 2, path[0] == "download" else { return nil }
     let file = [JSONMember("name", .string(path.dropFirst(2).joined(separator: "/")))]
     let named = title.isEmpty ? [] : [JSONMember("title", .string(title))]
-    return try FileItem(told: try Track(file: .object(file + named), archiveIdentifier: path[1]))
+    return try FileItem(told: try Track(file: JSONValue.object(file + named), archiveIdentifier: path[1]))
   }
 }
 

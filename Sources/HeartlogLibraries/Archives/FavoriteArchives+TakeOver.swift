@@ -27,6 +27,7 @@ extension FavoriteArchives {
     let names = KnownNames(archives.flatMap { $0.creators + $0.publishers })
     let (items, failures) = archives.converting { (archive) throws(LibraryError) -> Archive? in
       try Self.checkIdentifier(of: archive)
+      try favorites.checkStorable(archive)
       var archive = archive
       archive.creators = names.split(archive.creators)
       archive.publishers = names.split(archive.publishers)

@@ -91,7 +91,7 @@ public struct FavoriteArchives: Sendable {
   /// - Throws: as `addFavoriteArchive(_:since:)`; `LibraryError.invalidItem` if the document has no
   ///   identifier.
   public func addFavoriteArchive(document: some JSONSource, since date: Date? = nil) throws {
-    try addFavoriteArchive(try Archive(document: document.json()), since: date)
+    try addFavoriteArchive(try Archive(document: document), since: date)
   }
 
   /// Removes the archive with this identifier from the favorites. If it is not a favorite, no event is

@@ -70,7 +70,7 @@ public struct FavoriteTracks: Sendable {
   /// Adds one of the `files` of an item answer at the end of the playlist.
   ///
   /// - Throws: as `appendFavoriteItem(_:since:)`; `LibraryError.invalidItem` if the file has no name.
-  public func appendFavoriteItem(file: JSONValue, archiveIdentifier: String) throws {
+  public func appendFavoriteItem(file: some JSONSource, archiveIdentifier: String) throws {
     try appendFavoriteItem(try Track(file: file, archiveIdentifier: archiveIdentifier))
   }
 

@@ -52,7 +52,8 @@ extension Track {
   /// the URL is below `https://archive.org/download/`.
   ///
   /// - Throws: `LibraryError.invalidItem` if the file has no name.
-  public init(file: JSONValue, archiveIdentifier: String) throws(LibraryError) {
+  public init(file: some JSONSource, archiveIdentifier: String) throws(LibraryError) {
+    let file = try file.json()
     guard let name = file["name"]?.string, !name.isEmpty,
       let url = URL(string: "https://archive.org/download/\(archiveIdentifier)/\(name.percentEncoded)")
     else { throw .invalidItem("a file of the archive \(archiveIdentifier) without a name") }

@@ -17,6 +17,7 @@ extension Book {
   ///
   /// - Throws: `HeartlogError` with the code `invalidItem` if the file cannot be read.
   public static func fingerprint(of file: URL) throws(HeartlogError) -> String {
+    guard file.isFileURL else { throw HeartlogError(.invalidItem, "\(file) is no file") }
     do throws(FileError) {
       let open = try POSIXFileSystem().open(file.path, .read)
       let size = try open.size()

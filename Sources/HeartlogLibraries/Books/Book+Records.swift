@@ -29,13 +29,17 @@ extension Book {
 
   /// Parses one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths.
   ///
-  /// - Throws: `LibraryError.invalidItem` if the record has no id, title, file or date.
-  public init(appRecord record: JSONValue) throws(LibraryError) {
+  /// - Throws: `LibraryError.invalidItem` if the record has no id, title, file or date, or a value of another kind.
+  public init(appRecord record: some JSONSource) throws(LibraryError) {
+    let record = try record.json()
     guard let id = record["id"]?.string.flatMap({ UUID(uuidString: $0) }) else {
       throw .invalidItem("a book without an id")
     }
     guard let title = record["title"]?.string, let fileURL = Self.url(record["fileURL"]) else {
       throw .invalidItem("the book \(id.favoriteID) without a title or a file")
+    }
+    for known in Self.descriptor.fields {
+      if let value = record[known.name] { try known.check(json: value) }
     }
     let duration = max(0, record["duration"]?.number ?? 0)
     self.init(
@@ -52,7 +56,10 @@ extension Book {
   }
 
   private static func date(_ value: JSONValue?, of id: UUID) throws(LibraryError) -> Date {
-    if let seconds = value?.number { return Date(timeIntervalSinceReferenceDate: seconds) }
+    if let seconds = value?.number {
+      guard seconds.magnitude < 1e12 else { throw .invalidItem("a date outside the years 0000 to 9999") }
+      return Date(timeIntervalSinceReferenceDate: seconds)
+    }
     guard let text = value?.string, let time = try? RFC3339.parse(text) else {
       throw .invalidItem("the book \(id.favoriteID) without a date")
     }
@@ -96,7 +103,8 @@ extension Book {
   /// Parses one record. The same record always becomes the same book: its id is derived from LibriVox's.
   ///
   /// - Throws: `LibraryError.invalidItem` if the record has no id, title or file.
-  public init(libriVox record: JSONValue, dateAdded: Date) throws(LibraryError) {
+  public init(libriVox record: some JSONSource, dateAdded: Date) throws(LibraryError) {
+    let record = try record.json()
     guard let number = record["id"]?.string, !number.isEmpty else {
       throw .invalidItem("a record of LibriVox without an id")
     }

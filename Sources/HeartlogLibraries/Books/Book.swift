@@ -75,7 +75,11 @@ public struct Book: FavoriteItem, Hashable {
       throw DecodingError.dataCorruptedError(
         forKey: key, in: container, debugDescription: "\(text.quoted) is no URL")
     }
-    let duration = max(0, try container.decodeIfPresent(Double.self, forKey: .duration) ?? 0)
+    let duration = try container.decodeIfPresent(Double.self, forKey: .duration) ?? 0
+    guard duration >= 0 else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .duration, in: container, debugDescription: "a duration of \(duration) seconds")
+    }
     self.init(
       id: try container.decode(UUID.self, forKey: .id),
       title: try container.decode(String.self, forKey: .title),

@@ -7,7 +7,11 @@ extension BookLibrary {
   ///
   /// - Throws: `invalidItem` if a setting is out of its range; then none is written.
   public func saveSettings(_ new: PlaybackSettings) throws(HeartlogError) {
-    let seen = memory.withLock { $0.settings }
+    try saveSettings(new, since: memory.withLock { $0.settings })
+  }
+
+  /// Saves the settings that differ from others that were seen before; all that differ from the store if `nil`.
+  func saveSettings(_ new: PlaybackSettings, since seen: PlaybackSettings?) throws(HeartlogError) {
     let fields = try Self.fields(of: new)
     let before = try seen.map { (seen) throws(HeartlogError) in try Self.fields(of: seen) } ?? []
     let differing = fields.filter { !before.contains($0) }

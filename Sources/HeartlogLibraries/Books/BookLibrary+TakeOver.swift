@@ -30,9 +30,10 @@ extension BookLibrary {
     let records = try array.map { try Book.books(appRecords: $0) } ?? BookRecords()
     let (fields, badSettings) = try settings.map { try Self.settingFields($0) } ?? ([], [])
     let badRecords = records.rejected.map { LibraryError.invalidItem("record \($0.index + 1): \($0.error)") }
+    let (storable, refused) = books.storable(records.books)
     let count = try store.write(origin: TakeOverOrigin.userDefaults) {
       var count = 0
-      for book in records.books where books.library.item(book.id.favoriteID) == nil {
+      for book in storable where books.library.item(book.id.favoriteID) == nil {
         var book = book
         if let kept = position(book.id), kept.isFinite { book.currentPosition = book.clamped(kept) }
         if try add(BookDraft(book)) { count += 1 }
@@ -46,12 +47,14 @@ extension BookLibrary {
       }
       return count
     }
-    return TakeOverReport(count: count, failures: badRecords + badSettings)
+    return TakeOverReport(count: count, failures: badRecords + refused + badSettings)
   }
 
   /// Whether a setting was ever written, even if only to clear it.
   private func isWritten(_ field: String, of item: String) -> Bool {
-    store.read { $0.position(ofField: field, of: item, in: PlaybackSettings.library) } != nil
+    // The item has what is queued, the state what was cleared.
+    settings.item(item)?.value(of: field) != nil
+      || store.read { $0.position(ofField: field, of: item, in: PlaybackSettings.library) } != nil
   }
 
   /// The valid settings in an object, and an error for each other one.

@@ -23,8 +23,9 @@ public final class BookLibraryModel {
   public var settings: PlaybackSettings {
     get { shownSettings }
     set {
+      let before = shownSettings
       shownSettings = newValue
-      write { library throws(HeartlogError) in try library.saveSettings(newValue) }
+      write { library throws(HeartlogError) in try library.saveSettings(newValue, since: before) }
     }
   }
   /// The id of the current book; `nil` if there is none.

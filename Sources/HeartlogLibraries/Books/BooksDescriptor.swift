@@ -44,13 +44,15 @@ private struct BooksDescriptor: LibraryDescriptor {
     item.set("currentPosition", end)
   }
 
-  /// Recognizes an `.m4b` file. It is identified by its path: a bookmark does not have its content.
+  /// Recognizes an `.m4b` file. It becomes the same book as an imported file; one that cannot be read is identified by
+  /// its path.
   func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
     guard let url = URL(string: address), url.isFileURL, url.pathExtension.lowercased() == "m4b" else {
       return nil
     }
     let name = title.isEmpty ? url.deletingPathExtension().lastPathComponent : title
-    let id = Book.id(of: "file:\(url.standardizedFileURL.path)")
+    let content = try? Book.fingerprint(of: url)
+    let id = Book.id(of: content.map { "m4b:\($0)" } ?? "file:\(url.standardizedFileURL.path)")
     return try FileItem(told: Book(id: id, title: name, fileURL: url, dateAdded: .distantPast))
   }
 }

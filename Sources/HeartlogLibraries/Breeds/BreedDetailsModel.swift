@@ -28,8 +28,12 @@ public final class BreedDetailsModel {
   @ObservationIgnored private let fetch: @Sendable (_ breed: String) async throws -> [BreedImage]
   @ObservationIgnored private var following: Task<Void, Never>?
   @ObservationIgnored private var loads = 0
-  /// The taps that are being written, as they are shown.
-  @ObservationIgnored private var taps: [BreedImage: Bool] = [:]
+  /// The images as they were fetched, with the flags of the service.
+  @ObservationIgnored private var fetched: [BreedImage] = []
+  /// The taps that are being written, as they are shown, with the number of writes that have not ended.
+  @ObservationIgnored private var taps: [BreedImage: (isFavorite: Bool, writes: Int)] = [:]
+  /// The write of the last tap, after those of the taps before it.
+  @ObservationIgnored private var writing: Task<HeartlogError?, Never>?
 
   /// Creates a model without images.
   ///
@@ -64,7 +68,8 @@ public final class BreedDetailsModel {
   }
 
   private func show(_ fetched: [BreedImage]) {
-    images = manager.breedDetails(for: fetched)
+    self.fetched = fetched
+    take(manager.breedDetails(for: fetched))
     following?.cancel()
     let live = manager.liveBreedDetails(for: fetched)
     following = Task { [weak self] in
@@ -77,7 +82,9 @@ public final class BreedDetailsModel {
 
   private func take(_ merged: [BreedImage]) {
     var merged = merged
-    for index in merged.indices { if let tapped = taps[merged[index]] { merged[index].isFavorite = tapped } }
+    for index in merged.indices {
+      if let tap = taps[merged[index]] { merged[index].isFavorite = tap.isFavorite }
+    }
     images = merged
   }
 
@@ -86,23 +93,27 @@ public final class BreedDetailsModel {
   ///
   /// Returns when the tap is written, or has failed.
   public func toggle(_ image: BreedImage) async {
-    let wasFavorite = (images.first { $0 == image } ?? image).isFavorite
-    var tapped = image
-    tapped.isFavorite = !wasFavorite
-    taps[image] = !wasFavorite
+    let isFavorite = !(images.first { $0 == image } ?? image).isFavorite
+    taps[image] = (isFavorite, (taps[image]?.writes ?? 0) + 1)
     take(images)
-    do throws(HeartlogError) {
-      if tapped.isFavorite {
-        try await manager.favorites.async.add(tapped)
-      } else {
-        try await manager.favorites.async.remove(image.url)
-      }
-      tapError = nil
-    } catch {
-      tapError = error
-      taps[image] = nil
-      images = images.map { $0 == image ? BreedImage(url: $0.url, isFavorite: wasFavorite) : $0 }
+    let earlier = writing
+    let write = Task { [manager] () -> HeartlogError? in
+      _ = await earlier?.value
+      do throws(HeartlogError) {
+        if isFavorite {
+          try await manager.favorites.async.add(BreedImage(url: image.url, isFavorite: true))
+        } else {
+          try await manager.favorites.async.remove(image.url)
+        }
+        return nil
+      } catch { return error }
     }
-    if taps[image] == tapped.isFavorite { taps[image] = nil }
+    writing = write
+    tapError = await write.value
+    taps[image]?.writes -= 1
+    guard taps[image]?.writes == 0 else { return }
+    taps[image] = nil
+    // It may have failed, or been overtaken by a tap elsewhere.
+    take(manager.breedDetails(for: fetched))
   }
 }

@@ -25,8 +25,11 @@ extension BreedImage {
     var failures: [LibraryError] = []
     for (index, record) in records.enumerated() {
       let text = url(ofRecord: record)
-      let flag = record["isFavorite"] ?? .bool(false)
-      guard let url = text.flatMap(URL.init(favoriteID:)), url.scheme != nil, let isFavorite = flag.bool
+      // No flag, or null, is false; a value of another kind is an error.
+      let flag = Result { () throws(LibraryError) in try FileItem.flag(record[FieldName.isFavorite]) ?? false
+      }
+      guard let url = text.flatMap(URL.init(favoriteID:)), url.scheme != nil,
+        let isFavorite = try? flag.get()
       else {
         let shown = record.jsonText.prefix(120)
         failures.append(.invalidItem("record \(index + 1) of the persisted favorites is no image: \(shown)"))
@@ -51,10 +54,11 @@ extension FavoritesManager {
   ///   store cannot be written.
   @discardableResult
   public func takeOver(persisted: some JSONSource) throws -> TakeOverReport {
-    let (images, failures) = try BreedImage.favorites(persisted: persisted)
+    let (read, unread) = try BreedImage.favorites(persisted: persisted)
+    let (images, refused) = favorites.storable(read)
     let count = try favorites.takeOver(
       images.map { (item: $0, since: nil) }, origin: TakeOverOrigin.userDefaults)
-    return TakeOverReport(count: count, failures: failures)
+    return TakeOverReport(count: count, failures: unread + refused)
   }
 }
 

@@ -77,8 +77,9 @@ public struct City: FavoriteItem, Hashable {
 extension City {
   /// Parses one entry, or a record that has `id` for `_id`, and `lon` and `lat` without `coord`.
   ///
-  /// - Throws: `LibraryError.invalidItem` if a member is missing.
-  public init(catalogEntry entry: JSONValue) throws(LibraryError) {
+  /// - Throws: `LibraryError.invalidItem` if a member is missing, or the flag is none.
+  public init(catalogEntry entry: some JSONSource) throws(LibraryError) {
+    let entry = try entry.json()
     guard let number = (entry["_id"] ?? entry["id"])?.int64, let id = Int(exactly: number) else {
       throw .invalidItem("a city of the catalog without an _id")
     }
@@ -88,7 +89,7 @@ extension City {
     else { throw .invalidItem("the city \(id) of the catalog without a name, a country or coordinates") }
     self.init(
       id: id, name: name, country: country, lon: lon, lat: lat,
-      isFavorite: entry["isFavorite"]?.bool ?? false)
+      isFavorite: try FileItem.flag(entry["isFavorite"]) ?? false)
   }
 
   /// Parses a catalog file, which is an array of entries, in order.

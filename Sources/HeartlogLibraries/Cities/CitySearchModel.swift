@@ -63,7 +63,10 @@ public final class CitySearchModel {
   ///
   /// Returns when the tap is written, or has failed.
   public func toggle(_ city: City) async {
-    let isFavorite = cities.toggleFavorite(for: city)
+    // What is shown, and not the catalog: a merge may just be changing that.
+    let shown = taps[city.id]?.isFavorite ?? results.first { $0.id == city.id }?.isFavorite
+    let isFavorite = !(shown ?? cities.isFavorite(city.id))
+    if cities.isFavorite(city.id) != isFavorite { cities.toggleFavorite(for: city) }
     taps[city.id] = (city, isFavorite, (taps[city.id]?.writes ?? 0) + 1)
     search()
     let earlier = writing
@@ -96,7 +99,7 @@ public final class CitySearchModel {
     _ city: City, _ isFavorite: Bool, in repository: any FavoriteCityRepository
   ) async -> HeartlogError? {
     do throws(HeartlogError) {
-      if try repository.isFavorite(city.id) != isFavorite { try repository.toggleFavorite(for: city) }
+      try repository.setFavorite(isFavorite, for: city)
       return nil
     } catch { return error }
   }

@@ -34,10 +34,11 @@ extension DefaultFavoriteCityRepository {
   /// Notices of the changes by this app, other processes and other devices. They end with the store.
   public var changes: FavoriteCityChanges {
     let (stream, continuation) = FavoriteCityChanges.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let reading = Task { [favorites] in
-      // The subscription starts here, before the first notice: what the reader reads then is not older.
-      var changes = favorites.changes.makeAsyncIterator()
-      repeat { continuation.yield() } while await changes.next() != nil
+    // The subscription starts here, before the first notice: what the reader reads then is not older.
+    let changes = favorites.changes
+    let reading = Task {
+      continuation.yield()
+      for await _ in changes { continuation.yield() }
       continuation.finish()
     }
     continuation.onTermination = { _ in reading.cancel() }

@@ -7,7 +7,7 @@ extension DefaultFavoriteCityRepository {
   /// second call changes nothing.
   ///
   /// - Parameter cities: the rows, in any order.
-  /// - Throws: `HeartlogError`; `invalidItem` if a coordinate is not a number.
+  /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func takeOver(_ cities: some Sequence<City>) throws(HeartlogError) -> TakeOverReport {
     try takeOver(cities.filter(\.isFavorite), failures: [], origin: TakeOverOrigin.database)
@@ -33,7 +33,8 @@ extension DefaultFavoriteCityRepository {
   private func takeOver(
     _ cities: [City], failures: [LibraryError], origin: String
   ) throws(HeartlogError) -> TakeOverReport {
-    let count = try favorites.takeOver(cities.map { (item: $0, since: nil) }, origin: origin)
-    return TakeOverReport(count: count, failures: failures)
+    let (storable, refused) = favorites.storable(cities)
+    let count = try favorites.takeOver(storable.map { (item: $0, since: nil) }, origin: origin)
+    return TakeOverReport(count: count, failures: failures + refused)
   }
 }

@@ -35,6 +35,9 @@ public protocol FavoriteCityRepository: Sendable {
   @discardableResult
   func toggleFavorite(for city: City) throws(HeartlogError) -> Bool
 
+  /// Makes a city a favorite, or removes it. If nothing changes, nothing is written.
+  func setFavorite(_ isFavorite: Bool, for city: City) throws(HeartlogError)
+
   /// The favorites, including those that are in no catalog.
   func fetchFavorites() throws(HeartlogError) -> [City]
 
@@ -70,6 +73,10 @@ public protocol FavoriteCityRepository: Sendable {
 
 // Based on `fetchFavorites()`: O(favorites) each.
 extension FavoriteCityRepository {
+  public func setFavorite(_ isFavorite: Bool, for city: City) throws(HeartlogError) {
+    if try self.isFavorite(city.id) != isFavorite { try toggleFavorite(for: city) }
+  }
+
   public func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool { try favoriteIDs().contains(id) }
 
   public func favoriteIDs() throws(HeartlogError) -> [City.ID] { try fetchFavorites().map(\.id) }
@@ -119,6 +126,10 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
   /// - Throws: `invalidItem` if a coordinate is not a number; `HeartlogError` if the store cannot be written.
   @discardableResult
   public func toggleFavorite(for city: City) throws(HeartlogError) -> Bool { try favorites.toggle(city) }
+
+  public func setFavorite(_ isFavorite: Bool, for city: City) throws(HeartlogError) {
+    if isFavorite { try favorites.add(city) } else { try favorites.remove(city) }
+  }
 
   /// The favorites, newest first. A record that is not a valid city is left out, and reported by
   /// `favorites.load()`.

@@ -140,7 +140,9 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   func takeFlags(
     from repository: some FavoriteCityRepository
   ) throws(HeartlogError) -> (count: Int, unlisted: [City.ID], toRefresh: [City]) {
-    try withState { (state) throws(HeartlogError) in
+    // What other processes wrote is read before the lock is taken, which searches wait for.
+    _ = try repository.isFavorite(0)
+    return try withState { (state) throws(HeartlogError) in
       let isFirst = !state.isCompared
       var ids: [City.ID] = []
       var fingerprints: [CityFingerprint?] = []

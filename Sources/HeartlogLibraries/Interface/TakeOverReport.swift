@@ -1,3 +1,6 @@
+import Heartlog
+import HeartlogEvents
+
 /// The result of taking over what an app kept before it had a store.
 ///
 /// What the store has had before stays as it is: an item that was removed since then does not come back, and a
@@ -5,7 +8,7 @@
 public struct TakeOverReport: Sendable {
   /// The number of new favorites.
   public let count: Int
-  /// An error for each record that could not be taken over, with its number, starting at 1. The others were.
+  /// An error for each record that could not be taken over, which names the record. The others were.
   public let failures: [LibraryError]
 }
 
@@ -30,5 +33,31 @@ extension Sequence {
       }
     }
     return (items, failures)
+  }
+}
+
+extension Favorites {
+  /// Checks that the store would take an item.
+  ///
+  /// - Throws: `invalidItem` if its id or a value breaks a rule of the store.
+  func checkStorable(_ item: Item) throws(LibraryError) {
+    let id = item.id.favoriteID
+    do {
+      try NameRules.checkItem(id)
+      try Event(
+        library: library.name, item: id, action: .added, favoritedDate: nil,
+        fields: FieldEncoder.fields(of: item)
+      ).validateContent(wallTime: 0)
+    } catch {
+      throw .invalidItem("\(id.quoted): \(error)")
+    }
+  }
+
+  /// The items that the store would take, and an error for each other one.
+  func storable(_ items: [Item]) -> (items: [Item], failures: [LibraryError]) {
+    items.converting { (item) throws(LibraryError) -> Item? in
+      try checkStorable(item)
+      return item
+    }
   }
 }

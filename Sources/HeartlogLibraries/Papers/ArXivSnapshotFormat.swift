@@ -45,7 +45,8 @@ extension Paper {
   /// Reads a record, in the latest of its versions.
   ///
   /// - Throws: `LibraryError.invalidItem` if the record lacks a required member of a paper.
-  public init(snapshot record: JSONValue) throws(LibraryError) {
+  public init(snapshot record: some JSONSource) throws(LibraryError) {
+    let record = try record.json()
     guard let name = record["id"]?.string, !name.isEmpty else {
       throw .invalidItem("a record of the arXiv snapshot without an id")
     }

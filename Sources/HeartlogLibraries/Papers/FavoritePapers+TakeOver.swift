@@ -13,7 +13,9 @@ extension FavoritePapers {
   public func takeOver(_ papers: some Sequence<Paper>) throws(HeartlogError) -> TakeOverReport {
     let (items, failures) = papers.converting { (paper) throws(LibraryError) -> Paper? in
       guard !paper.id.isEmpty else { throw .invalidItem("a paper without an id") }
-      return paper.isFavorite ? paper : nil
+      guard paper.isFavorite else { return nil }
+      try favorites.checkStorable(paper)
+      return paper
     }
     let count = try favorites.takeOver(
       items.map { (item: $0, since: $0.favoritedDate) }, origin: TakeOverOrigin.database)

@@ -79,6 +79,9 @@ public struct StoreCarrier: Carrier {
     serving.isReadOnly = isReadOnly
     serving.inactivityMillisecondsMax = options.inactivityMillisecondsMax
     serving.clock = options.clock
+    // The other end stops with this one, but not before: what it says then would not be the reason.
+    let isOver = Flag()
+    serving.isCancelled = { isOver.isRaised }
     let session = SyncSession(
       streams: peer, over: far, role: .serving, options: serving, attempts: SyncAttempts(serving.progress))
     let served = Mutex<Result<SyncReport, HeartlogError>?>(nil)
@@ -92,6 +95,7 @@ public struct StoreCarrier: Carrier {
       try SyncSession(streams: store, over: near, role: .calling, options: options, attempts: attempts).run()
     }
     near.close()
+    isOver.raise()
     group.wait()
     do throws(HeartlogError) {
       var report = try result.get()

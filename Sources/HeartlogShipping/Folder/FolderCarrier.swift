@@ -117,7 +117,8 @@ struct FolderSyncPass {
     } catch {
       guard error.isEarlyEnd else { throw error }
       // The state follows the content that arrived.
-      if report.completedEvents > 0 { report.applyErasures(in: store) }
+      if report.completedEvents > 0, store.corruption == nil { report.applyErasures(in: store) }
+      report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       var unfinished = SyncReport.Unfinished()
       unfinished.commitsToReceive = try commitsToReceive(files)
       report.unfinished = unfinished

@@ -32,6 +32,7 @@ final class SyncAttempts: Sendable {
     _ options: SyncOptions, _ dialogue: (SyncAttempts) throws(HeartlogError) -> SyncReport
   ) throws(HeartlogError) -> SyncReport {
     let attempts = SyncAttempts(options.progress)
+    attempts.state.withLock { $0.begun.isDryRun = options.isDryRun }
     for _ in 1..<dialoguesMax {
       attempts.state.withLock { $0.news = 0 }
       do throws(HeartlogError) { return try dialogue(attempts) } catch {

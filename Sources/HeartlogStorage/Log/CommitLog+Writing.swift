@@ -82,7 +82,8 @@ extension CommitLog {
     try pending.checkOutcome()
   }
 
-  private func leaveNotingFiles() {
+  /// Leaves the monitor, and reports how many files are open.
+  func leaveNotingFiles() {
     if !openFileCount.isStale, options.budget.wasLast(self) { return monitor.leave() }
     let isOver = options.budget.note(self, files: openFiles)
     monitor.leave()
@@ -240,7 +241,7 @@ extension CommitLog {
   /// Adds to the error of a full disk how much room the commits need behind the last one, and how much there is.
   private func sayingWhatIsMissing(_ error: StorageError, _ neededBytes: Int) -> StorageError {
     guard error.code == .diskFull else { return error }
-    var reason = "\(error.reason); the commit needs \(neededBytes) bytes"
+    var reason = "\(error.reason); the commits need \(neededBytes) bytes"
     // More can be free where the user has a quota.
     if let free = directory.fileSystem.freeBytes(at: directory.path), free < max(neededBytes, 1 << 16) {
       reason += ", and \(free) are free"

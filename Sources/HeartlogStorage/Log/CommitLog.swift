@@ -187,11 +187,12 @@ package final class CommitLog: @unchecked Sendable {
       options.scheduler.sleep(microseconds: Self.pauseMicroseconds)
     }
     if phase != .closed {
-      let generation = lease.lock.generation
+      let generation = lease.lock.page().generation
       do throws(StorageError) { try refreshInside() } catch { seen.note(generation) }
     }
-    monitor.leave()
-    noteFiles()
+    // Without entering the monitor again: a thread that drafts may be in it then.
+    openFileCount.isStale = true
+    leaveNotingFiles()
   }
 
   /// How often a reader looks whether the thread that reads the log is done.

@@ -1,0 +1,25 @@
+import Foundation
+import Testing
+
+@Suite("The files for Apple platforms")
+struct BranchFilesTests {
+  @Test("each is chosen by one condition, and compiled here too")
+  func files() throws {
+    let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let sources = try #require(
+      FileManager.default.enumerator(atPath: package.appending(path: "Sources").path))
+    var count = 0
+    for case let path as String in sources where path.hasSuffix(".swift") {
+      let text = try String(contentsOf: package.appending(path: "Sources/\(path)"), encoding: .utf8)
+      let marks = ["import CryptoKit", "import Compression", "import Combine", "HEARTLOG_STAND_INS"]
+      guard marks.contains(where: { text.contains($0) }) else { continue }
+      count += 1
+      #expect(text.hasPrefix("#if canImport(Darwin) || HEARTLOG_STAND_INS\n"), "\(path)")
+      let folder = text.contains("import Combine") ? "AppleObservation" : "AppleBranches"
+      let link = package.appending(path: "Tests/\(folder)/\(URL(filePath: path).lastPathComponent)")
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "../../Sources/\(path)")
+    }
+    #expect(count == 5)
+  }
+}
