@@ -6,7 +6,7 @@ public struct FavoritesLibrary: Sendable {
   public let name: String
   let key: LibraryKey
   /// The fields that stay on this device. Empty for untyped access, which shows what is logged.
-  var localFields: Set<String> = []
+  package internal(set) var localFields: Set<String> = []
 
   init(_ store: FavoritesStore, name: String) throws(HeartlogError) {
     try heartlogErrors { try NameRules.checkLibrary(name) }

@@ -69,7 +69,7 @@ extension FavoritesLibrary {
     for record in contents.records {
       do {
         try record.item.validate()
-        sound.append(record.item)
+        sound.append(record.item.withoutLocal(localFields, of: library))
       } catch {
         report.refusals.append(.init(line: record.line, reason: error.description))
       }
@@ -154,7 +154,8 @@ extension FavoritesLibrary {
     format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil
   ) throws(LibraryError) -> [UInt8] {
     try format.write(
-      descriptor ?? LibraryRegistry.standard[name], all: { all() }, favorites: { favorites() })
+      descriptor ?? LibraryRegistry.standard[name], local: localFields, all: { all() },
+      favorites: { favorites() })
   }
 }
 
@@ -162,18 +163,21 @@ extension FavoritesState {
   /// Exports a library of this state as a file, like `FavoritesLibrary.exportFile`.
   package func exportFile(of library: String, format: any FileFormat) throws(LibraryError) -> [UInt8] {
     try format.write(
-      LibraryRegistry.standard[library], all: { all(in: library) }, favorites: { favorites(in: library) })
+      LibraryRegistry.standard[library], local: [], all: { all(in: library) },
+      favorites: { favorites(in: library) })
   }
 }
 
 extension FileFormat {
   /// Writes what a file of this format contains of a library.
+  ///
+  /// - Parameter local: the device-local fields that the descriptor does not name.
   fileprivate func write(
-    _ library: any LibraryDescriptor, all: () -> [ItemState], favorites: () -> [ItemState]
+    _ library: any LibraryDescriptor, local: Set<String>, all: () -> [ItemState], favorites: () -> [ItemState]
   ) throws(LibraryError) -> [UInt8] {
     let holdsAll = self is JSONLinesFormat || library.traits.contains(.settings)
     let items = holdsAll ? all().filter(\.isVisible) : favorites()
-    return try write(items.map(FileItem.init), of: library)
+    return try write(items.map { FileItem($0).withoutLocal(local, of: library) }, of: library)
   }
 }
 
@@ -204,6 +208,16 @@ extension Favorites where Item: DescribedItem {
 }
 
 extension FileItem {
+  /// The item without what belongs to one device.
+  ///
+  /// - Parameter names: the local fields of the item type, of which the descriptor may not know.
+  fileprivate func withoutLocal(_ names: Set<String>, of library: any LibraryDescriptor) -> FileItem {
+    var item = self
+    library.removeLocal(&item)
+    item.remove(names)
+    return item
+  }
+
   /// The approximate number of bytes of the values in a commit.
   fileprivate var valueBytes: Int {
     (fields + defaults).reduce(id.utf8.count + 64) { sum, field in

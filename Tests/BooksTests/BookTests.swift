@@ -50,11 +50,11 @@ struct BookTests {
     let book = try #require(Book.books(appRecords: JSONValue.parse(Self.appRecords)).books.first)
     #expect(
       try FieldEncoder.fields(of: book).map(\.name) == [
-        "associatedFiles", "author", "coverImageURL", "coverSearch", "currentPosition", "duration", "fileURL",
-        "googleDriveFileID", "isDownloaded", "title",
+        "associatedFiles", "author", "coverFileURL", "coverImageURL", "coverSearch", "currentPosition",
+        "downloadURL", "duration", "fileURL", "googleDriveFileID", "isDownloaded", "title",
       ])
     let fields = [
-      Field(name: "fileURL", value: .string("https://example.org/a.m4b")),
+      Field(name: "downloadURL", value: .string("https://example.org/a.m4b")),
       Field(name: "title", value: .string("A")),
     ]
     let sparse = try FieldDecoder.decode(
@@ -75,7 +75,7 @@ struct BookTests {
       from: record(
         #""fileURL":"/books/Dune 1.m4b","duration":60,"currentPosition":99,"dateAdded":730987200,"associatedFiles":["file:///a.cue"]"#
       ))
-    #expect(dune.fileURL.isFileURL && dune.fileURL.path == "/books/Dune 1.m4b" && dune.isDownloaded)
+    #expect(dune.fileURL?.path == "/books/Dune 1.m4b" && dune.isDownloaded)
     #expect(
       dune.dateAdded == date && dune.currentPosition == 60 && dune.associatedFiles.map(\.path) == ["/a.cue"])
     // A reader of records takes the same.

@@ -123,11 +123,11 @@ class FileTests(TestCase):
 
     def test_what_the_apps_keep(self):
         store = self.store()
-        self.expect(0, store("add", "books", "6f9619ff-8b86-d011-b42d-00c04fc964ff", "title=Dune", "fileURL=file:///Books/Dune%201.m4b", "duration:=75600.5",
+        self.expect(0, store("add", "books", "6f9619ff-8b86-d011-b42d-00c04fc964ff", "title=Dune", "downloadURL=https://example.org/dune.zip", "duration:=75600.5",
                              "currentPosition:=12.25", "--date", "2024-03-01T12:00:00.125Z"))
         self.expect(0, store("set", "settings", "playback", "playbackSpeed:=1.5"))
         (book,) = json.loads(self.expect(0, store("export", "books", "--format", "user-defaults")).out)
-        self.assertEqual(book, {"id": "6F9619FF-8B86-D011-B42D-00C04FC964FF", "title": "Dune", "fileURL": "/Books/Dune 1.m4b", "duration": 75600.5,
+        self.assertEqual(book, {"id": "6F9619FF-8B86-D011-B42D-00C04FC964FF", "title": "Dune", "fileURL": "https://example.org/dune.zip", "duration": 75600.5,
                                 "currentPosition": 12.25, "dateAdded": 730987200.125})
         self.assertEqual(json.loads(self.expect(0, store("export", "settings", "--format", "user-defaults")).out), {"playbackSpeed": 1.5})
         copy = self.store()

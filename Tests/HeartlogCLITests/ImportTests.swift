@@ -38,6 +38,19 @@ struct ImportTests {
   ]
   private static let formats = ["jsonl", "bookmarks", "geojson", "archive-json", "user-defaults", "csv"]
 
+  /// The items of a list, without the fields of books that belong to one device: the history that is played logged
+  /// them.
+  private static func shared(_ list: String) throws -> [String] {
+    try list.split(separator: "\n").map { line in
+      var item = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      var fields = try #require(item["fields"] as? [String: Any])
+      for name in ["fileURL", "isDownloaded", "associatedFiles"] { fields[name] = nil }
+      item["fields"] = fields
+      let data = try JSONSerialization.data(withJSONObject: item, options: .sortedKeys)
+      return String(decoding: data, as: UTF8.self)
+    }
+  }
+
   @Test(
     "a format's own export is known by its content alone, comes back as it was, and a second time writes nothing",
     arguments: formats)
@@ -68,7 +81,9 @@ struct ImportTests {
       #expect(imported.exitCode == 0, "\(library): \(imported.standard) \(imported.error)")
       let holdsAll = library == "settings" || name == "jsonl"
       let listed = holdsAll ? phone("list", library, "--all", "--json") : phone("list", library, "--json")
-      #expect(!listed.standard.isEmpty && copy("list", library, "--all", "--json") == listed, "\(library)")
+      let items = try Self.shared(listed.standard)
+      #expect(!items.isEmpty, "\(library)")
+      #expect(try Self.shared(copy("list", library, "--all", "--json").standard) == items, "\(library)")
       #expect(
         copy("import", library, file, "--json").standard.contains("\"events\":0,\"commits\":0"), "\(library)")
       #expect(

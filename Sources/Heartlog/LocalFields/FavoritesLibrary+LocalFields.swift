@@ -22,7 +22,7 @@ extension FavoritesLibrary {
   }
 
   /// Tells when a local value may have changed; nil if no field is local.
-  var localChanges: Changes? {
+  package var localChanges: Changes? {
     localFields.isEmpty ? nil : Changes(store.localStore.hub, library: name)
   }
 

@@ -29,21 +29,21 @@ extension Book {
 
   /// Parses one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths.
   ///
-  /// - Throws: `LibraryError.invalidItem` if the record has no id, title, file or date, or a value of another kind.
+  /// - Throws: `LibraryError.invalidItem` if the record has no id, title or date, or a value of another kind.
   public init(appRecord record: some JSONSource) throws(LibraryError) {
     let record = try record.json()
     guard let id = record["id"]?.string.flatMap({ UUID(uuidString: $0) }) else {
       throw .invalidItem("a book without an id")
     }
-    guard let title = record["title"]?.string, let fileURL = Self.url(record["fileURL"]) else {
-      throw .invalidItem("the book \(id.favoriteID) without a title or a file")
+    guard let title = record["title"]?.string else {
+      throw .invalidItem("the book \(id.favoriteID) without a title")
     }
     for known in Self.descriptor.fields {
       if let value = record[known.name] { try known.check(json: value) }
     }
     let duration = max(0, record["duration"]?.number ?? 0)
     self.init(
-      id: id, title: title, author: record["author"]?.string, fileURL: fileURL,
+      id: id, title: title, author: record["author"]?.string, fileURL: Self.url(record["fileURL"]),
       coverImageURL: Self.url(record["coverImageURL"]), duration: duration,
       currentPosition: Self.clamped(record["currentPosition"]?.number ?? 0, duration: duration),
       dateAdded: try Self.date(record["dateAdded"], of: id), isDownloaded: record["isDownloaded"]?.bool,

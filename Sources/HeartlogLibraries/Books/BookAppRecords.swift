@@ -6,15 +6,21 @@ import Heartlog
   import Foundation
 #endif
 
-/// The audiobook app's array of books, with their positions: files as paths, dates as seconds since 2001.
+/// The audiobook app's array of books, with their positions: dates as seconds since 2001, and the address for
+/// downloading the audio in place of its file.
 struct BookRecordList: AppRecordList {
   let library = Book.descriptor
 
   /// 2001-01-01, in milliseconds since 1970.
   private static let referenceDate: Milliseconds = 978_307_200_000
 
-  func matches(_ outline: JSONOutline) -> Bool { outline.elementNames.contains("fileURL") }
-  func matches(_ item: FileItem) -> Bool { item["fileURL"] != nil }
+  func matches(_ outline: JSONOutline) -> Bool {
+    outline.elementNames.contains("fileURL") || outline.elementNames.isSuperset(of: ["title", "dateAdded"])
+  }
+
+  func matches(_ item: FileItem) -> Bool {
+    item["title"] != nil && (item["fileURL"] != nil || item["duration"] != nil)
+  }
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
     guard record.object != nil else { throw .invalidItem("\(record.kind) where a book should be") }
@@ -23,7 +29,7 @@ struct BookRecordList: AppRecordList {
     }
     var item = try FileItem(told: try Book(appRecord: record))
     // A member that is missing stays missing: it does not become its default.
-    item.fields.removeAll { record[$0.name]?.isNull ?? true }
+    item.fields.removeAll { record[$0.name == "downloadURL" ? "fileURL" : $0.name]?.isNull ?? true }
     item.favoritedDate = try Self.date(record["dateAdded"])
     try item.takeRest(of: record)
     return item
@@ -52,12 +58,10 @@ struct BookRecordList: AppRecordList {
     json.member("id", id.uuidString)
     for known in library.fields where known.name != "coverSearch" {
       guard let value = item[known.name], let told = Self.told(value, known) else { continue }
-      json.member(known.name, told)
+      json.member(known.name == "downloadURL" ? "fileURL" : known.name, told)
       written.insert(known.name)
     }
-    guard written.isSuperset(of: ["title", "fileURL"]) else {
-      throw .invalidItem("\(item.id): a book without a title or a file")
-    }
+    guard written.contains("title") else { throw .invalidItem("\(item.id): a book without a title") }
     json.member("dateAdded", Double(date - Self.referenceDate) / 1_000)
     item.writeRest(&json, except: written, date: false)
     json.endObject()

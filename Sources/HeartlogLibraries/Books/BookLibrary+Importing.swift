@@ -12,8 +12,9 @@ extension BookLibrary {
   ///
   /// The content of a file decides which book it is, wherever it lies: the id is derived from its fingerprint. So
   /// a file that is imported again, here or on another device, is the same book, and another file at the same path
-  /// is another one. If the library already has the book, that one is returned unchanged, and nothing is written;
-  /// likewise if it has a book with this file whose id was not derived, but given by the app.
+  /// is another one. If the library already has the book, with a file on this device, that one is returned unchanged,
+  /// and nothing is written; likewise if it has a book with this file whose id was not derived, but given by the app.
+  /// A book that another device added gets the files of this one.
   ///
   /// - Parameters:
   ///   - origin: the file that was chosen.
@@ -67,18 +68,30 @@ extension BookLibrary {
 
   private func importBook(_ book: Book) throws(HeartlogError) -> Book {
     let draft = try BookDraft(book)
-    let location = Self.location(of: book.fileURL)
+    let location = book.fileURL.map(Self.location)
     let imported = try store.writeAsOne { () throws(HeartlogError) -> Book in
       let there = members().books.first {
-        $0.id == book.id || !$0.hasDerivedID && Self.location(of: $0.fileURL) == location
+        $0.id == book.id || !$0.hasDerivedID && $0.fileURL.map(Self.location) == location
       }
-      if let there { return there }
+      if let there { return try record(files: draft.book, of: there) }
       try add(draft)
       return draft.book
     }
     // Known, but not listed: saving an array that does not contain the book yet must not delete it.
     memory.withLock { $0.books[imported.id] = imported }
     return imported
+  }
+
+  /// Records the files of a book that another device added. Must be called inside a write.
+  private func record(files new: Book, of there: Book) throws(HeartlogError) -> Book {
+    guard there.fileURL == nil else { return there }
+    var book = there
+    (book.fileURL, book.isDownloaded) = (new.fileURL, new.isDownloaded)
+    if book.associatedFiles.isEmpty { book.associatedFiles = new.associatedFiles }
+    if book.coverImageURL == nil, new.coverImageURL?.isFileURL == true { book.coverStatus = new.coverStatus }
+    let fields = try BookDraft(book).fields.filter { Book.localFields.contains($0.name) }
+    try books.library.set(fields, of: book.id.favoriteID)
+    return book
   }
 
   private var now: Date { Date(milliseconds: clock()) }

@@ -169,8 +169,8 @@ extension BookLibrary {
 
   // MARK: - Deleting
 
-  /// Deletes a book and its position, and clears the current book if it was this one, in one commit. The
-  /// history still contains them.
+  /// Deletes a book, its position, and what this device recorded of its files, and clears the current book if it was
+  /// this one, in one commit. The history still contains them, but not the files.
   ///
   /// - Returns: The deleted book, with the files that no other book uses; `nil` if it was not in the library.
   /// - Throws: `HeartlogError` if the store cannot be written.
@@ -189,7 +189,8 @@ extension BookLibrary {
   private func delete(_ id: Book.ID, others: Set<String>) throws(HeartlogError) -> DeletedBook? {
     let book = try? books.item(id)
     guard try books.remove(id) else { return nil }
-    try books.library.set([Field.position(nil)], of: id.favoriteID)
+    let local = Book.localFields.sorted().map { Field(name: $0, value: .null) }
+    try books.library.set([Field.position(nil)] + local, of: id.favoriteID)
     if currentBookID == id { try setCurrentBookID(nil) }
     return DeletedBook(id: id, book: book, others: others)
   }
@@ -214,7 +215,7 @@ extension BookLibrary {
     }
   }
 
-  private static let coverFields = ["coverImageURL", "coverSearch"]
+  private static let coverFields = ["coverImageURL", "coverFileURL", "coverSearch"]
 
   /// The books whose search for a cover failed, in the order in which they were added. Search again for these
   /// at the next launch.

@@ -36,7 +36,7 @@ public final class BookLibraryModel {
   /// The library that the model shows. No one else should load from and save to this instance.
   @ObservationIgnored public let library: BookLibrary
   private var shownSettings: PlaybackSettings
-  @ObservationIgnored private var following: Task<Void, Never>?
+  @ObservationIgnored private var following: [Task<Void, Never>] = []
   /// The last write, after those before it.
   @ObservationIgnored private var writing: Task<Void, Never>?
   @ObservationIgnored private var writes = 0
@@ -52,23 +52,25 @@ public final class BookLibraryModel {
     _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
   ) throws(HeartlogError) {
     library = try BookLibrary(store, clock: clock)
-    let changes = store.changes
+    let changes = [store.changes, library.books.library.localChanges].compactMap { $0 }
     shownSettings = library.loadSettings()
     (books, failures) = library.members()
     currentBookID = library.loadCurrentBookID()
-    following = Task { [weak self] in
-      for await notice in changes {
-        guard let self else { return }
-        guard case .change(let change) = notice else {
-          self.load()
-          continue
+    following = changes.map { changes in
+      Task { [weak self] in
+        for await notice in changes {
+          guard let self else { return }
+          guard case .change(let change) = notice else {
+            self.load()
+            continue
+          }
+          if [Book.library, PlaybackSettings.library].contains(change.event.library) { self.load() }
         }
-        if [Book.library, PlaybackSettings.library].contains(change.event.library) { self.load() }
       }
     }
   }
 
-  deinit { following?.cancel() }
+  deinit { for task in following { task.cancel() } }
 
   /// The current book; `nil` if there is none.
   public var currentBook: Book? { currentBookID.flatMap { id in books.first { $0.id == id } } }

@@ -36,7 +36,9 @@ extension Sequence<Book> {
     for book in self {
       storage.books += 1
       if book.isDownloaded { storage.downloadedBooks += 1 }
-      for url in [book.fileURL, book.coverImageURL].compactMap({ $0 }) + book.associatedFiles {
+      for url in [book.fileURL ?? book.downloadURL, book.coverImageURL].compactMap({ $0 })
+        + book.associatedFiles
+      {
         let file = url.isFileURL ? url.standardizedFileURL : url
         let bytes = sizes[file] ?? Swift.max(0, size(url) ?? 0)
         if sizes.updateValue(bytes, forKey: file) == nil { storage.bytes += bytes }

@@ -18,10 +18,11 @@ extension PlaybackSettings: DescribedItem {
 private struct BooksDescriptor: LibraryDescriptor {
   let name = Book.library
   let fields: [LibraryField] = [
-    .init("title"), .init("author"), .init("fileURL", .url), .init("coverImageURL", .url),
+    .init("title"), .init("author"), .init("downloadURL", .url), .init("coverImageURL", .url),
     .init("duration", .seconds), .init("currentPosition", .seconds, isQuiet: true),
-    .init("isDownloaded", .bool), .init("googleDriveFileID"), .init("associatedFiles", .texts),
-    .init("coverSearch"),
+    .init("googleDriveFileID"), .init("coverSearch"),
+    .init("fileURL", .url, isLocal: true), .init("coverFileURL", .url, isLocal: true),
+    .init("isDownloaded", .bool, isLocal: true), .init("associatedFiles", .texts, isLocal: true),
   ]
   let titleFields = ["title"]
   let subtitleFields = ["author"]
@@ -35,6 +36,21 @@ private struct BooksDescriptor: LibraryDescriptor {
     return uuid.favoriteID
   }
 
+  /// Removes the path of a cover too, as older versions logged it. The address of an audio file becomes the one for
+  /// downloading it.
+  func removeLocal(_ item: inout FileItem) {
+    if item["downloadURL"] == nil, let address = item["fileURL"]?.text, let url = Book.url(address),
+      url.scheme != nil, !url.isFileURL
+    {
+      item.set("downloadURL", .string(address))
+    }
+    var local = localFields
+    if let cover = item["coverImageURL"]?.text, Book.url(cover)?.isFileURL == true {
+      local.insert("coverImageURL")
+    }
+    item.remove(local)
+  }
+
   /// Limits the position to the duration.
   func reconcile(_ item: inout FileItem) {
     guard let duration = item["duration"]?.number, duration > 0,
@@ -43,6 +59,9 @@ private struct BooksDescriptor: LibraryDescriptor {
     else { return }
     item.set("currentPosition", end)
   }
+
+  /// The address for downloading the audio.
+  func address(of item: FileItem) -> String? { item["downloadURL"]?.text }
 
   /// Recognizes an `.m4b` file. It becomes the same book as an imported file; one that cannot be read is identified by
   /// its path.

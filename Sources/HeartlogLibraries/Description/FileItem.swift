@@ -91,6 +91,13 @@ extension FileItem {
     fields.append(Field(name: name, value: value))
   }
 
+  /// Removes fields and defaults.
+  package mutating func remove(_ names: Set<String>) {
+    guard !names.isEmpty else { return }
+    fields.removeAll { names.contains($0.name) }
+    defaults.removeAll { names.contains($0.name) }
+  }
+
   /// Creates an item from an app's item, without the fields that it does not have: a field that is missing in
   /// a file is not cleared.
   ///

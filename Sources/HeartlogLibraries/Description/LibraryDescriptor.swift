@@ -42,6 +42,9 @@ public protocol LibraryDescriptor: Sendable {
   /// Corrects values that depend on each other. Each value has been checked by itself.
   func reconcile(_ item: inout FileItem)
 
+  /// Removes the values that belong to one device, before an item is exported and before it is imported.
+  func removeLocal(_ item: inout FileItem)
+
   /// The fields that hold the title. The first one that an item has is used.
   var titleFields: [String] { get }
 
@@ -109,6 +112,9 @@ extension LibraryDescriptor {
   /// Changes nothing.
   public func reconcile(_ item: inout FileItem) {}
 
+  /// Removes the local fields.
+  public func removeLocal(_ item: inout FileItem) { item.remove(localFields) }
+
   /// `title`, `name` and `breed`.
   public var titleFields: [String] { Self.generalTitleFields }
 
@@ -173,6 +179,9 @@ extension LibraryDescriptor {
 
   /// Whether the fields of the items are unknown.
   package var isOpaque: Bool { fields.isEmpty }
+
+  /// The names of the local fields.
+  package var localFields: Set<String> { Set(fields.filter(\.isLocal).map(\.name)) }
 
   /// The field with this name; `nil` if it is unknown.
   package func field(_ name: String) -> LibraryField? { fields.first { $0.name == name } }

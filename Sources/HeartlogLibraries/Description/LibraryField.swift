@@ -33,6 +33,8 @@ public struct LibraryField: Hashable, Sendable {
   public let isQuiet: Bool
   /// Whether a table has a column for the field even if no item has a value.
   public let alwaysHasColumn: Bool
+  /// Whether it belongs to one device, like the path of a file. Local fields are neither exported nor imported.
+  public let isLocal: Bool
 
   /// Creates a description of a field.
   ///
@@ -41,11 +43,16 @@ public struct LibraryField: Hashable, Sendable {
   ///   - kind: the kind of its values.
   ///   - isQuiet: whether it is written continuously, like a playback position.
   ///   - alwaysHasColumn: whether a table has a column for the field even if no item has a value.
-  public init(_ name: String, _ kind: Kind = .text, isQuiet: Bool = false, alwaysHasColumn: Bool = false) {
+  ///   - isLocal: whether it belongs to one device, as `FavoriteItem.localFields` of the item type says.
+  public init(
+    _ name: String, _ kind: Kind = .text, isQuiet: Bool = false, alwaysHasColumn: Bool = false,
+    isLocal: Bool = false
+  ) {
     self.name = name
     self.kind = kind
     self.isQuiet = isQuiet
     self.alwaysHasColumn = alwaysHasColumn
+    self.isLocal = isLocal
   }
 
   /// Checks a value. Null, and values of a later version of the store, are valid in any field.
