@@ -26,7 +26,7 @@ struct LocalBooksTests {
     }
 
     func sync(_ peer: Device) throws {
-      _ = try StoreCarrier(peer.store, description: "peer").sync(store, options: SyncOptions())
+      _ = try StoreCarrier(peer.store).sync(store, options: SyncOptions())
       try #require(store.digest == peer.store.digest)
     }
   }

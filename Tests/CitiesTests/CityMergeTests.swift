@@ -56,6 +56,7 @@ struct CityMergeTests {
   @Test("a catalog of 200,000 cities merges with 10,000 favorites in one pass: each favorite is visited once")
   func onePass() throws {
     let catalog = (0..<200_000).map { city($0, "C\($0 % 977)") }
+    // One look-up reads what other processes wrote, and ten find the orphans.
     // Every 20th, and ten that the catalog does not contain.
     try app.repository.favorites.add(
       contentsOf: (0..<10_010).map { $0 < 10_000 ? catalog[$0 * 20] : city(1_000_000 + $0, "Gone") })
@@ -63,12 +64,12 @@ struct CityMergeTests {
     let cities = InMemoryCityRepository(catalog)
     let report = try DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities).execute()
     #expect(report.favoriteCount == 10_010 && report.orphans.count == 10 && report.refreshedCount == 0)
-    #expect(repository.counts.withLock { $0 } == (10_010, 0, 10))
+    #expect(repository.counts.withLock { $0 } == (10_010, 0, 11))
     #expect(cities.search(prefix: "", favoritesOnly: true).map(\.id).sorted() == (0..<10_000).map { $0 * 20 })
 
     let merged = try DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities).execute(
       catalog)
-    #expect(repository.counts.withLock { $0 } == (20_020, 0, 20))
+    #expect(repository.counts.withLock { $0 } == (20_020, 0, 21))
     #expect(merged.cities.count { $0.isFavorite } == 10_000 && merged.cities[20].isFavorite)
   }
 

@@ -117,7 +117,8 @@ import HeartlogLibraries
     guard let id = row.item.flatMap({ Book.ID(favoriteID: $0.id) }) else { return [] }
     guard let book = try offered.first(where: { $0.id == id }) ?? library.books.item(id) else { return [] }
     return [
-      book.fileURL.absoluteString, "\(book.duration.time), played to \(library.loadPosition(for: id).time)",
+      (book.fileURL ?? book.downloadURL)?.absoluteString ?? "not on this device",
+      "\(book.duration.time), played to \(library.loadPosition(for: id).time)",
     ]
   }
 
