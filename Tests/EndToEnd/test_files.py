@@ -242,6 +242,20 @@ class FileTests(TestCase):
         "recipes": ["jsonl", "csv", "bookmarks", "geojson", "archive-json", "bibtex", "ris", "csl-json"],
     }
 
+    @staticmethod
+    def shared(line):
+        """What an export has of an item: of a book, none of the fields that belong to one device."""
+        if line["library"] == "books":
+            fields = line["fields"]
+            address = fields.pop("fileURL", "file:")
+            for name in ("isDownloaded", "associatedFiles", "coverFileURL"):
+                fields.pop(name, None)
+            if fields.get("coverImageURL", "").startswith("file:"):
+                del fields["coverImageURL"]
+            if not address.startswith("file:"):
+                fields.setdefault("downloadURL", address)
+        return line
+
     def test_every_library_comes_back_from_every_format_that_holds_it(self):
         store, operations = self.store(), []
         for library in self.WRITTEN:
@@ -261,7 +275,8 @@ class FileTests(TestCase):
                     file = self.expect(0, store("export", library, "--format", name)).out_bytes
                     copy = self.store()
                     self.expect(0, copy("import", library, "-", "--format", name, input=file))
-                    self.assertEqual(copy("list", library, "--all", "--json").lines, store("list", library, "--all", "--json").lines)
+                    listed = [self.shared(line) for line in store("list", library, "--all", "--json").lines]
+                    self.assertEqual(copy("list", library, "--all", "--json").lines, listed)
                     self.assertEqual(self.expect(0, copy("export", library, "--format", name)).out_bytes, file)
                     again = self.expect(0, copy("import", library, "-", "--format", name, "--json", input=file)).object
                     self.assertEqual((again["events"], again["refused"]), (0, 0))

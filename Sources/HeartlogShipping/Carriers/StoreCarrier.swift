@@ -79,7 +79,7 @@ public struct StoreCarrier: Carrier {
     serving.isReadOnly = isReadOnly
     serving.inactivityMillisecondsMax = options.inactivityMillisecondsMax
     serving.clock = options.clock
-    // The other end stops with this one, but not before: what it says then would not be the reason.
+    // The other end stops if this one has ended early, but not before: what it says then would not be the reason.
     let isOver = Flag()
     serving.isCancelled = { isOver.isRaised }
     let session = SyncSession(
@@ -95,7 +95,7 @@ public struct StoreCarrier: Carrier {
       try SyncSession(streams: store, over: near, role: .calling, options: options, attempts: attempts).run()
     }
     near.close()
-    isOver.raise()
+    if case .success(let report) = result, report.unfinished == nil {} else { isOver.raise() }
     group.wait()
     do throws(HeartlogError) {
       var report = try result.get()
