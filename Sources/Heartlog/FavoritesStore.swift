@@ -52,10 +52,7 @@ public final class FavoritesStore: Sendable {
   ///   - options: how the store is opened.
   /// - Throws: like the initializer that takes a path; `invalid` if the URL is not a file URL.
   public convenience init(at url: URL, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
-    guard url.isFileURL else {
-      throw HeartlogError(.invalid, "the location of a store must be a file URL, not \(url)")
-    }
-    try self.init(at: url.path, options: options)
+    try self.init(at: try url.filePath(of: "a store"), options: options)
   }
 
   /// Creates a store in memory, for tests, previews and experiments. It behaves like any other store but writes no files.
@@ -196,7 +193,7 @@ public final class FavoritesStore: Sendable {
     try localStore.flush()
   }
 
-  /// Lets go of everything that must not be held while the process is suspended: call it before an app or its extension is.
+  /// Releases everything that must not be held while the process is suspended: call it before an app or its extension is.
   ///
   /// When it returns, acknowledged commits are durable, no lock is held and no file of the store is open, and nothing is watched. Snapshots and
   /// sealing in the background are abandoned; they are due again later. Writes in progress are waited for.
@@ -326,5 +323,17 @@ public struct SealReport: Sendable {
     events = report.events
     bytesBefore = report.bytesBefore
     bytesAfter = report.bytesAfter
+  }
+}
+
+extension URL {
+  /// The path of a file URL.
+  ///
+  /// - Throws: `invalid` for any other URL.
+  package func filePath(of what: String) throws(HeartlogError) -> String {
+    guard isFileURL else {
+      throw HeartlogError(.invalid, "the location of \(what) must be a file URL, not \(self)")
+    }
+    return path
   }
 }

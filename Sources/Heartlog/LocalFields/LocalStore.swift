@@ -180,7 +180,7 @@ final class LocalStore: Sendable {
 
   func flush() throws(HeartlogError) { try current?.flush() }
 
-  /// Lets go of everything that must not be held while the process is suspended.
+  /// Releases everything that must not be held while the process is suspended.
   func rest() throws(HeartlogError) {
     hub.rest()
     try current?.rest()

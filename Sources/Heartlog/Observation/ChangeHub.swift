@@ -101,11 +101,11 @@ final class ChangeHub: Sendable {
       return state.listeners.compactMap(\.subscription)
     }
     for subscription in subscriptions { subscription.finish() }
-    forgetTheGone()
+    removeFinishedListeners()
   }
 
   /// Forgets the streams that have ended. Nothing is followed without a subscriber.
-  func forgetTheGone() {
+  func removeFinishedListeners() {
     // What is released calls this function or ends a watch, so it is released outside of the lock.
     let released = state.withLock { state -> ((any Following)?, [ChangeSubscription]) in
       let present = state.listeners.compactMap(\.subscription)

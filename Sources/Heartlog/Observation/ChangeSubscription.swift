@@ -39,7 +39,7 @@ final class ChangeSubscription: Sendable {
     self.hub = hub
   }
 
-  deinit { hub.forgetTheGone() }
+  deinit { hub.removeFinishedListeners() }
 
   /// Tells the reader to reload what it shows, because the state was built anew.
   ///
@@ -113,7 +113,7 @@ final class ChangeSubscription: Sendable {
       return state.reader
     }
     reader?.resume(returning: nil)
-    hub.forgetTheGone()
+    hub.removeFinishedListeners()
   }
 
   var isFinished: Bool { state.withLock(\.isFinished) }

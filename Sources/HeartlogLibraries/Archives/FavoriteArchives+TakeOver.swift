@@ -1,7 +1,7 @@
 import Heartlog
 
 extension FavoriteArchives {
-  /// Takes over the favorites of an app's own database, in one commit.
+  /// Takes over the favorites of an app's own database, in one commit, or in several if they are very many.
   ///
   /// ```swift
   /// let rows = try context.fetch(ArchiveMetaDataEntity.archiveMetaDataFetchRequest)

@@ -30,10 +30,7 @@ public final class BreedDetailsModel {
   @ObservationIgnored private var loads = 0
   /// The images as they were fetched, with the flags of the service.
   @ObservationIgnored private var fetched: [BreedImage] = []
-  /// The taps that are being written, as they are shown, with the number of writes that have not ended.
-  @ObservationIgnored private var taps: [BreedImage: (isFavorite: Bool, writes: Int)] = [:]
-  /// The write of the last tap, after those of the taps before it.
-  @ObservationIgnored private var writing: Task<HeartlogError?, Never>?
+  @ObservationIgnored private let taps = PendingTaps<BreedImage>()
 
   /// Creates a model without images.
   ///
@@ -83,7 +80,7 @@ public final class BreedDetailsModel {
   private func take(_ merged: [BreedImage]) {
     var merged = merged
     for index in merged.indices {
-      if let tap = taps[merged[index]] { merged[index].isFavorite = tap.isFavorite }
+      if let isFavorite = taps[merged[index]] { merged[index].isFavorite = isFavorite }
     }
     images = merged
   }
@@ -94,25 +91,16 @@ public final class BreedDetailsModel {
   /// Returns when the tap is written, or has failed.
   public func toggle(_ image: BreedImage) async {
     let isFavorite = !(images.first { $0 == image } ?? image).isFavorite
-    taps[image] = (isFavorite, (taps[image]?.writes ?? 0) + 1)
-    take(images)
-    let earlier = writing
-    let write = Task { [manager] () -> HeartlogError? in
-      _ = await earlier?.value
-      do throws(HeartlogError) {
-        if isFavorite {
-          try await manager.favorites.async.add(BreedImage(url: image.url, isFavorite: true))
-        } else {
-          try await manager.favorites.async.remove(image.url)
-        }
-        return nil
-      } catch { return error }
+    let write = taps.begin(image, isFavorite) { [manager] () throws(HeartlogError) in
+      if isFavorite {
+        try await manager.favorites.async.add(BreedImage(url: image.url, isFavorite: true))
+      } else {
+        try await manager.favorites.async.remove(image.url)
+      }
     }
-    writing = write
+    take(images)
     tapError = await write.value
-    taps[image]?.writes -= 1
-    guard taps[image]?.writes == 0 else { return }
-    taps[image] = nil
+    guard taps.end(image) else { return }
     // It may have failed, or been overtaken by a tap elsewhere.
     take(manager.breedDetails(for: fetched))
   }

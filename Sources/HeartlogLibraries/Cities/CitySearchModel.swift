@@ -22,10 +22,7 @@ public final class CitySearchModel {
   @ObservationIgnored public let cities: InMemoryCityRepository
   @ObservationIgnored private let repository: any FavoriteCityRepository
   @ObservationIgnored private var following: Task<Void, Never>?
-  /// The taps that are being written, as they are shown, with the number of writes that have not ended.
-  @ObservationIgnored private var taps: [City.ID: (city: City, isFavorite: Bool, writes: Int)] = [:]
-  /// The write of the last tap, after those of the taps before it.
-  @ObservationIgnored private var writing: Task<HeartlogError?, Never>?
+  @ObservationIgnored private let taps = PendingTaps<City.ID>()
 
   /// Creates a model that follows the favorites until it is deallocated.
   ///
@@ -49,8 +46,8 @@ public final class CitySearchModel {
   /// Merges the favorites into the catalog, as `MergePersistedFavoritesUseCase` does.
   public func merge() async {
     let result = await Self.merge(repository, into: cities)
-    for tap in taps.values where cities.isFavorite(tap.city.id) != tap.isFavorite {
-      cities.toggleFavorite(for: tap.city)
+    for id in taps.items {
+      if let isFavorite = taps[id], let city = cities.city(id) { show(isFavorite, city) }
     }
     switch result {
     case .success(let report): orphans = report.orphans
@@ -64,23 +61,21 @@ public final class CitySearchModel {
   /// Returns when the tap is written, or has failed.
   public func toggle(_ city: City) async {
     // What is shown, and not the catalog: a merge may just be changing that.
-    let shown = taps[city.id]?.isFavorite ?? results.first { $0.id == city.id }?.isFavorite
+    let shown = taps[city.id] ?? results.first { $0.id == city.id }?.isFavorite
     let isFavorite = !(shown ?? cities.isFavorite(city.id))
-    if cities.isFavorite(city.id) != isFavorite { cities.toggleFavorite(for: city) }
-    taps[city.id] = (city, isFavorite, (taps[city.id]?.writes ?? 0) + 1)
-    search()
-    let earlier = writing
-    let write = Task { [repository] in
-      _ = await earlier?.value
-      return await Self.set(city, isFavorite, in: repository)
+    show(isFavorite, city)
+    let write = taps.begin(city.id, isFavorite) { [repository] () throws(HeartlogError) in
+      try await Self.set(city, isFavorite, in: repository)
     }
-    writing = write
+    search()
     lastError = await write.value
-    taps[city.id]?.writes -= 1
-    guard taps[city.id]?.writes == 0 else { return }
-    taps[city.id] = nil
+    guard taps.end(city.id) else { return }
     // It may have failed, or been overtaken by a tap elsewhere.
     await merge()
+  }
+
+  private func show(_ isFavorite: Bool, _ city: City) {
+    if cities.isFavorite(city.id) != isFavorite { cities.toggleFavorite(for: city) }
   }
 
   private func search() { results = cities.search(prefix: query, favoritesOnly: favoritesOnly) }
@@ -97,10 +92,7 @@ public final class CitySearchModel {
   @concurrent
   private nonisolated static func set(
     _ city: City, _ isFavorite: Bool, in repository: any FavoriteCityRepository
-  ) async -> HeartlogError? {
-    do throws(HeartlogError) {
-      try repository.setFavorite(isFavorite, for: city)
-      return nil
-    } catch { return error }
+  ) async throws(HeartlogError) {
+    try repository.setFavorite(isFavorite, for: city)
   }
 }

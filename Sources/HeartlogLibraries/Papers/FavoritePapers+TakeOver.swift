@@ -1,7 +1,7 @@
 import Heartlog
 
 extension FavoritePapers {
-  /// Takes over the favorites of an app's own database, in one commit: of the rows, those whose `isFavorite` is set,
+  /// Takes over the favorites of an app's own database, in one commit, or in several if they are very many: of the rows, those whose `isFavorite` is set,
   /// with their dates.
   ///
   /// A paper that the store has had before stays as it is: one that was removed since does not come back, and a

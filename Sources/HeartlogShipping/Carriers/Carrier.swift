@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A way to exchange commits between stores.
 ///
 /// A carrier moves runs of commits. It either runs a dialogue (`SyncSession`) over bytes that it carries, or
@@ -16,16 +10,4 @@ public protocol Carrier: Sendable {
 
   /// Exchanges commits until `store` and the other side have the same ones, as far as the options allow.
   func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport
-}
-
-extension URL {
-  /// The path of a file URL.
-  ///
-  /// - Throws: `invalid` for any other URL.
-  func filePath(of what: String) throws(HeartlogError) -> String {
-    guard isFileURL else {
-      throw HeartlogError(.invalid, "the location of \(what) must be a file URL, not \(self)")
-    }
-    return path
-  }
 }

@@ -160,7 +160,7 @@ extension FolderSyncPass {
         progress.sentCommits += UInt64(run.commitCount)
         options.progress?(progress)
       }
-      // Without this, passes that are too short to fill a file would never write one. Merging has no hurry.
+      // Without this, passes that are too short to fill a file would never write one. Merging can wait.
       let isOver = options.isOver
       if isOver, !isNew { throw .endedEarly }
       guard file.isFull || isOver || file.lastCommit == commits.upperBound else { continue }

@@ -53,7 +53,7 @@ extension CommitLog {
     options.budget.didRest(self)
   }
 
-  /// Lets go of everything that must not be held while the process is suspended: makes acknowledged commits durable, releases the lock and
+  /// Releases everything that must not be held while the process is suspended: makes acknowledged commits durable, releases the lock and
   /// closes the files. The next call opens them again, and readers are told to look for what came since.
   ///
   /// Waits for writes in progress. Sealing in the background ends, and goes on when the next segment is full.

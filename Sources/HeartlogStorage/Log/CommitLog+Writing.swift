@@ -227,10 +227,10 @@ extension CommitLog {
     lease.lock.touch()
     let target: SegmentWriter
     do throws(StorageError) { target = try segmentForWriting() } catch {
-      throw sayingWhatIsMissing(error, SegmentHeader.byteCount + frames.byteCount)
+      throw addingFreeSpace(error, SegmentHeader.byteCount + frames.byteCount)
     }
     do { try target.append(&frames) } catch {
-      guard error.code == .outcomeUnknown else { throw sayingWhatIsMissing(error, frames.byteCount) }
+      guard error.code == .outcomeUnknown else { throw addingFreeSpace(error, frames.byteCount) }
       throw appender.suspend(target, because: error.reason)
     }
     lease.lock.raise(writtenBytes: target.offset)
@@ -239,7 +239,7 @@ extension CommitLog {
   }
 
   /// Adds to the error of a full disk how much room the commits need behind the last one, and how much there is.
-  private func sayingWhatIsMissing(_ error: StorageError, _ neededBytes: Int) -> StorageError {
+  private func addingFreeSpace(_ error: StorageError, _ neededBytes: Int) -> StorageError {
     guard error.code == .diskFull else { return error }
     var reason = "\(error.reason); the commits need \(neededBytes) bytes"
     // More can be free where the user has a quota.
