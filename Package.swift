@@ -30,6 +30,10 @@ let package = Package(
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
     .executable(name: "heartlog-example", targets: ["HeartlogExample"]),
   ],
+  traits: [
+    .trait(
+      name: "Tracing", description: "Stores report what they measure of themselves to a tracer of the app.")
+  ],
   targets: [
     // System libraries, lowest of all.
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
@@ -39,6 +43,7 @@ let package = Package(
 
     // The layers, lowest first: each imports only what stands above it here.
     .target(name: "HeartlogFiles", dependencies: ["CHeartlogPlatform"], swiftSettings: settings),
+    .target(name: "HeartlogTracing", swiftSettings: settings),
     .target(
       name: "HeartlogEvents", dependencies: [linux("CLZ4"), linux("CXXHash"), linux("CCrypto")],
       swiftSettings: settings,
@@ -48,14 +53,15 @@ let package = Package(
       name: "HeartlogProofs", dependencies: ["HeartlogEvents", linux("CCrypto")], swiftSettings: settings),
     .target(
       name: "HeartlogStorage",
-      dependencies: ["HeartlogFiles", "HeartlogEvents", "HeartlogProofs"],
+      dependencies: ["HeartlogFiles", "HeartlogTracing", "HeartlogEvents", "HeartlogProofs"],
       swiftSettings: settings),
     .target(
       name: "HeartlogState", dependencies: ["CHeartlogPlatform", "HeartlogEvents"], swiftSettings: settings),
     .target(
       name: "Heartlog",
       dependencies: [
-        "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState",
+        "HeartlogFiles", "HeartlogTracing", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage",
+        "HeartlogState",
       ],
       swiftSettings: settings),
     .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
@@ -63,7 +69,7 @@ let package = Package(
     .target(name: "HeartlogInterchange", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
     .target(
       name: "HeartlogShipping",
-      dependencies: ["CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog"],
+      dependencies: ["CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogProofs", "Heartlog"],
       swiftSettings: settings),
     .target(
       name: "HeartlogCLI",
@@ -101,6 +107,9 @@ let package = Package(
       name: "HeartlogTorture", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
 
     .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogTracingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
+      swiftSettings: settings),
     .testTarget(name: "HeartlogEventsTests", dependencies: ["HeartlogEvents"], swiftSettings: settings),
     .testTarget(name: "HeartlogProofsTests", dependencies: ["HeartlogProofs"], swiftSettings: settings),
     .testTarget(
@@ -155,12 +164,19 @@ let package = Package(
       name: "AppleBranches", dependencies: ["Compression", "CryptoKit"], path: "Tests/AppleBranches",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .target(name: "Combine", path: "Tests/StandIns/Combine", swiftSettings: settings),
+    .target(name: "os", path: "Tests/StandIns/os", swiftSettings: settings),
+    .target(
+      name: "AppleTracing", dependencies: ["os", "HeartlogTracing"], path: "Tests/AppleTracing",
+      swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .target(
       name: "AppleObservation", dependencies: ["Combine", "Heartlog"], path: "Tests/AppleObservation",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .testTarget(
       name: "AppleBranchesTests",
-      dependencies: ["AppleBranches", "AppleObservation", "HeartlogEvents", "HeartlogProofs", "Heartlog"],
+      dependencies: [
+        "AppleBranches", "AppleObservation", "AppleTracing", "HeartlogTracing", "HeartlogEvents",
+        "HeartlogProofs", "Heartlog",
+      ],
       swiftSettings: settings),
   ]
 #endif

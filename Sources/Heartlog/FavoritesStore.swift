@@ -1,5 +1,6 @@
 import HeartlogFiles
 import HeartlogStorage
+import HeartlogTracing
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -77,8 +78,9 @@ public final class FavoritesStore: Sendable {
     self.fileSystem = fileSystem
     snapshots = SnapshotKeeper(at: path, on: fileSystem, options: options)
     do {
-      (projection, log) = try Self.openLog(
-        at: path, on: fileSystem, options: options, snapshots, progress: progress)
+      (projection, log) = try options.trace.span(.open) { [snapshots] () throws(StorageError) in
+        try Self.openLog(at: path, on: fileSystem, options: options, snapshots, progress: progress)
+      }
     } catch {
       throw HeartlogError(error)
     }
@@ -92,6 +94,7 @@ public final class FavoritesStore: Sendable {
         if let log { scheduler.run { log.refreshPolled() } }
       }
     }
+    if trace.isOn { for finding in findings { trace.record(.damage, finding.error.description) } }
   }
 
   private static func openLog(
@@ -160,6 +163,9 @@ public final class FavoritesStore: Sendable {
       try CommitLog.create(at: path, on: POSIXFileSystem(), name: options.name, options: options.storage)
     }
   }
+
+  /// Where the store reports its work.
+  package var trace: StoreTrace { options.trace }
 
   /// The replica that this store writes as. It changes before the first write if the folder turns out to be a copy.
   public var replica: ReplicaID { log.ownIdentity.replica }

@@ -1,5 +1,9 @@
 @_exported import HeartlogEvents
 @_exported import HeartlogState
+
+#if Tracing
+  @_exported import HeartlogTracing
+#endif
 import HeartlogStorage
 
 /// An error of a store, with a code to switch on, a message, and the place where it occurred.

@@ -1,5 +1,6 @@
 import HeartlogProofs
 import HeartlogStorage
+import HeartlogTracing
 
 #if canImport(Darwin)
   import Darwin
@@ -50,6 +51,10 @@ public struct StoreOptions: Sendable {
   public var lockMillisecondsMax = 10_000
   /// Where the key is that signs this device's checkpoints: by default in the store's folder.
   public var deviceKey = DeviceKeyPlace.folder
+  #if Tracing
+    /// What the store measures of itself goes there; nil if nobody wants to know. With the trait `Tracing` only.
+    public var tracer: (any StoreTracer)?
+  #endif
   /// Returns the wall time in milliseconds since 1970.
   public var clock: @Sendable () -> Milliseconds = { Self.systemTime() }
 
@@ -59,11 +64,20 @@ public struct StoreOptions: Sendable {
   /// Creates the options that most apps want: durable writes, a store that is created if there is none, the system's clock.
   public init() {}
 
+  package var trace: StoreTrace {
+    #if Tracing
+      StoreTrace(tracer)
+    #else
+      StoreTrace()
+    #endif
+  }
+
   package var storage: StorageOptions {
     var storage = StorageOptions()
     storage.access = access == .readOnly ? .readOnly : .readWrite
     storage.lockMillisecondsMax = lockMillisecondsMax
     storage.random = random
+    storage.trace = trace
     storage.keys =
       switch deviceKey {
       case .none: .none

@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogProofs
+import HeartlogTracing
 
 /// The part of a store that shipping uses. Every method may be called from any thread.
 package protocol ShippedStreams: Sendable {
@@ -24,6 +25,12 @@ package protocol ShippedStreams: Sendable {
   func streamRun(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> StreamRun?
+
+  /// Where the store reports its work.
+  var trace: StoreTrace { get }
+
+  /// The number of open conflicts.
+  var conflictCount: Int { get }
 
   /// The damage found so far. A damaged store receives nothing.
   var findings: [Finding] { get }
@@ -191,6 +198,12 @@ extension ShippedStreams {
   /// `nil`: the wall time is not known.
   package func lastWallTime(of replica: ReplicaID) -> Milliseconds? { nil }
 
+  /// Nowhere.
+  package var trace: StoreTrace { StoreTrace() }
+
+  /// 0: what keeps no state has no conflicts.
+  package var conflictCount: Int { 0 }
+
   /// Empty: no damage is known.
   package var findings: [Finding] { [] }
 
@@ -203,4 +216,22 @@ extension ShippedStreams {
   var corruption: Finding? { findings.first { $0.verdict == .corrupt } }
 }
 
-extension FavoritesStore: ShippedStreams {}
+extension FavoritesStore: ShippedStreams {
+  package var conflictCount: Int { conflicts.count }
+}
+
+extension ShippedStreams {
+  /// Reports a sync, and what it moved, to the store's tracer.
+  func traced(_ sync: () throws(HeartlogError) -> SyncReport) throws(HeartlogError) -> SyncReport {
+    guard trace.isOn else { return try sync() }
+    let conflicts = conflictCount
+    let report = try trace.span(.sync, sync)
+    guard !report.isDryRun else { return report }
+    trace.count(.receivedCommits, by: report.received.commits)
+    trace.count(.receivedBytes, by: report.received.bytes)
+    trace.count(.sentCommits, by: report.sent.commits)
+    trace.count(.sentBytes, by: report.sent.bytes)
+    trace.count(.conflicts, by: UInt64(max(0, conflictCount - conflicts)))
+    return report
+  }
+}

@@ -16,10 +16,12 @@ struct BranchFilesTests {
       guard marks.contains(where: { text.contains($0) }) else { continue }
       count += 1
       #expect(text.hasPrefix("#if canImport(Darwin) || HEARTLOG_STAND_INS\n"), "\(path)")
-      let folder = text.contains("import Combine") ? "AppleObservation" : "AppleBranches"
+      let folder =
+        text.contains("import Combine")
+        ? "AppleObservation" : text.contains("import os") ? "AppleTracing" : "AppleBranches"
       let link = package.appending(path: "Tests/\(folder)/\(URL(filePath: path).lastPathComponent)")
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "../../Sources/\(path)")
     }
-    #expect(count == 5)
+    #expect(count == 6)
   }
 }

@@ -1,5 +1,6 @@
 import HeartlogFiles
 import HeartlogStorage
+import HeartlogTracing
 
 /// Finds, writes and drops the snapshots of one store.
 ///
@@ -52,6 +53,7 @@ final class SnapshotKeeper: Sendable {
   private let folder: SnapshotFolder
   let policy: SnapshotPolicy
   private let scheduler: any Scheduler
+  private let trace: StoreTrace
   private let content = Locked(Content())
   /// Held while a snapshot or a note is written: one at a time.
   private let making = Locked(())
@@ -62,6 +64,7 @@ final class SnapshotKeeper: Sendable {
     let storage = options.storage
     folder = SnapshotFolder(at: path, on: fileSystem, options: storage)
     scheduler = storage.scheduler
+    trace = storage.trace
     policy = options.access == .readWrite ? options.snapshots : .manual
   }
 
@@ -161,6 +164,7 @@ final class SnapshotKeeper: Sendable {
 
   /// Records that a snapshot is unusable, and deletes it if the store is writable.
   func drop(_ file: SnapshotFile, because reason: String, removes: Bool = true) {
+    trace.record(.snapshotDropped, "\(file.name): \(reason)")
     content.withLock { $0.dropped.append(DroppedSnapshot(name: file.name, reason: reason)) }
     // One that stays is dropped again next time.
     if removes { try? folder.remove(file) }
@@ -231,7 +235,7 @@ final class SnapshotKeeper: Sendable {
   ///   - anew: whether to write one even if the newest snapshot already covers everything.
   ///   - current: a fully checked state that probably matches the log; nil if there is none.
   func make(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport? {
-    try whileWaiting { try makeUnhurried(anew: anew, of: current) }
+    try trace.span(.snapshot) { try whileWaiting { try makeUnhurried(anew: anew, of: current) } }
   }
 
   /// Like `make`, but pauses now and then to leave the disk to others, as long as no caller waits.
@@ -306,7 +310,9 @@ final class SnapshotKeeper: Sendable {
     run(isUnhurried: true) {
       let isStopped = { self.content.withLock { $0.rests != rests } }
       do {
-        let report = try self.makeUnhurried { if isStopped() { throw CancellationError() } }
+        let report = try self.trace.span(.snapshot) {
+          try self.makeUnhurried { if isStopped() { throw CancellationError() } }
+        }
         done(report?.events, false)
       } catch {
         if isStopped() { return done(nil, true) }
@@ -330,7 +336,9 @@ final class SnapshotKeeper: Sendable {
   }
 
   private func note(failure error: any Error) {
-    content.withLock { $0.failure = HeartlogError(wrapping: error) }
+    let failure = HeartlogError(wrapping: error)
+    trace.record(.snapshotFailed, failure.description)
+    content.withLock { $0.failure = failure }
   }
 }
 

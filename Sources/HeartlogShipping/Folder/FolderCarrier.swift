@@ -46,7 +46,9 @@ public final class FolderCarrier: Carrier {
   func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     var round = FolderSyncPass(
       store: store, root: path, fileSystem: fileSystem, options: options, checked: checked.withLock { $0 })
-    let report = Result { () throws(HeartlogError) in try round.run() }
+    let report = Result { () throws(HeartlogError) in
+      try store.traced { () throws(HeartlogError) in try round.run() }
+    }
     checked.withLock { $0.formUnion(round.checked) }
     return try report.get()
   }

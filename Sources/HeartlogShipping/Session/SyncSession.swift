@@ -70,6 +70,10 @@ public struct SyncSession: Sendable {
   ///   part of a dialogue, `inputOutput` if the channel breaks, and what the store throws. Both stores are
   ///   sound after any of these.
   public func run() throws(HeartlogError) -> SyncReport {
+    try store.traced { () throws(HeartlogError) in try runDialogue() }
+  }
+
+  private func runDialogue() throws(HeartlogError) -> SyncReport {
     do throws(HeartlogError) {
       switch role {
       case .calling: return try call()

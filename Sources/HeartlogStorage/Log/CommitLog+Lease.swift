@@ -162,7 +162,9 @@ extension CommitLog {
     appender.forgetUnsynced()
     var failure: FileError?
     do throws(FileError) {
-      try monitor.outside { () throws(FileError) in try segment.file.synchronizeData() }
+      try monitor.outside { () throws(FileError) in
+        try options.trace.span(.synchronize) { () throws(FileError) in try segment.file.synchronizeData() }
+      }
     } catch {
       failure = error
     }

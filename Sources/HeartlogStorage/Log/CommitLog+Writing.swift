@@ -66,6 +66,10 @@ extension CommitLog {
   /// Leaves the monitor. While another thread writes, this thread waits outside on the event count of its batch. It usually does not need
   /// to enter the monitor again.
   private func finishInside(_ pending: PendingCommit) throws(StorageError) {
+    try options.trace.span(.commit) { () throws(StorageError) in try waitInside(for: pending) }
+  }
+
+  private func waitInside(for pending: PendingCommit) throws(StorageError) {
     while !pending.isOver {
       if isBusy {
         let eventCount = queue.eventCount(of: pending.batch)
@@ -153,6 +157,7 @@ extension CommitLog {
       }
       didWrite(to: target)
       lease.lock.announce()
+      if options.trace.isOn { reportBatch(bytes: frames.byteCount) }
       queue.writing.endAll()
       if isDurable {
         appender.forgetUnsynced()
@@ -182,6 +187,12 @@ extension CommitLog {
     wakeWriters(of: number, isLast: !dropped.isEmpty)
     releaseWhenIdle()
     didBecomeIdle()
+  }
+
+  private func reportBatch(bytes: Int) {
+    options.trace.count(.commits, by: UInt64(queue.writing.count))
+    options.trace.count(.events, by: queue.writing.commits.reduce(0) { $0 + UInt64($1.commit.eventCount) })
+    options.trace.count(.writtenBytes, by: UInt64(bytes))
   }
 
   /// Wakes the writers whose commits were in a batch.

@@ -68,7 +68,7 @@ package final class CommitLog: @unchecked Sendable {
     access = LogAccess(directory, options, hasLockPage: lock.hasPage)
     lease = StoreLease(lock, monitor: monitor)
     queue = CommitQueue(replica: found.identity.replica)
-    appender = SegmentAppender(directory, lease)
+    appender = SegmentAppender(directory, lease, options.trace)
     streamSet = StreamSet(
       directory, identity: found.identity, checkpoints: Checkpoints(directory, options, lock),
       erased: ErasedEvents(directory, options, lock), snapshots: snapshots, sink: sink)
@@ -153,7 +153,7 @@ package final class CommitLog: @unchecked Sendable {
     if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 {
       return lease.noteSeen(page)
     }
-    try catchUp(nil)
+    try options.trace.span(.refresh) { () throws(StorageError) in try catchUp(nil) }
   }
 
   /// What this process has read of the store. Readers ask it whether to call `refreshForReading`.

@@ -1,5 +1,6 @@
 import HeartlogEvents
 import HeartlogFiles
+import HeartlogTracing
 
 /// The open segment of the own stream: what was written to it, and how much of it is durable.
 ///
@@ -16,6 +17,7 @@ final class SegmentAppender {
 
   private let directory: StoreDirectory
   private let lease: StoreLease
+  private let trace: StoreTrace
 
   @exclusivity(unchecked) var writer: SegmentWriter?
   /// The segment that is being written, and the offset up to which its commits are acknowledged.
@@ -26,9 +28,10 @@ final class SegmentAppender {
   /// The error that ended writing permanently, because it is unknown whether the last commits are on disk.
   @exclusivity(unchecked) private(set) var failure: StorageError?
 
-  init(_ directory: StoreDirectory, _ lease: StoreLease) {
+  init(_ directory: StoreDirectory, _ lease: StoreLease, _ trace: StoreTrace = StoreTrace()) {
     self.directory = directory
     self.lease = lease
+    self.trace = trace
   }
 
   /// Creates an open segment that starts with `commit`.
@@ -85,7 +88,9 @@ final class SegmentAppender {
 
   /// Performs one fdatasync. After a failure, nothing is appended to the segment again.
   func synchronize(_ segment: SegmentWriter) throws(StorageError) {
-    do { try segment.synchronize() } catch { throw suspend(segment, because: error.description) }
+    do {
+      try trace.span(.synchronize) { () throws(FileError) in try segment.synchronize() }
+    } catch { throw suspend(segment, because: error.description) }
     lease.lock.raise(durableBytes: segment.durableOffset)
   }
 
@@ -125,6 +130,7 @@ final class SegmentAppender {
   /// Records that an fsync of the own stream failed. Nothing is written after that.
   func fail(_ error: StorageError) {
     failure = error
+    trace.record(.writingFailed, error.description)
     forgetUnsynced()
   }
 

@@ -30,7 +30,7 @@ extension CommitLog {
   ///
   /// The lock is held only while names change and while tails are sealed.
   package func seal(progress: LogProgress? = nil) throws(StorageError) -> SealReport {
-    try seal(joining: true, progress: progress)
+    try options.trace.span(.seal) { () throws(StorageError) in try seal(joining: true, progress: progress) }
   }
 
   /// Seals all streams, including their tails.
@@ -80,19 +80,25 @@ extension CommitLog {
     defer { endSealing() }
     var outcome: StorageError?
     do {
-      while let run = try withQuietLog(isFlushed: false, { try sealableStreams() }).lazy
-        .compactMap(SealingPlan.next).first
-      {
-        var report = SealReport()
-        try seal(run, &report, isStopped)
-        // Another process is sealing, or the store rests.
-        if report.sealedFiles == 0 || isStopped() { break }
-      }
+      try options.trace.span(.seal) { try sealFullSegments(isStopped) }
     } catch {
       // Nothing is lost: the segments stay as they are, and the next rotation or `seal` tries again.
-      outcome = error as? StorageError ?? StorageError(.inputOutput, String(describing: error))
+      let failure = error as? StorageError ?? StorageError(.inputOutput, String(describing: error))
+      options.trace.record(.sealingFailed, failure.description)
+      outcome = failure
     }
     monitor.withLock { sealing.failure = outcome }
+  }
+
+  private func sealFullSegments(_ isStopped: () -> Bool) throws {
+    while let run = try withQuietLog(isFlushed: false, { try sealableStreams() }).lazy
+      .compactMap(SealingPlan.next).first
+    {
+      var report = SealReport()
+      try seal(run, &report, isStopped)
+      // Another process is sealing, or the store rests.
+      if report.sealedFiles == 0 || isStopped() { break }
+    }
   }
 
   private func endSealing() {

@@ -1,4 +1,5 @@
 import HeartlogEvents
+import HeartlogTracing
 
 /// How a store's log is opened.
 package struct StorageOptions: Sendable {
@@ -23,6 +24,8 @@ package struct StorageOptions: Sendable {
   package var keys = DeviceKeys.Place.none
   /// The number of files that logs may keep open between calls, shared by all logs that use it.
   var budget = OpenFileBudget.process
+  /// Where the log reports its work.
+  package var trace = StoreTrace()
   /// The clock and the threads of the log.
   package var scheduler: any Scheduler = SystemScheduler()
   /// The source of ids and secrets.

@@ -1,0 +1,1 @@
+../../Sources/Heartlog/Tracing/SignpostTracer.swift
