@@ -5,13 +5,12 @@ import Observation
 /// A tap shows at once. Its write runs in the background; if it fails, the tap is taken back, and `lastError` says why. Writes of other
 /// processes and devices show as soon as they have arrived in the store.
 ///
-/// A change costs the main actor one look-up and one decoded item, and moves the items behind it; if a view still has the list before it,
-/// the array is copied. What must be read as a whole, such as a long list or the results of a search, is read and decoded in the
+/// A change costs the main actor one look-up, one decoded item and a few hundred moved ones. What must be read as a whole, such as a long list or the results of a search, is read and decoded in the
 /// background. <doc:FollowingChanges> has an example.
 @MainActor @Observable
 public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where Item.ID: FavoriteID {
   /// The favorites that contain `search`, in the order `order`, `limit` at most.
-  public private(set) var items: [Item] = []
+  public private(set) var items: ItemList<Item> = []
   /// The favorites that could not be decoded and so are missing from `items`: the id of each, with an error that names the field.
   public private(set) var failures: [(id: String, error: HeartlogError)] = []
   /// The error of the tap that was written last; nil if it succeeded.
@@ -73,7 +72,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     let local = favorites.library.localChanges.map { [$0] } ?? []
     let first = favorites.page(order: order, limit: min(Self.firstItems, limit ?? Self.firstItems))
     positions = ListPositions(of: first.states, in: order)
-    items = first.items
+    items = ItemList(first.items)
     failures = first.failures
     if items.count < limit ?? .max, items.count + failures.count < favorites.count { load() }
     listening = ([changes] + local).map { changes in
@@ -208,7 +207,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   // MARK: - Loading
 
   private struct Loaded: Sendable {
-    let items: [Item]
+    let items: ItemList<Item>
     let positions: ListPositions
     let failures: [(id: String, error: HeartlogError)]
   }
@@ -233,7 +232,8 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
       ? favorites.page(order: order, limit: limit)
       : favorites.read(favorites.library.search(search, order: order), upTo: limit)
     return Loaded(
-      items: page.items, positions: ListPositions(of: page.states, in: order), failures: page.failures)
+      items: ItemList(page.items), positions: ListPositions(of: page.states, in: order),
+      failures: page.failures)
   }
 
   private func didLoad(_ loaded: Loaded) {

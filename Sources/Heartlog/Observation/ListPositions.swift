@@ -1,8 +1,8 @@
 import HeartlogEvents
 import HeartlogState
 
-/// The positions of items in a list of favorites, as single items come, move and go. Finding one takes O(log n); changing one moves the
-/// keys behind it.
+/// The positions of items in a list of favorites, as single items come, move and go. Finding one takes O(log² n); changing one moves a
+/// few hundred keys.
 struct ListPositions: Sendable {
   private struct Key: Sendable {
     let id: UTF8Key
@@ -10,14 +10,14 @@ struct ListPositions: Sendable {
   }
 
   let order: ListOrder
-  private var keys: [Key] = []
+  private var keys: ItemList<Key> = []
   /// The favorited dates in `keys`, by id.
   private var dates: [UTF8Key: Milliseconds?] = [:]
 
   /// - Parameter states: the items of the list, in its order.
   init(of states: [ItemState], in order: ListOrder) {
     self.order = order
-    keys = states.map { Key(id: UTF8Key($0.id), date: $0.favoritedDate) }
+    keys = ItemList(states.map { Key(id: UTF8Key($0.id), date: $0.favoritedDate) })
     dates = Dictionary(keys.map { ($0.id, $0.date) }) { _, last in last }
   }
 

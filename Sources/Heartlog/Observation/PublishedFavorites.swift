@@ -17,7 +17,7 @@
   public final class PublishedFavorites<Item: Codable & Identifiable & Sendable>: ObservableObject
   where Item.ID: FavoriteID {
     /// The favorites, as `FavoritesModel.items` has them.
-    @Published public private(set) var items: [Item] = []
+    @Published public private(set) var items: ItemList<Item> = []
     /// The favorites that could not be decoded: the id of each, with an error that names the field.
     @Published public private(set) var failures: [(id: String, error: HeartlogError)] = []
     /// The error of the tap that was written last; nil if it succeeded.

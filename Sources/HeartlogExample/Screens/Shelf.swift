@@ -37,7 +37,7 @@ import Heartlog
     // The store searches all fields of a favorite, the note, too.
     let items =
       query.isEmpty
-      ? model.items : model.favorites.search(query, options: SearchOptions(diacriticsCount: false))
+      ? Array(model.items) : model.favorites.search(query, options: SearchOptions(diacriticsCount: false))
     var pane = pane(title, of: items, placeholder: placeholder, keys: keys)
     // What another version of the app wrote and this one cannot read is told, and hides nothing else.
     pane.rows += model.failures.map { id, error in
