@@ -44,6 +44,7 @@ struct CookBook {
   }
 
   /// Tells of each change until its task is cancelled, or the store is closed.
+  @MainActor
   func follow(_ tell: (String) -> Void) async {
     for await notice in recipes.changes {
       switch notice {

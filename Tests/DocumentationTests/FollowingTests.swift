@@ -34,6 +34,7 @@ struct FollowingTests {
     #expect(model.lastError == nil)
   }
 
+  @MainActor
   func follow(_ recipes: Favorites<Recipe>, tell: (String) -> Void) async {
     for await notice in recipes.changes {
       switch notice {
