@@ -1,11 +1,6 @@
+import Foundation
 import Heartlog
 import Testing
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// The examples of "Your own item type".
 @Suite("An item type of one's own")
@@ -57,7 +52,7 @@ struct ItemTypeTests {
   @Test("a field of this device is not in the log")
   func local() throws {
     let store = try FavoritesStore.inMemory()
-    let file = URL(fileURLWithPath: "/videos/ribollita.mp4")
+    let file = URL(filePath: "/videos/ribollita.mp4")
     let downloaded = try store.favorites(of: DownloadedRecipe.self)
     try downloaded.update(DownloadedRecipe(id: "ribollita", title: "Ribollita", video: file))
     #expect(try downloaded.item("ribollita")?.video == file)

@@ -1,13 +1,8 @@
+import Foundation
 import Heartlog
 import HeartlogShipping
 import HeartlogTesting
 import Testing
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// The examples of HeartlogShipping's page and of "Sync two devices".
 @Suite("Shipping")
@@ -35,13 +30,14 @@ struct ShippingTests {
 
   @Test("two devices show the same, disagree, and agree again")
   func twoDevices() async throws {
-    defer { try? FileManager.default.removeItem(at: place) }
+    let place = URL.temporaryDirectory.appending(path: UUID().uuidString)
     let cloud = place.appending(path: "cloud")
     let phone = try SyncedCookBook(at: place.appending(path: "phone"), device: "phone", cloud: cloud)
     let tablet = try SyncedCookBook(at: place.appending(path: "tablet"), device: "tablet", cloud: cloud)
     try await phone.recipes.async.add(Recipe(id: "nata", title: "Pastel de nata"))
     for device in [phone, tablet] { _ = await device.sync() }
     print(tablet.recipes.list().map(\.title))  // ["Pastel de nata"]
+    defer { try? FileManager.default.removeItem(at: place) }
     #expect(tablet.recipes.list().map(\.title) == ["Pastel de nata"])
 
     // Both have now seen each other's commits so far, and write apart.
