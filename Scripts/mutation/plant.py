@@ -17,10 +17,9 @@ PROGRAM = "HeartlogTorture"
 # A piece of work that a process is started for. A run that ends it with a trap is then known to within this number.
 SEEDS = 250
 PIECE_SECONDS_MAX = 1_200.0
-# Of the changes of a store, of the failing file operations, and of the moments at which a process is stopped, one in so many.
-DAMAGE_PARTS = 37
-CALLS_PARTS = 8
-INTERLEAVINGS_PARTS = 16
+# How much of what a detector enumerates is tried at a time, and how many such parts until a bug counts as missed: one in so many of the
+# changes of a store, of the failing file operations, and of the moments at which a process is stopped.
+PARTS = {"damage": (149, 12), "calls": (32, 32), "interleavings": (16, 4)}
 VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage|calls|interleavings): (.*)$", re.M)
 
 
@@ -83,28 +82,27 @@ def crashes(program, number, limits):
     return enumerated(program, number, "2 steps", "crashes", "--steps", "2")
 
 
-def damage(program, number, limits):
-    return enumerated(program, number, f"1 of {DAMAGE_PARTS}", "damage", "--part", "0", "--parts", str(DAMAGE_PARTS))
+def sampled(name):
+    """A detector that tries part after part: a change of the sources moves what is in each."""
+
+    def detect(program, number, limits):
+        started = time.monotonic()
+        parts, tries = PARTS[name]
+        for part in range(tries):
+            trial = enumerated(
+                program, number, f"{part + 1} of {parts}", name, "--part", str(part), "--parts", str(parts))
+            if trial.caught:
+                break
+        trial.seconds = time.monotonic() - started
+        return trial
+
+    return detect
 
 
-def calls(program, number, limits):
-    # A part is a sample: a call more or less in a workload moves it. The next one finds what this one passes over.
-    started = time.monotonic()
-    for part in range(CALLS_PARTS):
-        trial = enumerated(
-            program, number, f"{part + 1} of {CALLS_PARTS}", "calls", "--part", str(part), "--parts", str(CALLS_PARTS))
-        if trial.caught:
-            break
-    trial.seconds = time.monotonic() - started
-    return trial
-
-
-def interleavings(program, number, limits):
-    parts = INTERLEAVINGS_PARTS
-    return enumerated(program, number, f"1 of {parts}", "interleavings", "--part", "0", "--parts", str(parts))
-
-
-DETECTORS = {"simulate": simulate, "calls": calls, "crashes": crashes, "damage": damage, "interleavings": interleavings}
+DETECTORS = {
+    "simulate": simulate, "calls": sampled("calls"), "crashes": crashes, "damage": sampled("damage"),
+    "interleavings": sampled("interleavings"),
+}
 
 
 def look_for(bug, program, limits):
