@@ -114,17 +114,17 @@ struct AccessTests {
   /// What the system says of the process that holds a lock.
   private final class HeldFiles: FileSystem {
     private let files: any FileSystem
-    private let holder: LockHolder?
+    private let holder: @Sendable () -> LockHolder?
     /// How often `openLock` fails because another process extends the file.
     private let busyCount: Locked<Int>
 
-    init(_ files: any FileSystem, heldBy holder: LockHolder?, busyCount: Int = 0) {
+    init(_ files: any FileSystem, heldBy holder: @escaping @Sendable () -> LockHolder?, busyCount: Int = 0) {
       self.files = files
       self.holder = holder
       self.busyCount = Locked(busyCount)
     }
 
-    func lockHolder(of path: String) -> LockHolder? { holder }
+    func lockHolder(of path: String) -> LockHolder? { holder() }
     func openLock(_ path: String) throws(FileError) -> any LockFile {
       let isBusy = busyCount.withLock { count in
         count -= 1
@@ -150,13 +150,21 @@ struct AccessTests {
   private func refusal(
     heldBy holder: LockHolder?, milliseconds: Int = 10_000
   ) throws -> (error: StorageError?, waitedMilliseconds: UInt64) {
+    try refusal(milliseconds: milliseconds) { _ in holder }
+  }
+
+  /// - Parameter holder: who holds the lock after so many milliseconds.
+  private func refusal(
+    milliseconds: Int = 10_000, heldBy holder: @escaping @Sendable (_ milliseconds: UInt64) -> LockHolder?
+  ) throws -> (error: StorageError?, waitedMilliseconds: UInt64) {
     let (store, files) = try TestStore.inMemory()
     let held = try files.openLock("\(store.path)/lock")
     #expect(try held.tryLock())
     let clock = ShortPauses()
     var options = StorageOptions()
     options.scheduler = clock
-    let directory = StoreDirectory(fileSystem: HeldFiles(files, heldBy: holder), path: store.path)
+    let heldFiles = HeldFiles(files) { holder(clock.uptimeNanoseconds() / 1_000_000) }
+    let directory = StoreDirectory(fileSystem: heldFiles, path: store.path)
     let lock = try StoreLock(directory, options)
     let error = storageFailure { try lock.acquire(waitingAtMost: milliseconds) }
     return (error, clock.uptimeNanoseconds() / 1_000_000)
@@ -183,6 +191,41 @@ struct AccessTests {
     #expect(try refusal(heldBy: stopped, milliseconds: 10).waitedMilliseconds == 10)
   }
 
+  @Test("nor for one that goes on for a moment and is stopped again")
+  func lockHolderStoppedAgain() throws {
+    for start in stride(from: 0 as UInt64, to: 1_000, by: 10) {
+      let found = try refusal { milliseconds in
+        LockHolder(process: 4_711, isStopped: !(start..<start + 30).contains(milliseconds))
+      }
+      #expect(found.error?.code == .locked && found.waitedMilliseconds <= 1_000, "goes on after \(start) ms")
+    }
+  }
+
+  @Test("a wait does not end because the process that waits was stopped itself", arguments: [500, 10_000])
+  func stoppedWaiter(milliseconds: Int) throws {
+    let (store, files) = try TestStore.inMemory()
+    let held = try files.openLock("\(store.path)/lock")
+    #expect(try held.tryLock())
+    let clock = ShortPauses()
+    // Whoever continues both may begin with the one that waits.
+    let isHolderStopped = Locked(true)
+    clock.afterPause { pauses in
+      switch pauses {
+      case 10: clock.advance(byMilliseconds: 3_600_000)
+      case 12: isHolderStopped.withLock { $0 = false }
+      case 20: held.unlock()
+      default: break
+      }
+    }
+    var options = StorageOptions()
+    options.scheduler = clock
+    let heldFiles = HeldFiles(files) {
+      LockHolder(process: 4_711, isStopped: isHolderStopped.withLock { $0 })
+    }
+    let lock = try StoreLock(StoreDirectory(fileSystem: heldFiles, path: store.path), options)
+    try lock.acquire(waitingAtMost: milliseconds)
+  }
+
   @Test("a lock file that another process makes is waited for, and not for ever")
   func busyLockFile() throws {
     let (store, files) = try TestStore.inMemory()
@@ -190,7 +233,7 @@ struct AccessTests {
     var options = StorageOptions()
     options.scheduler = clock
     func open(busyCount: Int) throws(StorageError) -> StoreLock {
-      let held = HeldFiles(files, heldBy: LockHolder(process: 4_711), busyCount: busyCount)
+      let held = HeldFiles(files, heldBy: { LockHolder(process: 4_711) }, busyCount: busyCount)
       return try StoreLock(StoreDirectory(fileSystem: held, path: store.path), options)
     }
     #expect(try open(busyCount: 5).hasPage)
@@ -200,9 +243,22 @@ struct AccessTests {
   /// Each pause takes a millisecond.
   private final class ShortPauses: Scheduler {
     private let milliseconds = Locked<UInt64>(0)
+    private let pauses = Locked(0)
+    private let paused = Locked<(@Sendable (_ pauses: Int) -> Void)?>(nil)
+
+    /// Calls `body` after each pause, with the number of pauses so far.
+    func afterPause(_ body: @escaping @Sendable (_ pauses: Int) -> Void) { paused.withLock { $0 = body } }
+    func advance(byMilliseconds count: UInt64) { milliseconds.withLock { $0 += count } }
 
     func uptimeNanoseconds() -> UInt64 { milliseconds.withLock { $0 } * 1_000_000 }
-    func sleep(microseconds: UInt32) { milliseconds.withLock { $0 += 1 } }
+    func sleep(microseconds: UInt32) {
+      advance(byMilliseconds: 1)
+      let count = pauses.withLock { pauses in
+        pauses += 1
+        return pauses
+      }
+      paused.withLock { $0 }?(count)
+    }
     func run(_ job: @escaping @Sendable () -> Void) { job() }
     func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
     func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) { job() }

@@ -80,15 +80,22 @@ final class StoreLock: Sendable {
   /// A wait for the process that holds the lock.
   private struct Wait {
     private static let pauseMicroseconds: UInt32 = 200
-    /// How often to look whether the holder is stopped. If it is so twice in a row, nobody waits for it.
-    private static let lookNanoseconds: UInt64 = 450_000_000
+    /// When to look whether the holder is stopped. If it is so twice in a row, nobody waits for it. From the second look on they are close
+    /// together: a holder that went on at one of them and was stopped again is found before a second has passed.
+    private static let firstLookNanoseconds: UInt64 = 400_000_000
+    private static let secondLookNanoseconds: UInt64 = 800_000_000
+    private static let lookNanoseconds: UInt64 = 50_000_000
+    /// A longer pause is one in which this process was stopped itself, or the machine slept. The rest of it does not count.
+    private static let pauseNanosecondsMax: UInt64 = 1_000_000_000
 
     private let milliseconds: Int
     private let path: String
     private let fileSystem: any FileSystem
     private let scheduler: any Scheduler
-    private var start: UInt64?
-    private var looks: UInt64 = 0
+    private var lastCheck: UInt64?
+    /// How long this process has waited while it could run.
+    private var waitedNanoseconds: UInt64 = 0
+    private var nextLook = firstLookNanoseconds
     /// The holder that was stopped when it was last looked at.
     private var stopped: LockHolder?
 
@@ -107,10 +114,12 @@ final class StoreLock: Sendable {
     ///
     /// - Throws: `locked` if not. The error names the process that holds the lock, if that is known.
     mutating func check() throws(StorageError) {
+      let limit = UInt64(milliseconds) * 1_000_000
       let now = scheduler.uptimeNanoseconds()
-      let start = start ?? now
-      self.start = start
-      guard now < start + UInt64(milliseconds) * 1_000_000 else {
+      // No pause uses up the wait: the holder gets time after each.
+      waitedNanoseconds += min(now - (lastCheck ?? now), Self.pauseNanosecondsMax, limit / 2)
+      lastCheck = now
+      guard waitedNanoseconds < limit else {
         let holder = fileSystem.lockHolder(of: path)
         throw holder.flatMap(refusal)
           ?? StorageError(
@@ -118,8 +127,8 @@ final class StoreLock: Sendable {
             "\(holder.map(\.description) ?? "another process") has been writing to the store for \(milliseconds) ms",
             file: path)
       }
-      guard now >= start + (looks + 1) * Self.lookNanoseconds else { return }
-      looks += 1
+      guard waitedNanoseconds >= nextLook else { return }
+      nextLook = max(Self.secondLookNanoseconds, waitedNanoseconds + Self.lookNanoseconds)
       let holder = fileSystem.lockHolder(of: path)
       if let holder, holder == stopped, let refusal = refusal(holder) { throw refusal }
       stopped = holder?.isStopped == true ? holder : nil
