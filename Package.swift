@@ -104,7 +104,9 @@ let package = Package(
       ],
       swiftSettings: settings),
     .executableTarget(
-      name: "HeartlogTorture", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
+      name: "HeartlogTorture",
+      dependencies: ["HeartlogFiles", "Heartlog", "HeartlogSimulator", "HeartlogTesting"],
+      swiftSettings: settings),
 
     .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
     .testTarget(

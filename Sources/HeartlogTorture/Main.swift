@@ -12,6 +12,7 @@ struct Main {
     case "damage": DamageCommand.run(&arguments)
     case "calls": CallsCommand.run(&arguments)
     case "interleavings": InterleavingsCommand.run(&arguments)
+    case "neighbour": NeighbourCommand.run(&arguments)
     default:
       print(
         """
@@ -20,6 +21,7 @@ struct Main {
                HeartlogTorture damage [--part N --parts N]
                HeartlogTorture calls [--part N --parts N]
                HeartlogTorture interleavings [--part N --parts N]
+               HEARTLOG_STORE=STORE HeartlogTorture neighbour [--extension 1] [--number N] [--seed S]
         """)
       exit(64)
     }
