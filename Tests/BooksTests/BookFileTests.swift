@@ -47,16 +47,37 @@ struct BookFileTests {
     "books: one rule of leniency: what an import refuses, a take-over and a decoder refuse",
     arguments: [
       #"{"duration":-1"#, #"{"duration":"60""#, #"{"currentPosition":"12""#, #"{"isDownloaded":"yes""#,
-      #"{"associatedFiles":[1]"#, #"{"author":5"#, #"{"author":null"#,
+      #"{"associatedFiles":[1]"#, #"{"author":5"#, #"{"author":null"#, #"{"currentPosition":-5"#,
+      #"{"duration":10,"currentPosition":11"#, #"{"duration":null"#, #"{"coverImageURL":"""#,
+      #"{"coverImageURL":"http://[x""#, #"{"coverImageURL":7"#, #"{"googleDriveFileID":7"#,
+      #"{"isDownloaded":1"#, #"{"associatedFiles":null"#, #"{"associatedFiles":[""]"#,
+      #"{"associatedFiles":["/a.cue","file:///b.nfo"]"#, #"{"associatedFiles":"/a.cue""#,
     ])
   func leniency(beginning: String) throws {
     let text =
       #"[\#(beginning),"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF","title":"T","fileURL":"/t.m4b","dateAdded":0}]"#
     let imported = try FavoritesStore.inMemory().take(text, UserDefaultsFormat(), into: "books")
-    let taken = try BookShelf().library.takeOver(books: text)
+    let shelf = try BookShelf()
+    let taken = try shelf.library.takeOver(books: text)
     let decoded = try? JSONDecoder().decode([Book].self, from: Data(text.utf8))
     #expect(taken.count == imported.added && taken.failures.count == imported.refusals.count)
     #expect((decoded?.count ?? 0) == imported.added)
+    #expect(shelf.library.loadBooks() == decoded ?? [])
+  }
+
+  @Test("books: a record of LibriVox that one reader refuses, the other refuses")
+  func libriVoxLeniency() throws {
+    let records = [
+      #"{"id":"1","title":"T","url_zip_file":"https://x/y.zip","totaltimesecs":5}"#,
+      #"{"id":"2","title":"T","url_zip_file":"https://x/y.zip"}"#, #"{"id":"3","title":"T"}"#,
+      #"{"id":"4","title":"T","url_zip_file":"https://x/y.zip","totaltimesecs":-5}"#,
+      #"{"id":"","title":"T","url_zip_file":"https://x/y.zip"}"#,
+    ]
+    let answer = #"{"books":[\#(records.joined(separator: ",\n"))]}"#
+    let read = try Book.books(libriVox: answer, dateAdded: Date(timeIntervalSince1970: 0))
+    #expect(read.books.map(\.duration) == [5, 0] && read.rejected.map(\.index) == [2, 3, 4])
+    let imported = try FavoritesStore.inMemory().take(answer, LibriVoxFormat(), into: "books")
+    #expect(imported.added == 2 && imported.refusals.map(\.line) == [3, 4, 5])
   }
 
   @Test(

@@ -25,13 +25,43 @@ struct BreedFileTests {
     return store
   }
 
-  @Test("breeds: a flag that is null is no flag, for every reader of the app's list")
-  func nullFlag() throws {
-    let text = #"[{"url":"https://a/1.jpg","isFavorite":null}]"#
-    #expect(try FavoritesStore.inMemory().take(text, UserDefaultsFormat(), into: "breeds").refusals.isEmpty)
-    #expect(try BreedImage.favorites(persisted: text).failures.isEmpty)
-    #expect(
-      try JSONDecoder().decode([BreedImage].self, from: Data(text.utf8)).map(\.isFavorite) == [false])
+  @Test(
+    "breeds: every reader of the app's list takes what another takes, as the same image",
+    arguments: [
+      #""url":"https://a/1.jpg","isFavorite":true"#, #""url":"https://a/1.jpg","isFavorite":false"#,
+      #""url":"https://a/1.jpg","isFavorite":null"#, #""url":"https://a/1.jpg","more":[]"#,
+      #""url":{"relative":"https://a/1.jpg"},"isFavorite":true"#,
+      #""url":"https://a/1 2.jpg","isFavorite":true"#,
+    ])
+  func taken(members: String) throws {
+    let text = "[{\(members)}]"
+    let decoded = try JSONDecoder().decode([BreedImage].self, from: Data(text.utf8))
+    let liked = decoded.filter(\.isFavorite)
+    let (images, failures) = try BreedImage.favorites(persisted: text)
+    #expect(images == liked && failures == [])
+    let store = try FavoritesStore.inMemory()
+    #expect(try store.take(text, UserDefaultsFormat(), into: "breeds").refusals == [])
+    #expect(try FavoritesManager(store).fetchFavorites() == Set(liked))
+    // What dog.ceo answers is read alike.
+    let answer = #"{"message":["\#(decoded[0].url.absoluteString)"],"status":"success"}"#
+    #expect(try BreedImage.images(answer: answer) == decoded)
+  }
+
+  @Test(
+    "breeds: every reader of the app's list refuses what another refuses",
+    arguments: [
+      #""url":"nothing""#, #""url":"""#, #""url":"http://[x""#, #""url":7"#, #""url":null"#,
+      #""url":{"relative":"nothing"}"#, #""url":{"relative":7}"#, #""url":{}"#, #""isFavorite":true"#,
+      #""url":"https://a/1.jpg","isFavorite":1"#, #""url":"https://a/1.jpg","isFavorite":"true""#,
+    ])
+  func refused(members: String) throws {
+    let (text, store) = ("[{\(members)}]", try FavoritesStore.inMemory())
+    #expect(try store.take(text, UserDefaultsFormat(), into: "breeds").refusals.count == 1)
+    #expect(try FavoritesManager(store).takeOver(persisted: text).failures.count == 1)
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode([BreedImage].self, from: Data(text.utf8))
+    }
+    #expect(store.eventCount(of: "breeds") == 0)
   }
 
   @Test("what is exported comes back as it was, and a second import writes nothing", arguments: 0..<3)

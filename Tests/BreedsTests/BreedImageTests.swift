@@ -75,7 +75,8 @@ struct BreedImageTests {
 
   @Test("breeds keep: unparseable urls in an answer are dropped; an answer that failed is an error")
   func answers() throws {
-    let answer = try JSONValue.parse(#"{"message":["https://a/b.jpg","",5,"http://[x"],"status":"success"}"#)
+    let answer = try JSONValue.parse(
+      #"{"message":["https://a/b.jpg","",5,"http://[x","nothing"],"status":"success"}"#)
     #expect(try BreedImage.images(answer: answer).map(\.url.absoluteString) == ["https://a/b.jpg"])
     let failure = try JSONValue.parse(#"{"status":"error","message":"Breed not found","code":404}"#)
     #expect(throws: LibraryError.invalidAnswer("dog.ceo answers: Breed not found")) {

@@ -44,12 +44,41 @@ struct CityFileTests {
     return store
   }
 
-  @Test("cities: a flag that is none is refused by every reader of the app's array")
-  func badFlag() throws {
-    let text = #"[{"_id":1,"name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":1}]"#
-    let store = try FavoritesStore.inMemory()
+  private static let sound = [
+    #""name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":true"#,
+    #""name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":false"#,
+    #""name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":null"#,
+    #""name":"A","country":"PT","coord":{"lon":180,"lat":-90},"more":[]"#,
+    #""name":"","country":"","lon":1.5,"lat":1"#,
+  ]
+
+  private static let unsound = [
+    #""name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":1"#,
+    #""name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":"true""#,
+    #""name":"A","country":"PT","coord":{"lon":0,"lat":90.5}"#,
+    #""name":"A","country":"PT","coord":{"lon":-181,"lat":0}"#,
+    #""name":"A","country":"PT","coord":{"lon":"0","lat":0}"#,
+    #""name":"A","country":"PT","coord":{"lon":0}"#, #""name":"A","country":"PT","coord":null"#,
+    #""name":"A","country":"PT""#, #""name":"A","coord":{"lon":0,"lat":0}"#,
+    #""name":null,"country":"PT","coord":{"lon":0,"lat":0}"#,
+    #""name":5,"country":"PT","coord":{"lon":0,"lat":0}"#,
+  ]
+
+  @Test("cities: every reader of the app's array takes what another takes", arguments: sound)
+  func taken(members: String) throws {
+    let (text, store) = (#"[{"_id":1,\#(members)}]"#, try FavoritesStore.inMemory())
+    #expect(try DefaultFavoriteCityRepository(store).takeOver(persisted: text).failures == [])
+    #expect(try FavoritesStore.inMemory().take(text, UserDefaultsFormat(), into: "cities").refusals == [])
+    let cities = try City.catalog(text)
+    #expect(try JSONDecoder().decode([City].self, from: Data(text.utf8)) == cities)
+  }
+
+  @Test("cities: every reader of the app's array refuses what another refuses", arguments: unsound)
+  func refused(members: String) throws {
+    let (text, store) = (#"[{"_id":1,\#(members)}]"#, try FavoritesStore.inMemory())
     #expect(try store.take(text, UserDefaultsFormat(), into: "cities").refusals.count == 1)
     #expect(try DefaultFavoriteCityRepository(store).takeOver(persisted: text).failures.count == 1)
+    #expect(store.eventCount(of: "cities") == 0)
     #expect(throws: LibraryError.self) { try City.catalog(text) }
     #expect(throws: DecodingError.self) { try JSONDecoder().decode([City].self, from: Data(text.utf8)) }
   }

@@ -48,7 +48,15 @@ extension Book {
       currentPosition: Self.clamped(record["currentPosition"]?.number ?? 0, duration: duration),
       dateAdded: try Self.date(record["dateAdded"], of: id), isDownloaded: record["isDownloaded"]?.bool,
       googleDriveFileID: record["googleDriveFileID"]?.string,
-      associatedFiles: (record["associatedFiles"]?.array ?? []).compactMap { Self.url($0) })
+      associatedFiles: try Self.files(record["associatedFiles"], of: id))
+  }
+
+  private static func files(_ list: JSONValue?, of id: UUID) throws(LibraryError) -> [URL] {
+    guard let list, !list.isNull else { return [] }
+    guard let files = list.array?.compactMap({ url($0) }), files.count == list.array?.count else {
+      throw .invalidItem("the book \(id.favoriteID) with associated files that are no list of URLs")
+    }
+    return files
   }
 
   private static func url(_ value: JSONValue?) -> URL? {
@@ -102,7 +110,7 @@ extension Book {
 
   /// Parses one record. The same record always becomes the same book: its id is derived from LibriVox's.
   ///
-  /// - Throws: `LibraryError.invalidItem` if the record has no id, title or file.
+  /// - Throws: `LibraryError.invalidItem` if the record has no id, title or file, or a duration below 0.
   public init(libriVox record: some JSONSource, dateAdded: Date) throws(LibraryError) {
     let record = try record.json()
     guard let number = record["id"]?.string, !number.isEmpty else {
@@ -111,6 +119,11 @@ extension Book {
     guard let title = record["title"]?.string, let fileURL = Self.url(record["url_zip_file"]) else {
       throw .invalidItem("the record \(number) of LibriVox without a title or a file")
     }
+    let duration = record["totaltimesecs"]?.number ?? 0
+    guard duration >= 0 else {
+      throw .invalidItem(
+        "the record \(number) of LibriVox with a duration of \(JSONValue.double(duration).jsonText) seconds")
+    }
     let authors = (record["authors"]?.array ?? []).map { author in
       [author["first_name"]?.string ?? "", author["last_name"]?.string ?? ""]
         .filter { !$0.isEmpty }.joined(separator: " ")
@@ -118,7 +131,7 @@ extension Book {
     self.init(
       id: Self.id(of: "librivox:\(number)"), title: title,
       author: authors.isEmpty ? nil : authors.joined(separator: ", "), fileURL: fileURL,
-      duration: max(0, record["totaltimesecs"]?.number ?? 0), dateAdded: dateAdded)
+      duration: duration, dateAdded: dateAdded)
   }
 
   /// Whether the id was derived from what the book is, and not made up by an app.

@@ -19,7 +19,9 @@ private struct BooksDescriptor: LibraryDescriptor {
   let name = Book.library
   let fields: [LibraryField] = [
     .init("title"), .init("author"), .init("downloadURL", .url), .init("coverImageURL", .url),
-    .init("duration", .seconds), .init("currentPosition", .seconds, isQuiet: true),
+    .init("duration", .seconds),
+    // Any number: it is clamped.
+    .init("currentPosition", .number(-.infinity ... .infinity), isQuiet: true),
     .init("googleDriveFileID"), .init("coverSearch"),
     .init("fileURL", .url, isLocal: true), .init("coverFileURL", .url, isLocal: true),
     .init("isDownloaded", .bool, isLocal: true), .init("associatedFiles", .texts, isLocal: true),
@@ -51,13 +53,12 @@ private struct BooksDescriptor: LibraryDescriptor {
     item.remove(local)
   }
 
-  /// Limits the position to the duration.
+  /// Clamps the position to 0…duration.
   func reconcile(_ item: inout FileItem) {
-    guard let duration = item["duration"]?.number, duration > 0,
-      let position = item["currentPosition"]?.number, position > duration,
-      let end = FieldValue.number(duration)
-    else { return }
-    item.set("currentPosition", end)
+    guard let position = item["currentPosition"]?.number else { return }
+    let clamped = Book.clamped(position, duration: item["duration"]?.number ?? 0)
+    guard clamped != position, let value = FieldValue.number(clamped) else { return }
+    item.set("currentPosition", value)
   }
 
   /// The address for downloading the audio.

@@ -36,9 +36,6 @@ public struct LibriVoxFormat: FileFormat {
     let (elements, listFailure) = document.elements(of: books)
     if let failure = listFailure ?? failure { contents.refuse(line: failure.line, failure.reason) }
     contents.take(elements, of: document) { (record) throws(LibraryError) in
-      if let seconds = record["totaltimesecs"]?.number, seconds < 0 {
-        throw .invalidItem("a duration of \(JSONValue.double(seconds).jsonText) seconds")
-      }
       // The answer has no date at which the book was added to the library.
       return try Book.descriptor.checked(
         FileItem(told: try Book(libriVox: record, dateAdded: .distantPast)))

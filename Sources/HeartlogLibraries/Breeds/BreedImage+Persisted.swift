@@ -28,9 +28,7 @@ extension BreedImage {
       // No flag, or null, is false; a value of another kind is an error.
       let flag = Result { () throws(LibraryError) in try FileItem.flag(record[FieldName.isFavorite]) ?? false
       }
-      guard let url = text.flatMap(URL.init(favoriteID:)), url.scheme != nil,
-        let isFavorite = try? flag.get()
-      else {
+      guard let url = text.flatMap(absoluteURL), let isFavorite = try? flag.get() else {
         let shown = record.jsonText.prefix(120)
         failures.append(.invalidItem("record \(index + 1) of the persisted favorites is no image: \(shown)"))
         continue

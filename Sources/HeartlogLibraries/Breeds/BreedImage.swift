@@ -28,7 +28,11 @@ public struct BreedImage: FavoriteItem, Hashable {
   /// Decodes an image of the store, or a record of the app's own.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    url = try container.decode(URL.self, forKey: .id, or: .url)
+    if let id = try container.decodeIfPresent(URL.self, forKey: .id) {
+      url = id
+    } else {
+      url = try container.decode(RecordURL.self, forKey: .url).url
+    }
     isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite) ?? false
   }
 
@@ -55,6 +59,29 @@ public struct BreedImage: FavoriteItem, Hashable {
   }
 }
 
+/// The URL in a record of the app's own. Encoders other than `JSONEncoder` write an object.
+private struct RecordURL: Decodable {
+  let url: URL
+
+  private enum CodingKeys: CodingKey {
+    case relative
+  }
+
+  init(from decoder: any Decoder) throws {
+    let text =
+      if let object = try? decoder.container(keyedBy: CodingKeys.self) {
+        try object.decode(String.self, forKey: .relative)
+      } else {
+        try decoder.singleValueContainer().decode(String.self)
+      }
+    guard let url = absoluteURL(text) else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "\(text.quoted) is no URL"))
+    }
+    self.url = url
+  }
+}
+
 /// Parsing of the answers of dog.ceo: `{"message": …, "status": "success"}`.
 extension BreedImage {
   /// Parses an answer with the images of a breed, in order. Elements that are not URLs are dropped.
@@ -62,9 +89,8 @@ extension BreedImage {
   /// - Throws: `LibraryError.invalidAnswer` if the answer reports an error, or has no images.
   public static func images(answer: some JSONSource) throws(LibraryError) -> [BreedImage] {
     switch try message(answer.json()) {
-    case .array(let texts):
-      texts.compactMap(\.string).compactMap { URL(string: $0) }.map { BreedImage(url: $0) }
-    case .string(let text): [text].compactMap { URL(string: $0) }.map { BreedImage(url: $0) }
+    case .array(let texts): texts.compactMap(\.string).compactMap(absoluteURL).map { BreedImage(url: $0) }
+    case .string(let text): [text].compactMap(absoluteURL).map { BreedImage(url: $0) }
     default: throw .invalidAnswer("an answer without images")
     }
   }

@@ -15,8 +15,8 @@ private struct CitiesDescriptor: LibraryDescriptor {
   let name = City.library
   let fields: [LibraryField] = [
     .init("name", alwaysHasColumn: true), .init("country", alwaysHasColumn: true),
-    .init("lat", .number(-90...90), alwaysHasColumn: true),
-    .init("lon", .number(-180...180), alwaysHasColumn: true),
+    .init("lat", .number(City.latitudes), alwaysHasColumn: true),
+    .init("lon", .number(City.longitudes), alwaysHasColumn: true),
   ]
   let traits: LibraryTraits = .places
   let titleFields = ["name"]

@@ -38,6 +38,11 @@ public struct City: FavoriteItem, Hashable {
       ? try container.nestedContainer(keyedBy: Key.self, forKey: .coord) : container
     lon = try place.decode(Double.self, forKey: .lon)
     lat = try place.decode(Double.self, forKey: .lat)
+    // An entry of a catalog is checked as every reader of one does. A city of the store stays readable.
+    if container.contains(.coord) || container.contains(.catalogID), !Self.isPlace(lon: lon, lat: lat) {
+      throw DecodingError.dataCorruptedError(
+        forKey: .lat, in: place, debugDescription: "a city at \(lat) degrees north and \(lon) east")
+    }
     isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite) ?? false
   }
 
@@ -56,6 +61,13 @@ public struct City: FavoriteItem, Hashable {
     // In a catalog.
     case coord
     case catalogID = "_id"
+  }
+
+  static let longitudes = -180.0...180.0
+  static let latitudes = -90.0...90.0
+
+  private static func isPlace(lon: Double, lat: Double) -> Bool {
+    longitudes.contains(lon) && latitudes.contains(lat)
   }
 
   /// The flag of the country; empty if the code is not exactly two letters A–Z.
@@ -77,7 +89,7 @@ public struct City: FavoriteItem, Hashable {
 extension City {
   /// Parses one entry, or a record that has `id` for `_id`, and `lon` and `lat` without `coord`.
   ///
-  /// - Throws: `LibraryError.invalidItem` if a member is missing, or the flag is none.
+  /// - Throws: `LibraryError.invalidItem` if a member is missing, the coordinates are no place, or the flag is none.
   public init(catalogEntry entry: some JSONSource) throws(LibraryError) {
     let entry = try entry.json()
     guard let number = (entry["_id"] ?? entry["id"])?.int64, let id = Int(exactly: number) else {
@@ -87,6 +99,9 @@ extension City {
     guard let name = entry["name"]?.string, let country = entry["country"]?.string,
       let lon = place["lon"]?.number, let lat = place["lat"]?.number
     else { throw .invalidItem("the city \(id) of the catalog without a name, a country or coordinates") }
+    guard Self.isPlace(lon: lon, lat: lat) else {
+      throw .invalidItem("the city \(id) of the catalog at \(lat) degrees north and \(lon) east")
+    }
     self.init(
       id: id, name: name, country: country, lon: lon, lat: lat,
       isFavorite: try FileItem.flag(entry["isFavorite"]) ?? false)
@@ -95,7 +110,7 @@ extension City {
   /// Parses a catalog file, which is an array of entries, in order.
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the text is not a JSON array; `LibraryError.invalidItem` if an
-  ///   entry lacks a member.
+  ///   entry is not valid.
   public static func catalog(_ file: some JSONSource) throws(LibraryError) -> [City] {
     guard let entries = try file.json().array else {
       throw .invalidAnswer("a catalog of cities that is no array")

@@ -213,12 +213,17 @@ extension FieldValue {
   }
 }
 
-/// Checks that a text is a URL that can be an id.
+/// The URL of an item in a text; `nil` if the text has none, or one without a scheme. Characters that a URL cannot
+/// have, such as spaces, are percent-encoded.
+func absoluteURL(_ text: String) -> URL? {
+  guard let url = URL(string: text), url.scheme != nil else { return nil }
+  return url
+}
+
+/// The id of an item that is identified by a URL.
 ///
-/// - Throws: `invalidItem` if it is not.
-package func checkedURL(_ text: String) throws(LibraryError) -> String {
-  guard let url = URL(favoriteID: text), url.scheme != nil else {
-    throw .invalidItem("\(text.quoted) is no URL")
-  }
-  return text
+/// - Throws: `invalidItem` if the text is no URL.
+func checkedURL(_ text: String) throws(LibraryError) -> String {
+  guard let url = absoluteURL(text) else { throw .invalidItem("\(text.quoted) is no URL") }
+  return url.favoriteID
 }
