@@ -108,6 +108,13 @@ struct BookLibraryModelTests {
     gate.signal()
     await model.finishWriting()
     #expect(try shelf.another().loadCurrentBookID() == book(1).id)
+
+    let second = await shelf.store.holdWrites()
+    let deletion = Task { await model.delete(book(1).id) }
+    await wait { model.books.isEmpty }
+    #expect(try model.currentBookID == nil && shelf.another().loadBooks().count == 1)
+    second.signal()
+    #expect(await deletion.value?.id == book(1).id)
   }
 
   @Test("what cannot be written is taken back and told")

@@ -46,10 +46,15 @@ struct BookSavingTests {
     theirs[0].title = "Theirs"
     try other.saveBooks(theirs + [book(4)])
     var mine = stale
+    // Of what the other one deleted, and of what it renamed, something else is changed here.
+    mine[0].author = "Nobody"
+    mine[1].author = "Somebody"
     mine[2].title = "Mine"
     mine.append(book(5))
     try library.saveBooks(mine)
-    #expect(try app.another().loadBooks().map(\.title) == ["Theirs", "Mine", "Book 4", "Book 5"])
+    let saved = try app.another().loadBooks()
+    #expect(saved.map(\.title) == ["Theirs", "Mine", "Book 4", "Book 5"])
+    #expect(saved.map(\.author) == ["Somebody", nil, nil, nil])
     // Saved once more as it was, it still takes nothing away.
     try library.saveBooks(mine)
     #expect(library.loadBooks().map(\.id) == [2, 3, 4, 5].map { book($0).id })

@@ -20,6 +20,23 @@ struct BookTests {
     for book in records.books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
   }
 
+  @Test("a derived id is a UUID of version 8, and the same on every device and in every release")
+  func derivedIDs() throws {
+    let library = try BookShelf().library
+    let file = URL(filePath: "/Dune.m4b")
+    let record = #"{"id":"52","title":"T","url_zip_file":"https://x/y.zip"}"#
+    let ids = [
+      try library.importBook(from: file, fingerprint: "a").id,
+      try library.importBookFromGoogleDriveM4B(m4bFileID: "file-1", folderID: "f", fileURL: file).id,
+      try Book(libriVox: record, dateAdded: date).id,
+    ]
+    #expect(
+      ids.map(\.favoriteID) == [
+        "4ad84242-2f34-87ab-89a5-1fe36f271e46", "ebaa8829-9855-8d61-b513-1db1d670178f",
+        "55977b97-c45d-8f32-acb1-7625f291f88e",
+      ])
+  }
+
   /// As JSONEncoder writes the app's type.
   static let appRecords = #"""
     [{"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF","title":"Dune","author":"Frank Herbert",

@@ -128,6 +128,9 @@ struct ChapterTests {
     let chapters = sheet.chapters(duration: 180)
     #expect(chapters.map(\.startTime) == [60, 120] && chapters.map(\.duration) == [60, 60])
     #expect(sheet.tracks[0].title == "Äpfel")
+    let backwards = try CueSheet(
+      Array("TRACK 1 AUDIO\nINDEX 1 2:0:0\nTRACK 2 AUDIO\nINDEX 1 1:0:0\nTRACK 3 AUDIO\nINDEX 1 0:0:0".utf8))
+    #expect(backwards.chapters(duration: 180).map(\.title) == ["Chapter 3", "Chapter 2", "Chapter 1"])
     #expect(sheet.chapters(duration: 30).isEmpty)
     #expect(throws: LibraryError.self) { try CueSheet([UInt8](repeating: 32, count: CueSheet.bytesMax + 1)) }
   }

@@ -162,15 +162,18 @@ struct LocalBooksTests {
     let first = try phone.library.importBook(from: file("phone"), fingerprint: "dune", duration: 60)
     try phone.sync(tablet)
     #expect(tablet.library.loadBooks().map(\.fileURL) == [nil])
-    let second = try tablet.library.importBook(from: file("tablet"), fingerprint: "dune")
+    let (cover, sheet) = (URL(filePath: "/tablet/dune.jpg"), URL(filePath: "/tablet/dune.cue"))
+    let second = try tablet.library.importBook(
+      from: file("tablet"), fingerprint: "dune", coverImageURL: cover, associatedFiles: [sheet])
     #expect(second.id == first.id && second.fileURL == file("tablet") && second.isDownloaded)
+    #expect(second.coverImageURL == cover && second.associatedFiles == [sheet])
     #expect(second.duration == 60 && tablet.library.loadBooks() == [second])
     try tablet.sync(phone)
     #expect(phone.library.loadBooks() == [first])
     // It has a file already.
     #expect(try tablet.library.importBook(from: file("elsewhere"), fingerprint: "dune") == second)
 
-    #expect(try tablet.library.deleteBook(second.id)?.files == [file("tablet")])
+    #expect(try tablet.library.deleteBook(second.id)?.files == [file("tablet"), cover, sheet])
     clock.advance(seconds: 1)
     try tablet.library.addBooks([bare(of: first)])
     try tablet.sync(phone)

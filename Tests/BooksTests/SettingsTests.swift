@@ -60,6 +60,7 @@ struct SettingsTests {
     #expect(app.commitCount == 0)
     for speed in [0.5, 2.0] {
       settings.playbackSpeed = speed
+      settings.rewindAfterInterruption = speed - 0.5
       try app.library.saveSettings(settings)
       #expect(try app.another().loadSettings() == settings)
     }

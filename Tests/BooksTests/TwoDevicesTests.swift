@@ -48,6 +48,8 @@ struct TwoDevicesTests {
     theirs[0].title = "Theirs"
     tablet.clock.advance(seconds: 1)
     try tablet.library.saveBooks(theirs + [book(4)])
+    mine[0].author = "Nobody"
+    mine[1].author = "Somebody"
     mine[2].title = "Mine"
     mine.append(book(5))
     try phone.library.saveBooks(mine)
@@ -58,6 +60,7 @@ struct TwoDevicesTests {
     #expect(phone.store.digest == tablet.store.digest)
     let titles = ["Theirs", "Mine", "Book 4", "Book 5"]
     #expect(phone.library.loadBooks().map(\.title).sorted() == titles.sorted())
+    #expect(phone.library.loadBooks().map(\.author) == ["Somebody", nil, nil, nil])
     #expect(tablet.library.loadBooks().map(\.id) == phone.library.loadBooks().map(\.id))
   }
 }

@@ -72,6 +72,17 @@ struct BreedDetailsModelTests {
     #expect(manager.isLiked(images[0]) && model.images.map(\.isFavorite) == [true])
   }
 
+  @Test("hearts of a list that was replaced do not bring it back")
+  func replacedList() async throws {
+    let model = BreedDetailsModel(manager) { breed in [try FavoritesManagerTests.image("\(breed)/1")] }
+    await model.load("akita")
+    await model.load("pug")
+    try manager.toggle(image("akita/1"))
+    try manager.toggle(image("pug/1"))
+    await wait { model.images.map(\.isFavorite) == [true] }
+    #expect(model.images.map(\.breed) == ["pug"])
+  }
+
   @Test("of two loads at a time, the later one counts")
   func twoLoads() async throws {
     let gate = AsyncStream<Void>.makeStream()

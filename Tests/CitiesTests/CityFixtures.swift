@@ -39,7 +39,7 @@ struct SmartCity {
 
   static let catalog = [
     city(5, "Sydney", "AU"), city(1, "Albuquerque", "US"), city(4, "Arizona", "US"),
-    city(2, "Alabama", "US"), city(3, "Anaheim", "US"), city(6, "Alabama", "AU"), city(7, "Alabama", "US"),
+    city(7, "Alabama", "US"), city(3, "Anaheim", "US"), city(6, "Alabama", "AU"), city(2, "Alabama", "US"),
   ]
 }
 

@@ -107,7 +107,7 @@ struct CityMergeTests {
     }
     app.cities.load(SmartCity.catalog.filter { $0.id != 5 && $0.id != 1 })
     let report = try app.merge.execute()
-    #expect(report.orphans.map(\.name) == ["Albuquerque", "Sydney"] && report.favoriteCount == 2)
+    try #require(report.orphans.map(\.name) == ["Albuquerque", "Sydney"] && report.favoriteCount == 2)
     #expect(report.orphans.allSatisfy { $0.isFavorite })
     #expect(app.fetchedIDs == [1, 5])
     #expect(try app.fetch.execute().map(\.name) == ["Albuquerque", "Sydney"])

@@ -233,7 +233,9 @@ struct BibTeXFormatTests {
     let text = String(
       decoding: try format.write(Bibliography.items(papers), of: Paper.descriptor), as: UTF8.self)
     for line in [
-      "@misc{quant-ph/0201082v1,", "  author = {Blaha, Stephen},", "  date = {2002-01-18T15:08:05Z},",
+      "@misc{quant-ph/0201082v1,", "  title = {\(LaTeXText.encoded(papers[0].title))},",
+      "  author = {Blaha, Stephen},", "  abstract = {\(LaTeXText.encoded(papers[0].summary))},",
+      "  date = {2002-01-18T15:08:05Z},",
       "  year = {2002},", "  month = jan,",
       "  eprint = {quant-ph/0201082v1},", "  archiveprefix = {arXiv},", "  primaryclass = {quant-ph},",
       "  keywords = {quant-ph, cs.PL},",

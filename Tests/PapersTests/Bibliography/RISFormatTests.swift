@@ -82,7 +82,8 @@ struct RISFormatTests {
     let text = String(
       decoding: try RISFormat().write(Bibliography.items(papers), of: Paper.descriptor), as: UTF8.self)
     for line in [
-      "TY  - UNPB", "ID  - quant-ph/0201082v1", "AU  - Blaha, Stephen", "PY  - 2002",
+      "TY  - UNPB", "ID  - quant-ph/0201082v1", "TI  - \(papers[0].title)", "AU  - Blaha, Stephen",
+      "AB  - \(papers[0].summary)", "PY  - 2002",
       "DA  - 2002/01/18/15:08:05.000Z",
       "AN  - arXiv:quant-ph/0201082v1", "KW  - quant-ph", "KW  - cs.PL",
       "UR  - https://arxiv.org/abs/quant-ph/0201082v1",
