@@ -1,10 +1,11 @@
-"""Bugs that are planted on purpose: Scripts/mutation/planted.toml."""
+"""Bugs that are planted on purpose: Scripts/mutation/planted.toml and libraries.toml."""
 
 import tomllib
 
 import tree
 
-LIST = tree.ROOT / "Scripts" / "mutation" / "planted.toml"
+FOLDER = tree.ROOT / "Scripts" / "mutation"
+STORE, LIBRARIES = FOLDER / "planted.toml", FOLDER / "libraries.toml"
 
 
 class Bug:
@@ -13,6 +14,7 @@ class Bug:
         self.name, self.description, self.file = entry["name"], entry["description"], entry["file"]
         self.original, self.replacement = entry["original"].strip("\n"), entry["replacement"].strip("\n")
         self.detectors = entry.get("detectors", [])
+        self.test = entry.get("test")
         self.is_quick = entry.get("quick", False)
         self.start = None
 
@@ -33,10 +35,8 @@ class Bug:
         return self.replacement.replace(self.original, inner).replace("planted", mutant)
 
 
-def load():
-    if not LIST.exists():
-        return []
-    with open(LIST, "rb") as file:
+def load(path):
+    with open(path, "rb") as file:
         entries = tomllib.load(file)["bug"]
     bugs = [Bug(tree.FIRST_PLANTED + index, entry) for index, entry in enumerate(entries)]
     names = [bug.name for bug in bugs]

@@ -28,8 +28,8 @@ class Outcome:
         self.passed, self.how, self.output, self.seconds, self.is_over = passed, how, output, seconds, is_over
 
 
-def build(edits, refuse):
-    os.environ["HEARTLOG_TARGETS"] = ",".join(TARGETS)
+def build(edits, refuse=lambda refused: None, targets=TARGETS):
+    os.environ["HEARTLOG_TARGETS"] = ",".join(targets)
     tree.build(edits, *OPTIONS, refuse=refuse)
 
 
@@ -44,7 +44,7 @@ class Suites:
             raise tree.Failure(f"the build lists no tests: {listed.stdout}{listed.stderr}")
 
     def run(self, names, seconds_max, number=0, trace=None):
-        """Runs some suites in one process."""
+        """Runs some suites, or single tests as `SUITE/FUNCTION`, in one process."""
         # Generated tests draw the same each time, and what a mutant leaves behind goes with its folder.
         temporary = tree.WORK / "temporary" / f"{threading.get_ident()}"
         temporary.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class Suites:
             "SWIFT_BACKTRACE": "enable=no"}
         arguments = [self.program, "--testing-library", "swift-testing"]
         for name in names:
-            arguments += ["--filter", f"^{re.escape(name)}/"]
+            arguments += ["--filter", f"^{re.escape(name)}{'[(]' if '/' in name else '/'}"]
         started = time.monotonic()
         process = subprocess.Popen(
             arguments, cwd=tree.copied(), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -120,7 +120,8 @@ def package(text, modules):
     parts = re.split(r"(?=\n    \.(?:target|executableTarget|testTarget|systemLibrary)\(|\n    libraryTests\()", text)
     missing = set(modules)
     for index, part in enumerate(parts):
-        if re.match(r"\s*\.testTarget\(", part):
+        # `libraryTests` is declared before all targets.
+        if re.match(r"\s*\.testTarget\(", part) or "func libraryTests(" in part:
             parts[index] = part.replace("swiftSettings: settings", "swiftSettings: indexed")
         name = re.match(r'\s*\.(?:target|executableTarget)\(\s*name: "(\w+)"', part)
         if name is None:
