@@ -32,7 +32,9 @@ let package = Package(
   ],
   traits: [
     .trait(
-      name: "Tracing", description: "Stores report what they measure of themselves to a tracer of the app.")
+      name: "Tracing", description: "Stores report what they measure of themselves to a tracer of the app."),
+    .trait(
+      name: "Encryption", description: "The formats of encrypted objects and key epochs: docs/encryption.md."),
   ],
   targets: [
     // System libraries, lowest of all.
@@ -52,6 +54,9 @@ let package = Package(
     .target(
       name: "HeartlogProofs", dependencies: ["HeartlogEvents", linux("CCrypto")], swiftSettings: settings),
     .target(
+      name: "HeartlogEncryption", dependencies: ["HeartlogEvents", "HeartlogProofs", linux("CCrypto")],
+      swiftSettings: settings),
+    .target(
       name: "HeartlogStorage",
       dependencies: ["HeartlogFiles", "HeartlogTracing", "HeartlogEvents", "HeartlogProofs"],
       swiftSettings: settings),
@@ -69,7 +74,10 @@ let package = Package(
     .target(name: "HeartlogInterchange", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
     .target(
       name: "HeartlogShipping",
-      dependencies: ["CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogProofs", "Heartlog"],
+      dependencies: [
+        "CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogProofs", "Heartlog",
+        .target(name: "HeartlogEncryption", condition: .when(traits: ["Encryption"])),
+      ],
       swiftSettings: settings),
     .target(
       name: "HeartlogCLI",
@@ -114,6 +122,8 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "HeartlogEventsTests", dependencies: ["HeartlogEvents"], swiftSettings: settings),
     .testTarget(name: "HeartlogProofsTests", dependencies: ["HeartlogProofs"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogEncryptionTests", dependencies: ["HeartlogEncryption"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogStorageTests", dependencies: ["HeartlogStorage"], swiftSettings: settings),
     .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
@@ -177,7 +187,7 @@ let package = Package(
       name: "AppleBranchesTests",
       dependencies: [
         "AppleBranches", "AppleObservation", "AppleTracing", "HeartlogTracing", "HeartlogEvents",
-        "HeartlogProofs", "Heartlog",
+        "HeartlogProofs", "HeartlogEncryption", "Heartlog",
       ],
       swiftSettings: settings),
   ]

@@ -22,6 +22,6 @@ struct BranchFilesTests {
       let link = package.appending(path: "Tests/\(folder)/\(URL(filePath: path).lastPathComponent)")
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "../../Sources/\(path)")
     }
-    #expect(count == 6)
+    #expect(count == 9)
   }
 }

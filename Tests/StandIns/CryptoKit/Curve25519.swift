@@ -3,6 +3,9 @@ public import FoundationEssentials
 
 public enum CryptoKitError: Error {
   case incorrectKeySize
+  case incorrectParameterSize
+  case authenticationFailure
+  case underlyingCoreCryptoError(error: Int32)
 }
 
 public enum Curve25519 {

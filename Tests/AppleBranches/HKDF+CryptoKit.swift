@@ -1,0 +1,1 @@
+../../Sources/HeartlogEncryption/Primitives/HKDF+CryptoKit.swift

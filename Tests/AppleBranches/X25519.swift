@@ -1,0 +1,1 @@
+../../Sources/HeartlogEncryption/Primitives/X25519.swift
