@@ -1,0 +1,213 @@
+@testable import HeartlogEncryption
+import HeartlogEvents
+import HeartlogProofs
+import Testing
+
+@Suite("Key epochs")
+struct KeyEpochTests {
+  /// The object of a body with signatures that are valid, whatever it says.
+  private func object(_ body: EpochBody, by key: SigningKey, and code: RecoveryCode? = nil) throws -> [UInt8]
+  {
+    let message = KeyLabel.epoch.followed(by: body.bytes)
+    let second = try code.map { try $0.key.signature(of: message).bytes } ?? []
+    return try body.bytes + key.signature(of: message).bytes + second
+  }
+
+  @Test("every member reads the same key, and nobody else reads one")
+  func members() throws {
+    var sample = try SampleVault(devices: 3)
+    let made = try sample.first()
+    let epoch = try KeyEpoch(made.epoch.bytes)
+    #expect(epoch == made.epoch)
+    #expect(epoch.id.objectName == "keys/\(SHA256Hasher.digest(of: epoch.bytes).description.prefix(32))")
+    for device in sample.devices { #expect(try epoch.key(for: device.agreementKey) == made.key) }
+    #expect(try epoch.key(with: sample.code) == made.key)
+    #expect(made.key.bytes.count == 32 && !epoch.bytes.contains(made.key.bytes))
+    let stranger = try sample.addDevice()
+    #expect(
+      refusal { try epoch.key(for: stranger.agreementKey) }
+        == .wrongKey("epoch \(epoch.id) is not for this device or recovery code"))
+    #expect(
+      refusal { try epoch.key(with: sample.newCode()) }
+        == .wrongKey("epoch \(epoch.id) has another recovery code"))
+  }
+
+  @Test("one key opens all epochs before it, and no later one")
+  func chain() throws {
+    var sample = try SampleVault()
+    let first = try sample.first()
+    let second = try sample.next(after: [first])
+    let late = try sample.addDevice()
+    let third = try sample.next(after: [second])
+    let all = Dictionary(uniqueKeysWithValues: [first, second, third].map { ($0.epoch.id, $0.epoch) })
+    let key = try third.epoch.key(for: late.agreementKey)
+    let keys = try third.epoch.keys(from: key, among: all)
+    #expect(keys == [first.epoch.id: first.key, second.epoch.id: second.key, third.epoch.id: third.key])
+    #expect(refusal { try second.epoch.key(for: late.agreementKey) } != nil)
+    #expect(try second.epoch.keys(from: second.key, among: all).count == 2)
+    // What a carrier withholds is left out, with all that only it leads to.
+    let withheld = all.filter { $0.key != second.epoch.id }
+    #expect(try third.epoch.keys(from: key, among: withheld) == [third.epoch.id: third.key])
+    #expect(refusal { try third.epoch.key(of: first.epoch, with: key) } != nil)
+    #expect(refusal { try third.epoch.key(of: second.epoch, with: second.key) } != nil)
+  }
+
+  @Test("no byte of an epoch can be another, be missing or be added")
+  func everyByte() throws {
+    var sample = try SampleVault(devices: 3)
+    let first = try sample.first()
+    let newCode = sample.newCode()
+    let epoch = try sample.next(
+      after: [first], devices: Array(sample.devices.prefix(2)),
+      without: [sample.revocation(of: sample.devices[2])], newCode: newCode
+    ).epoch
+    for place in epoch.bytes.indices {
+      var changed = epoch.bytes
+      changed[place] ^= 1 << UInt8(place % 8)
+      #expect(refusal { try KeyEpoch(changed) } != nil, "byte \(place)")
+      #expect(refusal { try KeyEpoch(Array(epoch.bytes.prefix(place))) } != nil, "\(place) bytes")
+    }
+    #expect(refusal { try KeyEpoch(epoch.bytes + [0]) } == .malformed("1 bytes after the end"))
+    #expect(refusal { try KeyEpoch([UInt8](repeating: 0, count: KeyEpoch.bytesMax + 1)) } != nil)
+    var later = epoch.bytes
+    later[8] = 2
+    #expect(refusal { try KeyEpoch(later) } == .laterVersion(2))
+  }
+
+  /// A change of a body, and what is said of it.
+  struct Breach: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let change: @Sendable (inout EpochBody, SampleVault) throws -> Void
+  }
+
+  @Test(
+    "a maker that breaks a rule is refused, though it signs",
+    arguments: [
+      Breach(testDescription: "number 0") { body, _ in body.number = 0 },
+      Breach(testDescription: "number beyond the last") { body, _ in body.number = Limits.numberMax + 1 },
+      Breach(testDescription: "number 2 with none before") { body, _ in body.number = 2 },
+      Breach(testDescription: "no device") { body, _ in body.devices = [] },
+      Breach(testDescription: "a device twice") { body, _ in body.devices.append(body.devices[1]) },
+      Breach(testDescription: "devices out of order") { body, _ in body.devices.swapAt(0, 1) },
+      Breach(testDescription: "the recovery code as a device") { body, _ in
+        body.devices.append(body.recovery)
+        body.devices.sort { $0.member.publicKey < $1.member.publicKey }
+      },
+      Breach(testDescription: "a maker that is no member") { body, sample in
+        body.devices.removeAll { $0.member == sample.devices[0].member }
+      },
+      Breach(testDescription: "a member that is revoked") { body, sample in
+        body.revocations = [sample.revocation(of: sample.devices[1])]
+      },
+      Breach(testDescription: "the same revocation twice") { body, sample in
+        let replica = ReplicaID(high: 1, low: 2)
+        body.revocations = [
+          Revocation(replica: replica, size: 0, root: nil), Revocation(replica: replica, size: 0, root: nil),
+        ]
+      },
+      Breach(testDescription: "the same epoch before it twice") { body, _ in
+        let wrapped = [UInt8](repeating: 0, count: 48)
+        let id = try #require(EpochID(bytes: [UInt8](repeating: 1, count: 16)))
+        body.number = 2
+        body.previous = [.init(id: id, wrappedKey: wrapped), .init(id: id, wrappedKey: wrapped)]
+      },
+      Breach(testDescription: "a first epoch that the code did not sign") { body, _ in
+        body.isSignedTwice = false
+      },
+      Breach(testDescription: "an announcement of another device") { body, _ in
+        let (one, two) = (body.devices[0], body.devices[1])
+        body.devices[0] = .init(
+          member: Member(
+            unverified: one.member.publicKey, agreementKey: [UInt8](repeating: 9, count: 32),
+            announcement: two.member.announcement), wrappedKey: one.wrappedKey)
+      },
+      Breach(testDescription: "another vault than the one of the announcements") { body, _ in
+        var random = SeededGenerator(seed: 99)
+        body.vault = VaultID.random(using: &random)
+      },
+      Breach(testDescription: "too many epochs before it") { body, _ in
+        body.number = 2
+        body.previous = try (0..<17).map { number in
+          EpochBody.Previous(
+            id: try #require(EpochID(bytes: [UInt8](repeating: number, count: 16))),
+            wrappedKey: [UInt8](repeating: 0, count: 48))
+        }
+      },
+    ])
+  func breaches(breach: Breach) throws {
+    var sample = try SampleVault(devices: 2)
+    var body = try sample.first().epoch.body
+    let maker = sample.devices[0].key
+    _ = try KeyEpoch(object(body, by: maker, and: sample.code))
+    try breach.change(&body, sample)
+    let bytes = try object(body, by: maker, and: body.isSignedTwice ? sample.code : nil)
+    #expect(refusal { try KeyEpoch(bytes) } != nil)
+  }
+
+  @Test("an epoch signed by another key is refused, and so is one that its maker signs twice")
+  func signatures() throws {
+    var sample = try SampleVault()
+    var body = try sample.first().epoch.body
+    let other = SigningKey(using: &sample.random)
+    #expect(refusal { try KeyEpoch(object(body, by: other, and: sample.code)) } != nil)
+    #expect(
+      refusal { try KeyEpoch(object(body, by: sample.devices[0].key, and: sample.newCode())) }
+        == .wrongSignature("the recovery code did not sign the epoch"))
+    body.maker = sample.code.key.publicKey
+    body.isSignedTwice = false
+    #expect(try KeyEpoch(object(body, by: sample.code.key)).isSignedByRecovery)
+    body.isSignedTwice = true
+    #expect(
+      refusal { try KeyEpoch(object(body, by: sample.code.key, and: sample.code)) }
+        == .malformed("an epoch that its maker signed twice"))
+  }
+
+  @Test("a maker that gives members different keys is found out by each of them")
+  func differentKeys() throws {
+    var sample = try SampleVault()
+    let made = try sample.first()
+    var body = made.epoch.body
+    let ephemeral = AgreementKey.ephemeral(using: &sample.random)
+    body.ephemeralKey = ephemeral.publicKey
+    func wrap(_ key: [UInt8], for member: Member) throws -> EpochBody.Recipient {
+      let shared = try #require(ephemeral.sharedSecret(with: member.agreementKey))
+      return .init(member: member, wrappedKey: KeyEpoch.wrappingKey(shared, for: member, of: body).wrap(key))
+    }
+    let other = [UInt8](repeating: 3, count: 32)
+    body.recovery = try wrap(made.key.bytes, for: body.recovery.member)
+    body.devices = try body.devices.map { device in
+      let isLast = device.member == sample.devices[1].member
+      return try wrap(isLast ? other : made.key.bytes, for: device.member)
+    }
+    let epoch = try KeyEpoch(object(body, by: sample.devices[0].key, and: sample.code))
+    #expect(try epoch.key(for: sample.devices[0].agreementKey).bytes == made.key.bytes)
+    #expect(
+      refusal { try epoch.key(for: sample.devices[1].agreementKey) }
+        == .wrongKey("the key of epoch \(epoch.id) is not the one that its maker says"))
+    // A key that was wrapped for one member is of no use to another.
+    var swapped = body
+    let wrapped = body.devices.map(\.wrappedKey)
+    swapped.devices = zip(body.devices, wrapped.reversed()).map { .init(member: $0.member, wrappedKey: $1) }
+    let mixed = try KeyEpoch(object(swapped, by: sample.devices[0].key, and: sample.code))
+    for device in sample.devices { #expect(refusal { try mixed.key(for: device.agreementKey) } != nil) }
+  }
+
+  @Test("an agreement key of small order gets no epoch")
+  func smallOrder() throws {
+    var sample = try SampleVault()
+    let point = [1] + [UInt8](repeating: 0, count: 31)
+    let key = SigningKey(using: &sample.random)
+    let announcement = try key.signature(of: KeyLabel.member.followed(by: sample.vault.bytes + point))
+    let member = try Member(
+      publicKey: key.publicKey, agreementKey: point, announcement: announcement, vault: sample.vault)
+    let first = try sample.first()
+    let error = refusal {
+      try KeyEpoch.make(
+        in: sample.vault, following: [(epoch: first.epoch, key: first.key)], recovery: first.epoch.recovery,
+        devices: first.epoch.devices + [member], revocations: [], by: sample.devices[0].key, signedBy: nil,
+        using: &sample.random)
+    }
+    #expect(
+      error == .wrongKey("replica \(member.replica) announced an agreement key that shares no secret"))
+  }
+}
