@@ -1,0 +1,232 @@
+"""Encrypted objects: the vectors of docs/encryption.md, read by encryption_reader.py, which shares no code with what made them."""
+
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import cryptography
+except ImportError:
+    cryptography = None
+else:
+    import encryption_reader as reader
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+NEEDS_CRYPTOGRAPHY = unittest.skipUnless(cryptography, "cryptography is not installed: Scripts/test installs it from PyPI")
+H = bytes.fromhex
+
+
+def vectors(name):
+    return json.loads((PACKAGE / "fixtures" / "encryption" / f"{name}.json").read_text())
+
+
+def seal(content, name, vault, id, key):
+    """An object, as the page says how it is made, and its name."""
+    salt = reader.salt_of(key, vault, name, content)
+    start, _, ending = name.rpartition(".")
+    name = f"{start[:-16]}{salt[:8].hex()}.{ending}"
+    header = b"\x89HLOBJ\r\n\1" + id + salt
+    object_key = reader.derive(key, salt, "heartlog object 1", vault + name.encode())
+    text = len(content).to_bytes(4, "little") + content
+    text += bytes(reader.padded(len(content)) - len(text))
+    chunks = [text[at:at + reader.CHUNK] for at in range(0, len(text), reader.CHUNK)]
+    return name, header + b"".join(
+        ChaCha20Poly1305(object_key).encrypt(reader.nonce(number, number == len(chunks) - 1), chunk, header)
+        for number, chunk in enumerate(chunks))
+
+
+class TestCase(unittest.TestCase):
+    def refused(self, body, why=None):
+        with self.assertRaises(reader.Refused) as caught:
+            body()
+        if why:
+            self.assertIn(why, str(caught.exception))
+
+
+class Sample:
+    """The vault of the vectors."""
+
+    def __init__(self):
+        file = vectors("epochs")
+        self.vault, self.code, self.void_code = H(file["vault"]), file["recoveryCode"], file["voidRecoveryCode"]
+        self.devices, self.epochs = file["devices"], file["epochs"]
+        self.objects = vectors("objects")
+
+    def content(self, vector):
+        return H(vector["content"]) * vector["repeats"]
+
+    def key(self, id):
+        return next(H(epoch["key"]) for epoch in self.epochs if epoch["id"] == id)
+
+    def bytes(self, vector):
+        made = seal(self.content(vector), vector["name"], self.vault, H(vector["epoch"]), self.key(vector["epoch"]))
+        assert made[0] == vector["name"]
+        return made[1]
+
+
+@NEEDS_CRYPTOGRAPHY
+class Vectors(TestCase):
+    def test_derivations(self):
+        for vector in vectors("derivations"):
+            material, salt, info, output = (H(vector[name]) for name in ("material", "salt", "info", "output"))
+            self.assertEqual(HKDF(reader.SHA256(), len(output), salt, info).derive(material), output)
+            self.assertTrue(info.startswith(vector["what"].encode() + b"\0"))
+
+    def test_every_label_stands_on_the_page(self):
+        page = (PACKAGE / "docs" / "encryption.md").read_text()
+        labels = {vector["what"] for vector in vectors("derivations")}
+        self.assertEqual(len(labels), 6)
+        self.assertEqual(set(re.findall(r"`(heartlog [a-z]+ 1)`", page)),
+                         labels | {"heartlog member 1", "heartlog epoch 1", "heartlog recovery 1"})
+
+    def test_recovery_codes(self):
+        file = vectors("recovery-codes")
+        for vector in file["codes"]:
+            for text in vector["text"], vector["text"].lower(), vector["text"].replace("-", " ") + "\n":
+                self.assertEqual(reader.secret_of(text).hex(), vector["secret"])
+            identity = reader.Identity(H(vector["secret"]))
+            self.assertEqual(identity.public.hex(), vector["publicKey"])
+            self.assertEqual(identity.agreement_public.hex(), vector["agreementKey"])
+        for vector in file["refused"]:
+            self.refused(lambda: reader.secret_of(vector["text"]))
+
+    def test_epochs(self):
+        sample = Sample()
+        made = [reader.Epoch(H(epoch["object"])) for epoch in sample.epochs]
+        for epoch, vector in zip(made, sample.epochs):
+            self.assertEqual((epoch.id.hex(), epoch.vault), (vector["id"], sample.vault))
+            for device in sample.devices:
+                identity = reader.Identity(H(device["seed"]))
+                self.assertEqual(identity.public.hex(), device["publicKey"])
+                if identity.public in epoch.members:
+                    self.assertEqual(epoch.members[identity.public].replica.hex(), device["replica"])
+                    self.assertEqual(epoch.key_for(identity).hex(), vector["key"])
+                else:
+                    self.refused(lambda: epoch.key_for(identity), "not a member")
+        self.assertEqual([len(epoch.devices) for epoch in made], [2, 3, 2])
+        self.assertEqual([replica.hex() for replica in made[2].revoked], [sample.devices[1]["replica"]])
+        self.assertTrue(made[1].follows([made[0]]) and made[2].follows([made[1]]))
+        self.assertFalse(made[2].follows([made[0]]) or made[1].follows([made[2]]) or made[0].follows([]))
+
+    def test_objects_are_made_of_their_contents(self):
+        sample = Sample()
+        for vector in sample.objects:
+            made = sample.bytes(vector)
+            self.assertEqual(hashlib.sha256(made).hexdigest(), vector["objectSHA256"])
+            self.assertIn(vector.get("object"), (None, made.hex()))
+
+
+@NEEDS_CRYPTOGRAPHY
+class Recovery(TestCase):
+    def folder(self, sample):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name)
+        for name, data in [(f"keys/{epoch['id']}", H(epoch["object"])) for epoch in sample.epochs] + [
+                (vector["name"], sample.bytes(vector)) for vector in sample.objects]:
+            (path / "carrier" / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / "carrier" / name).write_bytes(data)
+        return path
+
+    def run_reader(self, path, code):
+        return subprocess.run([sys.executable, reader.__file__, path / "carrier", path / "out"], input=code,
+                              capture_output=True, text=True)
+
+    def test_the_recovery_code_alone_opens_everything(self):
+        sample = Sample()
+        path = self.folder(sample)
+        answer = self.run_reader(path, sample.code + "\n")
+        self.assertEqual((answer.returncode, answer.stderr, answer.stdout), (0, "", f"{len(sample.objects)} objects\n"))
+        for vector in sample.objects:
+            self.assertEqual((path / "out" / vector["name"]).read_bytes(), sample.content(vector))
+        run = sample.content(sample.objects[0])
+        self.assertTrue(run.startswith(b"\x89HLRUN\r\n") and b"Anna's phone" in run)
+        for stored in (path / "carrier").rglob("*"):
+            if stored.is_file():
+                for word in b"Anna", b"papers", b"cli", b"title", b"HLRUN":
+                    self.assertNotIn(word, stored.read_bytes())
+
+    def test_a_void_code_opens_what_it_could_and_nothing_later(self):
+        sample = Sample()
+        objects = [H(epoch["object"]) for epoch in sample.epochs]
+        keys, epochs = reader.keys_with(sample.void_code, objects)
+        self.assertEqual([id.hex() in {id.hex() for id in keys} for id in map(H, (e["id"] for e in sample.epochs))],
+                         [True, True, False])
+        self.assertEqual(len(epochs), 3)
+        answer = self.run_reader(self.folder(sample), sample.void_code)
+        self.assertEqual((answer.returncode, answer.stderr), (1, "encryption_reader: an object of an unknown epoch\n"))
+
+    def test_a_code_of_another_vault_opens_nothing(self):
+        sample = Sample()
+        other = vectors("recovery-codes")["codes"][0]["text"]
+        self.assertEqual(reader.keys_with(other, [H(epoch["object"]) for epoch in sample.epochs]), ({}, {}))
+        answer = self.run_reader(self.folder(sample), "0000-0000")
+        self.assertEqual(answer.stderr, "encryption_reader: not the 56 characters of a recovery code\n")
+
+    def test_an_epoch_that_is_withheld_hides_only_what_needs_it(self):
+        sample = Sample()
+        objects = [H(epoch["object"]) for epoch in sample.epochs]
+        keys, _ = reader.keys_with(sample.code, [objects[0], objects[2]])
+        self.assertEqual([id.hex() for id in keys], [sample.epochs[2]["id"]])
+
+
+@NEEDS_CRYPTOGRAPHY
+class Hostile(TestCase):
+    def setUp(self):
+        self.sample = Sample()
+        self.keys, _ = reader.keys_with(self.sample.code, [H(epoch["object"]) for epoch in self.sample.epochs])
+
+    def open(self, data, name, vault=None, keys=None):
+        return reader.open_object(data, name, vault or self.sample.vault, keys or self.keys)
+
+    def test_no_byte_can_be_another_be_missing_or_be_added(self):
+        vector = self.sample.objects[0]
+        data = self.sample.bytes(vector)
+        self.assertEqual(self.open(data, vector["name"]), self.sample.content(vector))
+        epoch = H(self.sample.epochs[2]["object"])
+        for place in range(len(data)):
+            changed = bytearray(data)
+            changed[place] ^= 1 << place % 8
+            self.refused(lambda: self.open(bytes(changed), vector["name"]))
+            self.refused(lambda: self.open(data[:place], vector["name"]))
+        for place in range(len(epoch)):
+            changed = bytearray(epoch)
+            changed[place] ^= 1 << place % 8
+            self.refused(lambda: reader.Epoch(bytes(changed)))
+            self.refused(lambda: reader.Epoch(epoch[:place]))
+        for more in 1, 16, 70_000:
+            self.refused(lambda: self.open(data + bytes(more), vector["name"]), "chunk 0 does not decrypt")
+            self.refused(lambda: reader.Epoch(epoch + bytes(more)))
+
+    def test_chunks_have_one_place(self):
+        vector = next(vector for vector in self.sample.objects if len(self.sample.content(vector)) > 131_000)
+        data, name = self.sample.bytes(vector), vector["name"]
+        header, one, two = data[:41], data[41:41 + 65_552], data[41 + 65_552:]
+        self.assertEqual(self.open(header + one + two, name), self.sample.content(vector))
+        for chunks in two + one, one, two, b"", one + one, one + two + two, one + one + two, one + two + bytes(16):
+            self.refused(lambda: self.open(header + chunks, name), "does not decrypt")
+
+    def test_an_object_is_of_one_name_vault_and_epoch(self):
+        vector = self.sample.objects[0]
+        data, name = self.sample.bytes(vector), vector["name"]
+        for other in name.replace(".run", ".checkpoint"), name.replace("0000000000000002-", "0000000000000003-"), "x" + name:
+            self.refused(lambda: self.open(data, other), "does not decrypt")
+        self.refused(lambda: self.open(data, self.sample.objects[1]["name"]), "another name")
+        self.refused(lambda: self.open(data, name, vault=bytes(16)), "does not decrypt")
+        id = H(vector["epoch"])
+        self.refused(lambda: self.open(data, name, keys={id: bytes(32)}), "does not decrypt")
+        other = H(self.sample.epochs[1]["id"])
+        moved = data[:9] + other + data[25:]
+        self.refused(lambda: self.open(moved, name), "does not decrypt")
+        self.refused(lambda: self.open(moved, name, keys={other: self.keys[id]}), "does not decrypt")
+
+
+if __name__ == "__main__":
+    unittest.main()
