@@ -172,8 +172,8 @@ class Epoch:
             {epoch.id for epoch in previous} == set(self.previous)
             and all(epoch.vault == self.vault and self.maker in epoch.members for epoch in previous)
             and self.number == max(epoch.number for epoch in previous) + 1
-            and all(device.public in devices or device.replica in self.revoked
-                    for epoch in previous for device in epoch.devices)
+            and all(key in devices or sha(key)[:16] in self.revoked
+                    for key in set.intersection(*({device.public for device in epoch.devices} for epoch in previous)))
             and all(self.revoked.get(replica, NUMBER_MAX + 1) <= size
                     for epoch in previous for replica, size in epoch.revoked.items())
             and (codes == {self.recovery.public} or self.by_recovery)

@@ -124,6 +124,52 @@ struct EpochsInARowTests {
     #expect(before.heads(of: devices[3].key.publicKey) == [one.epoch])
   }
 
+  @Test("whom a revoked device admitted meanwhile is not taken when the epochs are joined")
+  func admittedByRevoked() throws {
+    var sample = try SampleVault(devices: 3)
+    let first = try sample.first()
+    let (phone, thief) = (sample.devices[0], sample.devices[2])
+    let rest = Array(sample.devices.prefix(2))
+    let accomplice = try sample.addDevice()
+    let rotation = try sample.next(
+      after: [first], devices: rest, without: [sample.revocation(of: thief, size: 7)],
+      newCode: sample.newCode())
+    let rogue = try sample.next(after: [first], by: thief)
+    let further = try sample.next(
+      after: [rogue], without: [], by: accomplice, newCode: nil)
+    let found = [first, rotation, rogue, further].map(\.epoch)
+    let heads = TrustedEpochs(among: found, roots: [first.epoch.id]).heads(of: phone.key.publicKey)
+    #expect(Set(heads) == [rotation.epoch, further.epoch])
+
+    let devices = KeyEpoch.commonDevices(of: heads)
+    #expect(Set(devices) == Set(rest.map(\.member)))
+    let revocations = KeyEpoch.combinedRevocations(of: heads + heads)
+    #expect(revocations == rotation.epoch.revocations)
+    // They are of different numbers, and of all members only those of both may join them.
+    let joined = try sample.next(
+      after: [rotation, further], devices: rest, without: revocations, newCode: sample.newCode())
+    #expect(joined.epoch.number == further.epoch.number + 1)
+    #expect(refusal { try joined.epoch.key(for: accomplice.agreementKey) } != nil)
+    #expect(refusal { try sample.next(after: [joined], by: accomplice) } != nil)
+    #expect(KeyEpoch.commonDevices(of: []).isEmpty && KeyEpoch.combinedRevocations(of: []).isEmpty)
+  }
+
+  @Test("of two revocations of a replica, the one at the earlier commit holds")
+  func combined() throws {
+    var sample = try SampleVault(devices: 3)
+    let first = try sample.first()
+    let rest = Array(sample.devices.prefix(2))
+    let epochs = try ([9, 4, 6] as [UInt64]).map { size in
+      try sample.next(
+        after: [first], devices: rest, without: [sample.revocation(of: sample.devices[2], size: size)],
+        newCode: sample.newCode()
+      ).epoch
+    }
+    for order in [epochs, epochs.reversed()] {
+      #expect(KeyEpoch.combinedRevocations(of: order) == [sample.revocation(of: sample.devices[2], size: 4)])
+    }
+  }
+
   @Test("a new recovery code signs the epoch that has it")
   func newCode() throws {
     var sample = try SampleVault()

@@ -210,4 +210,36 @@ struct KeyEpochTests {
     #expect(
       error == .wrongKey("replica \(member.replica) announced an agreement key that shares no secret"))
   }
+
+  @Test("what is read of any bytes is written as the same bytes")
+  func anyBytes() throws {
+    var sample = try SampleVault(devices: 2)
+    let first = try sample.first()
+    let bytes = try sample.next(
+      after: [first], devices: [sample.devices[0]], without: [sample.revocation(of: sample.devices[1])],
+      newCode: sample.newCode()
+    ).epoch.body.bytes
+    var random = SeededGenerator(seed: 4)
+    var accepted = 0
+    for _ in 0..<20_000 {
+      var changed = bytes
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let place = Int.random(in: 9..<changed.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: changed[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: changed.remove(at: place)
+        case 2: changed.insert(UInt8.random(in: 0...255, using: &random), at: place)
+        default: changed.removeLast(changed.count - place)
+        }
+        guard changed.count > 10 else { break }
+      }
+      changed.withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        guard let body = try? EpochBody(from: &reader) else { return }
+        accepted += 1
+        #expect(body.bytes == Array(bytes.prefix(reader.offset)))
+      }
+    }
+    #expect(accepted > 100)
+  }
 }

@@ -21,18 +21,31 @@ extension KeyEpoch {
     }
     let revoked = Dictionary(uniqueKeysWithValues: revocations.map { ($0.replica, $0.size) })
     let devices = Set(devices.map(\.publicKey))
-    for epoch in previous {
-      for device in epoch.devices where !devices.contains(device.publicKey) && revoked[device.replica] == nil
-      {
-        throw .malformed("epoch \(id) leaves out replica \(device.replica) and does not revoke it")
-      }
-      for revocation in epoch.revocations {
-        guard let size = revoked[revocation.replica], size <= revocation.size else {
-          throw .malformed("epoch \(id) takes back the revocation of replica \(revocation.replica)")
-        }
+    for device in Self.commonDevices(of: previous)
+    where !devices.contains(device.publicKey) && revoked[device.replica] == nil {
+      throw .malformed("epoch \(id) leaves out replica \(device.replica) and does not revoke it")
+    }
+    for revocation in previous.flatMap(\.revocations) {
+      guard let size = revoked[revocation.replica], size <= revocation.size else {
+        throw .malformed("epoch \(id) takes back the revocation of replica \(revocation.replica)")
       }
     }
     try checkRecovery(previous, revoked: Set(revoked.keys))
+  }
+
+  /// The devices that all of some epochs have. A device that joins them by itself takes these only: another one may have been admitted by a
+  /// member that one of the epochs revokes.
+  package static func commonDevices(of epochs: [KeyEpoch]) -> [Member] {
+    guard let first = epochs.first else { return [] }
+    let common = epochs.dropFirst().map { Set($0.devices.map(\.publicKey)) }
+    return first.devices.filter { device in common.allSatisfy { $0.contains(device.publicKey) } }
+  }
+
+  /// The revocations that an epoch has that follows these: of each replica, the one at the earliest commit.
+  package static func combinedRevocations(of epochs: [KeyEpoch]) -> [Revocation] {
+    let all = epochs.flatMap(\.revocations)
+    return Dictionary(all.map { ($0.replica, $0) }) { $0.size <= $1.size ? $0 : $1 }.values
+      .sorted { $0.replica < $1.replica }
   }
 
   private func checkRecovery(_ previous: [KeyEpoch], revoked: Set<ReplicaID>) throws(EncryptionError) {
