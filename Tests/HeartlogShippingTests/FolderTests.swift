@@ -102,8 +102,8 @@ struct FolderTests {
     }
     let (whole, again) = (file(1...8, 1), file(1...8, 2))
     let (start, end, next) = (file(1...3, 3), file(4...8, 4), file(9...9, 5))
-    #expect(FolderSyncPass.withoutCovered([next, end, start, again, whole]) == [whole, next])
-    #expect(FolderSyncPass.withoutCovered([next, end, start]) == [start, end, next])
+    #expect(ObjectSyncPass.withoutCovered([next, end, start, again, whole]) == [whole, next])
+    #expect(ObjectSyncPass.withoutCovered([next, end, start]) == [start, end, next])
   }
 
   @Test("a dry run and a pull leave the folder as it is")
@@ -142,7 +142,7 @@ struct FolderTests {
         #expect(other.streams[one.replica] == one.streams[one.replica])
       }
     }
-    #expect(most <= 2 * FolderSyncPass.neighboursMax && removed > 100)
+    #expect(most <= 2 * ObjectSyncPass.neighboursMax && removed > 100)
     let fresh = device(3, 0)
     _ = try sync(fresh)
     #expect(fresh.streams[one.replica] == one.streams[one.replica])

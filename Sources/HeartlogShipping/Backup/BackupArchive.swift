@@ -38,7 +38,7 @@ struct BackupArchive {
   static func isBackup(_ folder: String, on fileSystem: any FileSystem) throws(HeartlogError) -> Bool {
     try onFolder { () throws(FileError) in try fileSystem.entries(of: folder) }.allSatisfy { name in
       name == manifestName || name == BackupTarget.lockName
-        || name.hasPrefix(FolderListing.temporaryPrefix) || name == BackupTarget.runsName
+        || name.hasPrefix(DirectoryObjects.temporaryPrefix) || name == BackupTarget.runsName
     }
   }
 

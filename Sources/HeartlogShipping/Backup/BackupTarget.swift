@@ -113,7 +113,7 @@ struct BackupTarget {
       throw HeartlogError(.locked, "another process is writing the backup at \(path)", file: path)
     }
     defer { lock.unlock() }
-    try removeUnfinished(in: path, startingWith: FolderListing.temporaryPrefix)
+    try removeUnfinished(in: path, startingWith: DirectoryObjects.temporaryPrefix)
     var archive = try BackupArchive(at: path, on: fileSystem)
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
@@ -220,7 +220,7 @@ struct BackupTarget {
 
   /// Writes a file under a temporary name, makes it durable, and renames it.
   private mutating func write(_ bytes: [UInt8], _ name: String, in folder: String) throws(HeartlogError) {
-    let temporary = "\(path)/\(temporaryName(FolderListing.temporaryPrefix))"
+    let temporary = "\(path)/\(temporaryName(DirectoryObjects.temporaryPrefix))"
     try onFolder { () throws(FileError) in
       let file = try fileSystem.open(temporary, .createNew)
       do throws(FileError) {

@@ -1,6 +1,6 @@
 import Heartlog
 
-extension FolderSyncPass {
+extension ObjectSyncPass {
   /// Reads the content of commits that are here without it, as far as it is wanted and the files have it.
   mutating func complete(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
     guard let head = try head(of: stream),

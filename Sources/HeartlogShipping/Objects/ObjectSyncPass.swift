@@ -1,70 +1,24 @@
 import Heartlog
-import HeartlogFiles
-import Synchronization
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
-/// A carrier through a folder that a file-syncing program, a USB stick or rsync moves from device to device.
-///
-/// There is no dialogue: each device writes files for the others, changes none, and removes only its own and
-/// those of devices that write no more. The
-/// format is specified in "The folder" in docs/shipping.md.
-public final class FolderCarrier: Carrier {
-  /// The path of the folder.
-  public let path: String
-  private let fileSystem: any FileSystem
-  /// Keys of the checks that have succeeded, so that a carrier that is reused repeats none: the paths of files
-  /// whose content was verified, and the keys of compared roots.
-  let checked = Mutex<Set<String>>([])
-
-  public var description: String { "folder:\(path)" }
-
-  /// Creates a carrier through the folder at a file URL, which must exist when `sync` is called.
-  ///
-  /// - Throws: `invalid` if the URL is not a file URL.
-  public convenience init(_ url: URL) throws(HeartlogError) { self.init(try url.filePath(of: "a folder")) }
-
-  package init(_ path: String, on fileSystem: any FileSystem = POSIXFileSystem(readers: .everybody)) {
-    self.path = path
-    self.fileSystem = fileSystem
+/// One pass over an object store.
+struct ObjectSyncPass {
+  /// What a later pass over the same objects need not find out again.
+  struct Memory: Sendable {
+    var catalogue = ObjectCatalogue()
+    /// Keys of the checks that have succeeded: the paths of files whose content was verified, and the keys of compared roots.
+    var checked: Set<String> = []
   }
 
-  /// Receives what other devices wrote to the folder, and writes what the folder lacks.
-  ///
-  /// Files of other devices cannot do harm: a file that is not whole is left alone and counted in the report.
-  ///
-  /// - Throws: `HeartlogError`; `notAStore` if the folder does not exist, `invalid` if it is a store's own
-  ///   directory or inside one, `readOnly` and `inputOutput` from its files, and what the store throws.
-  public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    try sync(streams: store, options: options)
-  }
-
-  func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    var round = FolderSyncPass(
-      store: store, root: path, fileSystem: fileSystem, options: options, checked: checked.withLock { $0 })
-    let report = Result { () throws(HeartlogError) in
-      try store.traced { () throws(HeartlogError) in try round.run() }
-    }
-    checked.withLock { $0.formUnion(round.checked) }
-    return try report.get()
-  }
-}
-
-/// One pass over a folder.
-struct FolderSyncPass {
   let store: any ShippedStreams
-  let root: String
-  let fileSystem: any FileSystem
+  let objects: any ObjectStore
   let options: SyncOptions
-  var checked: Set<String>
+  var memory: Memory
   var report = SyncReport()
   var counts = SyncReport.FolderFiles()
   /// Paths of files that were read and are not whole.
   var damaged: Set<String> = []
+  /// Paths of files that this pass has deleted. A place may tell them again for a while.
+  var deleted: Set<String> = []
   /// Runs of streams that wait until other streams have been received.
   var waiting = WaitingRuns()
   var receivedStreams: Set<ReplicaID> = []
@@ -74,31 +28,16 @@ struct FolderSyncPass {
   /// Why the own stream could not be signed; nil if it was.
   private var signingFailure: HeartlogError?
 
-  init(
-    store: any ShippedStreams, root: String, fileSystem: any FileSystem, options: SyncOptions,
-    checked: Set<String>
-  ) {
+  init(store: any ShippedStreams, objects: any ObjectStore, options: SyncOptions, memory: Memory) {
     self.store = store
-    self.root = root
-    self.fileSystem = fileSystem
+    self.objects = objects
     self.options = options
-    self.checked = checked
+    self.memory = memory
   }
 
   mutating func run() throws(HeartlogError) -> SyncReport {
-    guard try onFolder({ () throws(FileError) in try fileSystem.info(root) })?.kind == .directory else {
-      throw HeartlogError(.notAStore, "there is no folder \(root)", file: root)
-    }
-    for suffix in ["", "/..", "/../.."] {
-      guard try !isStore(root + suffix) else {
-        throw HeartlogError(
-          .invalid,
-          "\(root) is \(suffix.isEmpty ? "" : "inside ")the directory of a store, not a folder between stores: "
-            + "sync with that store by its directory, without \"folder:\", or name a folder of its own",
-          file: root)
-      }
-    }
-    let listing = try onFolder { () throws(FileError) in try FolderListing(root, on: fileSystem) }
+    try memory.catalogue.update(from: objects, options)
+    let listing = FolderListing(memory.catalogue)
     counts = listing.counts
     report.isDryRun = options.isDryRun
     let files = Dictionary(grouping: listing.files, by: \.stream)
@@ -134,7 +73,7 @@ struct FolderSyncPass {
     return report
   }
 
-  /// Receives what the folder has, then writes what it lacks.
+  /// Receives what the store has, then writes what it lacks.
   private mutating func exchange(
     _ streams: [ReplicaID], _ files: [ReplicaID: [FolderFile]], _ listing: FolderListing,
     _ heads: [StreamHead]
@@ -160,25 +99,13 @@ struct FolderSyncPass {
     try report.nameHeld(heads, in: store, signingFailure: signingFailure)
   }
 
-  /// Whether a folder looks like the directory of a store. One of its entries may be damaged or missing.
-  private func isStore(_ folder: String) throws(HeartlogError) -> Bool {
-    try onFolder { () throws(FileError) in
-      let found = [
-        try fileSystem.info("\(folder)/store")?.kind == .file,
-        try fileSystem.info("\(folder)/lock")?.kind == .file,
-        try fileSystem.info("\(folder)/replicas")?.kind == .directory,
-      ]
-      return found.filter { $0 }.count > 1
-    }
-  }
-
   mutating func prepareToShip() throws(HeartlogError) { signingFailure = try store.prepareToShip() }
 
   /// Runs `body` for one stream. If the stream is damaged here, it is reported as skipped, and the other
   /// streams continue.
   mutating func passingOver(
     _ stream: ReplicaID, _ heads: [StreamHead],
-    _ body: (inout FolderSyncPass) throws(HeartlogError) -> Void
+    _ body: (inout ObjectSyncPass) throws(HeartlogError) -> Void
   ) throws(HeartlogError) {
     try options.checkTime()
     do throws(HeartlogError) { try body(&self) } catch {
@@ -235,14 +162,5 @@ struct FolderSyncPass {
       sum = Self.sum(sum, last - (head?.commit.rawValue ?? 0))
     }
     return sum
-  }
-}
-
-/// Runs `body` on the folder's files and converts its errors to `HeartlogError`.
-func onFolder<R>(_ body: () throws(FileError) -> R) throws(HeartlogError) -> R {
-  do throws(FileError) { return try body() } catch {
-    let code: HeartlogError.Code =
-      error.isDiskFull ? .diskFull : error.isReadOnly ? .readOnly : .inputOutput
-    throw HeartlogError(code, error.description, file: error.path)
   }
 }

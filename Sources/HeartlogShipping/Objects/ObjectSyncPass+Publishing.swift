@@ -1,15 +1,6 @@
 import Heartlog
-import HeartlogFiles
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
-extension FolderSyncPass {
+extension ObjectSyncPass {
   /// This many neighbours of one level are merged into one file.
   static let neighboursMax = 8
 
@@ -17,7 +8,7 @@ extension FolderSyncPass {
   /// other streams, what no device has written.
   mutating func publish(_ listing: FolderListing) throws(HeartlogError) {
     let writer = store.replica
-    try removeUnfinished(listing, writer)
+    try objects.removeRemains(of: writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
     try passingOver(writer, try store.streamHeads()) { (round) throws(HeartlogError) in
       try round.prepareToShip()
@@ -135,9 +126,9 @@ extension FolderSyncPass {
   /// and then removed.
   private mutating func isSound(_ file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Bool {
     guard file.name.last <= head.commit.rawValue, try isOwn(file) else { return false }
-    if checked.contains(file.path) { return true }
+    if memory.checked.contains(file.path) { return true }
     guard try read(file) != nil else { return false }
-    checked.insert(file.path)
+    memory.checked.insert(file.path)
     return true
   }
 
@@ -176,48 +167,34 @@ extension FolderSyncPass {
     _ file: (name: RunFileName, bytes: [UInt8]), _ stream: ReplicaID, _ writer: ReplicaID
   ) throws(HeartlogError) -> FolderFile {
     let path = try write(file.name.text, file.bytes, stream, writer)
-    damaged.remove(path)
-    checked.insert(path)
+    memory.checked.insert(path)
     counts.written += 1
     return FolderFile(
       writer: writer, stream: stream, name: file.name, kind: .run, path: path, bytes: UInt64(file.bytes.count)
     )
   }
 
-  /// Writes a file under a temporary name, makes it durable, and renames it.
+  /// Puts a file of this device. What stands under its name with other bytes is of this device, too, and damaged: it is replaced.
   @discardableResult
   mutating func write(
     _ name: String, _ bytes: [UInt8], _ stream: ReplicaID, _ writer: ReplicaID
   ) throws(HeartlogError) -> String {
-    let folder = "\(root)/\(writer)/\(stream)"
-    let path = "\(folder)/\(name)"
-    let temporary =
-      "\(folder)/\(FolderListing.temporaryPrefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
-    try onFolder { () throws(FileError) in
-      try makeFolder("\(root)/\(writer)", in: root)
-      try makeFolder(folder, in: "\(root)/\(writer)")
-      let open = try fileSystem.open(temporary, .createNew)
-      do throws(FileError) {
-        try open.write(bytes, at: 0)
-        try open.synchronize()
-        try fileSystem.rename(temporary, to: path)
-      } catch {
-        // If this fails, a later pass removes the temporary file.
-        try? fileSystem.remove(temporary)
-        throw error
-      }
-      try fileSystem.synchronizeDirectory(folder)
+    let path = "\(FolderFile.folder(of: stream, by: writer))/\(name)"
+    do throws(HeartlogError) { try put(path, bytes) } catch {
+      guard error.code == .exists else { throw error }
+      try delete(path)
+      try put(path, bytes)
     }
-    report.sent.bytes += UInt64(bytes.count)
     return path
   }
 
-  private func makeFolder(_ path: String, in parent: String) throws(FileError) {
-    do throws(FileError) { try fileSystem.createDirectory(path) } catch {
-      guard error.alreadyExists else { throw error }
-      return
-    }
-    try fileSystem.synchronizeDirectory(parent)
+  /// - Throws: `exists` if there are other bytes under this name.
+  mutating func put(_ path: String, _ bytes: [UInt8]) throws(HeartlogError) {
+    try objects.put(path, bytes)
+    damaged.remove(path)
+    deleted.remove(path)
+    memory.catalogue.add(ObjectList.Entry(path, byteCount: UInt64(bytes.count)))
+    report.sent.bytes += UInt64(bytes.count)
   }
 
   // MARK: - Merging
@@ -234,7 +211,7 @@ extension FolderSyncPass {
       guard merged.count < run.count else { break }
     }
     let kept = Set(files.map(\.path))
-    let folder = "\(root)/\(writer)/\(head.replica)"
+    let folder = FolderFile.folder(of: head.replica, by: writer)
     // The merged files are durable by now, so no run is missing from the folder at any time.
     let superfluous = own.map(\.path).filter { !kept.contains($0) }
     for path in superfluous + damaged.sorted().filter({ $0.hasPrefix("\(folder)/") }) {
@@ -244,12 +221,16 @@ extension FolderSyncPass {
   }
 
   mutating func remove(_ path: String) throws(HeartlogError) {
-    try onFolder { () throws(FileError) in
-      do throws(FileError) { try fileSystem.remove(path) } catch {
-        guard error.isNotFound else { throw error }
-      }
-    }
+    try delete(path)
     counts.removed += 1
+  }
+
+  private mutating func delete(_ path: String) throws(HeartlogError) {
+    // Whether it is there is not known until there is an answer.
+    deleted.insert(path)
+    memory.checked.remove(path)
+    try objects.delete(path)
+    memory.catalogue.remove(path)
   }
 
   /// The files whose commits are not all in one other file, sorted by their first commit.
@@ -289,17 +270,5 @@ extension FolderSyncPass {
       bytes *= 8
     }
     return level
-  }
-
-  /// Removes unfinished files of this device whose processes no longer exist.
-  private func removeUnfinished(_ listing: FolderListing, _ writer: ReplicaID) throws(HeartlogError) {
-    for file in listing.unfinished where file.writer == writer && file.process != fileSystem.processID {
-      guard kill(file.process, 0) != 0, errno == ESRCH else { continue }
-      try onFolder { () throws(FileError) in
-        do throws(FileError) { try fileSystem.remove(file.path) } catch {
-          guard error.isNotFound else { throw error }
-        }
-      }
-    }
   }
 }

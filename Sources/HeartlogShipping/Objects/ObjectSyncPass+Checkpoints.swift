@@ -1,10 +1,9 @@
 import Heartlog
-import HeartlogFiles
 import HeartlogProofs
 
-/// Checkpoints in a folder: beside each run file of a signed stream one that proves its runs, and from each device the newest one that it
+/// Checkpoints among the objects: beside each run file of a signed stream one that proves its runs, and from each device the newest one that it
 /// knows of each stream.
-extension FolderSyncPass {
+extension ObjectSyncPass {
   /// Agrees on a vault with the devices that write in the folder, and joins it.
   mutating func meet(_ listing: FolderListing) throws(HeartlogError) {
     guard let mine = store.vault else { return }
@@ -56,13 +55,12 @@ extension FolderSyncPass {
     of file: FolderFile, to name: RunFileName, _ writer: ReplicaID
   ) throws(HeartlogError) {
     guard let content = try readCheckpoint(checkpoint(beside: file)) else { return }
-    try write("\(name.stem)\(CheckpointFile.ending)", content.encoded(), file.stream, writer)
+    try writeProof(content, of: file.stream, in: name, writer)
   }
 
   /// Where the proof of a file's runs is.
   private func checkpoint(beside file: FolderFile) -> FolderFile {
-    let folder = file.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
-      separator: "/")
+    let folder = FolderFile.folder(of: file.stream, by: file.writer)
     return FolderFile(
       writer: file.writer, stream: file.stream, name: file.name, kind: .run,
       path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
@@ -81,15 +79,7 @@ extension FolderSyncPass {
 
   /// The content of a checkpoint file; `nil` if it is not whole or not here.
   private mutating func readCheckpoint(_ file: FolderFile) throws(HeartlogError) -> CheckpointFile? {
-    let bytes: [UInt8]
-    do throws(FileError) {
-      let open = try fileSystem.open(file.path, .read)
-      bytes = try open.bytes(Int(min(try open.size(), UInt64(CheckpointFile.bytesMax))), at: 0)
-    } catch {
-      if !error.isNotFound { damaged.insert(file.path) }
-      return nil
-    }
-    report.received.bytes += UInt64(bytes.count)
+    guard let bytes = try get(file, bytesMax: CheckpointFile.bytesMax) else { return nil }
     guard let content = try? CheckpointFile(bytes), content.replica == file.stream else {
       damaged.insert(file.path)
       return nil
@@ -136,14 +126,7 @@ extension FolderSyncPass {
   mutating func takeEvidence(_ stream: ReplicaID, _ listing: FolderListing) throws(HeartlogError) {
     for file in listing.evidence where file.stream == stream && file.writer != store.replica {
       guard try store.evidence(of: stream) == nil else { return }
-      let bytes: [UInt8]
-      do throws(FileError) {
-        let open = try fileSystem.open(file.path, .read)
-        bytes = try open.bytes(Int(min(try open.size(), 1 << 20)), at: 0)
-      } catch {
-        if !error.isNotFound { damaged.insert(file.path) }
-        continue
-      }
+      guard let bytes = try get(file, bytesMax: 1 << 20) else { continue }
       guard case .fork(let proof)? = try? ProofFile(bytes), proof.replica == stream else {
         damaged.insert(file.path)
         continue
@@ -179,7 +162,28 @@ extension FolderSyncPass {
         of: head.replica, from: run.lastCommit.rawValue, to: signed.checkpoint.size)
     }
     let file = CheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
-    try write("\(name.stem)\(CheckpointFile.ending)", file.encoded(), head.replica, writer)
+    try writeProof(file, of: head.replica, in: name, writer)
+  }
+
+  /// Writes the proof of a file. If there is one already, perhaps with an older signature, it stays: it proves the same commits, and the
+  /// file beside it must not be without one at any time.
+  private mutating func writeProof(
+    _ proof: CheckpointFile, of stream: ReplicaID, in name: RunFileName, _ writer: ReplicaID
+  ) throws(HeartlogError) {
+    let file = "\(name.stem)\(CheckpointFile.ending)"
+    let bytes = proof.encoded()
+    let place = FolderFile(
+      writer: writer, stream: stream, name: name, kind: .run,
+      path: "\(FolderFile.folder(of: stream, by: writer))/\(file)", bytes: UInt64(bytes.count))
+    do throws(HeartlogError) { try put(place.path, bytes) } catch {
+      guard error.code == .exists else { throw error }
+      if let known = try readCheckpoint(place), verified(known, of: place) != nil,
+        proof.extensionRoots.keys.allSatisfy({ known.extensionRoots[$0] != nil })
+      {
+        return
+      }
+      try write(file, bytes, stream, writer)
+    }
   }
 
   /// Writes the newest checkpoint of a stream with the cosignatures that this store knows, in place of the one before, and removes the

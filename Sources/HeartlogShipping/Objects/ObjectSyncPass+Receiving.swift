@@ -1,7 +1,6 @@
 import Heartlog
-import HeartlogFiles
 
-extension FolderSyncPass {
+extension ObjectSyncPass {
   /// Receives what the folder has of a stream, up to the first gap.
   mutating func receive(
     _ stream: ReplicaID, _ files: [FolderFile], _ listing: FolderListing
@@ -159,9 +158,11 @@ extension FolderSyncPass {
   private mutating func findForks(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
     var last = try head(of: stream)?.commit.rawValue ?? 0
     for file in files.sorted(by: { ($0.name.last, $0.path) < ($1.name.last, $1.path) })
-    where file.kind == .run && !file.name.isEnd && file.name.last <= last && !checked.contains(file.root) {
+    where file.kind == .run && !file.name.isEnd && file.name.last <= last
+      && !memory.checked.contains(file.root)
+    {
       guard try !isOwn(file) else {
-        checked.insert(file.root)
+        memory.checked.insert(file.root)
         continue
       }
       try options.checkTime()
@@ -177,7 +178,7 @@ extension FolderSyncPass {
 
   /// Whether the root in a file's name is the store's own; false if the store's stream is shorter.
   func isOwn(_ file: FolderFile) throws(HeartlogError) -> Bool {
-    if checked.contains(file.root) { return true }
+    if memory.checked.contains(file.root) { return true }
     let root = try store.streamRoot(of: file.stream, at: CommitNumber(rawValue: file.name.last))
     return root.map { RootPrefix($0) } == file.name.root
   }
@@ -238,20 +239,7 @@ extension FolderSyncPass {
 
   /// The content of a file; `nil` if it is not whole, does not match its name, or no longer exists.
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
-    guard file.bytes <= UInt64(RunFile.bytesMax) else {
-      damaged.insert(file.path)
-      return nil
-    }
-    let bytes: [UInt8]
-    do throws(FileError) {
-      bytes = try fileSystem.open(file.path, .read).bytes(Int(file.bytes), at: 0)
-    } catch {
-      if error.isNotFound { return nil }
-      // A file that cannot be read, such as some placeholders, does not stop the pass.
-      damaged.insert(file.path)
-      return nil
-    }
-    report.received.bytes += UInt64(bytes.count)
+    guard let bytes = try get(file, bytesMax: RunFile.bytesMax) else { return nil }
     guard let content = try? RunFile(bytes), content.replica == file.stream,
       file.kind == .copy || content.isCalled(file.name, bytes)
     else {
@@ -259,6 +247,20 @@ extension FolderSyncPass {
       return nil
     }
     return content
+  }
+
+  /// The bytes of a file; `nil` if it cannot be read, is too large, or is not here.
+  mutating func get(_ file: FolderFile, bytesMax: Int) throws(HeartlogError) -> [UInt8]? {
+    switch try objects.get(file.path, bytesMax: bytesMax) {
+    case .bytes(let bytes):
+      report.received.bytes += UInt64(bytes.count)
+      return bytes
+    case .absent: return nil
+    case .unreadable:
+      // A file that cannot be read, such as some placeholders, does not stop the pass.
+      damaged.insert(file.path)
+      return nil
+    }
   }
 }
 

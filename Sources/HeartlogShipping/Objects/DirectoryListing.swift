@@ -1,0 +1,80 @@
+import Heartlog
+import HeartlogFiles
+import HeartlogProofs
+
+/// The contents of a directory of the folder layout, by names and sizes.
+struct DirectoryListing {
+  private(set) var entries: [ObjectList.Entry] = []
+  /// Files and directories that are not of the layout.
+  private(set) var foreignCount = 0
+  /// Unfinished files, with the writer in whose directory they are and the process that wrote them.
+  private(set) var unfinished: [(writer: ReplicaID, path: String, process: Int32)] = []
+  /// The names that were read, foreign ones included. Whoever may write to the directory may make any number.
+  private var nameCount = 0
+
+  /// Lists `root`. Entries that vanish meanwhile are skipped.
+  ///
+  /// - Throws: `tooManyNames` if there are more than `directoryNamesMax` files in all.
+  init(_ root: String, on fileSystem: any FileSystem) throws(FileError) {
+    for writerName in try fileSystem.entries(of: root) {
+      guard let writer = FolderPlace.replica(writerName),
+        let streams = try Self.entries("\(root)/\(writerName)", fileSystem)
+      else {
+        foreignCount += 1
+        continue
+      }
+      for streamName in streams {
+        let folder = "\(writerName)/\(streamName)"
+        guard FolderPlace.replica(streamName) != nil,
+          let names = try Self.entries("\(root)/\(folder)", fileSystem)
+        else {
+          foreignCount += 1
+          continue
+        }
+        for name in names { try add(name, in: folder, of: writer, root, fileSystem) }
+      }
+    }
+  }
+
+  private mutating func add(
+    _ name: String, in folder: String, of writer: ReplicaID, _ root: String, _ fileSystem: any FileSystem
+  ) throws(FileError) {
+    nameCount += 1
+    guard nameCount <= directoryNamesMax else {
+      throw FileError(operation: "list", path: "\(root)/\(folder)", code: FileError.tooManyNames)
+    }
+    if let hidden = RunFileName(placeholder: name) {
+      entries.append(ObjectList.Entry("\(folder)/\(hidden.text)", byteCount: nil))
+    } else if FolderPlace.File(name) != nil {
+      guard let info = try fileSystem.info("\(root)/\(folder)/\(name)") else { return }
+      guard info.kind == .file else {
+        foreignCount += 1
+        return
+      }
+      // Some file-syncing programs create empty files for what they have not downloaded yet.
+      entries.append(ObjectList.Entry("\(folder)/\(name)", byteCount: info.size == 0 ? nil : info.size))
+    } else if name.hasPrefix(DirectoryObjects.temporaryPrefix) {
+      let process = name.dropFirst(DirectoryObjects.temporaryPrefix.count).prefix { $0 != "-" }
+      if let process = Int32(process) { unfinished.append((writer, "\(root)/\(folder)/\(name)", process)) }
+    } else {
+      foreignCount += 1
+    }
+  }
+
+  /// A hash of the names and sizes.
+  var cursor: ObjectCursor {
+    var hasher = SHA256Hasher()
+    for entry in entries {
+      hasher.update(Array("\(entry.name)\n\(entry.byteCount.map { String($0) } ?? "")\n".utf8))
+    }
+    return ObjectCursor(hasher.finish().description)
+  }
+
+  /// The entries of a directory; `nil` if it is not one or does not exist.
+  private static func entries(_ path: String, _ fileSystem: any FileSystem) throws(FileError) -> [String]? {
+    do throws(FileError) { return try fileSystem.entries(of: path) } catch {
+      if error.isNotDirectory || error.isNotFound { return nil }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import Heartlog
+import HeartlogFiles
+
+/// A file of the folder layout, known by its name; its content has not been read.
+struct FolderFile: Hashable {
+  enum Kind: Hashable {
+    case run
+    /// Kept by a file-syncing program under another name.
+    case copy
+    /// It exists elsewhere, and is not here yet.
+    case placeholder
+  }
+
+  let writer: ReplicaID
+  let stream: ReplicaID
+  let name: RunFileName
+  let kind: Kind
+  /// The name of the object, from the writer on.
+  let path: String
+  let bytes: UInt64
+
+  /// Where a writer keeps its files of a stream.
+  static func folder(of stream: ReplicaID, by writer: ReplicaID) -> String { "\(writer)/\(stream)" }
+}
+
+/// The objects of a store, by names and sizes, as what they are in the folder layout.
+struct FolderListing {
+  private(set) var files: [FolderFile] = []
+  /// Checkpoint files. One whose name has no commits stands alone; any other is beside the run file of the same name.
+  private(set) var checkpoints: [FolderFile] = []
+  /// Proofs that a stream's device signed two histories.
+  private(set) var evidence: [FolderFile] = []
+  private(set) var counts = SyncReport.FolderFiles()
+
+  init(_ catalogue: ObjectCatalogue) {
+    counts.foreign = catalogue.foreignCount
+    for entry in catalogue.entries.values.sorted(by: { $0.name < $1.name }) { add(entry) }
+  }
+
+  private mutating func add(_ entry: ObjectList.Entry) {
+    guard let place = FolderPlace(entry.name) else {
+      counts.foreign += 1
+      return
+    }
+    func file(_ name: RunFileName, _ kind: FolderFile.Kind) -> FolderFile {
+      FolderFile(
+        writer: place.writer, stream: place.stream, name: name,
+        kind: entry.byteCount == nil ? .placeholder : kind,
+        path: entry.name, bytes: entry.byteCount ?? 0)
+    }
+    switch place.file {
+    case .run(let name):
+      files.append(file(name, .run))
+      if entry.byteCount == nil { counts.placeholders += 1 } else { counts.runs += 1 }
+    case .copy(let name):
+      // Nothing is known of a copy that is not here.
+      if entry.byteCount == nil {
+        counts.placeholders += 1
+      } else {
+        files.append(file(name, .copy))
+        counts.copies += 1
+      }
+    case .checkpoint(let name): if entry.byteCount != nil { checkpoints.append(file(name, .run)) }
+    case .evidence(let name): evidence.append(file(name, .run))
+    case nil: counts.foreign += 1
+    }
+  }
+}
+
+/// The name of an object, taken apart.
+struct FolderPlace {
+  enum File {
+    case run(RunFileName)
+    case copy(RunFileName)
+    case checkpoint(RunFileName)
+    case evidence(RunFileName)
+
+    init?(_ name: some StringProtocol) {
+      let name = String(name)
+      if let run = RunFileName(name) {
+        self = .run(run)
+      } else if let copy = RunFileName(copy: name) {
+        self = .copy(copy)
+      } else if let checkpoint = RunFileName(name, ending: CheckpointFile.ending) {
+        self = .checkpoint(checkpoint)
+      } else if let evidence = RunFileName(name, ending: ObjectSyncPass.evidenceEnding) {
+        self = .evidence(evidence)
+      } else {
+        return nil
+      }
+    }
+  }
+
+  let writer: ReplicaID
+  let stream: ReplicaID
+  /// `nil` for a name that is none of the layout.
+  let file: File?
+
+  /// Takes a name apart; `nil` if it does not begin with a writer and a stream, or is not of three parts.
+  init?(_ name: String) {
+    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 3, let writer = Self.replica(parts[0]), let stream = Self.replica(parts[1]) else {
+      return nil
+    }
+    self.writer = writer
+    self.stream = stream
+    file = File(parts[2])
+  }
+
+  /// Parses a part of 32 lower-case hexadecimal digits.
+  static func replica(_ name: some StringProtocol) -> ReplicaID? {
+    guard name.utf8.count == 32, let replica = ReplicaID(String(name)), replica.description == name else {
+      return nil
+    }
+    return replica
+  }
+}

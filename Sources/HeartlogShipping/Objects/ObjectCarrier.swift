@@ -1,0 +1,35 @@
+import Heartlog
+import Synchronization
+
+/// A carrier through an object store: a folder, or another place with the same layout.
+package final class ObjectCarrier: Carrier {
+  private let objects: any ObjectStore
+  /// What earlier syncs found out, so that a carrier that is reused repeats no work.
+  private let memory = Mutex(ObjectSyncPass.Memory())
+
+  package var description: String { objects.description }
+
+  package init(_ objects: any ObjectStore) { self.objects = objects }
+
+  /// Receives what other devices put, and puts what is missing.
+  ///
+  /// - Throws: `HeartlogError`: what the object store and `store` throw.
+  package func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    try sync(streams: store, options: options)
+  }
+
+  func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+    var pass = ObjectSyncPass(
+      store: store, objects: objects, options: options, memory: memory.withLock { $0 })
+    let report = Result { () throws(HeartlogError) in
+      try store.traced { () throws(HeartlogError) in try pass.run() }
+    }
+    memory.withLock { memory in
+      memory.catalogue = pass.memory.catalogue
+      // Another sync through this carrier may have checked others.
+      memory.checked.formUnion(pass.memory.checked)
+      memory.checked.subtract(pass.deleted)
+    }
+    return try report.get()
+  }
+}
