@@ -10,9 +10,9 @@ import Testing
 @Suite("Syncs at the same time")
 struct ConcurrentSyncTests {
   @Test(
-    "stores that sync with each other and through a folder all at once, while they are written to, agree in the end"
-  )
-  func rounds() throws {
+    "stores that sync with each other and through a folder all at once, while they are written to, agree in the end",
+    arguments: ObjectPlace.Kind.allCases)
+  func rounds(kind: ObjectPlace.Kind) throws {
     let seed = UInt64.random(in: 0...UInt64(UInt32.max))
     print("SEED=\(seed)")
     let clock = ManualClock()
@@ -21,7 +21,7 @@ struct ConcurrentSyncTests {
     for store in stores.dropFirst() {
       _ = try StoreCarrier(store, description: "peer").sync(stores[0], options: SyncOptions())
     }
-    let folder = try MemoryFolder()
+    let folder = try ObjectPlace(kind)
     let rounds = 40
     let written = Mutex<Set<String>>([])
     let failures = Mutex<[String]>([])

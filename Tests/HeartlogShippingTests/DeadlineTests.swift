@@ -183,9 +183,10 @@ struct DeadlineTests {
     #expect(head.checkpoint?.checkpoint.size == 11 && !head.holdsMore)
   }
 
-  @Test("short passes over a folder write, and then receive, each run once")
-  func folder() throws {
-    let folder = try MemoryFolder()
+  @Test(
+    "short passes over a folder write, and then receive, each run once", arguments: ObjectPlace.Kind.allCases)
+  func folder(kind: ObjectPlace.Kind) throws {
+    let folder = try ObjectPlace(kind)
     let (writer, reader) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
     writer.write(1_000, tag: "a")
     writer.state.withLock { $0.eventsPerRun = 10 }
@@ -210,9 +211,11 @@ struct DeadlineTests {
     reader.state.withLock { #expect($0.receivedRuns == 100 && $0.receivedTwice == 0) }
   }
 
-  @Test("a deadline that is over does nothing, and a later one changes nothing", arguments: [true, false])
-  func edges(isOver: Bool) throws {
-    let folder = try MemoryFolder()
+  @Test(
+    "a deadline that is over does nothing, and a later one changes nothing",
+    arguments: ObjectPlace.Kind.allCases, [true, false])
+  func edges(kind: ObjectPlace.Kind, isOver: Bool) throws {
+    let folder = try ObjectPlace(kind)
     let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
     one.write(5, tag: "a")
     other.write(7, tag: "b")

@@ -127,12 +127,14 @@ struct EvidenceTests {
     }
   }
 
-  @Test("devices that meet only in a folder find a fork, and the proof reaches all")
-  func folder() throws {
+  @Test(
+    "devices that meet only in a folder find a fork, and the proof reaches all",
+    arguments: ObjectPlace.Kind.allCases)
+  func folder(kind: ObjectPlace.Kind) throws {
     let (one, other) = try Self.twins(4, 6)
     let replica = one.replica
     let tablet = try Self.open(MemoryFileSystem(recording: false), "tablet")
-    let folder = try MemoryFolder()
+    let folder = try ObjectPlace(kind)
     for _ in 0..<4 { for store in [one, tablet, other] { _ = try folder.sync(store) } }
     #expect(Set([one, other, tablet].map(\.digest)).count == 1)
     for store in [one, other, tablet] { try Self.check(store, of: replica) }

@@ -49,47 +49,6 @@ struct FolderTests {
     return store
   }
 
-  @Test("stores that never meet know the same, and a second look does nothing")
-  func exchange() throws {
-    let stores = [device(1, 40), device(2, 3), device(3, 700)]
-    stores[2].state.withLock { $0.eventsPerRun = 100 }
-    for store in stores + stores { _ = try sync(store) }
-    #expect(stores[0].streams == stores[1].streams && stores[0].streams == stores[2].streams)
-    #expect(stores[0].streams.count == 3)
-    let before = try tree(root)
-    let report = try sync(stores[0])
-    #expect(report.received.commits == 0 && report.sent.commits == 0 && report.folder?.written == 0)
-    #expect(try tree(root) == before && before.count == 3)
-    // Each file lies in its writer's folder, and nobody passed on what its writer left.
-    #expect(before.allSatisfy { $0.split(separator: "/")[1] == $0.split(separator: "/")[2] })
-  }
-
-  @Test("what nobody else left is passed on")
-  func passedOn() throws {
-    let (one, other) = (device(1, 5), device(2, 5))
-    _ = try Dialogue.between(one, other).report()
-    let report = try sync(one)
-    #expect(report.sent.commits == 10 && report.sent.events == 10)
-    #expect(try tree("\(root)/\(one.replica)/\(other.replica)").count == 1)
-    let third = device(3, 0)
-    _ = try sync(third)
-    #expect(third.streams == one.streams)
-  }
-
-  @Test("a stream of which only copies are left is passed on")
-  func onlyCopies() throws {
-    let (one, other) = (device(1, 5), device(2, 5))
-    _ = try sync(one)
-    _ = try Dialogue.between(one, other).report()
-    let path = try #require(try tree(root).first)
-    let content = try bytes(path)
-    try files.remove(path)
-    try put(content, "\(path.dropLast(4)) 2.run")
-    let report = try sync(other)
-    #expect(report.folder?.copies == 1 && report.sent.commits == 10)
-    #expect(try tree("\(root)/\(other.replica)/\(one.replica)").count == 1)
-  }
-
   @Test("of files with the same commits, one is kept")
   func covered() throws {
     let replica = FakeStreams.replica(1)
@@ -106,18 +65,6 @@ struct FolderTests {
     #expect(ObjectSyncPass.withoutCovered([next, end, start]) == [start, end, next])
   }
 
-  @Test("a dry run and a pull leave the folder as it is")
-  func dryRun() throws {
-    let (one, other) = (device(1, 5), device(2, 7))
-    _ = try sync(one)
-    let before = try tree(root)
-    let report = try sync(other) { $0.isDryRun = true }
-    #expect(report.received.commits == 5 && report.sent.commits == 7 && other.streams.count == 1)
-    let pulled = try sync(other) { $0.isPull = true }
-    #expect(pulled.received.commits == 5 && pulled.sent.commits == 0 && other.streams.count == 2)
-    #expect(try tree(root) == before)
-  }
-
   @Test("a folder that is not there is told, and not made")
   func missing() throws {
     #expect {
@@ -126,26 +73,6 @@ struct FolderTests {
       (error as? HeartlogError)?.code == .notAStore
     }
     #expect(try files.info("/elsewhere") == nil)
-  }
-
-  @Test("small files become larger ones: their number stays small, and no reader ever lacks a run")
-  func merging() throws {
-    let (one, other) = (device(1, 0), device(2, 0))
-    var most = 0
-    var removed = 0
-    for round in 0..<120 {
-      one.write(1, tag: "x")
-      removed += try sync(one).folder?.removed ?? 0
-      most = max(most, try tree(root).count)
-      if round % 17 == 0 {
-        _ = try sync(other)
-        #expect(other.streams[one.replica] == one.streams[one.replica])
-      }
-    }
-    #expect(most <= 2 * ObjectSyncPass.neighboursMax && removed > 100)
-    let fresh = device(3, 0)
-    _ = try sync(fresh)
-    #expect(fresh.streams[one.replica] == one.streams[one.replica])
   }
 
   @Test("what an interrupted merge left behind does no harm, and is removed by its writer alone")
@@ -212,45 +139,6 @@ struct FolderTests {
     #expect(try bytes("\(folder)/\(names[4])") == contents[4])
   }
 
-  @Test("a copy whose content is none is passed over")
-  func badCopies() throws {
-    let (one, other) = (device(1, 10), device(2, 0))
-    _ = try sync(one)
-    let path = try tree(root)[0]
-    let content = try bytes(path)
-    try put(Array(content.dropLast(3)), "\(path.dropLast(4)) 2.run")
-    try put(content, "\(path.dropLast(4)) 3.run")
-    let report = try sync(other)
-    #expect(report.received.commits == 10 && report.folder?.copies == 2)
-  }
-
-  @Test(
-    "a file with the right hash and no commits in it is damaged, and stops nothing else", arguments: [1, 40])
-  func nonsense(number: UInt64) throws {
-    let (one, other) = (device(20, 10), device(2, 1))
-    _ = try sync(one)
-    // Of a stream before and after the other ones, of one that is known in part, and of the own one.
-    for stream in [FakeStreams.replica(number), one.replica, other.replica] {
-      let first: UInt64 = stream == one.replica ? 11 : stream == other.replica ? 2 : 1
-      let file = RunFile(
-        replica: stream, name: "nobody", firstCommit: first,
-        runs: [
-          StreamRun(
-            replica: stream, name: "nobody", firstCommit: CommitNumber(rawValue: first), commitCount: 3,
-            body: [1, 3, 3, 9, 9], root: Digest([UInt8](repeating: 7, count: 32)))
-        ]
-      ).encoded()
-      for folder in [
-        "\(root)/\(FakeStreams.replica(number))", "\(root)/\(FakeStreams.replica(number))/\(stream)",
-      ]
-      where try files.info(folder) == nil { try files.createDirectory(folder) }
-      try put(file.bytes, "\(root)/\(FakeStreams.replica(number))/\(stream)/\(file.name.text)")
-    }
-    let report = try sync(other)
-    #expect(report.received.commits == 10 && report.sent.commits == 1 && report.folder?.damaged == 3)
-    #expect(other.streams[one.replica] == one.streams[one.replica] && other.streams.count == 2)
-  }
-
   @Test("every byte of a run file counts", arguments: [1, 0x80] as [UInt8])
   func flipped(mask: UInt8) throws {
     let one = device(1, 10)
@@ -265,36 +153,6 @@ struct FolderTests {
     for count in 0..<content.count {
       #expect(throws: MalformedError.self) { try RunFile(Array(content.prefix(count))) }
     }
-  }
-
-  @Test(
-    "a copied store is found through the folder: the stream ends at its last common commit for everybody",
-    arguments: [(20, 5, 9), (0, 3, 4), (20, 1, 1)])
-  func clones(common: Int, own: Int, copied: Int) throws {
-    let one = device(1, common)
-    if common > 0 { _ = try sync(one) }
-    let copy = one.copy()
-    let forked = one.replica
-    one.write(own, tag: "b")
-    copy.write(copied, tag: "c")
-    let third = device(3, 2)
-    var forks = 0
-    for store in [one, copy, third, one, copy, third, one, copy, third, one, copy, third] {
-      forks += try sync(store).forks.count
-    }
-    #expect(forks >= 2)
-    #expect(one.streams == copy.streams && one.streams.count == 4)
-    #expect(
-      third.streams.filter { !$0.value.commits.isEmpty } == one.streams.filter { !$0.value.commits.isEmpty })
-    #expect(one.streams[forked]?.commits.count == common && one.streams[forked]?.isEnded == true)
-    // Who comes later finds it ended, whatever files of before still lie there.
-    let late = device(4, 0)
-    _ = try sync(late)
-    // Of a stream that ended before its first commit there is no name to take over.
-    #expect(
-      late.streams.filter { !$0.value.commits.isEmpty } == one.streams.filter { !$0.value.commits.isEmpty })
-    let quiet = try sync(one)
-    #expect(quiet.folder?.written == 0 && quiet.forks.isEmpty)
   }
 
   @Test(
@@ -349,47 +207,5 @@ struct FolderTests {
     let error = #expect(throws: HeartlogError.self) { try sync(device(1, 3)) }
     #expect(error?.code == .invalid && error?.message.contains("a folder of its own") == true)
     #expect(try tree(root) == before)
-  }
-
-  @Test("a file whose commits do not lead to its root is refused, and the others are taken")
-  func refused() throws {
-    let forger = device(1, 9)
-    forger.state.withLock { state in
-      state.forged = [state.replica]
-      state.eventsPerRun = 4
-    }
-    for store in [forger, device(2, 3), device(3, 5)] { _ = try sync(store) }
-    let store = device(9, 1)
-    let report = try sync(store)
-    #expect(store.streams.count == 3 && store.streams[forger.replica] == nil)
-    #expect(!report.isComplete && report.skipped.map(\.replica) == [forger.replica])
-    #expect(report.skipped.first?.cause == .refused && report.skipped.first?.firstCommit.rawValue == 1)
-  }
-
-  @Test(
-    "of a damaged stream what can be read is left, and of the others all",
-    arguments: FakeStreams.Notice.allCases)
-  func damaged(notice: FakeStreams.Notice) throws {
-    let others = [device(1, 9), device(2, 9)]
-    for other in others { _ = try sync(other) }
-    let hub = device(3, 9)
-    _ = try sync(hub)
-    hub.write(4)
-    hub.state.withLock { state in
-      state.noticesDamage = notice
-      state.eventsPerRun = 4
-      state.damaged = [state.replica: 11]
-    }
-    others[0].write(2)
-    _ = try sync(others[0])
-    let report = try sync(hub)
-    #expect(hub.streams[others[0].replica]?.commits.count == (notice == .whenOpening ? 9 : 11))
-    #expect(
-      !report.isComplete
-        && report.skipped.contains { $0.cause == .damaged && $0.reason.contains("this store is damaged") })
-    _ = try sync(others[1])
-    // What is found only when it is read ends the file that was being made.
-    #expect(others[1].streams[hub.replica]?.commits.count == (notice == .whenReading ? 9 : 11))
-    #expect(others[1].streams[others[0].replica]?.commits.count == 11)
   }
 }

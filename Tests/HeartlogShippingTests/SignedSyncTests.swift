@@ -209,9 +209,9 @@ struct SignedSyncTests {
     }
   }
 
-  @Test("an end that somebody made up in a folder stops nobody")
-  func madeUpEndInFolder() throws {
-    let folder = try MemoryFolder()
+  @Test("an end that somebody made up in a folder stops nobody", arguments: ObjectPlace.Kind.allCases)
+  func madeUpEndInFolder(kind: ObjectPlace.Kind) throws {
+    let folder = try ObjectPlace(kind)
     let phone = try Self.store("phone")
     let replica = phone.replica
     try Self.write(4, to: phone)
@@ -232,9 +232,11 @@ struct SignedSyncTests {
     #expect(phone.replica == replica)
   }
 
-  @Test("devices that meet only in a folder verify, cosign and agree on a vault")
-  func folder() throws {
-    let folder = try MemoryFolder()
+  @Test(
+    "devices that meet only in a folder verify, cosign and agree on a vault",
+    arguments: ObjectPlace.Kind.allCases)
+  func folder(kind: ObjectPlace.Kind) throws {
+    let folder = try ObjectPlace(kind)
     let stores = try ["a", "b", "c"].map { try Self.store($0) }
     for round in 0..<4 {
       for store in stores {
@@ -256,9 +258,9 @@ struct SignedSyncTests {
     #expect(quiet.received.commits == 0 && quiet.folder?.written == 0)
   }
 
-  @Test("a folder is not mixed with another vault's")
-  func folderOfAnotherVault() throws {
-    let (folder, other) = (try MemoryFolder(), try MemoryFolder())
+  @Test("a folder is not mixed with another vault's", arguments: ObjectPlace.Kind.allCases)
+  func folderOfAnotherVault(kind: ObjectPlace.Kind) throws {
+    let (folder, other) = (try ObjectPlace(kind), try ObjectPlace(kind))
     let stores = try ["a", "b", "c", "d"].map { try Self.store($0) }
     for store in stores { try Self.write(1, to: store) }
     for _ in 0..<2 { for store in stores[..<2] { _ = try folder.sync(store) } }

@@ -49,12 +49,13 @@ struct StoreSyncTests {
   }
 
   @Test(
-    "three stores that sync in random pairs, and through a folder, agree", arguments: [1, 2, 3] as [UInt64])
-  func pairs(seed: UInt64) throws {
+    "three stores that sync in random pairs, and through a folder, agree",
+    arguments: ObjectPlace.Kind.allCases, [1, 2, 3] as [UInt64])
+  func pairs(kind: ObjectPlace.Kind, seed: UInt64) throws {
     var random = SeededRandomSource(seed: seed)
     let clock = ManualClock()
     let stores = [try store(1, clock), try store(2, clock), try store(3, clock)]
-    let files = try MemoryFolder()
+    let files = try ObjectPlace(kind)
     for _ in 0..<40 {
       for store in stores {
         for _ in 0..<Int.random(in: 0...4, using: &random) {

@@ -194,12 +194,12 @@ struct SubscribingTests {
   }
 
   @Test(
-    "through a folder, the reader withholds; it writes nothing of partial streams, and is completed from the files"
-  )
-  func folder() throws {
+    "through a folder, the reader withholds; it writes nothing of partial streams, and is completed from the files",
+    arguments: ObjectPlace.Kind.allCases)
+  func folder(kind: ObjectPlace.Kind) throws {
     let phone = try SubscribingDevice("phone")
     let watch = try SubscribingDevice("watch", takes: ["papers"])
-    let folder = try MemoryFolder()
+    let folder = try ObjectPlace(kind)
     try phone.add("a", to: "papers")
     try phone.add("berlin", to: "cities")
     _ = try folder.sync(phone.store)
@@ -221,13 +221,15 @@ struct SubscribingTests {
     try watch.check()
   }
 
-  @Test("nothing is written to a folder of a stream that is partial, and no file of it is merged")
-  func publishing() throws {
+  @Test(
+    "nothing is written to a folder of a stream that is partial, and no file of it is merged",
+    arguments: ObjectPlace.Kind.allCases)
+  func publishing(kind: ObjectPlace.Kind) throws {
     let phone = try SubscribingDevice("phone")
     let watch = try SubscribingDevice("watch", takes: ["papers"])
     for number in 0..<3 { try phone.add("\(number)", to: "cities") }
     try watch.sync(phone)
-    let folder = try MemoryFolder()
+    let folder = try ObjectPlace(kind)
     _ = try folder.sync(watch.store)
     let laptop = try SubscribingDevice("laptop")
     _ = try folder.sync(laptop.store)
@@ -337,11 +339,13 @@ struct SubscribingTests {
     #expect(try watch.favorites("papers") == [])
   }
 
-  @Test("a list that was lost is made again, and nothing counts as whole that is not")
-  func lostList() throws {
+  @Test(
+    "a list that was lost is made again, and nothing counts as whole that is not",
+    arguments: ObjectPlace.Kind.allCases)
+  func lostList(kind: ObjectPlace.Kind) throws {
     let (phone, watch) = try SubscribingDevice.pair()
     try watch.files.remove("/store/libraries")
-    let folder = try MemoryFolder()
+    let folder = try ObjectPlace(kind)
     _ = try folder.sync(watch.store)
     let laptop = try SubscribingDevice("laptop")
     _ = try folder.sync(laptop.store)
@@ -610,14 +614,16 @@ struct SubscribingTests {
     #expect(laptop.store.digest == phone.store.digest)
   }
 
-  @Test("random devices, subscriptions, syncs and erasures end with the same favorites everywhere")
-  func random() throws {
+  @Test(
+    "random devices, subscriptions, syncs and erasures end with the same favorites everywhere",
+    arguments: ObjectPlace.Kind.allCases)
+  func random(kind: ObjectPlace.Kind) throws {
     var completed: UInt64 = 0
     for seed in 0..<UInt64(12) {
       var random = SeededRandomSource(seed: seed)
       let libraries = ["papers", "cities", "breeds"]
       let devices = try (0..<4).map { try SubscribingDevice("device \($0)") }
-      let folder = try MemoryFolder()
+      let folder = try ObjectPlace(kind)
       // They share a vault.
       try devices[0].add("item 0", to: "papers")
       for device in devices.dropFirst() { try device.sync(devices[0]) }

@@ -43,17 +43,6 @@ enum Pipes {
   }
 }
 
-/// A folder in memory that stores sync through.
-struct MemoryFolder {
-  private let files = MemoryFileSystem(recording: false)
-
-  init() throws { try files.createDirectory("/cloud") }
-
-  func sync(_ store: any ShippedStreams, options: SyncOptions = SyncOptions()) throws -> SyncReport {
-    try FolderCarrier("/cloud", on: files).sync(store, options: options)
-  }
-}
-
 // Carriers and sessions take stores; within the package they take anything that ships streams.
 
 extension StoreCarrier {

@@ -14,9 +14,9 @@ struct WrongClockTests {
   }
 
   private let clock = ManualClock()
-  private let folder: MemoryFolder
+  private let folder: ObjectPlace
 
-  init() throws { folder = try MemoryFolder() }
+  init() throws { folder = try ObjectPlace(.memory) }
 
   private func store(_ seed: UInt64, _ clock: ManualClock? = nil) throws -> FavoritesStore {
     try .inMemory(clock: clock ?? self.clock, seed: seed)
@@ -95,7 +95,7 @@ struct WrongClockTests {
   func together(way: Way) throws {
     // By replica the one that began comes last, or first.
     for numbers in [[1, 2, 3], [3, 2, 1], [2, 3, 1]] as [[UInt64]] {
-      let folder = try MemoryFolder()
+      let folder = try ObjectPlace(.memory)
       let (one, other) = (try store(8), try store(9))
       let first = forged(numbers[0], [(beyond(0), 1_000)])
       let source = forged(numbers[1], (0..<300).map { (beyond(UInt64(2 * $0 + 1)), 1_000) })
@@ -121,7 +121,7 @@ struct WrongClockTests {
   }
 
   private static func pass(
-    _ source: FakeStreams, _ target: FavoritesStore, _ folder: MemoryFolder, _ options: SyncOptions
+    _ source: FakeStreams, _ target: FavoritesStore, _ folder: ObjectPlace, _ options: SyncOptions
   ) throws -> SyncReport {
     _ = try folder.sync(source, options: options)
     return try folder.sync(target, options: options)
@@ -182,7 +182,7 @@ struct WrongClockTests {
     for (ahead, named) in [(hour - 1, []), (hour, [hour])] {
       let wallTime = clock.milliseconds + ahead
       let source = forged(1, [(HybridTimestamp(milliseconds: wallTime), wallTime)])
-      let folder = try MemoryFolder()
+      let folder = try ObjectPlace(.memory)
       let target = try store(7)
       let report =
         try way == .dialogue ? take(source, target, by: way) : Self.pass(source, target, folder, options())
