@@ -232,6 +232,28 @@ struct ErasingTests {
     #expect(late.store.digest == devices[0].store.digest)
   }
 
+  @Test(
+    "a file without what was erased is proven also where the proof of the old one is gone",
+    arguments: ObjectPlace.Kind.allCases)
+  func lostProof(kind: ObjectPlace.Kind) throws {
+    let place = try ObjectPlace(kind)
+    let phone = try Device("phone")
+    try write(phone, 20)
+    try phone.store.library("papers").add("regretted")
+    _ = try place.sync(phone.store)
+    let names = try place.names()
+    let runs = names.filter { $0.hasSuffix(".run") }
+    #expect(!runs.isEmpty)
+    for run in runs { try place.replace("\(run.dropLast(4)).checkpoint", with: nil) }
+    #expect(try place.names().count == names.count - runs.count)
+    try phone.store.erase("regretted", in: "papers")
+    #expect(try place.sync(phone.store).isComplete)
+    #expect(try place.names().allSatisfy { !runs.contains($0) })
+    let late = try Device("late")
+    #expect(try place.sync(late.store).isComplete)
+    #expect(late.store.digest == phone.store.digest)
+  }
+
   @Test("what an unfinished backup left is not used if something of it was erased since")
   func unfinishedBackup() throws {
     let phone = try Device("phone")

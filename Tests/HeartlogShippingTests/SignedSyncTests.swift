@@ -258,6 +258,25 @@ struct SignedSyncTests {
     #expect(quiet.received.commits == 0 && quiet.folder?.written == 0)
   }
 
+  @Test(
+    "a pass that ends between a proof and its run file leaves the proof to the next one",
+    arguments: ObjectPlace.Kind.allCases)
+  func interrupted(kind: ObjectPlace.Kind) throws {
+    let folder = try ObjectPlace(kind)
+    let phone = try Self.store("phone")
+    try Self.write(3, to: phone)
+    _ = try folder.sync(phone)
+    let names = try folder.names()
+    let run = try #require(names.first { $0.hasSuffix(".run") })
+    try folder.replace(run, with: nil)
+    // The app starts again.
+    _ = try ObjectCarrier(folder.objects).sync(phone, options: SyncOptions())
+    #expect(try folder.names() == names)
+    let late = try Self.store("late")
+    #expect(try folder.sync(late).isComplete)
+    #expect(late.digest == phone.digest)
+  }
+
   @Test("a folder is not mixed with another vault's", arguments: ObjectPlace.Kind.allCases)
   func folderOfAnotherVault(kind: ObjectPlace.Kind) throws {
     let (folder, other) = (try ObjectPlace(kind), try ObjectPlace(kind))

@@ -51,11 +51,14 @@ extension ObjectSyncPass {
   }
 
   /// Copies what proves the runs of a file beside another file of the same runs.
+  ///
+  /// - Returns: False if there is no proof that can be read.
   mutating func copyProof(
     of file: FolderFile, to name: RunFileName, _ writer: ReplicaID
-  ) throws(HeartlogError) {
-    guard let content = try readCheckpoint(checkpoint(beside: file)) else { return }
+  ) throws(HeartlogError) -> Bool {
+    guard let content = try readCheckpoint(checkpoint(beside: file)) else { return false }
     try writeProof(content, of: file.stream, in: name, writer)
+    return true
   }
 
   /// Where the proof of a file's runs is.
@@ -204,11 +207,13 @@ extension ObjectSyncPass {
       }
       name = current
     }
-    // A copy of this device may write here, too: what stands beside a run file stays.
-    let runs = Set(
-      listing.files.filter { $0.writer == writer && $0.stream == head.replica }.map(\.name.stem))
+    // What stands beside a run file stays, whoever wrote that since the names were listed: an interrupted pass leaves a proof, and the
+    // next one puts the same run file beside it. A copy of this device may write here, too.
     for file in own
-    where file.name.isEnd ? name != nil && file.name != name : !runs.contains(file.name.stem) {
+    where file.name.isEnd
+      ? name != nil && file.name != name
+      : memory.catalogue.entries["\(FolderFile.folder(of: file.stream, by: writer))/\(file.name.text)"] == nil
+    {
       try remove(file.path)
     }
   }

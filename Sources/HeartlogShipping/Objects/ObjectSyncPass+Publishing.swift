@@ -74,7 +74,12 @@ extension ObjectSyncPass {
         continue
       }
       let encoded = copy.encoded()
-      try copyProof(of: file, to: encoded.name, writer)
+      if try !copyProof(of: file, to: encoded.name, writer),
+        file.name.last <= head.commit.rawValue, try isOwn(file)
+      {
+        // It is late, or lost. This store can prove the same commits.
+        try writeProof(of: copy.runs, in: encoded.name, head, writer)
+      }
       redacted.append(try write(encoded, file.stream, writer))
       try remove(file.path)
     }
