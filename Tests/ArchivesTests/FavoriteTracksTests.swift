@@ -55,6 +55,17 @@ struct FavoriteTracksTests {
     }
   }
 
+  @Test("tracks: a file of an answer is added with its url, title and archive")
+  func answer() throws {
+    let file = #"{"name":"a b.mp3","title":"A"}"#
+    try playlist.appendFavoriteItem(file: file, archiveIdentifier: "x")
+    let url = try #require(URL(string: "https://archive.org/download/x/a%20b.mp3"))
+    #expect(playlist.favoriteItems == [Track(url: url, title: "A", archiveIdentifier: "x")])
+    #expect(throws: LibraryError.self) {
+      try playlist.appendFavoriteItem(file: file, archiveIdentifier: "x")
+    }
+  }
+
   @Test("tracks: both kinds stand side by side")
   func sideBySide() throws {
     let archives = try FavoriteArchives(store)

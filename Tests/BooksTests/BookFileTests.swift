@@ -140,6 +140,18 @@ struct BookFileTests {
         """)
   }
 
+  @Test(
+    "the app's array: a date comes back to the millisecond, on whichever side of it its double lies",
+    arguments: [543_378_820_359, 539_133_602_412, 545_055_042_726, 730_987_200_250])
+  func dates(millisecondsSince2001: Milliseconds) throws {
+    let (from, to) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
+    let (library, id) = (try from.library("books"), UUID().favoriteID)
+    let date = millisecondsSince2001 + 978_307_200_000
+    try library.add(id, fields: [Field(name: "title", value: .string("T"))], favoritedDate: date)
+    try to.take(library.exportFile(format: UserDefaultsFormat()), UserDefaultsFormat(), into: "books")
+    #expect(try to.library("books").item(id)?.favoritedDate == date)
+  }
+
   @Test("the app's array: one bad record is reported, the rest imported")
   func badRecords() throws {
     let sound = #""title":"T","fileURL":"/t.m4b","dateAdded":730987200"#
@@ -246,6 +258,7 @@ struct BookFileTests {
       00000000-0000-0000-0000-000000000001,A,file:///a.m4b,-1,0,no,
       00000000-0000-0000-0000-000000000002,A,file:///a.m4b,1,0,maybe,
       3,A,file:///a.m4b,1,0,no,
+      00000000-0000-0000-0000-000000000004,B,https://example.org/b.zip,1,-1,no,2024-03-01T12:00:00Z
 
       """, CSVFormat(), into: "books")
     #expect(
@@ -253,7 +266,11 @@ struct BookFileTests {
         "3: duration is -1, which must be 0 or more", "4: isDownloaded is neither true nor false: \"maybe\"",
         "5: \"3\" is no id of a book, a UUID",
       ])
-    let book = try #require(BookLibrary(store).loadBooks().first)
+    // So is what the store holds, and an address is that of the audio on every device.
+    let stored = try store.stored("books")
+    #expect(stored.compactMap { $0.value(of: "currentPosition") } == [.int64(0), .int64(100)])
+    #expect(stored.map { $0.value(of: "downloadURL")?.text } == ["https://example.org/b.zip", nil])
+    let book = try #require(BookLibrary(store).loadBooks().first { $0.title == "Dune" })
     #expect(
       book.currentPosition == 100 && !book.isDownloaded && book.fileURL == nil
         && book.dateAdded.timeIntervalSince1970 == 1_709_294_400)

@@ -60,6 +60,18 @@ struct BookSavingTests {
     #expect(library.loadBooks().map(\.id) == [2, 3, 4, 5].map { book($0).id })
   }
 
+  @Test("a position that is all that differs in an array is saved")
+  func positionOfArray() throws {
+    var books = [book(1), book(2)]
+    try library.saveBooks(books)
+    books[1].currentPosition = 20
+    try library.saveBooks(books)
+    #expect(try app.another().loadPosition(for: book(2).id) == 20 && app.commitCount == 2)
+    books[1].currentPosition = 4_000
+    try library.saveBooks(books)
+    #expect(library.loadBooks().map(\.currentPosition) == [0, 3_600])
+  }
+
   @Test("a stale position never overwrites a newer one")
   func stalePosition() throws {
     try library.saveBooks([book(1, position: 10)])

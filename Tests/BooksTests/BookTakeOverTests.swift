@@ -48,6 +48,9 @@ struct BookTakeOverTests {
     let digest = shelf.store.digest
     #expect(try takeOver().count == 0 && shelf.store.digest == digest)
 
+    try shelf.library.saveCurrentBookID(nil)
+    #expect(try takeOver().count == 0 && shelf.library.loadCurrentBookID() == nil)
+    try shelf.library.saveCurrentBookID(second)
     try shelf.library.deleteBook(second)
     var settings = shelf.library.loadSettings()
     settings.playbackSpeed = 2

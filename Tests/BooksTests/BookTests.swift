@@ -95,6 +95,7 @@ struct BookTests {
     #expect(dune.fileURL?.path == "/books/Dune 1.m4b" && dune.isDownloaded)
     #expect(
       dune.dateAdded == date && dune.currentPosition == 60 && dune.associatedFiles.map(\.path) == ["/a.cue"])
+    #expect(try decoder.decode(Book.self, from: JSONEncoder().encode(dune)) == dune)
     // A reader of records takes the same.
     let records = try Book.books(appRecords: Data("[".utf8) + record(#""fileURL":"/a.m4b""#) + Data("]".utf8))
     #expect("\(records.rejected.map(\.error))".contains("without a date"))

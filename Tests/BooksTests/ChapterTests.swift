@@ -44,11 +44,13 @@ struct ChapterTests {
   @Test("next, previous and progress")
   func steps() {
     let chapters = PlaybackSettings().chapters(duration: 2_000)
-    #expect(chapters.next(after: 0)?.startTime == 900 && chapters.next(after: 1_900) == nil)
+    #expect(chapters.next(after: 0)?.startTime == 900 && chapters.next(after: 900)?.startTime == 1_800)
+    #expect(chapters.next(after: 1_900) == nil)
     #expect(chapters.previous(before: 950)?.startTime == 0 && chapters.previous(before: 10) == nil)
     #expect([Chapter]().next(after: 0) == nil && [Chapter]().previous(before: 0) == nil)
     #expect([0, 900, 1_350, 1_800, 9_999].map { chapters[1].progress(at: $0) } == [0, 0, 0.5, 1, 1])
     #expect([5, 6].map { Chapter(title: "", startTime: 6, duration: 0).progress(at: $0) } == [0, 1])
+    #expect(Chapter(title: "", startTime: 6, duration: 0.5).progress(at: 6.25) == 0.5)
   }
 
   @Test("storage: each file once, in all and downloaded")
@@ -153,6 +155,7 @@ struct ChapterTests {
     ])
   func rows(position: Double, status: String) {
     #expect(book(1, position: position).rowStatus.rawValue == status)
+    #expect(book(1, position: position + 3_600).progress == 1)
     var unknown = book(1, position: position)
     unknown.duration = 0
     #expect(unknown.rowStatus == .started && unknown.progress == 0)

@@ -15,8 +15,10 @@ struct PositionTests {
   }
 
   @Test("a missing position is 0")
-  func missing() {
+  func missing() throws {
     #expect(library.loadPosition(for: book(1).id) == 0 && library.loadPosition(for: UUID()) == 0)
+    #expect(try library.savePosition(for: book(1).id, position: 0))
+    #expect(try !library.savePosition(for: UUID(), position: 0))
   }
 
   @Test("positions are clamped to 0…duration; NaN and infinity throw invalidItem")

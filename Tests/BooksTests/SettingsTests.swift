@@ -1,3 +1,4 @@
+import Foundation
 import HeartlogLibraries
 import Testing
 
@@ -18,6 +19,22 @@ struct SettingsTests {
       settings.simulateChapters && settings.simulatedChapterLength == 900
         && settings.rewindAfterInterruption == 2)
     #expect(app.commitCount == 0)
+  }
+
+  @Test("each setting comes back as it was saved, from the store and from the app's JSON")
+  func saved() throws {
+    var settings = PlaybackSettings()
+    settings.playbackSpeed = 1.5
+    settings.skipForwardInterval = 10
+    settings.skipBackwardInterval = 20
+    settings.simulateChapters = false
+    settings.simulatedChapterLength = 300
+    settings.rewindAfterInterruption = 4
+    try app.library.saveSettings(settings)
+    #expect(try app.another().loadSettings() == settings)
+    let json = try JSONEncoder().encode(settings)
+    #expect(try JSONDecoder().decode(PlaybackSettings.self, from: json) == settings)
+    #expect(try JSONDecoder().decode(PlaybackSettings.self, from: Data("{}".utf8)) == PlaybackSettings())
   }
 
   @Test("each setting merges on its own: what another caller changed meanwhile stays")

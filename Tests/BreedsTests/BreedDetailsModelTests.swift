@@ -77,10 +77,13 @@ struct BreedDetailsModelTests {
     let model = BreedDetailsModel(manager) { breed in [try FavoritesManagerTests.image("\(breed)/1")] }
     await model.load("akita")
     await model.load("pug")
-    try manager.toggle(image("akita/1"))
+    for _ in 0..<100 {
+      try manager.toggle(image("akita/1"))
+      await Task.yield()
+      try #require(model.images.map(\.breed) == ["pug"])
+    }
     try manager.toggle(image("pug/1"))
     await wait { model.images.map(\.isFavorite) == [true] }
-    #expect(model.images.map(\.breed) == ["pug"])
   }
 
   @Test("of two loads at a time, the later one counts")

@@ -243,6 +243,12 @@ struct FavoritesManagerTests {
     #expect(taken.failures[1] == .invalidItem("record 3 of the persisted favorites is no image: 7"))
     #expect(try manager.fetchFavorites().count == 2)
     #expect(throws: LibraryError.self) { try manager.takeOver(persisted: JSONValue.object([])) }
+    // Nor does one that the store refuses keep the others out.
+    let long = "https://a/" + String(repeating: "x", count: 5_000)
+    let more =
+      #"[{"url":"\#(long)","isFavorite":true},{"url":"https://a/breeds/akita/3.jpg","isFavorite":true}]"#
+    let second = try manager.takeOver(persisted: more)
+    #expect(second.count == 1 && second.failures.count == 1)
   }
 
   @Test("breeds keep: a published stream gives every subscriber the current set first, then each change")

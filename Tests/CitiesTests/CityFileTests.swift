@@ -57,6 +57,7 @@ struct CityFileTests {
     #""name":"A","country":"PT","coord":{"lon":0,"lat":0},"isFavorite":"true""#,
     #""name":"A","country":"PT","coord":{"lon":0,"lat":90.5}"#,
     #""name":"A","country":"PT","coord":{"lon":-181,"lat":0}"#,
+    #""name":"A","country":"PT","lon":0,"lat":-90.5"#,
     #""name":"A","country":"PT","coord":{"lon":"0","lat":0}"#,
     #""name":"A","country":"PT","coord":{"lon":0}"#, #""name":"A","country":"PT","coord":null"#,
     #""name":"A","country":"PT""#, #""name":"A","coord":{"lon":0,"lat":0}"#,

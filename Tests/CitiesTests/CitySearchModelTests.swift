@@ -73,6 +73,14 @@ struct CitySearchModelTests {
     #expect(await inMemory.next() != nil)
     try app.store.close()
     while await stored.next() != nil {}
+    // Another catalog and a tap without a store are changes, too.
+    let cities = InMemoryCityRepository()
+    var alone = cities.changes.makeAsyncIterator()
+    #expect(await alone.next() != nil)
+    cities.load(SmartCity.catalog)
+    #expect(await alone.next() != nil)
+    cities.toggleFavorite(for: city(1, "C"))
+    #expect(await alone.next() != nil)
   }
 
   @Test("a repository of an app's own need not know of changes")
@@ -111,5 +119,9 @@ struct CitySearchModelTests {
       try app.repository.takeOver(persisted: array).count == 0 && app.repository.takeOver(rows).count == 0)
     #expect(app.store.digest == digest)
     #expect(throws: LibraryError.self) { try app.repository.takeOver(persisted: "{}") }
+    // A row that the store refuses is reported, and the others are taken.
+    let nowhere = City(id: 7, name: "G", country: "X", lon: .nan, lat: 0, isFavorite: true)
+    let mixed = try app.repository.takeOver([nowhere, city(8, "H", isFavorite: true)])
+    #expect(mixed.count == 1 && mixed.failures.count == 1 && Set(app.repository.favoriteIDs()) == [3, 5, 8])
   }
 }
