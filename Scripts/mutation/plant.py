@@ -151,7 +151,7 @@ def unit_tests(bugs):
 
 def main():
     parser = argparse.ArgumentParser(prog="plant", description="Looks for bugs that are planted on purpose.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a bug of Scripts/mutation/planted.toml (all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a bug of the list (all)")
     parser.add_argument("--runs", type=int, default=20_000, help="simulated runs before a bug counts as missed (20000)")
     parser.add_argument("--seed", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="bugs at a time (as many as there are cores)")
