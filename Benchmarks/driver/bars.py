@@ -2,7 +2,7 @@
 
 import math
 
-from .measures import RAW_WRITES
+from .measures import RAW_WRITES, TYPED_CALLS
 from .names import label
 from .results import figure
 
@@ -84,6 +84,14 @@ def judge(results):
     def difference(a, b):
         return None if a is None or b is None else a - b
 
+    def typed(call):
+        """One of the calls of `Favorites<Item>`, beside the same by id and fields, and through SQLite."""
+        rows = least("typed", call, "sqlite-columns", "sqlite-json")
+        return Bar(f"`Favorites<Item>`, 100,000 items: {call}", [
+            at_most(" the same by id and fields", over("typed", call, "heartlog-fields"), 2),
+            at_least(" faster than SQLite", over("typed", call, rows, inverse=True), 1),
+        ], beside("typed", call, "heartlog", "heartlog-fields", "sqlite-columns", "sqlite-json"))
+
     one, many, whole = "1 writers", "64 writers", "whole"
     raw = least("durable", "p50", *RAW_WRITES)
     grown = [own("growth", f"{events:,}") for events in (10_000, 1_000_000)]
@@ -140,6 +148,7 @@ def judge(results):
             at_most(" a hash table in C", over("lookup", "contains", "table"), 1.8),
             at_most(" a hash table in C, a whole item", over("lookup", "item", "table"), 2.5),
         ], beside("lookup", "contains", "table", "sqlite", "lmdb", "leveldb", "rocksdb")),
+        *map(typed, TYPED_CALLS),
         Bar("state at half of 100,000 events", [at_most(" ms", own("travel", "half"), 5, "")],
             beside("travel", "half", "automerge", "loro", "yrs")),
         Bar("a tail of 10,000 commits after the snapshot", [

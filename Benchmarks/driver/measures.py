@@ -11,6 +11,9 @@ STORES = "sqlite", "lmdb", "leveldb", "rocksdb"
 RAW_WRITES = "raw", "raw-dsync", "raw-direct", "raw-uring"
 # How many of the events are over each item on average.
 EVENTS_PER_ITEM = 10
+# What an app calls with its own item type.
+TYPED_CALLS = ("contains", "item", "list of 50", "search for few", "search for many", "buffered toggle",
+               "durable toggle")
 
 
 def mixed(shop, events):
@@ -179,6 +182,28 @@ def counts(shop):
     return [partial(turn, operation) for operation in operations]
 
 
+def typed(shop):
+    items = shop.size(100_000, 20_000)
+    trace, turns = shop.adds(items), []
+    ways = {"heartlog": ("heartlog", "heartlog-fields"), "sqlite": ("sqlite-columns", "sqlite-json")}
+    counted = set()
+
+    def count(peer, way, call):
+        # Counts are the same in every round.
+        if (way, call) in counted:
+            return []
+        counted.add((way, call))
+        instructions, samples = shop.instructions(
+            "typed-count", peer, folder=folders[peer], trace=trace, items=items, way=way, call=call)
+        return [sample("typed", way, f"{call}, instructions", "", instructions / samples[0]["value"])]
+
+    folders = {peer: shop.prepared("prepare-typed", peer, trace=trace, items=items) for peer in ways}
+    for peer in ways:
+        turns.append(partial(shop.bench, "typed", peer, folder=folders[peer], trace=trace, items=items))
+    return turns + [partial(count, peer, way, call) for peer in ways for way in ways[peer]
+                    for call in TYPED_CALLS if call != "durable toggle"]
+
+
 def sample(measure, peer, name, unit, value):
     return {"measure": measure, "peer": peer, "name": name, "unit": unit, "value": value}
 
@@ -188,5 +213,5 @@ ALL = {
     "durable": (durable, 99), "writers": (writers, 99), "batches": (batches, 3), "buffered": (buffered, 99),
     "size": (size, 1), "open": (opening, 99), "lookup": (lookup, 3), "reads": (reads, 9), "travel": (travel, 99),
     "tail": (tail, 99), "list": (listing, 99), "beside": (beside, 3), "large": (large, 5), "growth": (growth, 1),
-    "counts": (counts, 1), "replay": (replay, 3),
+    "counts": (counts, 1), "typed": (typed, 99), "replay": (replay, 3),
 }

@@ -130,6 +130,12 @@ class Workshop:
             self.stores[key] = folder
         return self.stores[key]
 
+    def prepared(self, command, peer, **options):
+        """A new folder with what a command makes there."""
+        folder = self.new_folder()
+        self.bench(command, peer, folder=folder, **options)
+        return folder
+
     def crdt(self, measure, peer, trace):
         """A measure of one of the libraries in Python; what it builds is kept beside the traces."""
         return self.run(self.python, "-m", "crdts", measure, peer, trace, BUILD / "crdts")

@@ -37,6 +37,9 @@ struct Main {
     case "list": try Program.run(peer, arguments)
     case "large": try Large.run(peer, arguments)
     case "beside": try Beside.run(peer, arguments)
+    case "prepare-typed": try Typed.prepare(peer, arguments)
+    case "typed": try Typed.run(peer, arguments)
+    case "typed-count": try Typed.count(peer, arguments)
     case "counts": try Counts.run(peer, arguments)
     default: throw Failure("there is no measure \"\(arguments.command)\"")
     }
