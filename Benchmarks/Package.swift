@@ -24,7 +24,8 @@ let package = Package(
     // The papers, books and chances of every trace.
     .target(name: "Traces", swiftSettings: settings),
     .executableTarget(
-      name: "heartlog-bench", dependencies: [heartlog, "CPeers", "CSQLite", "Traces"], swiftSettings: settings),
+      name: "heartlog-bench", dependencies: [heartlog, "CPeers", "CSQLite", "Traces"], swiftSettings: settings
+    ),
     // What starting a Swift program takes.
     .executableTarget(name: "merge-bench", dependencies: [heartlog, "Traces"], swiftSettings: settings),
     .executableTarget(
