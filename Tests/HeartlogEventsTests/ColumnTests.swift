@@ -250,6 +250,35 @@ struct ColumnTests {
     #expect(before.hasSuffix("-12-31T00:00:00Z"))
   }
 
+  @Test(
+    "a time with another byte in any place is another time or none",
+    arguments: ["2024-02-29T23:59:58Z", "1999-10-31T00:00:00.000Z", "0000-01-01T19:38:07.659Z"])
+  func bytesOfATime(text: String) throws {
+    let separators = text.utf8.map { (0x30...0x39).contains($0) ? nil : $0 }
+    var found = 0
+    for (place, separator) in separators.enumerated() {
+      for byte in UInt8.min...UInt8.max {
+        var bytes = Array(text.utf8)
+        bytes[place] = byte
+        let time = bytes.withUnsafeBytes { CivilTime.milliseconds($0) }
+        guard separator.map({ $0 == byte }) ?? (0x30...0x39).contains(byte) else {
+          #expect(time == nil, "\(bytes)")
+          continue
+        }
+        let changed = String(decoding: bytes, as: UTF8.self)
+        // The parser of all forms also reads a leap second.
+        let isLeapSecond = changed.dropFirst(17).hasPrefix("60")
+        #expect(time == (isLeapSecond ? nil : try? RFC3339.parse(changed)), "\(changed)")
+        if time != nil { found += 1 }
+      }
+    }
+    #expect(found > text.utf8.count)
+    for count in 0..<30 where count != 20 && count != 24 {
+      let bytes = Array((text + text).utf8.prefix(count))
+      #expect(bytes.withUnsafeBytes { CivilTime.milliseconds($0) } == nil, "\(count) bytes")
+    }
+  }
+
   @Test("doubles are decimal fractions where all of them are")
   func doubleEncodings() throws {
     #expect(try doubles([0.1, -0.25, 1234.5]) == DoublesColumn.decimal)

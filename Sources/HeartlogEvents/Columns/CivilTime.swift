@@ -6,21 +6,51 @@ enum CivilTime {
 
   /// Parses a valid date and time of the years 0000–9999 as milliseconds since 1970; nil for anything else.
   static func milliseconds(_ text: UnsafeRawBufferPointer) -> Int64? {
-    guard text.count == secondsLength || text.count == millisecondsLength,
-      text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
-      text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"), text[text.count - 1] == UInt8(ascii: "Z"),
-      let year = number(text, 0..<4), let month = number(text, 5..<7), let day = number(text, 8..<10),
-      let hour = number(text, 11..<13), let minute = number(text, 14..<16),
-      let second = number(text, 17..<19), hour < 24, minute < 60, second < 60,
-      let date = CivilDate(year: Int(year), month: Int(month), day: Int(day))
+    let hasFraction = text.count == millisecondsLength
+    guard hasFraction || text.count == secondsLength,
+      let date = digits(text, at: 0, Form.date), let time = digits(text, at: 8, Form.time),
+      let second = digits(text, at: 12, hasFraction ? Form.secondAndPoint : Form.secondAndEnd),
+      let fraction = hasFraction ? digits(text, at: 16, Form.fraction) : 0
     else { return nil }
-    var fraction: Int64 = 0
-    if text.count == millisecondsLength {
-      guard text[19] == UInt8(ascii: "."), let value = number(text, 20..<23) else { return nil }
-      fraction = value
+    /// The number of two digits at an offset.
+    func number(_ word: UInt64, _ offset: UInt64) -> Int {
+      // No byte exceeds 99, so none carries into the next.
+      Int(truncatingIfNeeded: (word &* 10 &+ word >> 8) >> (offset &* 8) & 0xFF)
     }
-    let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second
-    return seconds * 1_000 + fraction
+    let (hour, minute, seconds) = (number(time, 3), number(time, 6), number(second, 5))
+    guard hour < 24, minute < 60, seconds < 60,
+      let day = CivilDate(
+        year: number(date, 0) &* 100 &+ number(date, 2), month: number(date, 5), day: number(time, 0))
+    else { return nil }
+    let sum = day.daysSince1970 &* 86_400 &+ Int64(hour &* 3_600 &+ minute &* 60 &+ seconds)
+    // The first digit has the point, which is 0, before it.
+    return sum &* 1_000 &+ Int64(number(fraction, 3) &* 100 &+ number(fraction, 5))
+  }
+
+  /// Eight bytes of a text, the first one lowest. 0 stands for any digit.
+  private enum Form {
+    /// `0000-00-`, at the beginning.
+    static let date: UInt64 = 0x2D30_302D_3030_3030
+    /// `00T00:00`, behind it.
+    static let time: UInt64 = 0x3030_3A30_3054_3030
+    /// `0:00:00Z`, which begins within the hour.
+    static let secondAndEnd: UInt64 = 0x5A30_303A_3030_3A30
+    /// `0:00:00.`
+    static let secondAndPoint: UInt64 = 0x2E30_303A_3030_3A30
+    /// `:00.000Z`, which begins before the second.
+    static let fraction: UInt64 = 0x5A30_3030_2E30_303A
+  }
+
+  /// Returns eight bytes as digits from 0 to 9, with 0 for all else; nil unless they have that form.
+  @inline(__always)
+  private static func digits(_ text: UnsafeRawBufferPointer, at offset: Int, _ form: UInt64) -> UInt64? {
+    func each(_ byte: UInt64) -> UInt64 { byte &* 0x0101_0101_0101_0101 }
+    let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    let difference = word ^ form
+    let isFixed = ((form ^ each(0x30)) &+ each(0x7F)) >> 7 & each(1)
+    // Sets the high bit of each byte of more than 9, or of more than 0 where the form has no digit.
+    let excess = (difference & each(0x7F)) &+ each(0x7F - 9) &+ isFixed &* 9
+    return (excess | difference) & each(0x80) == 0 ? difference : nil
   }
 
   /// Returns the text of a time; nil outside the years 0000–9999.
@@ -69,15 +99,5 @@ enum CivilTime {
       put(fraction % 100, at: 21, "Z")
     }
     return true
-  }
-
-  private static func number(_ text: UnsafeRawBufferPointer, _ digits: Range<Int>) -> Int64? {
-    var value: Int64 = 0
-    for offset in digits {
-      let digit = text[offset] &- UInt8(ascii: "0")
-      guard digit < 10 else { return nil }
-      value = value * 10 + Int64(digit)
-    }
-    return value
   }
 }
