@@ -1,3 +1,5 @@
+import HeartlogEvents
+
 /// The names of fields, shared by all libraries. Each name has a slot, and a string that is created once.
 struct FieldNames: Sendable {
   /// The names as strings, by slot.
@@ -5,6 +7,17 @@ struct FieldNames: Sendable {
     fileprivate(set) var strings: [String] = []
     /// Whether all names are ASCII, so that no two of them are canonically equivalent.
     fileprivate(set) var areASCII = true
+
+    /// Returns whether a slot has that name, compared by bytes.
+    @inline(__always)
+    func isName(_ slot: FieldNameSlot, _ name: String) -> Bool {
+      let number = Int(slot.index)
+      guard strings.indices.contains(number), strings[number].utf8.count == name.utf8.count else {
+        return false
+      }
+      // Short strings are compared at once by `==`. A text that is equivalent to one of ASCII, but not the same, is longer.
+      return areASCII ? strings[number] == name : strings[number].hasSameBytes(as: name)
+    }
   }
 
   private var keys = InternTable<Key>()

@@ -43,39 +43,14 @@ public struct ItemFields: RandomAccessCollection, Sendable {
   public subscript(name: String) -> FieldValue? {
     switch storage {
     case .made(let fields): fields.first { $0.name.hasSameBytes(as: name) }?.value
-    case .packed(let fields): name.withBytes { fields.index(of: $0) }.map { fields.value($0) }
+    case .packed(let fields): fields.index(of: name).map { fields.value($0) }
     }
   }
 }
 
-// Access to fields in place, without creating a `Field`.
 extension ItemFields {
-  /// Returns the index of the field with that name, compared by bytes; nil if there is none. O(n).
-  package func index(ofName name: String) -> Int? {
-    switch storage {
-    case .made(let fields): fields.firstIndex { $0.name.hasSameBytes(as: name) }
-    case .packed(let fields): name.withBytes { fields.index(of: $0) }
-    }
-  }
-
-  /// Returns whether a name may be canonically equivalent to another one here, because not all of them are ASCII.
-  package func mayHaveEquivalent(ofName name: String) -> Bool {
-    func isASCII(_ name: String) -> Bool { name.utf8.allSatisfy { $0 < 0x80 } }
-    return switch storage {
-    case .made(let fields): !isASCII(name) || !fields.allSatisfy { isASCII($0.name) }
-    case .packed(let fields): !isASCII(name) || !fields.namesAreASCII
-    }
-  }
-
-  /// Passes the value of a field to `body`, borrowed for the duration of the call.
-  @inline(__always)
-  package func withBorrowedValue<R>(at index: Int, _ body: (BorrowedValue) throws -> R) rethrows -> R {
-    precondition(indices.contains(index), "a field that is not there")
-    switch storage {
-    case .made(let fields): return try fields[index].value.withBorrowed(body)
-    case .packed(let fields): return try fields.withBorrowedValue(at: index, body)
-    }
-  }
+  /// The fields in packed form; nil if they are an array.
+  var packed: PackedFields? { if case .packed(let fields) = storage { fields } else { nil } }
 }
 
 extension ItemFields: Hashable {

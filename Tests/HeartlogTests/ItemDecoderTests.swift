@@ -113,6 +113,50 @@ struct ItemDecoderTests {
     }
   }
 
+  @Test("of two names that are equivalent, a key finds the one that has its bytes")
+  func equivalentNames() throws {
+    struct Both: Decodable {
+      enum CodingKeys: String, CodingKey {
+        case composed = "caf\u{e9}"
+        case decomposed = "cafe\u{301}"
+      }
+      var composed: Int
+      var decomposed: String
+    }
+    let both = [
+      Field(name: "cafe\u{301}", value: .string("two")), Field(name: "caf\u{e9}", value: .int64(1)),
+    ]
+    for fields in [ItemFields(both), try #require(Self.packed(both))] {
+      let supplied = SuppliedValues(id: "i", isFavorite: true, favoritedDate: nil, template: nil)
+      let item = try Both(from: ItemDecoder(fields, supplied: supplied))
+      #expect(item.composed == 1 && item.decomposed == "two")
+    }
+  }
+
+  @Test("a key that is equivalent to a name of ASCII finds its field")
+  func equivalentOfASCII() throws {
+    struct Kelvins: Decodable {
+      // The Kelvin sign is equivalent to the letter K.
+      enum CodingKeys: String, CodingKey {
+        case date = "\u{212a}"
+        case texts = "\u{212a}elvins of all stars"
+      }
+      var date: Date
+      var texts: [String]
+    }
+    let kelvins = [
+      Field(name: "K", value: .string("2024-02-29T12:00:00.000Z")),
+      Field(name: "KK1", value: .bool(true)),
+      Field(name: "Kelvins of all stars", value: .json(try CanonicalJSON(canonical: #"["5772"]"#))),
+      Field(name: "Kelvins of all stars!!", value: .bool(true)),
+    ]
+    for fields in [ItemFields(kelvins), try #require(Self.packed(kelvins))] {
+      let supplied = SuppliedValues(id: "i", isFavorite: true, favoritedDate: nil, template: nil)
+      let item = try Kelvins(from: ItemDecoder(fields, supplied: supplied))
+      #expect(item.date.timeIntervalSince1970 == 1_709_208_000 && item.texts == ["5772"])
+    }
+  }
+
   @Test(
     "all keys are those of the store and those of the fields, and a type that is one value decodes the item")
   func containers() throws {

@@ -20,8 +20,10 @@ struct FieldKey: CodingKey {
   static let isFavorite = "isFavorite"
   static let favoritedDate = "favoritedDate"
 
+  @inline(__always)
   static func isID(_ name: String) -> Bool { name.utf8.count == 2 && name == id }
 
+  @inline(__always)
   static func isSupplied(_ name: String) -> Bool {
     switch name.utf8.count {
     case 2: isID(name)

@@ -8,9 +8,9 @@ import HeartlogEvents
 
 /// Decodes the members of an object, or an item from its fields.
 struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  private let source: ObjectMembers
+  private let source: KeyedValues
 
-  init(_ source: ObjectMembers) { self.source = source }
+  init(_ source: KeyedValues) { self.source = source }
 
   var codingPath: [any CodingKey] { source.codingPath }
   var allKeys: [Key] { source.names.compactMap { Key(stringValue: $0) } }
@@ -42,9 +42,20 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(type, key) }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    if type == Date.self, let date = source.date(named: key.stringValue) as? T { return date }
-    if type == [String].self, let texts = source.strings(named: key.stringValue) as? T { return texts }
-    return try supplied(type, key) ?? member(key).decode(type)
+    // A dynamic cast between the same types takes as long as reading the date.
+    if type == Date.self, let date = source.date(named: key.stringValue) {
+      return unsafeBitCast(date, to: type)
+    }
+    if type == [String].self, let texts = source.strings(named: key.stringValue) {
+      return unsafeBitCast(texts, to: type)
+    }
+    return try other(type, key)
+  }
+
+  /// Decodes a value of any other type. Not inlined, because a function that has an optional `T` looks up its type at each call.
+  @inline(never)
+  private func other<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
+    try supplied(type, key) ?? member(key).decode(type)
   }
 
   // These look up an optional value once if it is present.
@@ -102,32 +113,14 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// The members that a keyed container decodes.
-class ObjectMembers {
-  private let members: [JSONMember]
-  let codingPath: [any CodingKey]
-  /// The index of each member by name. Nil for few members, which are compared one by one.
-  private let indices: [String: Int]?
-
-  init(_ members: [JSONMember], codingPath: [any CodingKey]) {
-    self.members = members
-    self.codingPath = codingPath
-    let comparedMax = 16
-    indices =
-      members.count > comparedMax
-      ? Dictionary(members.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { $1 }) : nil
-  }
-
-  var names: [String] { members.map(\.name) }
-  func contains(_ name: String) -> Bool { value(named: name) != nil }
+/// The values that a keyed container decodes: the members of an object, or the fields of an item. This one has none.
+class KeyedValues {
+  var codingPath: [any CodingKey] { [] }
+  var names: [String] { [] }
+  func contains(_ name: String) -> Bool { false }
   /// Whether a value is absent or null.
-  func isNil(_ name: String) -> Bool { value(named: name)?.isNull ?? true }
-
-  func value(named name: String) -> JSONValue? {
-    if let indices { return indices[name].map { members[$0].value } }
-    return members.first { $0.name == name }?.value
-  }
-
+  func isNil(_ name: String) -> Bool { true }
+  func value(named name: String) -> JSONValue? { nil }
   /// The value of a required member that is missing.
   func valueIfMissing(named name: String) -> JSONValue? { nil }
   /// The value of a member that is not stored as JSON, if its type allows that.
@@ -138,4 +131,31 @@ class ObjectMembers {
   func string(named name: String) -> String? { nil }
   func strings(named name: String) -> [String]? { nil }
   func date(named name: String) -> Date? { nil }
+}
+
+/// The members of an object.
+final class ObjectMembers: KeyedValues {
+  private let members: [JSONMember]
+  private let path: [any CodingKey]
+  /// The index of each member by name. Nil for few members, which are compared one by one.
+  private let indices: [String: Int]?
+
+  init(_ members: [JSONMember], codingPath: [any CodingKey]) {
+    self.members = members
+    path = codingPath
+    let comparedMax = 16
+    indices =
+      members.count > comparedMax
+      ? Dictionary(members.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { $1 }) : nil
+  }
+
+  override var codingPath: [any CodingKey] { path }
+  override var names: [String] { members.map(\.name) }
+  override func contains(_ name: String) -> Bool { value(named: name) != nil }
+  override func isNil(_ name: String) -> Bool { value(named: name)?.isNull ?? true }
+
+  override func value(named name: String) -> JSONValue? {
+    if let indices { return indices[name].map { members[$0].value } }
+    return members.first { $0.name == name }?.value
+  }
 }

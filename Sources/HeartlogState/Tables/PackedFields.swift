@@ -95,15 +95,10 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
     }
   }
 
-  /// Returns the index of the field with a name; nil if there is none.
-  func index(of name: UnsafeRawBufferPointer) -> Int? {
+  /// Returns the index of the field with a name, compared by bytes; nil if there is none.
+  func index(of name: String) -> Int? {
     withUnsafeMutablePointers { header, fields in
-      let names = header.pointee.names.strings
-      return (0..<header.pointee.count).first { index in
-        let number = Int(fields[index].name.index)
-        return names.indices.contains(number) && names[number].utf8.count == name.count
-          && names[number].withBytes { $0.hasSameBytes(as: name) }
-      }
+      (0..<header.pointee.count).first { header.pointee.names.isName(fields[$0].name, name) }
     }
   }
 
