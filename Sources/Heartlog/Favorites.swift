@@ -83,9 +83,16 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// Items as they are listed.
   struct Page {
     var items: [Item] = []
-    /// What the items were decoded from.
-    var states: [ItemState] = []
+    /// What was decoded: also the states that failed.
+    var read: [ItemState] = []
     var failures: [(id: String, error: HeartlogError)] = []
+
+    /// What the items were decoded from.
+    var states: [ItemState] {
+      if failures.isEmpty { return read }
+      let failed = Set(failures.map { UTF8Key($0.id) })
+      return read.filter { !failed.contains(UTF8Key($0.id)) }
+    }
   }
 
   /// `load`, with what the items were decoded from.
@@ -99,9 +106,9 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
       wanted = count * 2
       let more = library.favorites(order: order, limit: wanted)
       if more.starts(with: states) {
-        let rest = read(more.dropFirst(states.count), upTo: most - page.items.count)
+        let rest = read(Array(more.dropFirst(states.count)), upTo: most - page.items.count)
         page.items += rest.items
-        page.states += rest.states
+        page.read += rest.read
         page.failures += rest.failures
       } else {
         // Another write came in between.
@@ -113,18 +120,27 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   }
 
   /// Decodes items until the limit is reached.
-  func read(_ states: some Sequence<ItemState>, upTo limit: Int?) -> Page {
-    var page = Page()
-    for state in states {
-      if let limit, page.items.count >= limit { break }
-      do throws(HeartlogError) {
-        page.items.append(try decode(state, isListed: true))
-        page.states.append(state)
-      } catch {
-        page.failures.append((state.id, error))
+  func read(_ states: [ItemState], upTo limit: Int?) -> Page {
+    var failures: [(id: String, error: HeartlogError)] = []
+    var readCount = 0
+    let most = max(0, min(states.count, limit ?? .max))
+    let (schema, template) = (schema, template)
+    // An array that grows asks the runtime for its type at each item, and a call of `self` in the closure for that of `self`.
+    let items = [Item](unsafeUninitializedCapacity: most) { items, count in
+      while count < most, readCount < states.count {
+        do {
+          let item = ItemDecoder(states[readCount], schema, template)
+          items.initializeElement(at: count, to: try Item(from: item))
+          count += 1
+        } catch {
+          let id = states[readCount].id
+          failures.append((id, failure(error, of: id, isListed: true)))
+        }
+        readCount += 1
       }
     }
-    return page
+    let read = readCount == states.count ? states : Array(states[..<readCount])
+    return Page(items: items, read: read, failures: failures)
   }
 
   /// Decodes items and leaves out those that fail.
@@ -139,22 +155,25 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// - Parameter isListed: whether the failure only leaves the item out of a list, so that a debug build should print it.
   func decode(_ state: ItemState, isListed: Bool = false) throws(HeartlogError) -> Item {
-    try decode(state, fields: schema?.fields(of: state) ?? state.fields, isListed: isListed)
+    try decode(state, schema, isListed: isListed)
   }
 
   private func decode(
-    _ state: ItemState, fields: ItemFields, isListed: Bool
+    _ state: ItemState, _ schema: LibrarySchema?, isListed: Bool
   ) throws(HeartlogError) -> Item {
     do {
-      return try FieldDecoder.decode(
-        Item.self, id: state.id, isFavorite: state.isFavorite, favoritedDate: state.favoritedDate,
-        fields: fields, template: template)
+      return try Item(from: ItemDecoder(state, schema, template))
     } catch {
-      #if DEBUG
-        if isListed { DebugWarnings.current.tell(error, of: state.id, in: library.name, as: Item.self) }
-      #endif
-      throw HeartlogError(.invalidItem, "\(library.name) \(state.id): \(error)")
+      throw failure(error, of: state.id, isListed: isListed)
     }
+  }
+
+  private func failure(_ error: any Error, of id: String, isListed: Bool) -> HeartlogError {
+    let error = FieldCodingError(error)
+    #if DEBUG
+      if isListed { DebugWarnings.current.tell(error, of: id, in: library.name, as: Item.self) }
+    #endif
+    return HeartlogError(.invalidItem, "\(library.name) \(id): \(error)")
   }
 
   // MARK: - Writing
@@ -226,7 +245,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
       $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
     }
     let state = ItemState(id: item.id.favoriteID, isFavorite: true, favoritedDate: date, fields: fields)
-    return try decode(state, fields: state.fields, isListed: false)
+    return try decode(state, nil, isListed: false)
   }
 
   /// Whether two items that are favorites since the same time are written alike.

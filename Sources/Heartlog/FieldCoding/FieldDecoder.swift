@@ -15,22 +15,9 @@ public enum FieldDecoder {
     _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?,
     fields: some Sequence<Field>
   ) throws(FieldCodingError) -> T {
-    try decode(
-      type, id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: ItemFields(Array(fields)),
-      template: nil)
-  }
-
-  /// Decodes an item as above, with a template.
-  ///
-  /// - Parameter template: supplies values for required keys that `fields` lacks.
-  static func decode<T: Decodable>(
-    _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?, fields: ItemFields,
-    template: ItemTemplate?
-  ) throws(FieldCodingError) -> T {
-    let supplied = SuppliedValues(
-      id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, template: template)
+    let supplied = SuppliedValues(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, template: nil)
     do {
-      return try T(from: ItemDecoder(fields, supplied: supplied))
+      return try T(from: ItemDecoder(ItemFields(Array(fields)), supplied: supplied))
     } catch {
       throw FieldCodingError(error)
     }

@@ -16,6 +16,16 @@ final class ItemDecoder: KeyedValues, Decoder {
     self.supplied = supplied
   }
 
+  /// - Parameters:
+  ///   - schema: shows the fields of all versions of the type under the names of its own.
+  ///   - template: supplies values for fields that the item lacks.
+  convenience init(_ state: ItemState, _ schema: LibrarySchema?, _ template: ItemTemplate?) {
+    self.init(
+      schema?.fields(of: state) ?? state.fields,
+      supplied: SuppliedValues(
+        id: state.id, isFavorite: state.isFavorite, favoritedDate: state.favoritedDate, template: template))
+  }
+
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
