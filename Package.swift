@@ -25,9 +25,11 @@ let package = Package(
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
     .library(name: "HeartlogInterchange", targets: ["HeartlogInterchange"]),
     .library(name: "HeartlogShipping", targets: ["HeartlogShipping"]),
+    .library(name: "HeartlogHub", targets: ["HeartlogHub"]),
     .library(name: "HeartlogProofs", targets: ["HeartlogProofs"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
+    .executable(name: "heartlog-hub", targets: ["HeartlogHubCommand"]),
     .executable(name: "heartlog-example", targets: ["HeartlogExample"]),
   ],
   traits: [
@@ -41,6 +43,8 @@ let package = Package(
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(name: "CHeartlogPlatform"),
 
     // The layers, lowest first: each imports only what stands above it here.
@@ -80,10 +84,23 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
+      name: "HeartlogHub",
+      dependencies: [linux("CCurl"), "HeartlogFiles", "HeartlogProofs", "Heartlog", "HeartlogShipping"],
+      swiftSettings: settings),
+    .target(
+      name: "HeartlogHubServer",
+      dependencies: [
+        "CMicrohttpd", linux("CXXHash"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog",
+        "HeartlogShipping", "HeartlogHub",
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "HeartlogHubCommand", dependencies: ["HeartlogHubServer"], swiftSettings: settings),
+    .target(
       name: "HeartlogCLI",
       dependencies: [
         "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog", "HeartlogLibraries",
-        "HeartlogInterchange", "HeartlogShipping",
+        "HeartlogInterchange", "HeartlogShipping", "HeartlogHub",
       ],
       swiftSettings: settings),
     // What a fuzzer tries, and the program that tries it: Scripts/fuzz. No products.
@@ -154,6 +171,12 @@ let package = Package(
     .testTarget(
       name: "HeartlogShippingTests",
       dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogStorage", "HeartlogTesting"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogHubTests", dependencies: ["HeartlogHub", "HeartlogHubServer", "HeartlogTesting"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogHubServerTests", dependencies: ["HeartlogHubServer", "HeartlogTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogSimulatorTests", dependencies: ["HeartlogSimulator"], swiftSettings: settings),

@@ -1,0 +1,20 @@
+#include <microhttpd.h>
+
+/// Starts a daemon with the options of an array: Swift does not import functions of any number of arguments.
+static inline struct MHD_Daemon *heartlog_start_daemon(
+    unsigned int flags, uint16_t port, MHD_AccessHandlerCallback handler, void *context,
+    struct MHD_OptionItem *options) {
+  return MHD_start_daemon(flags, port, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+/// The port on which a daemon listens; 0 if it is not known.
+static inline uint16_t heartlog_daemon_port(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+  return info == NULL ? 0 : info->port;
+}
+
+/// The address of a client; NULL if it is not known.
+static inline const struct sockaddr *heartlog_client_address(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return info == NULL ? NULL : info->client_addr;
+}

@@ -1,0 +1,15 @@
+/// "Limits" in docs/hub.md.
+package enum HubLimits {
+  package static let objectBytesMax = 134_283_264
+  package static let nameBytesMax = 255
+  package static let pathBytesMax = 1_024
+  package static let headerBytesMax = 16_384
+  package static let jsonBytesMax = 65_536
+  package static let keysMax = 1_025
+  package static let objectsMax = 262_144
+  package static let listMax = 1_000
+  package static let challengesMax = 65_536
+  package static let challengeSeconds = 60
+  package static let sessionSeconds = 600
+  package static let silenceSeconds = 30
+}

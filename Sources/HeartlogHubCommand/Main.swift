@@ -1,0 +1,6 @@
+import HeartlogHubServer
+
+@main
+struct Main {
+  static func main() {}
+}
