@@ -44,6 +44,7 @@ let package = Package(
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(name: "CHeartlogPlatform"),
 
@@ -90,7 +91,8 @@ let package = Package(
     .target(
       name: "HeartlogHubServer",
       dependencies: [
-        "CMicrohttpd", linux("CXXHash"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog",
+        "CMicrohttpd", "CPostgreSQL", linux("CXXHash"), "CHeartlogPlatform", "HeartlogFiles",
+        "HeartlogProofs", "Heartlog",
         "HeartlogShipping", "HeartlogHub",
       ],
       swiftSettings: settings),

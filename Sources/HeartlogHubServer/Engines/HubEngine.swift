@@ -12,7 +12,8 @@ protocol HubEngine: Sendable {
   /// Creates a vault that has one key.
   ///
   /// - Parameter invitation: The word that it was created with, which no other vault may use.
-  func createVault(_ vault: VaultID, key: PublicKey, invitation: String?) throws(HeartlogError) -> VaultCreation
+  func createVault(_ vault: VaultID, key: PublicKey, invitation: String?) throws(HeartlogError)
+    -> VaultCreation
 
   /// The keys of a vault, in order; `nil` if there is no such vault.
   func keys(of vault: VaultID) throws(HeartlogError) -> [PublicKey]?

@@ -1,0 +1,163 @@
+import Heartlog
+import HeartlogHub
+import HeartlogProofs
+
+/// Keeps the vaults of hubs in a PostgreSQL database. Several hubs may use one.
+final class PostgresEngine: HubEngine {
+  private let readers: PostgresConnections
+  private let writers: [PostgresWriter]
+  private let writerConnections: [PostgresConnections]
+  private let notices: PostgresNotices
+
+  /// The writers, each with the vaults of its shard. Two make the best of one disk: docs/hub.md.
+  private static let writerCount = 2
+
+  /// Connects to a database, and makes or migrates its schema.
+  ///
+  /// - Parameter address: What `psql` takes, for example `postgresql://user@host/database`.
+  init(_ address: String, quotaBytes: Int) throws(HeartlogError) {
+    readers = PostgresConnections(address, idleMax: 4)
+    let notices = PostgresNotices(address)
+    self.notices = notices
+    let connections = (0..<Self.writerCount).map { _ in PostgresConnections(address, idleMax: 1) }
+    writerConnections = connections
+    writers = connections.map { connections in
+      PostgresWriter(connections, quotaBytes: quotaBytes) { notices.send($0) }
+    }
+    try readers.use { (connection) throws(HeartlogError) in try connection.migrate() }
+  }
+
+  func check() throws(HeartlogError) {
+    let rows = try readers.use { (connection) throws(HeartlogError) in try connection.run(.check) }
+    guard rows.count == 1 else { throw HeartlogError(.readOnly, "the database is a standby") }
+  }
+
+  func createVault(
+    _ vault: VaultID, key: PublicKey, invitation: String?
+  ) throws(HeartlogError) -> VaultCreation {
+    let digest = invitation.map { SHA256Hasher.digest(of: Array($0.utf8)).bytes }
+    let rows = try readers.use { (connection) throws(HeartlogError) in
+      try connection.run(
+        .createVault,
+        [
+          .uuid(vault.bytes), .int64(.random(in: .min ... .max)), .bytes(key.bytes),
+          digest.map { .bytes($0) } ?? .null,
+        ])
+    }
+    return switch try rows.integer(0, 0) {
+    case 0: .created
+    case 1: .exists
+    default: .invitationUsed
+    }
+  }
+
+  func keys(of vault: VaultID) throws(HeartlogError) -> [PublicKey]? {
+    let rows = try readers.use { (connection) throws(HeartlogError) in
+      try connection.run(.keys, [.uuid(vault.bytes)])
+    }
+    return try Self.keys(rows)
+  }
+
+  func changeKeys(
+    of vault: VaultID, removing: [PublicKey], admitting: [PublicKey]
+  ) throws(HeartlogError) -> [PublicKey]? {
+    let rows = try readers.use { (connection) throws(HeartlogError) in
+      try connection.run(
+        .changeKeys,
+        [
+          .uuid(vault.bytes), .array(.bytes, removing.map(\.bytes)), .array(.bytes, admitting.map(\.bytes)),
+          .int32(Int32(HubLimits.keysMax)),
+        ])
+    }
+    return try Self.keys(rows)
+  }
+
+  func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList {
+    try readers.use { (connection) throws(HeartlogError) in
+      let position = try connection.run(.position, [.uuid(vault.bytes)])
+      guard position.count == 1 else { throw HeartlogError(.notFound, "there is no such vault") }
+      let generation = Self.generation(try position.integer(0, 0), of: connection.history)
+      // What has this number or a lower one is visible to the statement that follows.
+      let change = try position.integer(0, 1)
+      let known = Self.change(cursor, in: generation).flatMap { $0 <= change ? $0 : nil }
+      let rows = try connection.run(
+        .list, [.uuid(vault.bytes), .int64(known ?? 0), .int32(Int32(limit))])
+      var entries: [HubList.Entry] = []
+      var last = change
+      for row in rows.indices {
+        entries.append(
+          HubList.Entry(name: try rows.text(row, 0), byteCount: Int(try rows.integer(row, 1))))
+        last = try rows.integer(row, 2)
+      }
+      let hasMore = entries.count == limit
+      return HubList(
+        entries: entries, cursor: "\(generation)-\(hasMore ? last : max(last, change))",
+        startsOver: known == nil, hasMore: hasMore)
+    }
+  }
+
+  func get(_ name: String, of vault: VaultID) throws(HeartlogError) -> [UInt8]? {
+    let rows = try readers.use { (connection) throws(HeartlogError) in
+      try connection.run(.get, [.uuid(vault.bytes), .uuid(Self.digest(name)), .text(name)])
+    }
+    return rows.count == 0 ? nil : try rows.bytes(0, 0)
+  }
+
+  func put(
+    _ name: String, _ bytes: [UInt8], to vault: VaultID,
+    done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void
+  ) {
+    writer(of: vault).add(
+      PostgresWriter.Job(vault: vault, name: name, digest: Self.digest(name), change: .put(bytes, done)))
+  }
+
+  func delete(
+    _ name: String, of vault: VaultID, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
+  ) {
+    writer(of: vault).add(
+      PostgresWriter.Job(vault: vault, name: name, digest: Self.digest(name), change: .remove(done)))
+  }
+
+  func observe(_ body: @escaping @Sendable (VaultID) -> Void) { notices.listen(body) }
+
+  func close() {
+    for writer in writers { writer.close() }
+    notices.close()
+    for connections in writerConnections { connections.close() }
+    readers.close()
+  }
+
+  // MARK: - Parts
+
+  private func writer(of vault: VaultID) -> PostgresWriter {
+    writers[Int(vault.bytes.last ?? 0) % writers.count]
+  }
+
+  /// What an object is found by: 16 bytes for a name of any length.
+  private static func digest(_ name: String) -> [UInt8] {
+    Array(SHA256Hasher.digest(of: Array(name.utf8)).bytes.prefix(16))
+  }
+
+  /// The generation of a vault in one history of the database: 16 hexadecimal digits.
+  private static func generation(_ number: Int64, of history: String) -> String {
+    let digest = SHA256Hasher.digest(of: Array("\(number)/\(history)".utf8))
+    return String(digest.description.prefix(16))
+  }
+
+  /// The number of a cursor; `nil` if it is of another generation.
+  private static func change(_ cursor: String?, in generation: String) -> Int64? {
+    guard let cursor, cursor.hasPrefix("\(generation)-") else { return nil }
+    return Int64(cursor.dropFirst(generation.count + 1))
+  }
+
+  private static func keys(_ rows: PostgresRows) throws(HeartlogError) -> [PublicKey]? {
+    var keys: [PublicKey] = []
+    for row in rows.indices {
+      guard let key = PublicKey(bytes: try rows.bytes(row, 0)) else {
+        throw HeartlogError(.corrupt, "the database has a key that is too short")
+      }
+      keys.append(key)
+    }
+    return keys.isEmpty ? nil : keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+  }
+}

@@ -1,0 +1,32 @@
+/// A statement that each connection prepares.
+enum PostgresStatement: String, CaseIterable {
+  case check
+  case createVault
+  case keys
+  case changeKeys
+  case position
+  case list
+  case get
+  case put
+  case remove
+  case notify
+
+  var text: String {
+    switch self {
+    case .check: "select 1 where not pg_is_in_recovery()"
+    case .createVault: "select create_vault($1::uuid, $2::bigint, $3::bytea, $4::bytea)"
+    case .keys: "select unnest(keys) from vaults where id = $1::uuid"
+    case .changeKeys: "select unnest(change_keys($1::uuid, $2::bytea[], $3::bytea[], $4::integer))"
+    case .position: "select generation, change from vaults where id = $1::uuid"
+    case .list:
+      """
+      select name, length(bytes), change from objects
+      where vault = $1::uuid and change > $2::bigint order by change limit $3::integer
+      """
+    case .get: "select bytes from objects where vault = $1::uuid and digest = $2::uuid and name = $3::text"
+    case .put: "select * from put($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::bigint, $6::integer)"
+    case .remove: "select from remove($1::uuid[], $2::uuid[])"
+    case .notify: "select pg_notify('\(PostgresNotices.channel)', $1::text)"
+    }
+  }
+}
