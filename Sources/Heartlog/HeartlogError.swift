@@ -45,6 +45,8 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case peer
     /// The peer's store belongs to another vault. Nothing was exchanged.
     case otherVault
+    /// The hub does not know this device's key as one of the vault's. Another device of the vault can admit it.
+    case notAdmitted
     /// A programming error in the calling code.
     case misuse
   }

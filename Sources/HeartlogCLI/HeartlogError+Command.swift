@@ -43,6 +43,7 @@ extension CommandError {
     case .otherVault:
       exitCode = .usage
       hint = "Nothing was exchanged. \"heartlog sync --join\" makes this store a member of the other vault."
+    case .notAdmitted: exitCode = .no
     case .locked:
       exitCode = .tryAgain
       hint = "Try again when it has finished."

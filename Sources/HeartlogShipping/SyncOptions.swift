@@ -34,7 +34,7 @@ public struct SyncOptions: Sendable {
 
 extension SyncOptions {
   /// Whether the deadline has come, or the sync was cancelled.
-  var isOver: Bool { isCancelled() || deadline.map { now() >= $0 } ?? false }
+  package var isOver: Bool { isCancelled() || deadline.map { now() >= $0 } ?? false }
 
   /// How long a wait of at most `most` milliseconds may last, rounded up; 0 once the sync is over.
   func millisecondsLeft(atMost most: Int) -> Int {
@@ -49,9 +49,9 @@ extension SyncOptions {
 
 extension HeartlogError {
   /// Ends a sync that is over. Sessions and folders turn it into a report.
-  static let endedEarly = HeartlogError(.timedOut, "the sync was ended before it was done")
+  package static let endedEarly = HeartlogError(.timedOut, "the sync was ended before it was done")
 
-  var isEarlyEnd: Bool { code == Self.endedEarly.code && message == Self.endedEarly.message }
+  package var isEarlyEnd: Bool { code == Self.endedEarly.code && message == Self.endedEarly.message }
 }
 
 /// The progress of a sync.

@@ -1,7 +1,7 @@
 import Heartlog
 
 /// The vault that two stores agree on when they meet. The rule is specified in "Vaults" in docs/shipping.md.
-enum VaultAgreement: Hashable {
+package enum VaultAgreement: Hashable {
   /// Neither store has a vault.
   case none
   /// Both belong to this vault from now on.
@@ -10,19 +10,25 @@ enum VaultAgreement: Hashable {
   case refused(mine: VaultID, theirs: VaultID)
 
   /// What one end says of its vault.
-  struct Side: Hashable {
+  package struct Side: Hashable {
     var membership: VaultMembership
     /// Whether its store has no commits.
     var isEmpty = false
     /// Whether a person asked to join the other end's vault.
     var joins = false
 
+    package init(membership: VaultMembership, isEmpty: Bool = false, joins: Bool = false) {
+      self.membership = membership
+      self.isEmpty = isEmpty
+      self.joins = joins
+    }
+
     /// Whether it may join any vault.
     fileprivate var isFree: Bool { isEmpty || joins || !membership.isEstablished }
   }
 
   /// Both ends come to the same result.
-  init(_ mine: Side?, _ theirs: Side?) {
+  package init(_ mine: Side?, _ theirs: Side?) {
     guard let mine, let theirs else {
       self = (mine ?? theirs).map { .vault($0.membership.id) } ?? .none
       return
@@ -59,7 +65,7 @@ enum VaultAgreement: Hashable {
 
 extension HeartlogError {
   /// The error for stores of different vaults.
-  static func otherVault(mine: VaultID, theirs: VaultID) -> HeartlogError {
+  package static func otherVault(mine: VaultID, theirs: VaultID) -> HeartlogError {
     HeartlogError(
       .otherVault,
       "the stores belong to different vaults, \(mine) here and \(theirs) there")

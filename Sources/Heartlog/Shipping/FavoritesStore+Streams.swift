@@ -149,6 +149,11 @@ extension FavoritesStore {
   /// The vault that the store belongs to.
   package var vault: VaultMembership? { log.vault }
 
+  /// The key with which this device signs; nil if the store has none.
+  package var deviceKey: (any DeviceKey)? {
+    get throws(HeartlogError) { try heartlogErrors { try log.deviceKey } }
+  }
+
   /// Makes the store a member of a vault.
   package func join(
     _ vault: VaultID, with other: VaultMembership, isEstablished: Bool

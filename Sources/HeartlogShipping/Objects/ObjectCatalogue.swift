@@ -8,7 +8,8 @@ struct ObjectCatalogue: Sendable {
   /// By name.
   private(set) var entries: [String: ObjectList.Entry] = [:]
   private(set) var foreignCount = 0
-  private var cursor: ObjectCursor?
+  /// The position after the last update.
+  private(set) var cursor: ObjectCursor?
 
   /// Continues from where the last update ended.
   ///

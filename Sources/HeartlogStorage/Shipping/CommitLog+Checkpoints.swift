@@ -90,6 +90,11 @@ extension CommitLog {
     }
   }
 
+  /// The key with which this device signs; nil if the store does not have it.
+  package var deviceKey: (any DeviceKey)? {
+    get throws(StorageError) { try streamSet.checkpoints.keys.key(of: ownIdentity.replica) }
+  }
+
   /// The store's vault; nil if it has none.
   package var vault: VaultMembership? { ownIdentity.vault }
 

@@ -1,0 +1,229 @@
+import Heartlog
+import HeartlogEvents
+import HeartlogFiles
+import HeartlogProofs
+import Synchronization
+
+/// A device's requests to one vault of a hub, within sessions that it opens with its key: "Sessions" in docs/hub.md.
+///
+/// All requests may be repeated, so a request that fails in a way that may pass is tried again a few times.
+final class HubConnection: Sendable {
+  let address: HubAddress
+  let vault: VaultID
+  let key: any DeviceKey
+  private let invitation: String?
+  private let transport: any HTTPTransport
+  private let time: HubTime
+  private struct State {
+    /// What the hub gave this client for a while.
+    var session: String?
+    /// Whether the vault is created if the hub does not have it.
+    var creates = false
+  }
+
+  private let state = Mutex(State())
+
+  init(
+    _ address: HubAddress, vault: VaultID, key: any DeviceKey, invitation: String?,
+    over transport: any HTTPTransport, time: HubTime
+  ) {
+    self.address = address
+    self.vault = vault
+    self.key = key
+    self.invitation = invitation
+    self.transport = transport
+    self.time = time
+  }
+
+  /// The path of what belongs to the vault.
+  func path(_ rest: String) -> String { "/v1/vaults/\(vault)/\(rest)" }
+
+  /// Opens a session, unless there is one.
+  ///
+  /// - Parameter creates: Whether the vault is created if the hub does not have it.
+  func open(creates: Bool, isOver: () -> Bool) throws(HeartlogError) {
+    let session = state.withLock { state in
+      state.creates = creates
+      return state.session
+    }
+    if session == nil { _ = try openSession(isOver) }
+  }
+
+  /// Sends a request in a session, and in another one if the first is over.
+  ///
+  /// - Returns: The answer: a success, or one of `accepted`.
+  func send(
+    _ method: String, _ path: String, type: HubBody = .none, bytesMax: Int, accepting accepted: Set<Int> = [],
+    isOver: () -> Bool
+  ) throws(HeartlogError) -> HTTPAnswer {
+    try inSession(isOver) { (session) throws(HeartlogError) in
+      try trying(isOver) { () throws(HTTPFailure) in
+        try transport.send(request(method, path, type, bytesMax, session), isOver: isOver)
+      }
+    }.checked(accepting: accepted, for: "\(method) \(path)", at: self)
+  }
+
+  /// Receives a stream in a session, until `receive` returns false or the hub ends it.
+  func stream(_ path: String, isOver: () -> Bool, receive: ([UInt8]) -> Bool) throws(HeartlogError) {
+    _ = try inSession(isOver) { (session) throws(HeartlogError) in
+      try trying(isOver) { () throws(HTTPFailure) in
+        var request = request("GET", path, .none, HubLimits.jsonBytesMax, session)
+        request.headers.append(("Accept", "text/event-stream"))
+        // A comment comes every 30 seconds.
+        request.silenceSecondsMax = 75
+        return try transport.stream(request, isOver: isOver, receive: receive)
+      }
+    }.checked(for: "GET \(path)", at: self)
+  }
+
+  // MARK: - Sessions
+
+  private func inSession(
+    _ isOver: () -> Bool, _ body: (String) throws(HeartlogError) -> HTTPAnswer
+  ) throws(HeartlogError) -> HTTPAnswer {
+    let first: String
+    if let known = state.withLock({ $0.session }) { first = known } else { first = try openSession(isOver) }
+    let answer = try body(first)
+    guard answer.status == 401 else { return answer }
+    state.withLock { if $0.session == first { $0.session = nil } }
+    return try body(try openSession(isOver))
+  }
+
+  private func openSession(_ isOver: () -> Bool) throws(HeartlogError) -> String {
+    var answer = try challenged("POST", "/v1/sessions", isOver) { json in
+      json.member("vault", vault.description)
+    }
+    // Whether there is no such vault, or the key is not one of its, the hub does not say.
+    if answer.status == 403, state.withLock({ $0.creates }) {
+      answer = try challenged("PUT", "/v1/vaults/\(vault)", isOver) { json in
+        if let invitation { json.member("invitation", invitation) }
+      }
+    }
+    if answer.status == 403 { throw .notAdmitted(answer, at: self) }
+    let json = try answer.checked(for: "a session", at: self).json(at: self)
+    guard let session = json["session"]?.string, Self.isToken(session) else {
+      throw .noHub("an answer without a session", at: self)
+    }
+    state.withLock { $0.session = session }
+    return session
+  }
+
+  /// Sends a request that is signed with a challenge.
+  private func challenged(
+    _ method: String, _ path: String, _ isOver: () -> Bool, _ members: (inout JSONWriter) -> Void
+  ) throws(HeartlogError) -> HTTPAnswer {
+    var isRetry = false
+    while true {
+      let answer = try trying(isOver) { () throws(HTTPFailure) in
+        try transport.send(
+          request("POST", "/v1/challenges", .json(Array("{}".utf8)), HubLimits.jsonBytesMax, nil),
+          isOver: isOver)
+      }
+      let json = try answer.checked(for: "a challenge", at: self).json(at: self)
+      guard let text = json["challenge"]?.string, let bytes = Hexadecimal.bytes(text),
+        let challenge = HubChallenge(bytes)
+      else { throw .noHub("an answer without a challenge", at: self) }
+      var body = JSONWriter()
+      body.beginObject()
+      members(&body)
+      body.member("key", key.publicKey.description)
+      body.member("challenge", text)
+      body.member("signature", Hexadecimal.text(try signature(of: challenge)))
+      body.endObject()
+      // Without a second try: the challenge is used up by the first one.
+      let outcome = Result { () throws(HTTPFailure) in
+        try transport.send(
+          request(method, path, .json(body.bytes), HubLimits.jsonBytesMax, nil), isOver: isOver)
+      }
+      switch outcome {
+      case .success(let answer) where answer.status != 401 || isRetry: return answer
+      case .failure(let failure) where isRetry || !failure.mayPass: throw .unanswered(failure, at: address)
+      default: isRetry = true
+      }
+    }
+  }
+
+  private func signature(of challenge: HubChallenge) throws(HeartlogError) -> [UInt8] {
+    do { return try key.signature(of: challenge.message(vault: vault, host: address.host)).bytes } catch {
+      throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
+    }
+  }
+
+  /// Whether a text may stand in a header.
+  private static func isToken(_ text: String) -> Bool {
+    (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+
+  // MARK: - Requests
+
+  private func request(
+    _ method: String, _ path: String, _ body: HubBody, _ bytesMax: Int, _ session: String?
+  ) -> HTTPRequest {
+    var request = HTTPRequest(method, address.base + path, bytesMax: bytesMax)
+    // What is signed names the host as this header does.
+    request.headers = [("Host", address.host)]
+    if let session { request.headers.append(("Authorization", "Bearer \(session)")) }
+    switch body {
+    case .none: break
+    case .json(let bytes):
+      request.headers.append(("Content-Type", "application/json"))
+      request.body = bytes
+    case .object(let bytes):
+      request.headers.append(("Content-Type", "application/octet-stream"))
+      request.body = bytes
+    }
+    return request
+  }
+
+  /// Makes an attempt, and others after pauses that grow, as long as the failure may pass soon.
+  private func trying(
+    _ isOver: () -> Bool, _ attempt: () throws(HTTPFailure) -> HTTPAnswer
+  ) throws(HeartlogError) -> HTTPAnswer {
+    var pauses = HubPauses(first: 200, largest: 2_000)
+    for left in (0..<Self.attempts).reversed() {
+      var pause = pauses.next(time.random)
+      do throws(HTTPFailure) {
+        let answer = try attempt()
+        guard [429, 502, 503, 504].contains(answer.status), left > 0 else { return answer }
+        let wanted = (answer.headers["retry-after"].flatMap { Int($0) } ?? 0).clamped(to: 0...86_400) * 1_000
+        guard wanted <= Self.pauseMax else { return answer }
+        pause = max(pause, wanted)
+      } catch {
+        guard error.mayPass, left > 0 else { throw .unanswered(error, at: address) }
+      }
+      time.pause(pause, isOver)
+      guard !isOver() else { throw .endedEarly }
+    }
+    preconditionFailure("the last attempt returns or throws")
+  }
+
+  /// Waits for a pause that `next` chooses, or until it is over.
+  func pause(_ next: (() -> Double) -> Int, _ isOver: () -> Bool) { time.pause(next(time.random), isOver) }
+
+  private static let attempts = 4
+  /// The longest pause that a hub may ask for, in milliseconds. If it asks for a longer one, the sync fails and says so.
+  private static let pauseMax = 5_000
+}
+
+/// The body of a request.
+enum HubBody {
+  case none
+  case json([UInt8])
+  case object([UInt8])
+}
+
+extension HTTPFailure {
+  /// Whether the same request may succeed a moment later.
+  fileprivate var mayPass: Bool {
+    switch kind {
+    case .unreachable, .silent, .broken: true
+    case .untrusted, .over, .tooLarge, .missingLibrary: false
+    }
+  }
+}
+
+extension Comparable {
+  fileprivate func clamped(to range: ClosedRange<Self>) -> Self {
+    min(max(self, range.lowerBound), range.upperBound)
+  }
+}

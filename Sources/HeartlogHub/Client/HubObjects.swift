@@ -1,0 +1,157 @@
+import Heartlog
+import HeartlogEvents
+import HeartlogFiles
+import HeartlogShipping
+
+/// The objects of a vault at a hub: "Objects" in docs/hub.md.
+///
+/// What a hub sends is not believed: names are those of objects or are left out, and what is in an object is for others to verify.
+struct HubObjects: ObjectStore {
+  private let connection: HubConnection
+  private let isOver: @Sendable () -> Bool
+  /// Throws if this device has nothing to write at this place.
+  private let checkWriting: @Sendable () throws(HeartlogError) -> Void
+
+  var description: String { connection.address.description }
+
+  /// - Parameters:
+  ///   - isOver: Called several times a second; once it returns true, the calls end early.
+  ///   - checkWriting: Called before anything is put or deleted.
+  init(
+    _ connection: HubConnection, isOver: @escaping @Sendable () -> Bool = { false },
+    checkWriting: @escaping @Sendable () throws(HeartlogError) -> Void = {}
+  ) {
+    self.connection = connection
+    self.isOver = isOver
+    self.checkWriting = checkWriting
+  }
+
+  func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+    try list(after: cursor, limit: Self.listMax)
+  }
+
+  func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
+    let path = try path(of: name)
+    let answer = try connection.send(
+      "GET", path, bytesMax: max(bytesMax, HubLimits.jsonBytesMax), accepting: [404], isOver: isOver)
+    guard answer.status != 404 else { return .absent }
+    return answer.body.count <= bytesMax ? .bytes(answer.body) : .unreadable
+  }
+
+  func put(_ name: String, _ bytes: [UInt8]) throws(HeartlogError) {
+    let path = try path(of: name)
+    try checkWriting()
+    let answer = try connection.send(
+      "PUT", path, type: .object(bytes), bytesMax: HubLimits.jsonBytesMax, accepting: [409], isOver: isOver)
+    guard answer.status != 409 else {
+      throw HeartlogError(.exists, "\(name) exists already, with other bytes")
+    }
+  }
+
+  func delete(_ name: String) throws(HeartlogError) {
+    let path = try path(of: name)
+    try checkWriting()
+    _ = try connection.send(
+      "DELETE", path, bytesMax: HubLimits.jsonBytesMax, accepting: [404], isOver: isOver)
+  }
+
+  /// Waits for an event of the hub. A stream that ends is opened again, after pauses that grow.
+  func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
+    let text = try text(of: cursor)
+    guard milliseconds > 0 else {
+      let list = try list(after: cursor, limit: 1)
+      return list.startsOver || !list.entries.isEmpty
+    }
+    let start = MonotonicClock.nanoseconds()
+    func isTimeOver() -> Bool {
+      isOver() || MonotonicClock.nanoseconds() - start >= UInt64(milliseconds) * 1_000_000
+    }
+    var pauses = HubPauses()
+    while true {
+      var events = EventStream()
+      var hasEvent = false
+      do throws(HeartlogError) {
+        try connection.stream(connection.path("changes?after=\(text)"), isOver: isTimeOver) { bytes in
+          hasEvent = events.read(bytes)
+          return !hasEvent
+        }
+      } catch {
+        guard error.isEarlyEnd, !isOver() else { throw error }
+        return false
+      }
+      if hasEvent { return true }
+      connection.pause({ pauses.next($0) }, isTimeOver)
+      if isTimeOver() { return false }
+    }
+  }
+
+  /// Nothing: a hub has an object whole or not at all.
+  func removeRemains(of writer: ReplicaID) {}
+
+  // MARK: - Parts
+
+  /// The most names of a list, so that an answer with the longest names is no longer than a JSON body may be.
+  private static let listMax = 400
+  /// The most bytes of a list.
+  private static let listBytesMax = 4 * HubLimits.jsonBytesMax
+
+  private func list(after cursor: ObjectCursor?, limit: Int) throws(HeartlogError) -> ObjectList {
+    var query = "objects?limit=\(limit)"
+    if let cursor { query += "&after=\(try text(of: cursor))" }
+    let json = try connection.send("GET", connection.path(query), bytesMax: Self.listBytesMax, isOver: isOver)
+      .json(at: connection)
+    guard let entries = json["objects"]?.array, let next = json["cursor"]?.string, Self.isCursor(next),
+      let startsOver = json["startsOver"]?.bool, let hasMore = json["hasMore"]?.bool,
+      entries.count <= HubLimits.listMax, !hasMore || !entries.isEmpty && next != cursor?.text
+    else { throw .noHub("something that is no list", at: connection) }
+    var objects: [ObjectList.Entry] = []
+    var foreignCount = 0
+    for entry in entries {
+      guard let parts = entry.array, parts.count >= 2, let name = parts[0].string,
+        let size = parts[1].int64.flatMap({ UInt64(exactly: $0) })
+      else { throw .noHub("something that is no list", at: connection) }
+      if Self.isName(name) {
+        objects.append(ObjectList.Entry(name, byteCount: size))
+      } else {
+        foreignCount += 1
+      }
+    }
+    return ObjectList(
+      objects, cursor: ObjectCursor(next), startsOver: startsOver || cursor == nil, hasMore: hasMore,
+      foreignCount: foreignCount)
+  }
+
+  /// - Throws: `invalid` for a name that would be another path.
+  private func path(of name: String) throws(HeartlogError) -> String {
+    guard Self.isName(name) else { throw HeartlogError(.invalid, "\(name) is no name of an object") }
+    return connection.path("objects/\(name)")
+  }
+
+  private func text(of cursor: ObjectCursor) throws(HeartlogError) -> String {
+    guard Self.isCursor(cursor.text) else { throw HeartlogError(.invalid, "not a cursor of a hub") }
+    return cursor.text
+  }
+
+  /// Whether a text is a name of an object or of a key epoch, which may stand in a path as it is.
+  private static func isName(_ text: String) -> Bool {
+    guard text.utf8.count <= HubLimits.nameBytesMax else { return false }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    return (2...3).contains(parts.count)
+      && parts.allSatisfy { part in
+        part.utf8.first.map { $0 != UInt8(ascii: ".") } ?? false && part.utf8.allSatisfy(isNameByte)
+      }
+  }
+
+  private static func isCursor(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isNameByte)
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"),
+      UInt8(ascii: "."):
+      true
+    default: false
+    }
+  }
+}

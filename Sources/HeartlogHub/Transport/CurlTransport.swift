@@ -1,0 +1,234 @@
+#if !canImport(Darwin)
+  import CCurl
+  import Synchronization
+
+  /// Requests through the system's libcurl. Connections stay open for the next request.
+  package final class CurlTransport: HTTPTransport {
+    private let idle = Mutex<[CurlHandle]>([])
+    private let authorities: String?
+
+    /// - Parameter authorities: A file with the certificates of the authorities to trust, as PEM; `nil` for those of the system.
+    package init(authorities: String? = nil) { self.authorities = authorities }
+
+    package func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
+      try perform(request, isStream: false, isOver) { _ in true }
+    }
+
+    package func stream(
+      _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
+    ) throws(HTTPFailure) -> HTTPAnswer {
+      try perform(request, isStream: true, isOver, receive)
+    }
+
+    private func perform(
+      _ request: HTTPRequest, isStream: Bool, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+    ) throws(HTTPFailure) -> HTTPAnswer {
+      let handle: CurlHandle
+      if let known = idle.withLock({ $0.popLast() }) { handle = known } else { handle = try CurlHandle() }
+      defer { idle.withLock { $0.append(handle) } }
+      return try handle.perform(request, isStream: isStream, authorities: authorities, isOver, receive)
+    }
+  }
+
+  /// A request at a time, over connections that stay open between requests.
+  ///
+  /// Safe to send, because whoever has it took it out of the transport's list.
+  private final class CurlHandle: @unchecked Sendable {
+    private let curl: CurlLibrary
+    private let easy: UnsafeMutableRawPointer
+    private let multi: UnsafeMutableRawPointer
+
+    private static let connectMilliseconds = 10_000
+    /// How often the caller is asked whether it is over, at least.
+    private static let pollMilliseconds: Int32 = 100
+
+    init() throws(HTTPFailure) {
+      curl = try CurlLibrary.shared.get()
+      guard let multi = curl.makeMulti() else { throw HTTPFailure(.broken, "libcurl is out of memory") }
+      guard let easy = curl.makeEasy() else {
+        _ = curl.endMulti(multi)
+        throw HTTPFailure(.broken, "libcurl is out of memory")
+      }
+      self.multi = multi
+      self.easy = easy
+    }
+
+    deinit {
+      curl.endEasy(easy)
+      _ = curl.endMulti(multi)
+    }
+
+    func perform(
+      _ request: HTTPRequest, isStream: Bool, authorities: String?, _ isOver: () -> Bool,
+      _ receive: ([UInt8]) -> Bool
+    ) throws(HTTPFailure) -> HTTPAnswer {
+      curl.resetEasy(easy)
+      var headers: UnsafeMutablePointer<curl_slist>?
+      defer { curl.free(headers) }
+      // libcurl would add the first one to uploads and wait for what it asks for, and the second one to each body.
+      for header in ["Expect:"] + request.headers.map({ "\($0.name): \($0.value)" }) {
+        headers = curl.append(headers, header)
+      }
+      set(CURLOPT_NOSIGNAL, 1)
+      set(CURLOPT_FOLLOWLOCATION, 0)
+      set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+      // libcurl sends no request over what it has verified less than this asks for.
+      set(CURLOPT_SSL_VERIFYPEER, 1)
+      set(CURLOPT_SSL_VERIFYHOST, 2)
+      // http and https, by the numbers of CURLPROTO_HTTP and CURLPROTO_HTTPS.
+      set(CURLOPT_PROTOCOLS, 3)
+      set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+      set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectMilliseconds)
+      set(CURLOPT_LOW_SPEED_LIMIT, 1)
+      set(CURLOPT_LOW_SPEED_TIME, request.silenceSecondsMax)
+      _ = heartlog_curl_set_pointer(curl.set, easy, CURLOPT_HTTPHEADER, headers)
+      // Texts are copied by libcurl. A body is not: it stays where it is until the request is done.
+      set(CURLOPT_URL, request.url)
+      set(CURLOPT_CUSTOMREQUEST, request.method)
+      set(CURLOPT_USERAGENT, "heartlog")
+      if let authorities { set(CURLOPT_CAINFO, authorities) }
+      let body = request.body ?? []
+      return try body.withUnsafeBufferPointer { (body) throws(HTTPFailure) in
+        if request.body != nil {
+          set(CURLOPT_POST, 1)
+          _ = heartlog_curl_set_size(curl.set, easy, CURLOPT_POSTFIELDSIZE_LARGE, Int64(body.count))
+          _ = heartlog_curl_set_pointer(
+            curl.set, easy, CURLOPT_POSTFIELDS, body.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(easy))
+        }
+        return try run(CurlReception(request, isStream: isStream), isOver, receive)
+      }
+    }
+
+    private func run(
+      _ reception: CurlReception, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+    ) throws(HTTPFailure) -> HTTPAnswer {
+      let context = Unmanaged.passUnretained(reception).toOpaque()
+      _ = heartlog_curl_set_write(
+        curl.set, easy, CURLOPT_HEADERFUNCTION,
+        { @Sendable bytes, size, count, context in
+          CurlReception.take(bytes, size * count, context) { $0.takeHeader($1) }
+        })
+      _ = heartlog_curl_set_pointer(curl.set, easy, CURLOPT_HEADERDATA, context)
+      _ = heartlog_curl_set_write(
+        curl.set, easy, CURLOPT_WRITEFUNCTION,
+        { @Sendable bytes, size, count, context in
+          CurlReception.take(bytes, size * count, context) { $0.takeBody($1) }
+        })
+      _ = heartlog_curl_set_pointer(curl.set, easy, CURLOPT_WRITEDATA, context)
+      guard curl.add(multi, easy) == CURLM_OK else { throw HTTPFailure(.broken, "libcurl takes no request") }
+      // Whatever is still under way ends here, with its connection. Nothing is received any more.
+      defer {
+        _ = curl.remove(multi, easy)
+        withExtendedLifetime(reception) {}
+      }
+      while true {
+        var running: Int32 = 0
+        guard curl.perform(multi, &running) == CURLM_OK else { throw HTTPFailure(.broken, "libcurl failed") }
+        if let part = reception.takePart(), !receive(part) { return reception.answer }
+        if running == 0 { break }
+        guard !isOver() else { throw HTTPFailure(.over, "the request was ended before it was answered") }
+        guard curl.poll(multi, nil, 0, Self.pollMilliseconds, nil) == CURLM_OK else {
+          throw HTTPFailure(.broken, "libcurl failed")
+        }
+      }
+      var left: Int32 = 0
+      while let message = curl.read(multi, &left) {
+        guard message.pointee.msg == CURLMSG_DONE else { continue }
+        let code = message.pointee.data.result
+        if let failure = reception.failure { throw failure }
+        guard code == CURLE_OK else { throw Self.failure(code, curl.message(code).map { String(cString: $0) } ?? "") }
+      }
+      guard reception.answer.status != 0 else { throw HTTPFailure(.broken, "the answer has no status") }
+      return reception.answer
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) {
+      _ = heartlog_curl_set_long(curl.set, easy, option, value)
+    }
+
+    private func set(_ option: CURLoption, _ value: String) {
+      value.withCString { _ = heartlog_curl_set_pointer(curl.set, easy, option, $0) }
+    }
+
+    private static func failure(_ code: CURLcode, _ message: String) -> HTTPFailure {
+      let kind: HTTPFailure.Kind =
+        switch code {
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: .unreachable
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+          CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+          CURLE_SSL_INVALIDCERTSTATUS:
+          .untrusted
+        case CURLE_OPERATION_TIMEDOUT: .silent
+        default: .broken
+        }
+      return HTTPFailure(kind, message)
+    }
+  }
+
+  /// What arrives of an answer. Used on the thread that performs the request.
+  private final class CurlReception {
+    private(set) var answer = HTTPAnswer()
+    private(set) var failure: HTTPFailure?
+    private let bytesMax: Int
+    private let isStream: Bool
+    private var headerBytes = 0
+    /// What arrived of a stream and was not handed over yet.
+    private var part: [UInt8] = []
+
+    init(_ request: HTTPRequest, isStream: Bool) {
+      bytesMax = request.bytesMax
+      self.isStream = isStream
+    }
+
+    /// Calls `body` with bytes from libcurl.
+    ///
+    /// - Returns: How many were taken; any other count than that of the bytes ends the request.
+    static func take(
+      _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
+      _ body: (CurlReception, UnsafeRawBufferPointer) -> Bool
+    ) -> Int {
+      guard let context else { return 0 }
+      let reception = Unmanaged<CurlReception>.fromOpaque(context).takeUnretainedValue()
+      return body(reception, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+    }
+
+    func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      headerBytes += bytes.count
+      guard headerBytes <= HTTPAnswer.headerBytesMax else {
+        failure = HTTPFailure(.tooLarge, "the headers of the answer are too large")
+        return false
+      }
+      let line = String(decoding: bytes, as: UTF8.self)
+      if line.hasPrefix("HTTP/") {
+        // An answer may come after others that only announce it.
+        let words = line.split(separator: " ", maxSplits: 2)
+        answer = HTTPAnswer()
+        answer.status = words.count > 1 ? Int(words[1].filter(\.isNumber)) ?? 0 : 0
+        return true
+      }
+      guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return true }
+      let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+      answer.headers[line[..<colon].lowercased()] = String(value.prefix { !$0.isNewline })
+      return true
+    }
+
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      if isStream, answer.isSuccess {
+        part += bytes
+        return true
+      }
+      guard answer.body.count + bytes.count <= bytesMax else {
+        failure = HTTPFailure(.tooLarge, "the answer has more than \(bytesMax) bytes")
+        return false
+      }
+      answer.body += bytes
+      return true
+    }
+
+    func takePart() -> [UInt8]? {
+      guard !part.isEmpty else { return nil }
+      defer { part = [] }
+      return part
+    }
+  }
+#endif

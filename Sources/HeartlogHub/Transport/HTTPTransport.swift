@@ -1,0 +1,80 @@
+/// Sends requests of HTTP/1.1 and waits for their answers. Calls may come from any thread.
+///
+/// A transport verifies certificates, follows no redirect, and speaks to no other host than that of the request.
+package protocol HTTPTransport: Sendable {
+  /// Returns the whole answer to a request.
+  ///
+  /// - Parameter isOver: Called several times a second; once it returns true, the call throws `over`.
+  func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer
+
+  /// Hands over the body of a successful answer as it arrives.
+  ///
+  /// - Parameter receive: Called on this thread, until it returns false.
+  /// - Returns: The answer; its body is empty if it was handed over.
+  func stream(
+    _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
+  ) throws(HTTPFailure) -> HTTPAnswer
+}
+
+/// A request.
+package struct HTTPRequest: Sendable {
+  package let method: String
+  /// The scheme, the host and the path, which needs no escapes.
+  package let url: String
+  package var headers: [(name: String, value: String)] = []
+  package var body: [UInt8]?
+  /// The most bytes that the body of the answer may have.
+  package var bytesMax: Int
+  /// How long neither end may send a byte.
+  package var silenceSecondsMax = 30
+
+  package init(_ method: String, _ url: String, bytesMax: Int) {
+    self.method = method
+    self.url = url
+    self.bytesMax = bytesMax
+  }
+}
+
+/// An answer, whatever its status.
+package struct HTTPAnswer: Sendable {
+  package var status = 0
+  /// The values by the names, which are in lower case here. Of several with one name, the last one.
+  package var headers: [String: String] = [:]
+  package var body: [UInt8] = []
+
+  package init() {}
+
+  package var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// The most bytes of all headers together.
+  static let headerBytesMax = 65_536
+}
+
+/// Why there is no answer.
+package struct HTTPFailure: Error, Hashable {
+  package enum Kind: Hashable, Sendable {
+    /// There is no connection to the host.
+    case unreachable
+    /// The host is not what it should be: its certificate is not valid, or not for this name.
+    case untrusted
+    /// Neither end sent a byte for too long.
+    case silent
+    /// The caller ended it.
+    case over
+    /// The answer is larger than asked for.
+    case tooLarge
+    /// The connection broke, or what came is not HTTP.
+    case broken
+    /// The system lacks the library that does this.
+    case missingLibrary
+  }
+
+  package let kind: Kind
+  /// What happened, without a full stop.
+  package let reason: String
+
+  package init(_ kind: Kind, _ reason: String) {
+    self.kind = kind
+    self.reason = reason
+  }
+}
