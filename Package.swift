@@ -29,6 +29,7 @@ let package = Package(
     .library(name: "HeartlogProofs", targets: ["HeartlogProofs"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
+    .executable(name: "heartlog-http", targets: ["HeartlogHTTPCommand"]),
     .executable(name: "heartlog-hub", targets: ["HeartlogHubCommand"]),
     .executable(name: "heartlog-example", targets: ["HeartlogExample"]),
   ],
@@ -86,8 +87,13 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "HeartlogHub",
-      dependencies: [linux("CCurl"), "HeartlogFiles", "HeartlogProofs", "Heartlog", "HeartlogShipping"],
+      dependencies: [
+        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog",
+        "HeartlogShipping",
+      ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "HeartlogHTTPCommand", dependencies: ["HeartlogHub"], swiftSettings: settings),
     .target(
       name: "HeartlogHubServer",
       dependencies: [
@@ -223,6 +229,14 @@ let package = Package(
 if Context.environment["HEARTLOG_OPTIMIZED"] != nil {
   for target in package.targets where [.regular, .executable].contains(target.type) {
     target.swiftSettings? += [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+  }
+}
+
+// Programs that contain all libraries, and run on any Linux: Scripts/release. Those that reach hubs cannot: they load libraries.
+if Context.environment["HEARTLOG_STATIC"] != nil {
+  for target in package.targets
+  where ["HeartlogCommand", "HeartlogExample", "HeartlogTorture"].contains(target.name) {
+    target.linkerSettings = (target.linkerSettings ?? []) + [.unsafeFlags(["-static-executable"])]
   }
 }
 

@@ -35,7 +35,9 @@ public final class HubCarrier: Carrier {
   #if canImport(Darwin)
     private static var system: any HTTPTransport { URLSessionTransport() }
   #else
-    private static var system: any HTTPTransport { CurlTransport() }
+    private static var system: any HTTPTransport {
+      ProcessTransport.isNeeded ? ProcessTransport() : CurlTransport()
+    }
   #endif
 
   /// Creates a carrier through the hub at an address.

@@ -13,6 +13,7 @@ from heartlog import FORTNIGHT, PACKAGE, TestCase
 
 FILES = {
     "bin/heartlog": 0o755,
+    "bin/heartlog-http": 0o755,
     "share/bash-completion/completions/heartlog": 0o644,
     "share/fish/vendor_completions.d/heartlog.fish": 0o644,
     "share/man/man1/heartlog.1": 0o644,

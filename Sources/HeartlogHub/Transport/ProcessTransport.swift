@@ -1,0 +1,86 @@
+#if !canImport(Darwin)
+  import CHeartlogPlatform
+  import Heartlog
+  import HeartlogFiles
+  import HeartlogShipping
+  import Synchronization
+
+  #if canImport(Musl)
+    import Musl
+  #else
+    import Glibc
+  #endif
+
+  /// Requests through `heartlog-http`, a program of its own that has libcurl: a statically linked program cannot load a library safely.
+  package final class ProcessTransport: HTTPTransport {
+    private let program: String
+    private let authorities: String?
+    private let idle = Mutex<[ChildProcess]>([])
+
+    /// Whether this program cannot load libraries.
+    package static var isNeeded: Bool { heartlog_is_static() != 0 }
+
+    /// - Parameters:
+    ///   - program: Where `heartlog-http` is; `nil` for beside this program.
+    ///   - authorities: As for `CurlTransport`.
+    package init(program: String? = nil, authorities: String? = nil) {
+      self.program = program ?? Self.besideThisProgram
+      self.authorities = authorities
+    }
+
+    deinit { for child in idle.withLock({ $0 }) { _ = child.finish() } }
+
+    package func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
+      try perform(request, isStream: false, isOver) { _ in true }
+    }
+
+    package func stream(
+      _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
+    ) throws(HTTPFailure) -> HTTPAnswer {
+      try perform(request, isStream: true, isOver, receive)
+    }
+
+    private func perform(
+      _ request: HTTPRequest, isStream: Bool, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+    ) throws(HTTPFailure) -> HTTPAnswer {
+      let child: ChildProcess
+      if let known = idle.withLock({ $0.popLast() }) { child = known } else { child = try start() }
+      // A child that did not answer is in the middle of a request: it ends with its channel.
+      var isIdle = false
+      defer {
+        if isIdle { idle.withLock { $0.append(child) } } else { _ = child.finish(waiting: 0) }
+      }
+      let channel = child.channel
+      try channel.write(
+        .request(request, isStream: isStream, authorities: authorities), isOver: isOver)
+      while true {
+        switch try channel.readFrame(isOver: isOver) {
+        case .part(let bytes)?: if !receive(bytes) { return HTTPAnswer() }
+        case .answer(let answer)?:
+          isIdle = true
+          return answer
+        case .failure(let failure)?:
+          isIdle = true
+          throw failure
+        case .request?, nil:
+          if isOver() { throw .interrupted }
+          throw HTTPFailure(.broken, "\(program) ended without an answer")
+        }
+      }
+    }
+
+    private func start() throws(HTTPFailure) -> ChildProcess {
+      do throws(HeartlogError) { return try ChildProcess([program]) } catch {
+        throw HTTPFailure(
+          .missingLibrary, "\(error.message). heartlog reaches hubs with it; it is installed beside heartlog")
+      }
+    }
+
+    private static var besideThisProgram: String {
+      let name = "heartlog-http"
+      guard let path = realpath("/proc/self/exe", nil) else { return name }
+      defer { free(path) }
+      return "\(PathParts.parent(of: String(cString: path)))/\(name)"
+    }
+  }
+#endif
