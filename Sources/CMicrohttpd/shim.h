@@ -18,3 +18,12 @@ static inline const struct sockaddr *heartlog_client_address(struct MHD_Connecti
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   return info == NULL ? NULL : info->client_addr;
 }
+
+/// How many bytes the headers of a request have; 0 if it is not known.
+static inline size_t heartlog_request_header_bytes(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return info == NULL ? 0 : info->header_size;
+}
+
+/// Whether the library was built with TLS.
+static inline enum MHD_Result heartlog_has_tls(void) { return MHD_is_feature_supported(MHD_FEATURE_TLS); }

@@ -9,11 +9,20 @@ protocol HubEngine: Sendable {
   /// Whether the engine can serve.
   func check() throws(HeartlogError)
 
+  /// The number of vaults.
+  func vaultCount() throws(HeartlogError) -> Int
+
   /// Creates a vault that has one key.
   ///
   /// - Parameter invitation: The word that it was created with, which no other vault may use.
   func createVault(_ vault: VaultID, key: PublicKey, invitation: String?) throws(HeartlogError)
     -> VaultCreation
+
+  /// Challenges and sessions, which all hubs of one database share.
+  var sessions: any SessionStore { get }
+
+  /// Whether a vault exists and has a key.
+  func isAdmitted(_ key: PublicKey, to vault: VaultID) throws(HeartlogError) -> Bool
 
   /// The keys of a vault, in order; `nil` if there is no such vault.
   func keys(of vault: VaultID) throws(HeartlogError) -> [PublicKey]?
@@ -25,11 +34,16 @@ protocol HubEngine: Sendable {
     of vault: VaultID, removing: [PublicKey], admitting: [PublicKey]
   ) throws(HeartlogError) -> [PublicKey]?
 
-  /// Objects that were put after a cursor, by the numbers of their changes.
+  /// Objects that were put after a cursor, by the numbers of their changes. Throws `invalid` if the cursor is malformed, `notFound` if
+  /// there is no such vault.
   func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList
 
-  /// An object's bytes; `nil` if it does not exist.
-  func get(_ name: String, of vault: VaultID) throws(HeartlogError) -> [UInt8]?
+  /// An object's bytes.
+  ///
+  /// - Parameter admits: Whether so many bytes may be read now. Called before they are.
+  func get(
+    _ name: String, of vault: VaultID, admits: (_ byteCount: Int) -> Bool
+  ) throws(HeartlogError) -> GetOutcome
 
   /// Stores an object durably if there is none of that name, together with those of other callers.
   ///
@@ -56,6 +70,13 @@ enum VaultCreation: Hashable, Sendable {
   case invitationUsed
 }
 
+enum GetOutcome: Hashable, Sendable {
+  case bytes([UInt8])
+  case missing
+  /// So many bytes were not admitted.
+  case refused
+}
+
 enum PutOutcome: Hashable, Sendable {
   case stored
   /// It was there with the same bytes.
@@ -75,6 +96,8 @@ struct HubList: Hashable, Sendable {
 
   var entries: [Entry]
   let cursor: String
+  /// The cursor of the vault's last change.
+  let head: String
   let startsOver: Bool
   let hasMore: Bool
 }

@@ -68,8 +68,8 @@ struct FolderListing {
 }
 
 /// The name of an object, taken apart.
-struct FolderPlace {
-  enum File {
+package struct FolderPlace {
+  package enum File {
     case run(RunFileName)
     case copy(RunFileName)
     case checkpoint(RunFileName)
@@ -94,10 +94,10 @@ struct FolderPlace {
   let writer: ReplicaID
   let stream: ReplicaID
   /// `nil` for a name that is none of the layout.
-  let file: File?
+  package let file: File?
 
   /// Takes a name apart; `nil` if it does not begin with a writer and a stream, or is not of three parts.
-  init?(_ name: String) {
+  package init?(_ name: String) {
     let parts = name.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3, let writer = Self.replica(parts[0]), let stream = Self.replica(parts[1]) else {
       return nil

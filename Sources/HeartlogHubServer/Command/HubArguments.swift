@@ -1,0 +1,83 @@
+import Heartlog
+
+/// The command line of `heartlog-hub`: "Operating it" in docs/hub.md.
+struct HubArguments {
+  var listen: String?
+  var data: String?
+  var database: String?
+  var names: [String] = []
+  var invitations: String?
+  var certificate: String?
+  var key: String?
+  var quota = 1 << 30
+  var rate = 1_000
+  var wantsHelp = false
+
+  static let help = """
+    Usage: heartlog-hub --listen HOST:PORT --data DIR [OPTION]…
+
+    Keeps the objects of Heartlog's vaults, and serves them to devices over HTTP.
+
+      --listen HOST:PORT     an address of this machine and a port; port 0 takes a free one
+      --data DIR             the directory that keeps everything; created if there is none
+      --name HOST            a name of this hub, again for each; others are refused
+      --invitations FILE     words, one a line, that each allow one new vault; without it, anybody may create one
+      --certificate FILE     a certificate with its chain, in PEM, to serve HTTPS
+      --key FILE             its key, in PEM
+      --quota BYTES          the most bytes of objects of one vault (1073741824)
+      --rate REQUESTS        the most requests of one address in a second (1000)
+      --help                 this text
+
+    The first line of standard output is "listening on http://HOST:PORT". SIGTERM and SIGINT end it.
+
+    """
+
+  struct Failure: Error {
+    let sentence: String
+  }
+
+  init(_ words: [String]) throws(Failure) {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      var option = word
+      var value: String?
+      if let equals = word.firstIndex(of: "="), word.hasPrefix("--") {
+        option = String(word[..<equals])
+        value = String(word[word.index(after: equals)...])
+      }
+      func argument() throws(Failure) -> String {
+        guard let found = value ?? rest.popFirst(), !found.isEmpty else {
+          throw Failure(sentence: "\(option) takes a value")
+        }
+        return found
+      }
+      func number() throws(Failure) -> Int {
+        let text = try argument()
+        guard let number = Int(text), number > 0 else {
+          throw Failure(sentence: "\(option) takes a positive number, not \"\(text)\"")
+        }
+        return number
+      }
+      switch option {
+      case "--help", "-h": wantsHelp = true
+      case "--listen": listen = try argument()
+      case "--data": data = try argument()
+      case "--database": database = try argument()
+      case "--name": names.append(try argument())
+      case "--invitations": invitations = try argument()
+      case "--certificate": certificate = try argument()
+      case "--key": key = try argument()
+      case "--quota": quota = try number()
+      case "--rate": rate = try number()
+      default: throw Failure(sentence: "\"\(word)\" is no option")
+      }
+    }
+    if wantsHelp { return }
+    guard listen != nil else { throw Failure(sentence: "--listen is missing") }
+    guard database == nil else { throw Failure(sentence: "this build has no engine for --database; use --data") }
+    guard data != nil else { throw Failure(sentence: "--data is missing") }
+    guard (certificate == nil) == (key == nil) else {
+      throw Failure(sentence: "--certificate and --key go together")
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Heartlog
+import HeartlogFiles
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The program `heartlog-hub`.
+public enum HubCommand {
+  // The numbers of sysexits.h.
+  private static let usage: Int32 = 64
+  private static let badInput: Int32 = 65
+  private static let noFile: Int32 = 66
+  private static let cannotCreate: Int32 = 73
+  private static let inputOutput: Int32 = 74
+  private static let tryAgain: Int32 = 75
+
+  /// Serves until a signal ends it.
+  ///
+  /// - Parameter words: The words after the program's name.
+  /// - Returns: The exit code.
+  public static func run(_ words: [String]) -> Int32 {
+    signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
+    let arguments: HubArguments
+    do throws(HubArguments.Failure) { arguments = try HubArguments(words) } catch {
+      write("heartlog-hub: \(error.sentence). \"heartlog-hub --help\" lists the options.\n", to: STDERR_FILENO)
+      return usage
+    }
+    if arguments.wantsHelp {
+      write(HubArguments.help, to: STDOUT_FILENO)
+      return 0
+    }
+    do throws(HeartlogError) {
+      try serve(arguments)
+      return 0
+    } catch {
+      write("heartlog-hub: \(error)\n", to: STDERR_FILENO)
+      return switch error.code {
+      case .invalid: usage
+      case .corrupt, .newerFormat: badInput
+      case .notFound: noFile
+      case .readOnly: cannotCreate
+      case .locked: tryAgain
+      default: inputOutput
+      }
+    }
+  }
+
+  private static func serve(_ arguments: HubArguments) throws(HeartlogError) {
+    // All threads that start from here on leave these signals to `sigwait`.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGTERM)
+    sigaddset(&signals, SIGINT)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+    var options = HubServer.Options()
+    options.address = try SocketAddress(arguments.listen ?? "")
+    options.rate = arguments.rate
+    // Files, the log and the standard streams need a few too.
+    options.connectionsMax = max(16, min(8_192, openFilesMax() - 64))
+    options.log = { line in write(line, to: STDERR_FILENO) }
+    if let certificate = arguments.certificate, let key = arguments.key {
+      options.certificate = (try contents(of: certificate), try contents(of: key))
+    }
+    var invitations: Set<String>?
+    if let file = arguments.invitations {
+      let text = String(decoding: try contents(of: file), as: UTF8.self)
+      invitations = Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
+    }
+    var limits = DirectoryEngine.Limits()
+    limits.vaultBytesMax = arguments.quota
+    let engine = try DirectoryEngine(at: arguments.data ?? "", limits: limits)
+    let names = Set(arguments.names.map { $0.lowercased() })
+    let service = HubService(engine: engine, names: names, invitations: invitations)
+    let server: HubServer
+    do throws(HeartlogError) { server = try HubServer(service, options) } catch {
+      try engine.close()
+      throw error
+    }
+    let scheme = options.certificate == nil ? "http" : "https"
+    write("listening on \(scheme)://\(options.address.text(port: server.port))\n", to: STDOUT_FILENO)
+    var received: Int32 = 0
+    while sigwait(&signals, &received) != 0 {}
+    server.stop()
+    try engine.close()
+  }
+
+  private static func openFilesMax() -> Int {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(resource, &limit) == 0 else { return 1_024 }
+    // The soft limit is for programs that use select(2).
+    var raised = limit
+    raised.rlim_cur = min(limit.rlim_max, 16_384)
+    if raised.rlim_cur > limit.rlim_cur, setrlimit(resource, &raised) == 0 { limit = raised }
+    return Int(min(limit.rlim_cur, 1 << 20))
+  }
+
+  private static func contents(of path: String) throws(HeartlogError) -> [UInt8] {
+    do throws(FileError) {
+      let file = try POSIXFileSystem().open(path, .read)
+      return try file.bytes(Int(min(try file.size(), 1 << 24)), at: 0)
+    } catch {
+      throw error.isNotFound ? HeartlogError(.notFound, "there is no file", file: path) : HeartlogError(hub: error)
+    }
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
+
+  /// Writes all. What a closed pipe does not take is lost.
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    bytes.withUnsafeBytes { bytes in
+      var start = 0
+      while start < bytes.count, let base = bytes.baseAddress {
+        #if canImport(Darwin)
+          let count = Darwin.write(descriptor, base + start, bytes.count - start)
+        #elseif canImport(Musl)
+          let count = Musl.write(descriptor, base + start, bytes.count - start)
+        #else
+          let count = Glibc.write(descriptor, base + start, bytes.count - start)
+        #endif
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        start += count
+      }
+    }
+  }
+}

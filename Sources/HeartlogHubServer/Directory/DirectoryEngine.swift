@@ -1,0 +1,209 @@
+import Heartlog
+import HeartlogFiles
+import HeartlogHub
+import HeartlogProofs
+
+/// Keeps vaults in the log files of a directory: "The directory engine" in docs/hub.md.
+///
+/// Unchecked: what changes is guarded by `condition`, and `log` belongs to the writing thread.
+final class DirectoryEngine: HubEngine, @unchecked Sendable {
+  /// How large things may get.
+  struct Limits: Sendable {
+    /// Bytes of the objects of a vault.
+    var vaultBytesMax = 1 << 30
+    var objectsMax = HubLimits.objectsMax
+    /// A file that would get larger is closed.
+    var fileBytesMax = 256 << 20
+  }
+
+  let sessions: any SessionStore = MemorySessions()
+  let limits: Limits
+  let condition = Condition()
+  private let lock: any LockFile
+  private var thread: WorkerThread?
+
+  // Guarded by `condition`.
+  var index: DirectoryIndex
+  var jobs: [Job] = []
+  private var isClosing = false
+  private var observers: [@Sendable (VaultID) -> Void] = []
+  /// Why nothing can be written any more.
+  var failure: HeartlogError?
+
+  /// Used by the writing thread alone.
+  let log: LogFolder
+
+  /// Opens a directory, which is created if there is none.
+  ///
+  /// - Throws: `locked` if another process has it, `corrupt` if something in it is damaged.
+  init(
+    at path: String, limits: Limits = Limits(), files: any FileSystem = POSIXFileSystem()
+  ) throws(HeartlogError) {
+    self.limits = limits
+    let lock = try hubErrors { () throws(FileError) in
+      try files.createParents(of: path + "/hub.lock")
+      return try files.openLock(path + "/hub.lock")
+    }
+    guard try hubErrors({ () throws(FileError) in try lock.tryLock() }) else {
+      throw HeartlogError(.locked, "another process has this directory", file: path)
+    }
+    self.lock = lock
+    (log, index) = try LogFolder.open(path, files, fileBytesMax: limits.fileBytesMax)
+    thread = try WorkerThread { [unowned self] in write() }
+  }
+
+  func check() throws(HeartlogError) {
+    if let failure = condition.withLock({ failure }) { throw failure }
+  }
+
+  // MARK: Reading
+
+  func vaultCount() -> Int { condition.withLock { index.vaults.count } }
+
+  func isAdmitted(_ key: PublicKey, to vault: VaultID) -> Bool {
+    condition.withLock { index.vaults[vault]?.isAdmitted(key) ?? false }
+  }
+
+  func keys(of vault: VaultID) -> [PublicKey]? { condition.withLock { index.vaults[vault]?.keys } }
+
+  func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList {
+    var after: ChangeCursor?
+    if let cursor {
+      after = ChangeCursor(cursor)
+      guard after != nil else { throw HeartlogError(.invalid, "this is no cursor") }
+    }
+    return try condition.withLock { () throws(HeartlogError) in
+      guard let vault = index.vaults[vault] else { throw HeartlogError(.notFound, "there is no such vault") }
+      let isKnown = after.map { $0.generation == vault.generation && $0.number <= vault.last } ?? true
+      let found = vault.list(after: isKnown ? after?.number ?? 0 : 0, limit: limit)
+      return HubList(
+        entries: found.entries,
+        cursor: ChangeCursor(generation: vault.generation, number: found.last).description,
+        head: ChangeCursor(generation: vault.generation, number: vault.last).description,
+        startsOver: !isKnown, hasMore: found.hasMore)
+    }
+  }
+
+  func get(
+    _ name: String, of vault: VaultID, admits: (_ byteCount: Int) -> Bool
+  ) throws(HeartlogError) -> GetOutcome {
+    let found = condition.withLock { () -> (any OpenFile, ObjectPlace)? in
+      guard let place = index.vaults[vault]?.place(of: name), let file = index.files[place.file] else { return nil }
+      return (file.file, place)
+    }
+    guard let (file, place) = found else { return .missing }
+    guard admits(Int(place.byteCount)) else { return .refused }
+    return .bytes(try Self.read(file, place))
+  }
+
+  static func read(_ file: any OpenFile, _ place: ObjectPlace) throws(HeartlogError) -> [UInt8] {
+    let count = Int(place.byteCount)
+    let bytes = try hubErrors { () throws(FileError) in try file.bytes(count, at: UInt64(place.offset)) }
+    guard bytes.count == count else { throw HeartlogError(.corrupt, "a log file is shorter than it was") }
+    return bytes
+  }
+
+  // MARK: Writing
+
+  func createVault(
+    _ vault: VaultID, key: PublicKey, invitation: String?
+  ) throws(HeartlogError) -> VaultCreation {
+    let invitation = invitation.map { SHA256Hasher.digest(of: Array($0.utf8)) }
+    return try waiting { .create(vault, key, invitation: invitation, done: $0) }
+  }
+
+  func changeKeys(
+    of vault: VaultID, removing removed: [PublicKey], admitting admitted: [PublicKey]
+  ) throws(HeartlogError) -> [PublicKey]? {
+    let keys: [PublicKey]? = try waiting { .keys(vault, removing: removed, admitting: admitted, done: $0) }
+    // Those who were removed and admitted again are in with a new session.
+    if keys != nil { try sessions.end(removed, of: vault) }
+    return keys
+  }
+
+  func put(
+    _ name: String, _ bytes: [UInt8], to vault: VaultID,
+    done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void
+  ) {
+    enqueue(.put(vault, name, bytes, done: done))
+  }
+
+  func delete(
+    _ name: String, of vault: VaultID, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
+  ) {
+    enqueue(.delete(vault, name, done: done))
+  }
+
+  func observe(_ body: @escaping @Sendable (VaultID) -> Void) { condition.withLock { observers.append(body) } }
+
+  func close() throws(HeartlogError) {
+    let thread = condition.withLock {
+      isClosing = true
+      condition.notify()
+      defer { self.thread = nil }
+      return self.thread
+    }
+    guard let thread else { return }
+    thread.join()
+    lock.unlock()
+  }
+
+  deinit { assert(thread == nil, "an engine is closed before it goes") }
+
+  private func enqueue(_ job: Job) {
+    let isOpen = condition.withLock {
+      guard !isClosing else { return false }
+      jobs.append(job)
+      condition.notify()
+      return true
+    }
+    if !isOpen { job.fail(HeartlogError(.cancelled, "the hub stops")) }
+  }
+
+  private func waiting<Value: Sendable>(
+    _ job: (@escaping @Sendable (Result<Value, HeartlogError>) -> Void) -> Job
+  ) throws(HeartlogError) -> Value {
+    let answer = Answer<Value>()
+    enqueue(job { answer.set($0) })
+    return try answer.wait().get()
+  }
+
+  /// The next jobs, all that wait; `nil` at the end.
+  func nextJobs() -> [Job]? {
+    condition.withLock {
+      while jobs.isEmpty {
+        if isClosing { return nil }
+        condition.wait()
+      }
+      defer { jobs = [] }
+      return jobs
+    }
+  }
+
+  func tell(_ vaults: Set<VaultID>) {
+    let observers = condition.withLock { self.observers }
+    for vault in vaults { for observer in observers { observer(vault) } }
+  }
+}
+
+/// A value that another thread sets. Unchecked: guarded by `condition`.
+private final class Answer<Value: Sendable>: @unchecked Sendable {
+  private let condition = Condition()
+  private var value: Result<Value, HeartlogError>?
+
+  func set(_ value: Result<Value, HeartlogError>) {
+    condition.withLock {
+      self.value = value
+      condition.notify()
+    }
+  }
+
+  func wait() -> Result<Value, HeartlogError> {
+    condition.withLock { () -> Result<Value, HeartlogError> in
+      while true {
+        if let value { return value }
+        condition.wait()
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import Heartlog
+import HeartlogFiles
+
+/// All that a directory engine knows of its log, but for the bytes of objects.
+struct DirectoryIndex {
+  /// A file of the log.
+  struct File {
+    var file: any OpenFile
+    /// Bytes of objects, those that were deleted included.
+    var objectBytes = 0
+    var liveBytes = 0
+  }
+
+  var vaults: [VaultID: VaultIndex] = [:]
+  var invitations: Set<Digest> = []
+  var files: [UInt32: File] = [:]
+
+  /// Takes in a record, whose object is at a place. Returns false if it cannot follow those before it.
+  mutating func apply(_ record: LogRecord, file: UInt32, offset: UInt32) -> Bool {
+    switch record {
+    case .object(let vault, let number, let name, let byteCount):
+      let place = ObjectPlace(file: file, offset: offset, byteCount: UInt32(byteCount))
+      guard vaults[vault]?.add(name, number: number, at: place) ?? false else { return false }
+      files[file]?.objectBytes += byteCount
+      files[file]?.liveBytes += byteCount
+    case .deletion(let vault, let number, let name):
+      guard vaults[vault] != nil else { return false }
+      // A file that was written anew has the deletion and no longer the object.
+      vaults[vault]?.note(number: number)
+      if vaults[vault]?.number(of: name) == number, let place = vaults[vault]?.remove(name) {
+        files[place.file]?.liveBytes -= Int(place.byteCount)
+      }
+    case .vault(let vault, let generation, let key):
+      guard vaults[vault] == nil else { return false }
+      vaults[vault] = VaultIndex(generation: generation, key: key)
+    case .keys(let vault, let removed, let admitted):
+      return vaults[vault]?.change(removing: removed, admitting: admitted) ?? false
+    case .invitation(_, let word): return invitations.insert(word).inserted
+    }
+    return true
+  }
+}

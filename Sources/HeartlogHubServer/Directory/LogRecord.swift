@@ -1,0 +1,112 @@
+import Heartlog
+import HeartlogProofs
+
+/// A record of the log. The bytes of an object are not part of it: they end the record.
+enum LogRecord: Hashable {
+  case object(VaultID, number: UInt64, name: String, byteCount: Int)
+  case deletion(VaultID, number: UInt64, name: String)
+  case vault(VaultID, generation: UInt64, key: PublicKey)
+  case keys(VaultID, removed: [PublicKey], admitted: [PublicKey])
+  case invitation(VaultID, word: Digest)
+
+  private var kind: UInt8 {
+    switch self {
+    case .object: 1
+    case .deletion: 2
+    case .vault: 3
+    case .keys: 4
+    case .invitation: 5
+    }
+  }
+
+  var vault: VaultID {
+    switch self {
+    case .object(let vault, _, _, _), .deletion(let vault, _, _), .vault(let vault, _, _), .keys(let vault, _, _),
+      .invitation(let vault, _):
+      vault
+    }
+  }
+
+  /// Appends the record to a frame, with the bytes of its object.
+  func append(to frame: inout [UInt8], bytes: [UInt8] = []) {
+    let start = frame.count
+    frame.append(contentsOf: [0, 0, 0, 0, kind])
+    frame.append(contentsOf: vault.bytes)
+    switch self {
+    case .object(_, let number, let name, let byteCount):
+      precondition(byteCount == bytes.count, "the bytes of the object")
+      Self.append(number, to: &frame)
+      Self.append(name, to: &frame)
+      frame.append(contentsOf: bytes)
+    case .deletion(_, let number, let name):
+      Self.append(number, to: &frame)
+      Self.append(name, to: &frame)
+    case .vault(_, let generation, let key):
+      Self.append(generation, to: &frame)
+      frame.append(contentsOf: key.bytes)
+    case .keys(_, let removed, let admitted):
+      for keys in [removed, admitted] {
+        withUnsafeBytes(of: UInt16(keys.count).littleEndian) { frame.append(contentsOf: $0) }
+        for key in keys { frame.append(contentsOf: key.bytes) }
+      }
+    case .invitation(_, let word): frame.append(contentsOf: word.bytes)
+    }
+    let count = UInt32(frame.count - start - 4).littleEndian
+    withUnsafeBytes(of: count) { count in frame.replaceSubrange(start..<start + 4, with: count) }
+  }
+
+  private static func append(_ value: UInt64, to frame: inout [UInt8]) {
+    withUnsafeBytes(of: value.littleEndian) { frame.append(contentsOf: $0) }
+  }
+
+  private static func append(_ name: String, to frame: inout [UInt8]) {
+    precondition(name.utf8.count <= 255, "the length of a name")
+    frame.append(UInt8(name.utf8.count))
+    frame.append(contentsOf: name.utf8)
+  }
+
+  /// Reads the next record of a frame.
+  ///
+  /// - Returns: The record, and how many bytes of the frame stand before the bytes of its object.
+  static func read(_ frame: inout ByteReader) throws(MalformedError) -> (record: LogRecord, offset: Int) {
+    let count = Int(try frame.u32())
+    let start = frame.offset
+    var reader = ByteReader(try frame.take(count))
+    let kind = try reader.u8()
+    guard let vault = VaultID(bytes: Array(try reader.take(16))) else { throw MalformedError("a vault has 16 bytes") }
+    let record: LogRecord
+    switch kind {
+    case 1:
+      let number = try reader.u64()
+      let name = try name(&reader)
+      return (.object(vault, number: number, name: name, byteCount: reader.remaining), start + reader.offset)
+    case 2: record = .deletion(vault, number: try reader.u64(), name: try name(&reader))
+    case 3: record = .vault(vault, generation: try reader.u64(), key: try key(&reader))
+    case 4: record = .keys(vault, removed: try keys(&reader), admitted: try keys(&reader))
+    case 5: record = .invitation(vault, word: try reader.digest())
+    default: throw MalformedError("a record of kind \(kind)")
+    }
+    try reader.end()
+    return (record, start + count)
+  }
+
+  private static func name(_ reader: inout ByteReader) throws(MalformedError) -> String {
+    let bytes = try reader.take(Int(try reader.u8()))
+    guard let name = String(validating: bytes, as: UTF8.self) else { throw MalformedError("a name that is not UTF-8") }
+    return name
+  }
+
+  private static func key(_ reader: inout ByteReader) throws(MalformedError) -> PublicKey {
+    guard let key = PublicKey(bytes: try reader.take(PublicKey.byteCount)) else {
+      throw MalformedError("a key has 32 bytes")
+    }
+    return key
+  }
+
+  private static func keys(_ reader: inout ByteReader) throws(MalformedError) -> [PublicKey] {
+    let bytes = try reader.take(2)
+    var keys: [PublicKey] = []
+    for _ in 0..<Int(bytes[0]) + Int(bytes[1]) << 8 { keys.append(try key(&reader)) }
+    return keys
+  }
+}

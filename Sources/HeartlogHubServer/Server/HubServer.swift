@@ -1,0 +1,371 @@
+import CMicrohttpd
+import Heartlog
+import HeartlogFiles
+import HeartlogHub
+import HeartlogProofs
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Serves a hub's vaults over HTTP: docs/hub.md.
+///
+/// Two threads of libmicrohttpd take the requests. One that waits for the disk, or for changes, is suspended, and holds none of them.
+///
+/// Unchecked: `daemon` is written at the start and at the stop, the rest is thread-safe.
+final class HubServer: @unchecked Sendable {
+  struct Options: Sendable {
+    var address = SocketAddress.loopback
+    /// A certificate and its key, in PEM.
+    var certificate: (chain: [UInt8], key: [UInt8])?
+    /// Requests of one address in a second.
+    var rate = 1_000
+    /// Bytes of all bodies that are in memory at a time.
+    var bodyBytesMax = 256 << 20
+    var connectionsMax = 4_096
+    /// Gets a line of JSON for each request that failed or was slow.
+    var log: @Sendable ([UInt8]) -> Void = { _ in }
+  }
+
+  let service: HubService
+  private let options: Options
+  private let streams: EventStreams
+  private let metrics = HubMetrics()
+  private let budget: ByteBudget
+  private let rates: RateLimit
+  private let activity = Activity()
+  private var daemon: OpaquePointer?
+  /// Read by the library as long as the daemon runs.
+  private var texts: [UnsafeMutablePointer<CChar>] = []
+  private(set) var port: UInt16 = 0
+
+  static let slow: UInt64 = 1_000_000_000
+  private static let threads = 2
+
+  /// Starts to serve. The caller keeps the server until `stop` returns.
+  init(_ service: HubService, _ options: Options) throws(HeartlogError) {
+    self.service = service
+    self.options = options
+    budget = ByteBudget(options.bodyBytesMax)
+    rates = RateLimit(options.rate)
+    streams = try EventStreams(service)
+    do { try start() } catch {
+      streams.close()
+      throw error
+    }
+  }
+
+  deinit {
+    assert(daemon == nil, "a server is stopped before it goes")
+    for text in texts { text.deallocate() }
+  }
+
+  // MARK: Starting and stopping
+
+  private func start() throws(HeartlogError) {
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    let uri: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? =
+      { context, uri, _ in
+        guard let context, let uri else { return nil }
+        return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().begin(String(cString: uri))
+      }
+    let completed:
+      @convention(c) (
+        UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+        MHD_RequestTerminationCode
+      ) -> Void = { context, _, exchange, _ in
+        guard let context, let pointer = exchange?.pointee else { return }
+        exchange?.pointee = nil
+        let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+        Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().end(exchange)
+      }
+    var flags = MHD_USE_EPOLL.rawValue | MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+    if options.address.isIPv6 { flags |= MHD_USE_IPv6.rawValue }
+    var items = [
+      MHD_OptionItem(option: .THREAD_POOL_SIZE, value: Self.threads, ptr_value: nil),
+      MHD_OptionItem(option: .CONNECTION_LIMIT, value: options.connectionsMax, ptr_value: nil),
+      MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: HubLimits.silenceSeconds, ptr_value: nil),
+      // The headers, their table, and the head of the answer.
+      MHD_OptionItem(
+        option: .CONNECTION_MEMORY_LIMIT, value: HubLimits.headerBytesMax * 4, ptr_value: nil),
+      MHD_OptionItem(
+        option: .URI_LOG_CALLBACK, value: unsafeBitCast(uri, to: Int.self), ptr_value: context),
+      MHD_OptionItem(
+        option: .NOTIFY_COMPLETED, value: unsafeBitCast(completed, to: Int.self), ptr_value: context),
+    ]
+    if let certificate = options.certificate {
+      guard heartlog_has_tls() == .YES else {
+        throw HeartlogError(.invalid, "this libmicrohttpd was built without TLS")
+      }
+      flags |= MHD_USE_TLS.rawValue
+      items.append(pem(.HTTPS_MEM_CERT, certificate.chain))
+      items.append(pem(.HTTPS_MEM_KEY, certificate.key))
+    }
+    daemon = options.address.withPointer { address in
+      items.append(MHD_OptionItem(option: .SOCK_ADDR, value: 0, ptr_value: address))
+      items.append(MHD_OptionItem(option: .END, value: 0, ptr_value: nil))
+      return heartlog_start_daemon(
+        flags, options.address.port,
+        { context, connection, _, method, _, upload, uploadCount, exchange in
+          guard let context, let connection, let uploadCount, let pointer = exchange?.pointee else { return .NO }
+          let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+          let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
+          uploadCount.pointee = 0
+          return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
+            .handle(exchange, ConnectionHandle(pointer: connection), method, bytes)
+        }, context, &items)
+    }
+    guard daemon != nil else {
+      throw HeartlogError(
+        .inputOutput, "cannot listen: \(String(cString: strerror(errno)))", file: "\(options.address)")
+    }
+    port = heartlog_daemon_port(daemon)
+  }
+
+  private func pem(_ option: MHD_OPTION, _ bytes: [UInt8]) -> MHD_OptionItem {
+    let text = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
+    for (index, byte) in bytes.enumerated() { text[index] = CChar(bitPattern: byte) }
+    text[bytes.count] = 0
+    texts.append(text)
+    return MHD_OptionItem(option: option, value: 0, ptr_value: UnsafeMutableRawPointer(text))
+  }
+
+  /// Takes no more requests, answers those that run, and ends.
+  func stop() {
+    guard let daemon else { return }
+    activity.stop()
+    let listening = MHD_quiesce_daemon(daemon)
+    streams.close()
+    activity.waitForRest(milliseconds: HubLimits.silenceSeconds * 1_000)
+    MHD_stop_daemon(daemon)
+    if listening != -1 { close(listening) }
+    self.daemon = nil
+  }
+
+  // MARK: One request
+
+  private func begin(_ target: String) -> UnsafeMutableRawPointer {
+    activity.begin()
+    return Unmanaged.passRetained(Exchange(target: target)).toOpaque()
+  }
+
+  private func end(_ exchange: Exchange) {
+    if exchange.reserved > 0 { budget.giveBack(exchange.reserved) }
+    if let stream = exchange.stream { streams.remove(stream) }
+    let nanoseconds = MonotonicClock.nanoseconds() - exchange.start
+    let isStream = exchange.stream != nil
+    // Without a status, the client went away before there was an answer.
+    if exchange.status != 0 {
+      let seconds = isStream ? nil : Double(nanoseconds) / 1e9
+      metrics.count(method: exchange.method, status: exchange.status, seconds: seconds)
+    }
+    if exchange.status >= 400 || nanoseconds > Self.slow && !isStream { log(exchange, nanoseconds) }
+    activity.end()
+  }
+
+  /// Called by the library with the headers, with each part of the body, and at its end.
+  private func handle(
+    _ exchange: Exchange, _ connection: ConnectionHandle, _ method: UnsafePointer<CChar>?, _ bytes: UnsafeRawBufferPointer
+  ) -> MHD_Result {
+    do throws(HubRefusal) {
+      if !exchange.isStarted {
+        exchange.isStarted = true
+        exchange.client = SocketAddress.text(of: heartlog_client_address(connection.pointer))
+        exchange.request = try check(exchange, connection, method.map { String(cString: $0) } ?? "")
+        return .YES
+      }
+      guard let request = exchange.request else { return .NO }
+      if !bytes.isEmpty {
+        // The library reads no more than the length that was checked.
+        guard request.body.count + bytes.count <= exchange.reserved else { return .NO }
+        exchange.request?.body.append(contentsOf: bytes)
+        return .YES
+      }
+      if let answer = exchange.answer { return send(answer, exchange, connection) }
+      return try answer(request, exchange, connection)
+    } catch {
+      exchange.detail = error.detail
+      return send(error.answer, exchange, connection)
+    }
+  }
+
+  private static let methods: Set<String> = ["GET", "PUT", "POST", "DELETE", "HEAD", "OPTIONS", "PATCH"]
+
+  /// Checks all that can be before a body is read.
+  private func check(
+    _ exchange: Exchange, _ connection: ConnectionHandle, _ method: String
+  ) throws(HubRefusal) -> HubRequest {
+    exchange.method = Self.methods.contains(method) ? method : "other"
+    guard !activity.isStopping else { throw HubRefusal(503, "The hub stops", retryAfter: 5) }
+    guard rates.admits(SocketAddress.network(of: exchange.client)) else {
+      throw HubRefusal(429, "Too many requests", retryAfter: 1)
+    }
+    guard connection.headerBytes <= HubLimits.headerBytesMax else { throw HubRefusal(431, "The headers are too large") }
+    let route = try HubRoute(method: method, target: exchange.target)
+    guard connection.header("Transfer-Encoding") == nil else {
+      throw HubRefusal(411, "A body has a Content-Length, and no Transfer-Encoding")
+    }
+    let length = connection.header("Content-Length")
+    if route.wantsBody, length == nil { throw HubRefusal(411, "A body has a Content-Length") }
+    guard let byteCount = Int(length ?? "0"), byteCount >= 0, connection.count("content-length") <= 1 else {
+      throw HubRefusal(400, "The Content-Length is malformed")
+    }
+    guard byteCount <= route.bodyBytesMax else { throw HubRefusal(413, "The body is too large") }
+    guard connection.count("host") == 1 else { throw HubRefusal(400, "There is one Host header") }
+    let host = connection.header("Host")
+    let isOfOperator = route == .health || route == .metrics
+    let checkedHost = isOfOperator ? host ?? "" : try service.check(host: host)
+    if route.needsSession, let vault = route.vault {
+      exchange.session = try service.session(authorization: connection.header("Authorization"), vault: vault)
+    }
+    guard budget.take(byteCount) else { throw HubRefusal(503, "Too many bodies are being read", retryAfter: 1) }
+    exchange.reserved = byteCount
+    return HubRequest(route: route, host: checkedHost)
+  }
+
+  private func send(_ answer: HubAnswer, _ exchange: Exchange, _ connection: ConnectionHandle) -> MHD_Result {
+    exchange.status = answer.status
+    exchange.answer = nil
+    exchange.request?.body = []
+    return connection.send(answer, closes: activity.isStopping)
+  }
+
+  private func answer(
+    _ request: HubRequest, _ exchange: Exchange, _ connection: ConnectionHandle
+  ) throws(HubRefusal) -> MHD_Result {
+    switch request.route {
+    case .metrics:
+      let vaults = try refusals { () throws(HeartlogError) in try service.engine.vaultCount() }
+      return send(.text(metrics.text(streams: streams.count, vaults: vaults)), exchange, connection)
+    case .get(let vault, let name):
+      let found = try refusals { () throws(HeartlogError) in
+        try service.engine.get(name, of: vault) { byteCount in
+          guard budget.take(byteCount) else { return false }
+          exchange.reserved += byteCount
+          return true
+        }
+      }
+      switch found {
+      case .missing: throw HubRefusal(404, "There is no such object")
+      case .refused: throw HubRefusal(503, "Too many bodies are being sent", retryAfter: 1)
+      case .bytes(let bytes):
+        metrics.countGet(bytes.count)
+        return send(.bytes(bytes), exchange, connection)
+      }
+    case .put(let vault, let name):
+      connection.suspend()
+      let byteCount = request.body.count
+      exchange.request?.body = []
+      service.engine.put(name, request.body, to: vault) { [metrics] result in
+        switch result {
+        case .success(.stored):
+          metrics.countPut(byteCount)
+          exchange.answer = .json(201) { _ in }
+        case .success(.same): exchange.answer = .json(200) { _ in }
+        case .success(.different):
+          exchange.answer = HubRefusal(409, "Other bytes are stored under this name").answer
+        case .success(.full): exchange.answer = HubRefusal(507, "The vault's quota is full").answer
+        case .failure(let error): exchange.fail(error)
+        }
+        connection.resume()
+      }
+      return .YES
+    case .delete(let vault, let name):
+      connection.suspend()
+      service.engine.delete(name, of: vault) { result in
+        switch result {
+        case .success: exchange.answer = HubAnswer(status: 204)
+        case .failure(let error): exchange.fail(error)
+        }
+        connection.resume()
+      }
+      return .YES
+    case .changes(let vault, let cursor):
+      guard let (token, session) = exchange.session else { preconditionFailure("the session was checked") }
+      let stream = EventStream(
+        vault: vault, token: token, end: session.end, after: cursor, connection: connection)
+      guard streams.add(stream) else { throw HubRefusal(503, "The hub stops", retryAfter: 5) }
+      exchange.stream = stream
+      guard let response = stream.response() else { return .NO }
+      defer { MHD_destroy_response(response) }
+      MHD_add_response_header(response, "Content-Type", "text/event-stream")
+      MHD_add_response_header(response, "Cache-Control", "no-store")
+      MHD_add_response_header(response, "X-Accel-Buffering", "no")
+      exchange.status = 200
+      return MHD_queue_response(connection.pointer, 200, response)
+    case .changeKeys(let vault):
+      let answer = try service.answer(request)
+      streams.check(vault)
+      return send(answer, exchange, connection)
+    default: return send(try service.answer(request), exchange, connection)
+    }
+  }
+
+  // MARK: The log
+
+  private func log(_ exchange: Exchange, _ nanoseconds: UInt64) {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.name("time")
+    writer.value(RFC3339.text(WallClock.milliseconds()))
+    writer.name("status")
+    writer.value(exchange.status)
+    writer.name("method")
+    writer.value(exchange.method)
+    if let vault = exchange.request?.route.vault {
+      writer.name("vault")
+      writer.value(vault.description)
+    }
+    writer.name("milliseconds")
+    writer.value(nanoseconds / 1_000_000)
+    writer.name("client")
+    writer.value(exchange.client)
+    if let detail = exchange.detail {
+      writer.name("error")
+      writer.value(detail)
+    }
+    writer.endObject()
+    writer.endLine()
+    options.log(writer.bytes)
+  }
+}
+
+extension Exchange {
+  fileprivate func fail(_ error: HeartlogError) {
+    let refusal = HubRefusal(error)
+    detail = refusal.detail
+    answer = refusal.answer
+  }
+}
+
+/// How many requests run, and whether more are taken. Unchecked: guarded by `condition`.
+private final class Activity: @unchecked Sendable {
+  private let condition = Condition()
+  private var running = 0
+  private var stops = false
+
+  var isStopping: Bool { condition.withLock { stops } }
+
+  func begin() { condition.withLock { running += 1 } }
+
+  func end() {
+    condition.withLock {
+      running -= 1
+      if running == 0 { condition.notify() }
+    }
+  }
+
+  func stop() { condition.withLock { stops = true } }
+
+  /// Waits until nothing runs, or for so long.
+  func waitForRest(milliseconds: Int) {
+    let end = MonotonicClock.nanoseconds() + UInt64(milliseconds) * 1_000_000
+    condition.withLock {
+      while running > 0, MonotonicClock.nanoseconds() < end { condition.wait(milliseconds: 100) }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A mutex, and threads that wait for what it guards to change.
+///
+/// Unchecked: both objects are meant for several threads.
+final class Condition: @unchecked Sendable {
+  // Allocated so that their addresses stay the same.
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  init() {
+    mutex.initialize(to: pthread_mutex_t())
+    condition.initialize(to: pthread_cond_t())
+    precondition(pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, nil) == 0, "out of memory")
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
+  }
+
+  /// Calls `body` with the mutex held. `body` must not call `withLock` again.
+  func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return try body()
+  }
+
+  /// Waits for `notify`, or for no reason. - Precondition: The mutex is held.
+  func wait() { pthread_cond_wait(condition, mutex) }
+
+  /// Waits for `notify`, for at most some milliseconds. - Precondition: The mutex is held.
+  func wait(milliseconds: Int) {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let nanoseconds = time.tv_nsec + milliseconds % 1_000 * 1_000_000
+    time.tv_sec += milliseconds / 1_000 + nanoseconds / 1_000_000_000
+    time.tv_nsec = nanoseconds % 1_000_000_000
+    pthread_cond_timedwait(condition, mutex, &time)
+  }
+
+  /// Wakes all threads that wait.
+  func notify() { pthread_cond_broadcast(condition) }
+}

@@ -1,0 +1,49 @@
+import Heartlog
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A thread that runs one function, and that another one joins.
+///
+/// Unchecked: `thread` is written before the object is passed on.
+final class WorkerThread: @unchecked Sendable {
+  private final class Work {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  private var thread: pthread_t
+
+  init(_ body: @escaping @Sendable () -> Void) throws(HeartlogError) {
+    let work = Unmanaged.passRetained(Work(body))
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      let code = pthread_create(&thread, nil, { WorkerThread.run($0) }, work.toOpaque())
+      guard code == 0, let thread else {
+        work.release()
+        throw HeartlogError(.inputOutput, "cannot start a thread: error \(code)")
+      }
+      self.thread = thread
+    #else
+      thread = pthread_t()
+      let code = pthread_create(&thread, nil, { $0.flatMap { WorkerThread.run($0) } }, work.toOpaque())
+      if code != 0 {
+        work.release()
+        throw HeartlogError(.inputOutput, "cannot start a thread: error \(code)")
+      }
+    #endif
+  }
+
+  private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
+    return nil
+  }
+
+  /// Waits for the end of the function. - Precondition: Called once.
+  func join() { pthread_join(thread, nil) }
+}
