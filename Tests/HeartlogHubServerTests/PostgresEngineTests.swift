@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogHub
 import HeartlogProofs
 import Synchronization
 import Testing
@@ -27,7 +28,7 @@ struct PostgresEngineTests {
     let all = try engine.list(vault, after: nil, limit: 10)
     #expect(all.entries.map(\.name) == ["a", "b"])
     #expect(all.entries.map(\.byteCount) == [2, 1])
-    #expect(all.startsOver && !all.hasMore)
+    #expect(!all.startsOver && !all.hasMore)
     #expect(try engine.put("c", [], to: vault) == .stored)
     let rest = try engine.list(vault, after: all.cursor, limit: 10)
     #expect(rest.entries.map(\.name) == ["c"])
@@ -43,9 +44,12 @@ struct PostgresEngineTests {
     #expect(try engine.put("a", [1], to: vault) == .stored)
     let cursor = try engine.list(vault, after: nil, limit: 10).cursor
     let generation = cursor.prefix(16)
-    for other in ["\(generation)-2", "0000000000000000-1", "x", "\(generation)-", ""] {
+    for other in ["\(generation)-2", "0000000000000000-1"] {
       let list = try engine.list(vault, after: other, limit: 10)
       #expect(list.startsOver && list.entries.map(\.name) == ["a"], "\(other)")
+    }
+    for other in ["x", "\(generation)-", "", "\(generation)-01"] {
+      #expect(throws: HeartlogError.self) { try engine.list(vault, after: other, limit: 10) }
     }
   }
 
@@ -54,8 +58,9 @@ struct PostgresEngineTests {
     #expect(try engine.put("a", [1], to: vault) == .stored)
     #expect(try engine.put("a", [1], to: vault) == .same)
     #expect(try engine.put("a", [2], to: vault) == .different)
-    #expect(try engine.get("a", of: vault) == [1])
-    #expect(try engine.get("b", of: vault) == nil)
+    #expect(try engine.get("a", of: vault) { $0 == 1 } == .bytes([1]))
+    #expect(try engine.get("a", of: vault) { _ in false } == .refused)
+    #expect(try engine.get("b", of: vault) { _ in true } == .missing)
     #expect(try engine.list(vault, after: nil, limit: 10).entries.count == 1)
   }
 
@@ -119,7 +124,7 @@ struct PostgresEngineTests {
     #expect(try engine.put("b", [UInt8](repeating: 1, count: 400), to: vault) == .stored)
     try engine.delete("a", of: vault)
     try engine.delete("a", of: vault)
-    #expect(try engine.get("a", of: vault) == nil)
+    #expect(try engine.get("a", of: vault) { _ in true } == .missing)
     #expect(try engine.put("c", [UInt8](repeating: 1, count: 600), to: vault) == .stored)
     #expect(try engine.list(vault, after: nil, limit: 9).entries.map(\.name) == ["b", "c"])
   }
@@ -137,6 +142,26 @@ struct PostgresEngineTests {
     #expect(try engine.changeKeys(of: Self.newVault(), removing: [], admitting: [key]) == nil)
   }
 
+  @Test("a challenge is good once, and a session ends with its key")
+  func sessions() throws {
+    let challenge = try #require(HubChallenge(Array(repeating: 7, count: 32)))
+    let store = engine.sessions
+    #expect(try store.add(challenge))
+    #expect(try store.take(challenge))
+    #expect(try !store.take(challenge))
+    let token = SHA256Hasher.digest(of: Array("\(vault)".utf8))
+    #expect(try store.session(token) == nil)
+    try store.open(token, vault: vault, key: Self.newKey())
+    #expect(try store.session(token) == nil, "the key is not admitted")
+    try store.open(token, vault: vault, key: key)
+    let session = try #require(try store.session(token))
+    #expect(session.vault == vault && session.key == key)
+    #expect(try engine.isAdmitted(key, to: vault))
+    #expect(try engine.changeKeys(of: vault, removing: [key], admitting: [Self.newKey()])?.count == 1)
+    #expect(try store.session(token) == nil)
+    #expect(try !engine.isAdmitted(key, to: vault))
+  }
+
   @Test("a vault is created once, and an invitation makes one")
   func creating() throws {
     #expect(try engine.createVault(vault, key: Self.newKey(), invitation: nil) == .exists)
@@ -151,7 +176,7 @@ struct PostgresEngineTests {
     let other = Self.newVault()
     #expect(throws: HeartlogError.self) { try engine.put("a", [1], to: other) }
     #expect(throws: HeartlogError.self) { try engine.list(other, after: nil, limit: 1) }
-    #expect(try engine.get("a", of: other) == nil)
+    #expect(try engine.get("a", of: other) { _ in true } == .missing)
   }
 
   // MARK: - Parts

@@ -14,12 +14,13 @@ struct HubArguments {
   var wantsHelp = false
 
   static let help = """
-    Usage: heartlog-hub --listen HOST:PORT --data DIR [OPTION]…
+    Usage: heartlog-hub --listen HOST:PORT (--data DIR | --database ADDRESS) [OPTION]…
 
     Keeps the objects of Heartlog's vaults, and serves them to devices over HTTP.
 
       --listen HOST:PORT     an address of this machine and a port; port 0 takes a free one
       --data DIR             the directory that keeps everything; created if there is none
+      --database ADDRESS     a PostgreSQL database that keeps everything, as psql takes it: postgresql://…
       --name HOST            a name of this hub, again for each; others are refused
       --invitations FILE     words, one a line, that each allow one new vault; without it, anybody may create one
       --certificate FILE     a certificate with its chain, in PEM, to serve HTTPS
@@ -74,8 +75,11 @@ struct HubArguments {
     }
     if wantsHelp { return }
     guard listen != nil else { throw Failure(sentence: "--listen is missing") }
-    guard database == nil else { throw Failure(sentence: "this build has no engine for --database; use --data") }
-    guard data != nil else { throw Failure(sentence: "--data is missing") }
+    guard (data == nil) != (database == nil) else {
+      throw Failure(
+        sentence: data == nil ? "--data or --database is missing" : "--data and --database exclude each other"
+      )
+    }
     guard (certificate == nil) == (key == nil) else {
       throw Failure(sentence: "--certificate and --key go together")
     }

@@ -28,7 +28,8 @@ public enum HubCommand {
     signal(SIGXFSZ, SIG_IGN)
     let arguments: HubArguments
     do throws(HubArguments.Failure) { arguments = try HubArguments(words) } catch {
-      write("heartlog-hub: \(error.sentence). \"heartlog-hub --help\" lists the options.\n", to: STDERR_FILENO)
+      write(
+        "heartlog-hub: \(error.sentence). \"heartlog-hub --help\" lists the options.\n", to: STDERR_FILENO)
       return usage
     }
     if arguments.wantsHelp {
@@ -73,9 +74,7 @@ public enum HubCommand {
       let text = String(decoding: try contents(of: file), as: UTF8.self)
       invitations = Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
     }
-    var limits = DirectoryEngine.Limits()
-    limits.vaultBytesMax = arguments.quota
-    let engine = try DirectoryEngine(at: arguments.data ?? "", limits: limits)
+    let engine = try engine(arguments)
     let names = Set(arguments.names.map { $0.lowercased() })
     let service = HubService(engine: engine, names: names, invitations: invitations)
     let server: HubServer
@@ -89,6 +88,15 @@ public enum HubCommand {
     while sigwait(&signals, &received) != 0 {}
     server.stop()
     try engine.close()
+  }
+
+  private static func engine(_ arguments: HubArguments) throws(HeartlogError) -> any HubEngine {
+    if let database = arguments.database {
+      return try PostgresEngine(database, quotaBytes: arguments.quota)
+    }
+    var limits = DirectoryEngine.Limits()
+    limits.vaultBytesMax = arguments.quota
+    return try DirectoryEngine(at: arguments.data ?? "", limits: limits)
   }
 
   private static func openFilesMax() -> Int {
@@ -111,7 +119,8 @@ public enum HubCommand {
       let file = try POSIXFileSystem().open(path, .read)
       return try file.bytes(Int(min(try file.size(), 1 << 24)), at: 0)
     } catch {
-      throw error.isNotFound ? HeartlogError(.notFound, "there is no file", file: path) : HeartlogError(hub: error)
+      throw error.isNotFound
+        ? HeartlogError(.notFound, "there is no file", file: path) : HeartlogError(hub: error)
     }
   }
 

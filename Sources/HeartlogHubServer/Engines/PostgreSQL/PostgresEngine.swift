@@ -8,6 +8,7 @@ final class PostgresEngine: HubEngine {
   private let writers: [PostgresWriter]
   private let writerConnections: [PostgresConnections]
   private let notices: PostgresNotices
+  let sessions: any SessionStore
 
   /// The writers, each with the vaults of its shard. Two make the best of one disk: docs/hub.md.
   private static let writerCount = 2
@@ -16,7 +17,9 @@ final class PostgresEngine: HubEngine {
   ///
   /// - Parameter address: What `psql` takes, for example `postgresql://user@host/database`.
   init(_ address: String, quotaBytes: Int) throws(HeartlogError) {
-    readers = PostgresConnections(address, idleMax: 4)
+    let readers = PostgresConnections(address, idleMax: 4)
+    self.readers = readers
+    sessions = PostgresSessions(readers)
     let notices = PostgresNotices(address)
     self.notices = notices
     let connections = (0..<Self.writerCount).map { _ in PostgresConnections(address, idleMax: 1) }
@@ -30,6 +33,18 @@ final class PostgresEngine: HubEngine {
   func check() throws(HeartlogError) {
     let rows = try readers.use { (connection) throws(HeartlogError) in try connection.run(.check) }
     guard rows.count == 1 else { throw HeartlogError(.readOnly, "the database is a standby") }
+  }
+
+  func vaultCount() throws(HeartlogError) -> Int {
+    let rows = try readers.use { (connection) throws(HeartlogError) in try connection.run(.vaultCount) }
+    return Int(try rows.integer(0, 0))
+  }
+
+  func isAdmitted(_ key: PublicKey, to vault: VaultID) throws(HeartlogError) -> Bool {
+    let rows = try readers.use { (connection) throws(HeartlogError) in
+      try connection.run(.isAdmitted, [.uuid(vault.bytes), .bytes(key.bytes)])
+    }
+    return rows.count == 1
   }
 
   func createVault(
@@ -73,34 +88,46 @@ final class PostgresEngine: HubEngine {
   }
 
   func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList {
-    try readers.use { (connection) throws(HeartlogError) in
+    let after = cursor.map { ChangeCursor($0) }
+    guard after != .some(nil) else { throw HeartlogError(.invalid, "this is no cursor") }
+    return try readers.use { (connection) throws(HeartlogError) in
       let position = try connection.run(.position, [.uuid(vault.bytes)])
       guard position.count == 1 else { throw HeartlogError(.notFound, "there is no such vault") }
       let generation = Self.generation(try position.integer(0, 0), of: connection.history)
       // What has this number or a lower one is visible to the statement that follows.
-      let change = try position.integer(0, 1)
-      let known = Self.change(cursor, in: generation).flatMap { $0 <= change ? $0 : nil }
+      let change = UInt64(try position.integer(0, 1))
+      let isKnown = (after ?? nil).map { $0.generation == generation && $0.number <= change } ?? true
+      let start = isKnown ? (after ?? nil)?.number ?? 0 : 0
       let rows = try connection.run(
-        .list, [.uuid(vault.bytes), .int64(known ?? 0), .int32(Int32(limit))])
+        .list, [.uuid(vault.bytes), .int64(Int64(start)), .int32(Int32(limit))])
       var entries: [HubList.Entry] = []
       var last = change
       for row in rows.indices {
         entries.append(
           HubList.Entry(name: try rows.text(row, 0), byteCount: Int(try rows.integer(row, 1))))
-        last = try rows.integer(row, 2)
+        last = UInt64(try rows.integer(row, 2))
       }
-      let hasMore = entries.count == limit
+      let hasMore = entries.count == limit && last < change
+      let head = max(last, change)
       return HubList(
-        entries: entries, cursor: "\(generation)-\(hasMore ? last : max(last, change))",
-        startsOver: known == nil, hasMore: hasMore)
+        entries: entries,
+        cursor: ChangeCursor(generation: generation, number: hasMore ? last : head).description,
+        head: ChangeCursor(generation: generation, number: head).description, startsOver: !isKnown,
+        hasMore: hasMore)
     }
   }
 
-  func get(_ name: String, of vault: VaultID) throws(HeartlogError) -> [UInt8]? {
-    let rows = try readers.use { (connection) throws(HeartlogError) in
-      try connection.run(.get, [.uuid(vault.bytes), .uuid(Self.digest(name)), .text(name)])
+  func get(
+    _ name: String, of vault: VaultID, admits: (_ byteCount: Int) -> Bool
+  ) throws(HeartlogError) -> GetOutcome {
+    let key: [PostgresValue] = [.uuid(vault.bytes), .uuid(Self.digest(name)), .text(name)]
+    return try readers.use { (connection) throws(HeartlogError) in
+      let size = try connection.run(.size, key)
+      guard size.count == 1 else { return .missing }
+      guard admits(Int(try size.integer(0, 0))) else { return .refused }
+      let rows = try connection.run(.get, key)
+      return rows.count == 0 ? .missing : .bytes(try rows.bytes(0, 0))
     }
-    return rows.count == 0 ? nil : try rows.bytes(0, 0)
   }
 
   func put(
@@ -138,16 +165,11 @@ final class PostgresEngine: HubEngine {
     Array(SHA256Hasher.digest(of: Array(name.utf8)).bytes.prefix(16))
   }
 
-  /// The generation of a vault in one history of the database: 16 hexadecimal digits.
-  private static func generation(_ number: Int64, of history: String) -> String {
-    let digest = SHA256Hasher.digest(of: Array("\(number)/\(history)".utf8))
-    return String(digest.description.prefix(16))
-  }
-
-  /// The number of a cursor; `nil` if it is of another generation.
-  private static func change(_ cursor: String?, in generation: String) -> Int64? {
-    guard let cursor, cursor.hasPrefix("\(generation)-") else { return nil }
-    return Int64(cursor.dropFirst(generation.count + 1))
+  /// The generation of a vault in one history of the database.
+  private static func generation(_ number: Int64, of history: String) -> UInt64 {
+    SHA256Hasher.digest(of: Array("\(number)/\(history)".utf8)).bytes.prefix(8).reduce(0) {
+      $0 << 8 | UInt64($1)
+    }
   }
 
   private static func keys(_ rows: PostgresRows) throws(HeartlogError) -> [PublicKey]? {

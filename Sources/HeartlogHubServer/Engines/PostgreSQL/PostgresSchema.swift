@@ -29,6 +29,28 @@ enum PostgresSchema {
       digest bytea primary key, vault uuid not null, key bytea not null, expires timestamptz not null
     );
     create index on sessions (vault, key);
+    create index on sessions (expires);
+    create index on challenges (expires);
+
+    create function add_challenge(challenge bytea, seconds integer, most integer)
+    returns integer language plpgsql as $$
+    begin
+      delete from challenges where expires < clock_timestamp();
+      if (select count(*) from challenges) >= most then return 0; end if;
+      insert into challenges values (challenge, clock_timestamp() + make_interval(secs => seconds));
+      return 1;
+    end $$;
+
+    -- Only while the key is admitted: its removal locks the same row.
+    create function open_session(digest bytea, vault_ uuid, key_ bytea, seconds integer)
+    returns void language plpgsql as $$
+    begin
+      delete from sessions where expires < clock_timestamp();
+      perform from vaults where id = vault_ and key_ = any(keys) for share;
+      if found then
+        insert into sessions values (digest, vault_, key_, clock_timestamp() + make_interval(secs => seconds));
+      end if;
+    end $$;
 
     -- Contents are encrypted or compressed already. Those of up to half a page stay in the row.
     create table objects (

@@ -6,10 +6,17 @@ enum PostgresStatement: String, CaseIterable {
   case changeKeys
   case position
   case list
+  case size
   case get
   case put
   case remove
   case notify
+  case vaultCount
+  case isAdmitted
+  case addChallenge
+  case takeChallenge
+  case openSession
+  case session
 
   var text: String {
     switch self {
@@ -23,10 +30,23 @@ enum PostgresStatement: String, CaseIterable {
       select name, length(bytes), change from objects
       where vault = $1::uuid and change > $2::bigint order by change limit $3::integer
       """
+    case .size:
+      "select length(bytes) from objects where vault = $1::uuid and digest = $2::uuid and name = $3::text"
     case .get: "select bytes from objects where vault = $1::uuid and digest = $2::uuid and name = $3::text"
     case .put: "select * from put($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::bigint, $6::integer)"
     case .remove: "select from remove($1::uuid[], $2::uuid[])"
     case .notify: "select pg_notify('\(PostgresNotices.channel)', $1::text)"
+    case .vaultCount: "select count(*) from vaults"
+    case .isAdmitted: "select 1 from vaults where id = $1::uuid and $2::bytea = any(keys)"
+    case .addChallenge: "select add_challenge($1::bytea, $2::integer, $3::integer)"
+    case .takeChallenge:
+      "delete from challenges where challenge = $1::bytea and expires > clock_timestamp() returning 1"
+    case .openSession: "select open_session($1::bytea, $2::uuid, $3::bytea, $4::integer)"
+    case .session:
+      """
+      select vault, key, (extract(epoch from expires - clock_timestamp()) * 1000)::bigint
+      from sessions where digest = $1::bytea and expires > clock_timestamp()
+      """
     }
   }
 }
