@@ -12,6 +12,7 @@ import CHeartlogPlatform
 enum Environment {
   static let names = [
     "HEARTLOG_STORE", "HOME", "XDG_DATA_HOME", "NO_COLOR", "TERM", "COLUMNS", "HEARTLOG_SSH",
+    "HEARTLOG_HUB_INVITATION",
   ]
 
   static func ofProcess() -> [String: String] {

@@ -50,6 +50,11 @@ struct RepairCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {
     source = try arguments.text(Self.source).map { (text) throws(CommandError) in try PeerAddress(text) }
+    if case .hub? = source {
+      throw .usage(
+        "a store cannot be repaired from a hub, which admits only the store's own key",
+        hint: "Use another device or a folder. Or make a new store with \"heartlog init\" and sync that with the hub.")
+    }
     rescue = arguments.text(Self.rescue)
     isDryRun = arguments.has(Self.isDryRun)
     name = arguments.text(Self.name)

@@ -5,7 +5,7 @@ import HeartlogShipping
 struct SyncCommand: Command {
   private static let peer = Argument(
     "PEER", .required, .peer,
-    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path.")
+    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT].")
   private static let pull = Option.flag("pull", "Only receive; write nothing at the peer.")
   private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
   private static let join = Option.flag(
@@ -29,6 +29,8 @@ struct SyncCommand: Command {
       "folder:DIR is a folder that some program carries between devices, or that is on a USB stick: each device writes files there "
         + "for the others. exec:COMMAND runs a command that serves a store on its standard input and output. ssh:// runs \"heartlog "
         + "serve --stdio\" on another machine.",
+      "https:// is a hub, a server that keeps what devices put there, and tells others at once with --watch. The first sync creates the "
+        + "vault. A further device names it in the address, and one that is in it runs \"heartlog hub URL admit KEY\".",
       "This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores "
         + "that have synced with others belong to a vault; two vaults are mixed only with --join.",
       "With --libraries, commits to other libraries still arrive, count and verify, but without their content. This store passes them "
@@ -41,12 +43,14 @@ struct SyncCommand: Command {
       .init(
         "heartlog sync ssh://anna@desk.local/~/favorites.heartlog --libraries papers,books",
         "Take only papers and books, now and later."),
+      .init("heartlog sync https://hub.example.org --watch", "Sync through a hub until interrupted."),
       .init("heartlog sync backup/favorites.heartlog --dry-run", "Report how much would go each way."),
     ],
     endings: [
       .init(
         .badInput,
         "The peer violated the protocol, or one of the stores is damaged; sound streams were received."),
+      .init(.no, "The hub does not admit this device yet."),
       .init(.noStore, "The store, the folder or the peer does not exist."),
       .init(.inputOutput, "The connection to the peer failed."),
       .init(

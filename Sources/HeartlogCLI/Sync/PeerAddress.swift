@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogHub
 import HeartlogShipping
 
 #if canImport(Darwin)
@@ -18,6 +19,8 @@ enum PeerAddress: Hashable, Sendable {
   /// A command that serves a store.
   case command(String)
   case ssh(SSHAddress)
+  /// A hub, and perhaps a vault there.
+  case hub(HubAddress)
 
   init(_ text: String) throws(CommandError) {
     if text.hasPrefix("folder:") {
@@ -28,10 +31,18 @@ enum PeerAddress: Hashable, Sendable {
       do { self = .ssh(try SSHAddress(text)) } catch {
         throw .usage(error.message, hint: "Write it as ssh://[user@]host[:port]/path.")
       }
+    } else if text.hasPrefix("https:") || text.hasPrefix("http:") {
+      self = .hub(try Self.hub(text))
     } else if text.isEmpty {
       throw .usage("PEER is empty")
     } else {
       self = .store(text)
+    }
+  }
+
+  static func hub(_ text: String) throws(CommandError) -> HubAddress {
+    do { return try HubAddress(text) } catch {
+      throw .usage(error.message, hint: "Write it as https://host[:port][/prefix][/VAULT].")
     }
   }
 
@@ -46,7 +57,18 @@ enum PeerAddress: Hashable, Sendable {
     switch self {
     case .store, .folder: 3_000
     case .command, .ssh: 20_000
+    case .hub: 300_000
     }
+  }
+
+  /// Where objects are, if the peer is a place for them.
+  var place: String { if case .hub = self { "at the hub" } else { "in the folder" } }
+
+  /// What a person should know of the way to the peer; nil if there is nothing.
+  var warning: String? {
+    guard case .hub(let address) = self, !address.isEncrypted, !address.isLoopback else { return nil }
+    return "the connection to \(address.host) is not encrypted: whoever is on the way can read a vault that is not encrypted itself. "
+      + "Use https://."
   }
 
   /// The carrier for this peer. Opens the store of a directory.
@@ -55,6 +77,9 @@ enum PeerAddress: Hashable, Sendable {
   func carrier(_ context: CommandContext, endsSoon: Bool) throws -> any Carrier {
     switch self {
     case .folder(let path): return FolderCarrier(path)
+    case .hub(let address):
+      return try HubCarrier(
+        address.description, invitation: context.environment["HEARTLOG_HUB_INVITATION"])
     case .command(let command): return try CommandCarrier.shell(command)
     case .ssh(let address): return CommandCarrier.ssh(address, program: context.environment["HEARTLOG_SSH"])
     case .store(let path):

@@ -13,6 +13,9 @@ struct SyncPage {
   /// The number of events of this store whose content is not here.
   var withoutContent: UInt64 = 0
 
+  /// Where objects are, if the peer is a place for them.
+  var place = "in the folder"
+
   /// Whether commits were transferred or forks were found.
   var hasNews: Bool {
     report.received.commits > 0 || report.sent.commits > 0 || !report.forks.isEmpty
@@ -128,7 +131,7 @@ struct SyncPage {
       (folder.copies, "copied under another name"), (folder.foreign, "foreign"), (folder.written, "written"),
       (folder.removed, "removed"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
-    return counts.isEmpty ? [] : ["in the folder: \(counts.joined(separator: ", "))"]
+    return counts.isEmpty ? [] : ["\(place): \(counts.joined(separator: ", "))"]
   }
 
   private static func sentence(_ fork: SyncReport.Fork) -> String {

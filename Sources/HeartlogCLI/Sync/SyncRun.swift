@@ -1,5 +1,6 @@
 import CHeartlogPlatform
 import Heartlog
+import HeartlogHub
 import HeartlogShipping
 
 /// Syncs with one peer, once or repeatedly.
@@ -14,6 +15,7 @@ struct SyncRun {
 
   /// Syncs once.
   func once() throws -> ExitCode {
+    try warn([peer.warning].compactMap(\.self))
     let store = try open(endsSoon: true)
     // What a damaged list said is not known.
     let before = libraries == nil ? nil : try? store.subscription
@@ -45,6 +47,7 @@ struct SyncRun {
   /// Syncs until a signal comes: whenever this store's log changes, and at regular intervals.
   func watch() throws -> ExitCode {
     StopSignal.listen()
+    try warn([peer.warning].compactMap(\.self))
     let store = try open(endsSoon: false)
     if let libraries { try store.subscribe(to: libraries) }
     // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
@@ -54,6 +57,7 @@ struct SyncRun {
     /// The incomplete parts of the last round, which are reported once.
     var told: [String] = []
     var warned: Set<ReplicaID?> = []
+    var pauses = HubPauses()
     while !StopSignal.isRaised {
       do {
         let page = try round(
@@ -80,7 +84,12 @@ struct SyncRun {
       context.untold.clear()
       // Otherwise the process keeps what its largest round needed, once for each thread that took part in one.
       heartlog_release_memory()
-      try pause(store)
+      if let hub = kept as? HubCarrier {
+        if !isTold { pauses.reset() }
+        try watch(store, hub, isAway: isTold, &pauses)
+      } else {
+        try pause(store)
+      }
     }
     try store.close()
     return .success
@@ -109,7 +118,7 @@ struct SyncRun {
     try context.opened.closePeers(of: store)
     let page = SyncPage(
       report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count,
-      withoutContent: store.read { $0.eventsWithoutContent })
+      withoutContent: store.read { $0.eventsWithoutContent }, place: peer.place)
     if !options.isDryRun, report.received.commits > 0 || report.sent.commits > 0 {
       context.untold.set(page.amounts)
     }
@@ -146,7 +155,33 @@ struct SyncRun {
     }
   }
 
-  private func heads(_ store: FavoritesStore) throws -> [Head] {
+  /// Waits until the hub tells of something new, this store's log changes, the pause is over, or a signal comes.
+  ///
+  /// - Parameters:
+  ///   - isAway: Whether the hub could not be reached just now, or does not take this device.
+  ///   - pauses: How long to stay away from such a hub.
+  private func watch(
+    _ store: FavoritesStore, _ hub: HubCarrier, isAway: Bool, _ pauses: inout HubPauses
+  ) throws {
+    let start = try heads(store)
+    if !isAway {
+      do throws(HeartlogError) {
+        _ = try hub.watch(store, milliseconds: Int(peer.pauseMilliseconds)) {
+          // What is wrong with the store, the next round says.
+          StopSignal.isRaised || (try? Self.heads(store)) != start
+        }
+        return
+      } catch {
+        // The next round says what it is.
+        guard Self.passes(error) else { throw error }
+      }
+    }
+    HubTime.system.pause(pauses.next(HubTime.system.random)) { StopSignal.isRaised }
+  }
+
+  private func heads(_ store: FavoritesStore) throws -> [Head] { try Self.heads(store) }
+
+  private static func heads(_ store: FavoritesStore) throws -> [Head] {
     try store.refresh()
     return store.read { $0.heads }
   }
@@ -156,7 +191,7 @@ struct SyncRun {
   /// Whether a later round may succeed.
   private static func passes(_ error: HeartlogError) -> Bool {
     switch error.code {
-    case .timedOut, .peer, .locked, .inputOutput, .notAStore, .diskFull: true
+    case .timedOut, .peer, .locked, .inputOutput, .notAStore, .diskFull, .notAdmitted: true
     default: false
     }
   }

@@ -46,6 +46,11 @@ package struct HubAddress: Hashable, Sendable, CustomStringConvertible {
   /// The address of a vault at the same hub.
   package func address(of vault: VaultID) -> String { "\(base)/\(vault)" }
 
+  /// Whether the hub is on this machine, by its name.
+  package var isLoopback: Bool {
+    ["localhost", "127.0.0.1", "[::1]"].contains { host == $0 || host.hasPrefix("\($0):") }
+  }
+
   /// The name and the port of a host; `nil` if it has other characters than names and addresses have.
   private static func split(_ authority: String) -> (name: String, port: Int?)? {
     var name = authority[...]

@@ -1,0 +1,104 @@
+import Heartlog
+import HeartlogHub
+import HeartlogProofs
+
+/// `heartlog hub`: shows and changes which devices a hub admits.
+struct HubCommand: Command {
+  private enum Action: String, CaseIterable {
+    case list
+    case admit
+    case remove
+  }
+
+  private static let hub = Argument("URL", .required, .text, "The hub: https://host[:port][/prefix][/VAULT].")
+  private static let action = Argument(
+    "ACTION", .optional, .choice(Action.allCases.map(\.rawValue)),
+    "\"list\" shows the keys that are admitted, \"admit\" admits another one, \"remove\" removes one. \"list\" if it is not given.")
+  private static let key = Argument(
+    "KEY", .optional, .text, "The key of a device, as its own sync with the hub shows it: 64 hexadecimal digits.")
+
+  static let description = CommandDescription(
+    name: "hub", group: .devices, summary: "show and change which devices a hub admits",
+    arguments: [hub, action, key],
+    paragraphs: [
+      "A hub knows the devices of a vault by their keys. The device that creates the vault is admitted. Any other one shows its key when "
+        + "it syncs with the hub's address and the vault. Compare it with what you type: who is admitted can read what is at the hub, unless the "
+        + "vault is encrypted, and can write there.",
+      "A device that was removed keeps what it has. \"heartlog retire\" marks it for the others.",
+    ],
+    examples: [
+      .init("heartlog hub https://hub.example.org", "List the devices that are admitted."),
+      .init(
+        "heartlog hub https://hub.example.org admit 5f1c0a9e7b3d2846c1f0e9d8b7a6958473625140f9e8d7c6b5a4938271605f4e",
+        "Let a new device in."),
+    ],
+    endings: [
+      .init(.no, "The hub does not admit this device."),
+      .init(.badInput, "There is no hub at this address, or it refused."),
+      .init(.inputOutput, "The connection to the hub failed."),
+      .init(.tryAgain, "The hub does not serve now."),
+    ])
+
+  let address: HubAddress
+  private let action: Action
+  private let key: PublicKey?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    address = try PeerAddress.hub(arguments.text(Self.hub))
+    action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
+    let text = arguments.optionalText(Self.key)
+    switch (action, text) {
+    case (.list, nil): key = nil
+    case (.list, _?): throw .usage("\"list\" takes no KEY")
+    case (_, nil): throw .usage("\"\(action.rawValue)\" needs the KEY of a device", hint: Self.keyHint)
+    case (_, let text?):
+      guard let key = Hexadecimal.bytes(text).flatMap({ PublicKey(bytes: $0) }) else {
+        throw .usage("\(Quoted(text)) is not a key", hint: Self.keyHint)
+      }
+      self.key = key
+    }
+  }
+
+  private static let keyHint =
+    "A key has 64 hexadecimal digits. The device itself shows it when it syncs with the hub's address and the vault."
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    if let warning = PeerAddress.hub(address).warning {
+      context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(warning)")
+    }
+    let store = try context.openForReading()
+    guard let vault = address.vault ?? store.vaultID else {
+      throw CommandError.usage("this store has no vault yet", hint: "Sync it with the hub first.")
+    }
+    let hub = try HubCarrier(address.description)
+    let keys =
+      switch (action, key) {
+      case (.admit, let key?): try hub.admit(key, for: store)
+      case (.remove, let key?): try hub.remove(key, for: store)
+      default: try hub.admittedKeys(for: store)
+      }
+    let names = Dictionary(uniqueKeysWithValues: store.devices.map { ($0.replica, $0.name) })
+    let own = store.replica
+    if context.isJSON {
+      try context.jsonLine { json in
+        json.member("hub", address.base)
+        json.member("vault", vault.description)
+        json.member("keys", objects: keys) { key, json in
+          json.member("key", key.description)
+          json.member("replica", key.replica.description)
+          if let name = names[key.replica] { json.member("name", name) }
+          json.member("isOwn", key.replica == own)
+        }
+      }
+    } else {
+      try context.output.line("vault \(vault), for other devices \(address.address(of: vault))")
+      for key in keys {
+        let name = names[key.replica] ?? "not seen yet"
+        let remark = key.replica == own ? ", this device" : ""
+        try context.output.line(
+          DisplayText.visible("\(key) \(key.replica.description.prefix(EventLine.prefixDigits)) \(name)\(remark)"))
+      }
+    }
+    return .success
+  }
+}

@@ -1,0 +1,83 @@
+import Heartlog
+import Testing
+
+@testable import HeartlogHub
+
+@Suite("Addresses of hubs")
+struct HubAddressTests {
+  private static let vault = "00112233445566778899aabbccddeeff"
+
+  @Test(
+    "are taken apart",
+    arguments: [
+      ("https://hub.example.org", "hub.example.org", "https://hub.example.org", false),
+      ("https://Hub.Example.ORG:443/", "hub.example.org", "https://hub.example.org", false),
+      ("https://hub.example.org:8443/x/y/", "hub.example.org:8443", "https://hub.example.org:8443/x/y", false),
+      ("http://127.0.0.1:8080/\(vault)", "127.0.0.1:8080", "http://127.0.0.1:8080", true),
+      ("http://[::1]:80/p/\(vault)/", "[::1]", "http://[::1]/p", true),
+      ("http://localhost:443", "localhost:443", "http://localhost:443", false),
+      ("https://h/\(vault.dropLast())", "h", "https://h/\(vault.dropLast())", false),
+    ])
+  func parts(text: String, host: String, base: String, namesVault: Bool) throws {
+    let address = try HubAddress(text)
+    #expect(address.host == host && address.base == base && address.description == text)
+    #expect(address.vault?.description == (namesVault ? Self.vault : nil))
+    #expect(address.isEncrypted == text.hasPrefix("https"))
+    let vault = try #require(VaultID(Self.vault))
+    #expect(try HubAddress(address.address(of: vault)).vault == vault)
+  }
+
+  @Test(
+    "of other forms are refused",
+    arguments: [
+      "", "hub.example.org", "ftp://h", "https:h", "https://", "https:///x", "https://h:0", "https://h:65536",
+      "https://h:+80", "https://h:", "https://h/../x", "https://h//x", "https://h/a b", "https://h/%2e", "https://h?x",
+      "https://h/x#y", "https://-h", "https://h\r\nX: y", "https://[::1", "https://é", "https://[]",
+    ])
+  func refused(text: String) {
+    #expect { try HubAddress(text) } throws: { ($0 as? HeartlogError)?.code == .invalid }
+  }
+
+  @Test("with a password are refused without showing it", arguments: ["https://a:secret@h", "http://secret@h/x"])
+  func password(text: String) {
+    #expect {
+      try HubAddress(text)
+    } throws: { error in
+      guard let error = error as? HeartlogError else { return false }
+      return error.code == .invalid && !error.message.contains("secret")
+    }
+  }
+
+  @Test("say whether the hub is on this machine")
+  func loopback() throws {
+    for text in ["http://localhost", "http://127.0.0.1:8080", "http://[::1]:9"] {
+      #expect(try HubAddress(text).isLoopback)
+    }
+    for text in ["http://localhost.example.org", "http://127.0.0.1.example.org", "http://10.0.0.1"] {
+      #expect(try !HubAddress(text).isLoopback)
+    }
+  }
+}
+
+@Suite("Streams of server-sent events")
+struct EventStreamTests {
+  @Test(
+    "tell when an event with data ended, however they are cut",
+    arguments: [
+      ("data: x\n\n", 1), ("data\n\n", 1), ("data:\r\n\r\n", 1), ("data: x\r\rdata: y\r\r", 2), (": data: x\n\n", 0),
+      ("id: 3\n\n", 0), ("data: x\n", 0), ("database: x\n\n", 0), (" data: x\n\n", 0), ("dat\n\na: x\n\n", 0),
+      ("id: 1\ndata: {\ndata: }\nevent: x\n\n: y\n\n", 1), ("\n\n\n", 0),
+    ])
+  func events(text: String, count: Int) {
+    let bytes = Array(text.utf8)
+    for size in 1...bytes.count {
+      var stream = EventStream()
+      var found = 0
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        // A part of several events tells once.
+        if stream.read(Array(bytes[start..<min(start + size, bytes.count)])) { found += 1 }
+      }
+      #expect(size == 1 ? found == count : (found > 0) == (count > 0), "in parts of \(size)")
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import Heartlog
+import HeartlogTesting
+import Testing
+
+@testable import HeartlogHub
+@testable import HeartlogShipping
+
+/// "Objects" in docs/shipping.md says what each object store promises.
+@Suite("What a hub promises of objects")
+struct HubObjectsTests {
+  private let writer = String(repeating: "1", count: 32)
+
+  private func name(_ number: Int) -> String {
+    let digits = String(String(number + 1_000_000_000_000_000).dropFirst())
+    let commit = String(repeating: "0", count: 16 - digits.count) + digits
+    return "\(writer)/\(writer)/\(commit)-\(commit)-0123456789abcdef-fedcba9876543210.run"
+  }
+
+  private func listed(_ objects: any ObjectStore) throws -> [String: UInt64?] {
+    var catalogue = ObjectCatalogue()
+    try catalogue.update(from: objects, SyncOptions())
+    return catalogue.entries.mapValues(\.byteCount)
+  }
+
+  @Test("what was put is listed with its size, and read as it was")
+  func roundTrip() throws {
+    let objects = try HubPlace().objects()
+    #expect(try listed(objects).isEmpty)
+    var expected: [String: UInt64?] = [:]
+    for number in 1...9 {
+      let bytes = [UInt8](repeating: UInt8(number), count: number * 50_000)
+      try objects.put(name(number), bytes)
+      expected[name(number)] = UInt64(bytes.count)
+      #expect(try objects.get(name(number), bytesMax: bytes.count) == .bytes(bytes))
+      #expect(try objects.get(name(number), bytesMax: bytes.count - 1) == .unreadable)
+      #expect(try listed(objects) == expected)
+    }
+  }
+
+  @Test("the same bytes may be put again, and other bytes are refused by name")
+  func putTwice() throws {
+    let objects = try HubPlace().objects()
+    for other in [[1, 2, 4], [1, 2], [1, 2, 3, 4]] as [[UInt8]] {
+      for _ in 0..<2 { try objects.put(name(1), [1, 2, 3]) }
+      let error = #expect(throws: HeartlogError.self) { try objects.put(name(1), other) }
+      #expect(error?.code == .exists && error?.message.contains(name(1)) == true)
+      #expect(try objects.get(name(1), bytesMax: 10) == .bytes([1, 2, 3]))
+    }
+    #expect(try listed(objects) == [name(1): 3])
+  }
+
+  @Test("what was deleted is absent, and may be put again")
+  func delete() throws {
+    let objects = try HubPlace().objects()
+    #expect(try objects.get(name(1), bytesMax: 10) == .absent)
+    try objects.delete(name(1))
+    try objects.put(name(1), [1])
+    try objects.put(name(2), [2])
+    for _ in 0..<2 { try objects.delete(name(1)) }
+    #expect(try objects.get(name(1), bytesMax: 10) == .absent)
+    #expect(try listed(objects) == [name(2): 1])
+    try objects.put(name(1), [3, 4])
+    #expect(try objects.get(name(1), bytesMax: 10) == .bytes([3, 4]))
+    #expect(try listed(objects) == [name(1): 2, name(2): 1])
+  }
+
+  @Test("whoever continues from each cursor knows all that is there", arguments: 1...4 as ClosedRange<UInt64>)
+  func continuing(seed: UInt64) throws {
+    let objects = try HubPlace().objects()
+    var random = SeededRandomSource(seed: seed)
+    var present: [String: UInt64?] = [:]
+    var catalogue = ObjectCatalogue()
+    for step in 0..<900 {
+      switch UInt8.random(in: 0..<20, using: &random) {
+      case 0..<16:
+        try objects.put(name(step), [1, 2, 3])
+        present[name(step)] = 3
+      case 16..<19:
+        guard let name = present.keys.sorted().randomElement(using: &random) else { continue }
+        try objects.delete(name)
+        present[name] = nil
+      default:
+        try catalogue.update(from: objects, SyncOptions())
+        // A deleted name may remain. No name that is there may be missing.
+        #expect(present.allSatisfy { catalogue.entries[$0.key]?.byteCount == $0.value }, "seed \(seed)")
+      }
+    }
+    // More than one answer tells.
+    #expect(present.count > 400)
+    #expect(try listed(objects) == present)
+  }
+
+  @Test("a watch ends when something was put, and otherwise with its time")
+  func watch() async throws {
+    let objects = try HubPlace().objects()
+    let cursor = try objects.list(after: nil).cursor
+    #expect(try !objects.watch(after: cursor, milliseconds: 0))
+    #expect(try !objects.watch(after: cursor, milliseconds: 1))
+    let watching = Task.detached { try objects.watch(after: cursor, milliseconds: 600_000) }
+    try objects.put(name(1), [1])
+    #expect(try await watching.value)
+    #expect(try objects.watch(after: cursor, milliseconds: 0))
+    let next = try objects.list(after: cursor).cursor
+    #expect(try !objects.watch(after: next, milliseconds: 0))
+  }
+
+  @Test("a hub that lost everything tells from its beginning, also to whoever watches")
+  func startsOver() throws {
+    let place = try HubPlace()
+    let objects = try place.objects()
+    for number in 1...3 { try objects.put(name(number), [1]) }
+    let list = try objects.list(after: nil)
+    #expect(list.entries.count == 3)
+    place.hub.restart(losingAll: true)
+    let next = try objects.list(after: list.cursor)
+    #expect(next.startsOver && next.entries.isEmpty)
+    #expect(try objects.watch(after: list.cursor, milliseconds: 0))
+    #expect(try objects.watch(after: list.cursor, milliseconds: 600_000))
+  }
+
+  @Test("a session that is over is opened anew, once", arguments: [false, true])
+  func sessions(isRefused: Bool) throws {
+    let place = try HubPlace()
+    let objects = try place.objects()
+    try objects.put(name(1), [1])
+    let before = place.hub.requests.count
+    if isRefused {
+      place.hub.answer { request in request.url.contains("/objects") ? .success(FakeHub.answer(401)) : nil }
+      let error = #expect(throws: HeartlogError.self) { try objects.put(name(2), [2]) }
+      #expect(error?.code == .notAdmitted)
+      #expect(place.hub.requests.dropFirst(before).filter { $0.hasPrefix("PUT") }.count == 2)
+    } else {
+      place.hub.restart()
+      try objects.put(name(2), [2])
+      #expect(
+        place.hub.requests.dropFirst(before).map { $0.prefix { $0 != "?" }.split(separator: "/").suffix(1) }.count
+          == 4)
+      #expect(try listed(objects).count == 2)
+    }
+  }
+
+  @Test(
+    "no name leads to another path",
+    arguments: ["x", "../store", "a/../b", "/a/b", "a//b", "a/b/c/d", "a/b?c", "a/b%20", "A/b", "a/b#", "a/.b", ""])
+  func names(name: String) throws {
+    let place = try HubPlace()
+    let objects = try place.objects()
+    let count = place.hub.requests.count
+    #expect { try objects.put(name, [1]) } throws: { ($0 as? HeartlogError)?.code == .invalid }
+    #expect { try objects.delete(name) } throws: { ($0 as? HeartlogError)?.code == .invalid }
+    #expect { try objects.get(name, bytesMax: 9) } throws: { ($0 as? HeartlogError)?.code == .invalid }
+    #expect(place.hub.requests.count == count)
+  }
+}

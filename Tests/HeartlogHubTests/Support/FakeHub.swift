@@ -1,0 +1,249 @@
+import Heartlog
+import HeartlogProofs
+import Synchronization
+
+@testable import HeartlogHub
+
+/// A hub in memory, behind a transport. Tests may look into it, change it as whoever runs it could, and answer in its place.
+final class FakeHub: HTTPTransport {
+  struct Vault {
+    var keys: [String]
+    var objects: [(name: String, bytes: [UInt8], number: Int)] = []
+    var number = 0
+  }
+
+  struct State {
+    var generation = 1
+    var vaults: [String: Vault] = [:]
+    var challenges: Set<String> = []
+    var sessions: [String: (vault: String, key: String)] = [:]
+    var count = 0
+    var invitation: String?
+    /// The method and the path of each request, from the first one on.
+    var requests: [String] = []
+  }
+
+  let state = Mutex(State())
+  /// Answers a request in place of the hub; `nil` to let the hub answer.
+  private let instead = Mutex<(@Sendable (HTTPRequest) -> Result<HTTPAnswer, HTTPFailure>?)?>(nil)
+  static let base = "https://hub.example"
+
+  func answer(instead body: (@Sendable (HTTPRequest) -> Result<HTTPAnswer, HTTPFailure>?)?) {
+    instead.withLock { $0 = body }
+  }
+
+  var requests: [String] { state.withLock { $0.requests } }
+
+  static func answer(_ status: Int, _ text: String = "{}", headers: [String: String] = [:]) -> HTTPAnswer {
+    var answer = HTTPAnswer()
+    answer.status = status
+    answer.body = Array(text.utf8)
+    answer.headers = headers
+    return answer
+  }
+
+  /// The hub is another process, with the same data or none.
+  func restart(losingAll: Bool = false) {
+    state.withLock { state in
+      state.sessions = [:]
+      state.challenges = []
+      guard losingAll else { return }
+      state.vaults = [:]
+      state.generation += 1
+    }
+  }
+
+  /// Replaces the bytes of an object, or loses it.
+  func replace(_ name: String, with bytes: [UInt8]?) {
+    state.withLock { state in
+      for vault in state.vaults.keys {
+        for index in (state.vaults[vault]?.objects ?? []).indices.reversed()
+        where state.vaults[vault]?.objects[index].name == name {
+          if let bytes {
+            state.vaults[vault]?.objects[index].bytes = bytes
+          } else {
+            state.vaults[vault]?.objects.remove(at: index)
+          }
+        }
+      }
+    }
+  }
+
+  var objects: [String: [UInt8]] {
+    state.withLock { state in
+      Dictionary(
+        state.vaults.values.flatMap(\.objects).map { ($0.name, $0.bytes) }, uniquingKeysWith: { one, _ in one })
+    }
+  }
+
+  // MARK: - HTTPTransport
+
+  func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
+    state.withLock { $0.requests.append("\(request.method) \(request.url.dropFirst(Self.base.count))") }
+    guard !isOver() else { throw HTTPFailure(.over, "over") }
+    if let answer = instead.withLock({ $0 })?(request) { return try Self.limited(answer.get(), request) }
+    return try Self.limited(state.withLock { Self.answer(request, &$0) }, request)
+  }
+
+  func stream(
+    _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
+  ) throws(HTTPFailure) -> HTTPAnswer {
+    state.withLock { $0.requests.append("\(request.method) \(request.url.dropFirst(Self.base.count))") }
+    if let answer = instead.withLock({ $0 })?(request) {
+      let answer = try answer.get()
+      if answer.isSuccess { _ = receive(answer.body) }
+      return answer
+    }
+    var list = request
+    list = HTTPRequest(
+      "GET", request.url.replacing("changes", with: "objects"), bytesMax: request.bytesMax)
+    list.headers = request.headers
+    _ = receive(Array(": hello\n\n".utf8))
+    while true {
+      let answer = state.withLock { Self.answer(list, &$0) }
+      guard answer.isSuccess else { return answer }
+      if answer.headers["x-count"] != "0" {
+        guard receive(Array("id: 1\ndata: \(String(decoding: answer.body, as: UTF8.self))\n\n".utf8)) else {
+          return answer
+        }
+      }
+      guard !isOver() else { throw HTTPFailure(.over, "over") }
+      Self.rest()
+    }
+  }
+
+  private static func limited(_ answer: HTTPAnswer, _ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer {
+    guard answer.body.count <= request.bytesMax else { throw HTTPFailure(.tooLarge, "too large") }
+    return answer
+  }
+
+  private static func rest() {
+    // Lets the thread that puts something run.
+    for _ in 0..<1_000 { _ = UInt8.random(in: 0...9) }
+  }
+
+  // MARK: - The hub
+
+  private static func error(_ status: Int, _ text: String) -> HTTPAnswer {
+    answer(status, "{\"error\": \"\(text)\"}")
+  }
+
+  private static func answer(_ request: HTTPRequest, _ state: inout State) -> HTTPAnswer {
+    let headers = Dictionary(uniqueKeysWithValues: request.headers.map { ($0.name, $0.value) })
+    let (path, query) = split(String(request.url.dropFirst(base.count)))
+    let parts = path.split(separator: "/").map(String.init)
+    let json = request.body.flatMap { try? JSONValue.parse($0) } ?? .null
+    state.count += 1
+    switch (request.method, parts.count, parts.dropFirst().first) {
+    case ("POST", 2, "challenges"):
+      let digits = String(state.count, radix: 16)
+      let challenge = String(repeating: "0", count: 64 - digits.count) + digits
+      state.challenges.insert(challenge)
+      return answer(200, "{\"challenge\": \"\(challenge)\"}")
+    case ("POST", 2, "sessions"):
+      guard let vault = json["vault"]?.string, let key = signer(json, vault, headers["Host"] ?? "", &state)
+      else { return error(401, "an unknown challenge") }
+      guard state.vaults[vault]?.keys.contains(key) == true else { return error(403, "not admitted") }
+      return session(200, vault, key, &state)
+    case ("PUT", 3, "vaults"):
+      let vault = parts[2]
+      guard let key = signer(json, vault, headers["Host"] ?? "", &state) else {
+        return error(401, "an unknown challenge")
+      }
+      if let known = state.vaults[vault] {
+        return known.keys.contains(key) ? session(200, vault, key, &state) : error(403, "not admitted")
+      }
+      guard state.invitation == nil || json["invitation"]?.string == state.invitation else {
+        return error(403, "no invitation")
+      }
+      state.vaults[vault] = Vault(keys: [key])
+      return session(201, vault, key, &state)
+    default: break
+    }
+    guard parts.count > 3, parts[1] == "vaults" else { return error(404, "no such path") }
+    let token = (headers["Authorization"] ?? "").dropFirst("Bearer ".count)
+    guard let session = state.sessions[String(token)], session.vault == parts[2],
+      var vault = state.vaults[parts[2]]
+    else { return error(401, "no session") }
+    defer { state.vaults[parts[2]] = vault }
+    let name = parts.dropFirst(4).joined(separator: "/")
+    switch (request.method, parts[3]) {
+    case ("GET", "objects") where name.isEmpty:
+      return list(vault, after: query["after"], limit: query["limit"].flatMap { Int($0) } ?? 1_000, state.generation)
+    case ("GET", "objects"):
+      guard let object = vault.objects.first(where: { $0.name == name }) else { return error(404, "absent") }
+      var found = answer(200)
+      found.body = object.bytes
+      return found
+    case ("PUT", "objects"):
+      if let object = vault.objects.first(where: { $0.name == name }) {
+        return answer(object.bytes == request.body ? 200 : 409)
+      }
+      vault.number += 1
+      vault.objects.append((name, request.body ?? [], vault.number))
+      return answer(201)
+    case ("DELETE", "objects"):
+      vault.objects.removeAll { $0.name == name }
+      return answer(204, "")
+    case (_, "keys"):
+      for key in json["remove"]?.array ?? [] {
+        vault.keys.removeAll { $0 == key.string }
+        state.sessions = state.sessions.filter { $0.value.key != key.string }
+      }
+      vault.keys += (json["admit"]?.array ?? []).compactMap(\.string)
+      return answer(200, "{\"keys\": [\(vault.keys.sorted().map { "\"\($0)\"" }.joined(separator: ","))]}")
+    default: return error(405, "no such method")
+    }
+  }
+
+  private static func split(_ path: String) -> (String, [String: String]) {
+    let parts = path.split(separator: "?", maxSplits: 1)
+    var query: [String: String] = [:]
+    for pair in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+      let pair = pair.split(separator: "=", maxSplits: 1)
+      query[String(pair[0])] = String(pair[1])
+    }
+    return (String(parts[0]), query)
+  }
+
+  private static func signer(
+    _ json: JSONValue, _ vault: String, _ host: String, _ state: inout State
+  ) -> String? {
+    guard let text = json["challenge"]?.string, state.challenges.remove(text) != nil,
+      let challenge = Hexadecimal.bytes(text).flatMap({ HubChallenge($0) }), let id = VaultID(vault),
+      let key = json["key"]?.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({ PublicKey(bytes: $0) }),
+      let signature = json["signature"]?.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({
+        Signature(bytes: $0)
+      }), key.verifies(signature, of: challenge.message(vault: id, host: host))
+    else { return nil }
+    return key.description
+  }
+
+  private static func session(
+    _ status: Int, _ vault: String, _ key: String, _ state: inout State
+  ) -> HTTPAnswer {
+    let session = "session-\(state.count)"
+    state.sessions[session] = (vault, key)
+    return answer(status, "{\"session\": \"\(session)\", \"seconds\": 600}")
+  }
+
+  private static func list(
+    _ vault: Vault, after cursor: String?, limit: Int, _ generation: Int
+  ) -> HTTPAnswer {
+    let parts = cursor?.split(separator: "-") ?? []
+    let known = parts.count == 2 && parts[0] == "\(generation)" ? Int(parts[1]) : nil
+    let rest = vault.objects.filter { $0.number > (known ?? 0) }
+    let entries = rest.prefix(limit)
+    let end = entries.count < rest.count ? entries.last?.number ?? 0 : vault.number
+    let names = entries.map { "[\"\($0.name)\", \($0.bytes.count)]" }.joined(separator: ", ")
+    return answer(
+      200,
+      "{\"objects\": [\(names)], \"cursor\": \"\(generation)-\(end)\", \"startsOver\": \(cursor != nil && known == nil), \"hasMore\": \(entries.count < rest.count)}",
+      headers: ["x-count": cursor != nil && known == nil ? "over" : "\(entries.count)"])
+  }
+}
+
+extension HubTime {
+  /// Pauses that take no time.
+  static let none = HubTime(pause: { _, _ in }, random: { 0.5 })
+}

@@ -1,0 +1,62 @@
+import Heartlog
+import HeartlogProofs
+import HeartlogTesting
+
+@testable import HeartlogHub
+
+/// A hub to sync through.
+struct HubPlace {
+  let hub: FakeHub
+  let transport: any HTTPTransport
+  let address: HubAddress
+
+  init() throws {
+    hub = FakeHub()
+    transport = hub
+    address = try HubAddress(FakeHub.base)
+  }
+
+  func carrier(vault: VaultID? = nil, invitation: String? = nil) throws -> HubCarrier {
+    HubCarrier(
+      try vault.map { try HubAddress(address.address(of: $0)) } ?? address, invitation: invitation,
+      over: transport, time: .none)
+  }
+
+  /// The objects of a new vault of its own.
+  func objects(seed: UInt64 = 1) throws -> HubObjects {
+    var random = SeededRandomSource(seed: seed)
+    let key = SigningKey(using: &random)
+    let connection = HubConnection(
+      address, vault: .random(using: &random), key: key, invitation: nil, over: transport, time: .none)
+    try connection.open(creates: true, isOver: { false })
+    return HubObjects(connection)
+  }
+}
+
+/// Devices of one person, with clocks that go on and reproducible ids.
+struct Devices {
+  let clock = ManualClock()
+  private(set) var stores: [FavoritesStore] = []
+
+  init(_ count: Int, seed: UInt64 = 1) throws {
+    for number in 0..<count {
+      stores.append(try FavoritesStore.inMemory(clock: clock, seed: seed * 100 + UInt64(number)))
+    }
+  }
+
+  subscript(index: Int) -> FavoritesStore { stores[index] }
+
+  func toggle(_ item: String, on index: Int) throws {
+    clock.advance(by: 1)
+    _ = try stores[index].library("papers").toggle(item)
+  }
+}
+
+/// Random numbers that follow from a seed.
+struct SeededRandomSource: RandomNumberGenerator {
+  private let random: SeededRandom
+
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  mutating func next() -> UInt64 { random.next() }
+}
