@@ -191,16 +191,22 @@ public final class HubCarrier: Carrier {
     }
   }
 
-  /// Joins the vault that the address names, unless the store belongs to another one with other devices: then it depends on what these say.
+  /// Joins the vault that the address names.
+  ///
+  /// - Throws: `otherVault` if the store belongs to another one with other devices. Had it left the vault for that one, its devices follow.
   private func meet(
     _ target: VaultID, _ store: FavoritesStore, _ options: SyncOptions
   ) throws(HeartlogError) {
-    guard let mine = store.vault, mine.id != target, !options.isDryRun else { return }
+    guard let mine = store.vault, mine.id != target else { return }
     let isEmpty = try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 }
     let theirs = VaultMembership(target, isEstablished: true)
     let agreement = VaultAgreement(
       VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault),
       VaultAgreement.Side(membership: theirs))
-    if agreement == .vault(target) { try store.join(target, with: theirs, isEstablished: false) }
+    switch agreement {
+    case .vault(target) where !options.isDryRun: try store.join(target, with: theirs, isEstablished: false)
+    case .refused: throw .otherVault(mine: mine.id, theirs: target)
+    case .none, .vault: break
+    }
   }
 }

@@ -92,6 +92,7 @@ struct HelpPageTests {
       Devices
         sync            exchange commits with another store
         merge           receive the commits of another store
+        hub             show and change which devices a hub admits
         serve           serve one sync over standard input and output
         replicas        list the devices whose commits are in the store
         trust           confirm the key of a device

@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogHub
 import HeartlogShipping
 import Testing
 
@@ -14,11 +15,12 @@ struct SyncTests {
     #expect(try PeerAddress("folder:cloud dir") == .folder("cloud dir"))
     #expect(try PeerAddress("exec:ssh a 'b c'") == .command("ssh a 'b c'"))
     #expect(try PeerAddress("ssh://a/b") == .ssh(SSHAddress("ssh://a/b")))
+    #expect(try PeerAddress("https://a/b") == .hub(HubAddress("https://a/b")))
   }
 
   @Test(
     "what can be no peer is refused",
-    arguments: ["", "folder:", "exec:", "ssh:", "ssh://host", "ssh:host/path", "ssh://-oX=y/path"])
+    arguments: ["", "folder:", "exec:", "ssh:", "ssh://host", "ssh:host/path", "ssh://-oX=y/path", "https:", "http://", "https://h/a b"])
   func noPeers(text: String) {
     #expect(throws: CommandError.self) { try PeerAddress(text) }
     #expect(CapturedOutput.run("sync", text).exitCode == 64)
@@ -28,6 +30,7 @@ struct SyncTests {
     "a password in an address is never printed",
     arguments: [
       ["sync", "ssh://anna:secret@desk/s"], ["sync", "ssh://anna:secret@desk:22/s", "--json"],
+      ["sync", "https://anna:secret@desk/s"], ["hub", "https://anna:secret@desk/s"],
       ["sync", "ssh://anna:secret@desk"], ["merge", "ssh://anna:secret@desk/s", "--store", "/nowhere"],
       ["ssh://anna:secret@desk/s"], ["status", "--store", "ssh://anna:secret@desk/s"],
       ["sync", "x", "ssh://anna:secret@desk/s"], ["sync", "--peer=ssh://anna:secret@desk/s"],
@@ -185,8 +188,32 @@ struct SyncTests {
     #expect(done.exitCode == 0 && !done.standard.contains("unfinished"), "\(done.standard)")
   }
 
+  @Test("a way to a hub that others can read is told, unless it stays on this machine")
+  func warnings() throws {
+    #expect(try PeerAddress("http://hub.example").warning?.contains("hub.example is not encrypted") == true)
+    for peer in ["https://hub.example", "http://localhost:8080", "folder:x"] {
+      #expect(try PeerAddress(peer).warning == nil)
+    }
+  }
+
+  @Test("the arguments of hub are checked")
+  func hubArguments() {
+    let key = String(repeating: "0f", count: 32)
+    for words in [
+      [], ["https://h", "open"], ["https://h", "admit"], ["https://h", "admit", "12"], ["https://h", "list", key],
+      ["folder:x"], ["https://h", "remove"],
+    ] {
+      let captured = CapturedOutput()
+      let exitCode = HeartlogCLI.run(
+        arguments: ["hub"] + words, environment: [:], output: captured.output, clock: .test)
+      #expect(exitCode == 64, "\(words)")
+    }
+    #expect(CapturedOutput.run("repair", "--from", "https://h").exitCode == 64)
+  }
+
   @Test("a clock that is far off is told; the files of a folder are counted")
-  func clockAndFolder() {
+  func clockAndFolder() throws {
+    let address = try HubAddress("https://x")
     var report = report()
     report.peerClockAheadMilliseconds = -3_600_000
     var folder = SyncReport.FolderFiles()
@@ -195,6 +222,9 @@ struct SyncTests {
     report.folder = folder
     let lines = SyncPage(report: report, peer: "folder:x", isPull: false, conflicts: 0).lines
     #expect(lines[2] == "in the folder: 3 run files, 1 not downloaded yet")
+    let place = PeerAddress.hub(address).place
+    let page = SyncPage(report: report, peer: "https://x", isPull: false, conflicts: 0, place: place)
+    #expect(page.lines[2] == "at the hub: 3 run files, 1 not downloaded yet")
     #expect(lines[3] == "the peer's clock is 1 h 00 min behind this device's")
   }
 }

@@ -84,13 +84,6 @@
       #expect(kind { _ = try send("ftp://127.0.0.1:1/x") } == .broken)
     }
 
-    @Test("of TLS to what speaks none fail as untrusted")
-    func plainPeer() {
-      let server = CannedServer([.init("no TLS here", closes: true)])
-      let url = server.url.replacing("http:", with: "https:")
-      #expect([.untrusted, .broken].contains(kind { _ = try send(url) }))
-    }
-
     @Test("end when they are called off, and leave the transport usable")
     func cancelled() throws {
       let ok = CannedServer.Answer("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")

@@ -12,7 +12,7 @@ struct CommandTable: Sendable {
     EraseCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
     BlameCommand.self, BisectCommand.self, ExportCommand.self,
-    SyncCommand.self, HubCommand.self, MergeCommand.self, ServeCommand.self,
+    SyncCommand.self, MergeCommand.self, HubCommand.self, ServeCommand.self,
     ReplicasCommand.self, TrustCommand.self, RetireCommand.self, SchemaCommand.self,
     ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, CheckpointCommand.self,

@@ -51,6 +51,7 @@ final class HubConnection: Sendable {
 
   /// Sends a request in a session, and in another one if the first is over.
   ///
+  /// - Parameter accepted: Statuses that are no errors. With 413, an answer that is larger than `bytesMax` is one with this status.
   /// - Returns: The answer: a success, or one of `accepted`.
   func send(
     _ method: String, _ path: String, type: HubBody = .none, bytesMax: Int, accepting accepted: Set<Int> = [],
@@ -58,7 +59,14 @@ final class HubConnection: Sendable {
   ) throws(HeartlogError) -> HTTPAnswer {
     try inSession(isOver) { (session) throws(HeartlogError) in
       try trying(isOver) { () throws(HTTPFailure) in
-        try transport.send(request(method, path, type, bytesMax, session), isOver: isOver)
+        do throws(HTTPFailure) {
+          return try transport.send(request(method, path, type, bytesMax, session), isOver: isOver)
+        } catch {
+          guard error.kind == .tooLarge, accepted.contains(Self.tooLarge) else { throw error }
+          var answer = HTTPAnswer()
+          answer.status = Self.tooLarge
+          return answer
+        }
       }
     }.checked(accepting: accepted, for: "\(method) \(path)", at: self)
   }
@@ -200,6 +208,7 @@ final class HubConnection: Sendable {
   /// Waits for a pause that `next` chooses, or until it is over.
   func pause(_ next: (() -> Double) -> Int, _ isOver: () -> Bool) { time.pause(next(time.random), isOver) }
 
+  static let tooLarge = 413
   private static let attempts = 4
   /// The longest pause that a hub may ask for, in milliseconds. If it asks for a longer one, the sync fails and says so.
   private static let pauseMax = 5_000

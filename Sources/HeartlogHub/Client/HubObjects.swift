@@ -33,9 +33,12 @@ struct HubObjects: ObjectStore {
   func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
     let path = try path(of: name)
     let answer = try connection.send(
-      "GET", path, bytesMax: max(bytesMax, HubLimits.jsonBytesMax), accepting: [404], isOver: isOver)
-    guard answer.status != 404 else { return .absent }
-    return answer.body.count <= bytesMax ? .bytes(answer.body) : .unreadable
+      "GET", path, bytesMax: bytesMax, accepting: [404, HubConnection.tooLarge], isOver: isOver)
+    return switch answer.status {
+    case 404: .absent
+    case HubConnection.tooLarge: .unreadable
+    default: .bytes(answer.body)
+    }
   }
 
   func put(_ name: String, _ bytes: [UInt8]) throws(HeartlogError) {

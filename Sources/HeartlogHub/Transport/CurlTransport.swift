@@ -207,8 +207,9 @@
         return true
       }
       guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return true }
-      let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-      answer.headers[line[..<colon].lowercased()] = String(value.prefix { !$0.isNewline })
+      var value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+      while value.last?.isWhitespace == true { value.removeLast() }
+      answer.headers[line[..<colon].lowercased()] = String(value)
       return true
     }
 
@@ -217,8 +218,9 @@
         part += bytes
         return true
       }
-      guard answer.body.count + bytes.count <= bytesMax else {
-        failure = HTTPFailure(.tooLarge, "the answer has more than \(bytesMax) bytes")
+      let most = answer.isSuccess ? bytesMax : HTTPAnswer.errorBytesMax
+      guard answer.body.count + bytes.count <= most else {
+        failure = HTTPFailure(.tooLarge, "the answer has more than \(most) bytes")
         return false
       }
       answer.body += bytes

@@ -23,7 +23,7 @@ package struct HTTPRequest: Sendable {
   package let url: String
   package var headers: [(name: String, value: String)] = []
   package var body: [UInt8]?
-  /// The most bytes that the body of the answer may have.
+  /// The most bytes that the body of the answer may have, if it is a success.
   package var bytesMax: Int
   /// How long neither end may send a byte.
   package var silenceSecondsMax = 30
@@ -48,6 +48,8 @@ package struct HTTPAnswer: Sendable {
 
   /// The most bytes of all headers together.
   static let headerBytesMax = 65_536
+  /// The most bytes of the body of an answer that is no success.
+  static let errorBytesMax = 65_536
 }
 
 /// Why there is no answer.

@@ -113,7 +113,7 @@ final class FakeHub: HTTPTransport {
   }
 
   private static func limited(_ answer: HTTPAnswer, _ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer {
-    guard answer.body.count <= request.bytesMax else { throw HTTPFailure(.tooLarge, "too large") }
+    guard !answer.isSuccess || answer.body.count <= request.bytesMax else { throw HTTPFailure(.tooLarge, "too large") }
     return answer
   }
 

@@ -1,0 +1,146 @@
+"""Devices that sync through a hub: both programs, over a real connection."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import unittest
+
+from heartlog import BINARY, SECONDS_MAX, TestCase, environment
+
+HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).with_name("heartlog-hub"))
+
+
+class Hub:
+    """A hub with a directory; it keeps its port when it is started again."""
+
+    def __init__(self, folder):
+        self.folder, self.port, self.process = folder, 0, None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [HUB, "--listen", f"127.0.0.1:{self.port}", "--data", str(self.folder)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
+        self.url = re.fullmatch(rb"listening on (http://\S+)\n", self.process.stdout.readline())[1].decode()
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(SECONDS_MAX)
+        self.process.stdout.close()
+        self.process = None
+        return code
+
+
+@unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+class HubTests(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.hub = Hub(self.folder / "hub")
+        (self.folder / "hub").mkdir()
+        self.hub.start()
+        self.addCleanup(lambda: self.hub.process and self.hub.end(signal.SIGKILL))
+
+    def digest(self, store):
+        return self.expect(0, store("status", "--json")).object["digest"]
+
+    def check_same(self, *stores):
+        self.assertEqual(len({self.digest(store) for store in stores}), 1)
+        for store in stores:
+            self.expect(0, store("verify"))
+
+    def pair(self):
+        """Two devices of a vault that the first one made, and the address for the second one."""
+        phone, tablet = self.store("phone"), self.store("tablet")
+        self.expect(0, phone("toggle", "papers", "first"))
+        self.assertIn("at the hub: ", self.expect(0, phone("sync", self.hub.url)).out)
+        vault = self.expect(0, phone("hub", self.hub.url, "--json")).object["vault"]
+        address = f"{self.hub.url}/{vault}"
+        refused = self.expect(1, tablet("sync", address), "does not admit this device")
+        key = re.search(rf"heartlog hub {re.escape(self.hub.url)} admit ([0-9a-f]{{64}})", refused.err)[1]
+        self.assertIn(key, self.expect(0, phone("hub", self.hub.url, "admit", key)).out)
+        self.expect(0, tablet("sync", address))
+        self.check_same(phone, tablet)
+        return phone, tablet, address, key
+
+    @contextlib.contextmanager
+    def watching(self, store, address):
+        process = store.start("sync", address, "--watch", "--json")
+        try:
+            yield process
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(SECONDS_MAX), 0)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+    def news(self, process, way):
+        """Waits for a round that received or sent something."""
+        while line := process.stdout.readline():
+            if json.loads(line)[way]["commits"]:
+                return
+        self.fail(process.stderr.read())
+
+    def test_two_devices(self):
+        phone, tablet, address, key = self.pair()
+        self.expect(0, tablet("toggle", "papers", "second"))
+        self.expect(0, tablet("sync", address))
+        self.assertEqual(self.expect(0, phone("sync", self.hub.url, "--json")).object["received"]["commits"], 1)
+        self.check_same(phone, tablet)
+        keys = self.expect(0, tablet("hub", address, "--json")).object["keys"]
+        self.assertEqual({entry["name"] for entry in keys}, {"phone", "tablet"})
+        self.expect(0, phone("hub", self.hub.url, "remove", key))
+        self.expect(1, tablet("sync", address), "does not admit this device")
+
+    def test_a_change_arrives_while_both_watch(self):
+        phone, tablet, address, _ = self.pair()
+        with self.watching(phone, self.hub.url) as one, self.watching(tablet, address) as other:
+            for number in range(3):
+                self.expect(0, phone("toggle", "papers", f"p{number}"))
+                self.news(other, "received")
+                self.expect(0, tablet("toggle", "papers", f"t{number}"))
+                self.news(one, "received")
+        self.check_same(phone, tablet)
+
+    def test_a_hub_that_is_killed_is_waited_for(self):
+        phone, tablet, address, _ = self.pair()
+        with self.watching(phone, self.hub.url) as process:
+            self.expect(0, phone("toggle", "papers", "before"))
+            self.news(process, "sent")
+            self.hub.end(signal.SIGKILL)
+            self.expect(0, phone("toggle", "papers", "without"))
+            self.assertIn(b"Retrying until it works", process.stderr.readline())
+            self.expect(74, tablet("sync", address), "cannot connect to the hub")
+            self.hub.start()
+            self.news(process, "sent")
+        self.expect(0, tablet("sync", address))
+        self.check_same(phone, tablet)
+        self.assertEqual(self.hub.end(), 0)
+
+    def test_a_hub_that_lost_everything_gets_it_again(self):
+        phone, tablet, address, key = self.pair()
+        self.hub.end()
+        for path in self.hub.folder.iterdir():
+            path.unlink()
+        self.hub.start()
+        self.expect(0, phone("sync", self.hub.url))
+        self.expect(1, tablet("sync", address))
+        self.expect(0, phone("hub", self.hub.url, "admit", key))
+        self.expect(0, tablet("toggle", "papers", "second"))
+        self.expect(0, tablet("sync", address))
+        self.expect(0, phone("sync", self.hub.url))
+        self.check_same(phone, tablet)
+
+    def test_a_password_in_an_address_is_refused_and_not_shown(self):
+        phone = self.store("phone")
+        answer = self.expect(64, phone("sync", self.hub.url.replace("//", "//anna:secret@")), "password")
+        self.assertNotIn("secret", answer.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
