@@ -214,6 +214,11 @@ let package = Package(
     .target(
       name: "AppleObservation", dependencies: ["Combine", "Heartlog"], path: "Tests/AppleObservation",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
+    .target(
+      name: "AppleHub", dependencies: ["HeartlogHub"], path: "Tests/AppleHub",
+      swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
+    .testTarget(
+      name: "AppleHubTests", dependencies: ["AppleHub", "HeartlogHub"], swiftSettings: settings),
     .testTarget(
       name: "AppleBranchesTests",
       dependencies: [

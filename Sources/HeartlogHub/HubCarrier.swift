@@ -160,7 +160,9 @@ public final class HubCarrier: Carrier {
     let json = try connection.send(
       method, connection.path("keys"), type: body, bytesMax: Self.keysBytesMax, isOver: { false }
     ).json(at: connection)
-    guard let texts = json["keys"]?.array else { throw .noHub("something that is no list of keys", at: connection) }
+    guard let texts = json["keys"]?.array else {
+      throw .noHub("something that is no list of keys", at: connection)
+    }
     var keys: [PublicKey] = []
     for text in texts {
       guard let key = text.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({ PublicKey(bytes: $0) }) else {

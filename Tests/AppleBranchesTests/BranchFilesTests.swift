@@ -18,10 +18,12 @@ struct BranchFilesTests {
       #expect(text.hasPrefix("#if canImport(Darwin) || HEARTLOG_STAND_INS\n"), "\(path)")
       let folder =
         text.contains("import Combine")
-        ? "AppleObservation" : text.contains("import os") ? "AppleTracing" : "AppleBranches"
+        ? "AppleObservation"
+        : text.contains("import os")
+          ? "AppleTracing" : text.contains("import FoundationNetworking") ? "AppleHub" : "AppleBranches"
       let link = package.appending(path: "Tests/\(folder)/\(URL(filePath: path).lastPathComponent)")
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "../../Sources/\(path)")
     }
-    #expect(count == 9)
+    #expect(count == 10)
   }
 }

@@ -20,7 +20,10 @@ struct SyncTests {
 
   @Test(
     "what can be no peer is refused",
-    arguments: ["", "folder:", "exec:", "ssh:", "ssh://host", "ssh:host/path", "ssh://-oX=y/path", "https:", "http://", "https://h/a b"])
+    arguments: [
+      "", "folder:", "exec:", "ssh:", "ssh://host", "ssh:host/path", "ssh://-oX=y/path", "https:", "http://",
+      "https://h/a b",
+    ])
   func noPeers(text: String) {
     #expect(throws: CommandError.self) { try PeerAddress(text) }
     #expect(CapturedOutput.run("sync", text).exitCode == 64)
@@ -200,7 +203,8 @@ struct SyncTests {
   func hubArguments() {
     let key = String(repeating: "0f", count: 32)
     for words in [
-      [], ["https://h", "open"], ["https://h", "admit"], ["https://h", "admit", "12"], ["https://h", "list", key],
+      [], ["https://h", "open"], ["https://h", "admit"], ["https://h", "admit", "12"],
+      ["https://h", "list", key],
       ["folder:x"], ["https://h", "remove"],
     ] {
       let captured = CapturedOutput()

@@ -43,8 +43,11 @@
       #expect(requests[0].hasPrefix("GET /v1/x?after=1-2 HTTP/1.1\r\n"))
       #expect(requests[0].contains("\r\nHost: hub.example\r\n"))
       #expect(requests[0].contains("\r\nAuthorization: Bearer s\r\n"))
-      #expect(requests[1].hasPrefix("PUT /y HTTP/1.1\r\n") && requests[1].contains("Content-Length: 2000000\r\n"))
-      #expect(!requests[1].contains("Expect") && requests[1].hasSuffix("\r\n\r\n" + String(repeating: "z", count: 2_000_000)))
+      #expect(
+        requests[1].hasPrefix("PUT /y HTTP/1.1\r\n") && requests[1].contains("Content-Length: 2000000\r\n"))
+      #expect(
+        !requests[1].contains("Expect")
+          && requests[1].hasSuffix("\r\n\r\n" + String(repeating: "z", count: 2_000_000)))
       // Nothing of one request is left for the next one.
       #expect(!requests[2].contains("Bearer") && !requests[2].contains("Content-"))
     }
@@ -63,10 +66,14 @@
     @Test(
       "refuse what is no answer",
       arguments: [
-        ("", .broken), ("garbage\r\n\r\n", .broken), ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc", .broken),
+        ("", .broken), ("garbage\r\n\r\n", .broken),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc", .broken),
         ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", .broken),
         ("HTTP/1.1 200 OK\r\ncontent-length: 1001\r\n\r\n\(String(repeating: "x", count: 1_001))", .tooLarge),
-        ("HTTP/1.1 200 OK\r\n\(String(repeating: "X-Y: \(String(repeating: "z", count: 1_000))\r\n", count: 80))\r\n", .tooLarge),
+        (
+          "HTTP/1.1 200 OK\r\n\(String(repeating: "X-Y: \(String(repeating: "z", count: 1_000))\r\n", count: 80))\r\n",
+          .tooLarge
+        ),
       ] as [(String, HTTPFailure.Kind)])
     func garbage(text: String, expected: HTTPFailure.Kind) {
       // libcurl tries once more over a new connection if the first one was closed at once.
@@ -93,7 +100,11 @@
         kind {
           _ = try transport.send(
             HTTPRequest("GET", server.url, bytesMax: 1_000),
-            isOver: { asked.withLock { $0 += 1; return $0 > 2 } })
+            isOver: {
+              asked.withLock {
+                $0 += 1; return $0 > 2
+              }
+            })
         } == .over)
       #expect(try send(server.url).status == 200)
     }
@@ -133,7 +144,9 @@
           let transport = transport
           group.addTask {
             (0..<10).allSatisfy { _ in
-              (try? transport.send(HTTPRequest("GET", server.url, bytesMax: 9), isOver: { false }))?.body == [120]
+              (try? transport.send(HTTPRequest("GET", server.url, bytesMax: 9), isOver: { false }))?.body == [
+                120
+              ]
             }
           }
         }

@@ -12,7 +12,9 @@ struct HubAddressTests {
     arguments: [
       ("https://hub.example.org", "hub.example.org", "https://hub.example.org", false),
       ("https://Hub.Example.ORG:443/", "hub.example.org", "https://hub.example.org", false),
-      ("https://hub.example.org:8443/x/y/", "hub.example.org:8443", "https://hub.example.org:8443/x/y", false),
+      (
+        "https://hub.example.org:8443/x/y/", "hub.example.org:8443", "https://hub.example.org:8443/x/y", false
+      ),
       ("http://127.0.0.1:8080/\(vault)", "127.0.0.1:8080", "http://127.0.0.1:8080", true),
       ("http://[::1]:80/p/\(vault)/", "[::1]", "http://[::1]/p", true),
       ("http://localhost:443", "localhost:443", "http://localhost:443", false),
@@ -31,14 +33,16 @@ struct HubAddressTests {
     "of other forms are refused",
     arguments: [
       "", "hub.example.org", "ftp://h", "https:h", "https://", "https:///x", "https://h:0", "https://h:65536",
-      "https://h:+80", "https://h:", "https://h/../x", "https://h//x", "https://h/a b", "https://h/%2e", "https://h?x",
+      "https://h:+80", "https://h:", "https://h/../x", "https://h//x", "https://h/a b", "https://h/%2e",
+      "https://h?x",
       "https://h/x#y", "https://-h", "https://h\r\nX: y", "https://[::1", "https://é", "https://[]",
     ])
   func refused(text: String) {
     #expect { try HubAddress(text) } throws: { ($0 as? HeartlogError)?.code == .invalid }
   }
 
-  @Test("with a password are refused without showing it", arguments: ["https://a:secret@h", "http://secret@h/x"])
+  @Test(
+    "with a password are refused without showing it", arguments: ["https://a:secret@h", "http://secret@h/x"])
   func password(text: String) {
     #expect {
       try HubAddress(text)
@@ -64,7 +68,8 @@ struct EventStreamTests {
   @Test(
     "tell when an event with data ended, however they are cut",
     arguments: [
-      ("data: x\n\n", 1), ("data\n\n", 1), ("data:\r\n\r\n", 1), ("data: x\r\rdata: y\r\r", 2), (": data: x\n\n", 0),
+      ("data: x\n\n", 1), ("data\n\n", 1), ("data:\r\n\r\n", 1), ("data: x\r\rdata: y\r\r", 2),
+      (": data: x\n\n", 0),
       ("id: 3\n\n", 0), ("data: x\n", 0), ("database: x\n\n", 0), (" data: x\n\n", 0), ("dat\n\na: x\n\n", 0),
       ("id: 1\ndata: {\ndata: }\nevent: x\n\n: y\n\n", 1), ("\n\n\n", 0),
     ])

@@ -59,11 +59,13 @@ struct HubErrorsTests {
     #expect(try objects.list(after: nil).entries.isEmpty)
   }
 
-  @Test("a pause that the hub asks for is kept, and a long one is told instead", arguments: [2, 5, 6, 3_600, -1])
+  @Test(
+    "a pause that the hub asks for is kept, and a long one is told instead", arguments: [2, 5, 6, 3_600, -1])
   func retryAfter(seconds: Int) throws {
     let hub = FakeHub()
     let pauses = Mutex<[Int]>([])
-    let time = HubTime(pause: { milliseconds, _ in pauses.withLock { $0.append(milliseconds) } }, random: { 1 })
+    let time = HubTime(
+      pause: { milliseconds, _ in pauses.withLock { $0.append(milliseconds) } }, random: { 1 })
     let carrier = HubCarrier(try HubAddress(FakeHub.base), over: hub, time: time)
     hub.answer { _ in .success(FakeHub.answer(429, headers: ["retry-after": "\(seconds)"])) }
     let store = try FavoritesStore.inMemory(clock: ManualClock())
@@ -85,7 +87,8 @@ struct HubErrorsTests {
   @Test(
     "an answer that is no list is refused",
     arguments: [
-      "", "x", "[]", "{}", "{\"objects\": []}", "{\"objects\": [1], \"cursor\": \"1-1\", \"startsOver\": false, \"hasMore\": false}",
+      "", "x", "[]", "{}", "{\"objects\": []}",
+      "{\"objects\": [1], \"cursor\": \"1-1\", \"startsOver\": false, \"hasMore\": false}",
       "{\"objects\": [[\"a/b/c\"]], \"cursor\": \"1-1\", \"startsOver\": false, \"hasMore\": false}",
       "{\"objects\": [[\"a/b/c\", -1]], \"cursor\": \"1-1\", \"startsOver\": false, \"hasMore\": false}",
       "{\"objects\": [[\"a/b/c\", 1.5]], \"cursor\": \"1-1\", \"startsOver\": false, \"hasMore\": false}",
@@ -104,7 +107,8 @@ struct HubErrorsTests {
   func garbageSession(part: String) throws {
     let place = try HubPlace()
     let devices = try Devices(1)
-    for text in ["", "{}", "{\"challenge\": \"12\", \"session\": \"a\\r\\nHost: x\"}", "{\"session\": \"\"}"] {
+    for text in ["", "{}", "{\"challenge\": \"12\", \"session\": \"a\\r\\nHost: x\"}", "{\"session\": \"\"}"]
+    {
       place.hub.answer { $0.url.contains(part) ? .success(FakeHub.answer(200, text)) : nil }
       let carrier = try place.carrier()
       let error = #expect(throws: HeartlogError.self) { try carrier.sync(devices[0], options: SyncOptions()) }
@@ -118,7 +122,11 @@ struct HubErrorsTests {
     let devices = try Devices(1)
     let left = Mutex(1)
     place.hub.answer { request in
-      guard request.url.contains("/sessions"), left.withLock({ $0 -= 1; return $0 >= 0 }) else { return nil }
+      guard request.url.contains("/sessions"),
+        left.withLock({
+          $0 -= 1; return $0 >= 0
+        })
+      else { return nil }
       return .success(FakeHub.answer(401))
     }
     _ = try place.carrier().sync(devices[0], options: SyncOptions())

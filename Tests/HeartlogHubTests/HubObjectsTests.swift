@@ -133,7 +133,8 @@ struct HubObjectsTests {
       place.hub.restart()
       try objects.put(name(2), [2])
       #expect(
-        place.hub.requests.dropFirst(before).map { $0.prefix { $0 != "?" }.split(separator: "/").suffix(1) }.count
+        place.hub.requests.dropFirst(before).map { $0.prefix { $0 != "?" }.split(separator: "/").suffix(1) }
+          .count
           == 4)
       #expect(try listed(objects).count == 2)
     }
@@ -141,7 +142,9 @@ struct HubObjectsTests {
 
   @Test(
     "no name leads to another path",
-    arguments: ["x", "../store", "a/../b", "/a/b", "a//b", "a/b/c/d", "a/b?c", "a/b%20", "A/b", "a/b#", "a/.b", ""])
+    arguments: [
+      "x", "../store", "a/../b", "/a/b", "a//b", "a/b/c/d", "a/b?c", "a/b%20", "A/b", "a/b#", "a/.b", "",
+    ])
   func names(name: String) throws {
     let place = try HubPlace()
     let objects = try place.objects()

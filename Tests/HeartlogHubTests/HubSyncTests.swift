@@ -207,7 +207,9 @@ struct HubSyncTests {
 
   // MARK: - A hub that lies
 
-  @Test("bytes that a hub changed, cut or swapped never get into a store", arguments: 1...3 as ClosedRange<UInt64>)
+  @Test(
+    "bytes that a hub changed, cut or swapped never get into a store", arguments: 1...3 as ClosedRange<UInt64>
+  )
   func changedBytes(seed: UInt64) throws {
     let (place, devices, carriers) = try admitted(3, seed: seed)
     for number in 0..<20 {
@@ -223,7 +225,8 @@ struct HubSyncTests {
       let name = try #require(truth.keys.sorted().randomElement(using: &random) as String?)
       var bytes = try #require(truth[name])
       switch UInt8.random(in: 0..<4, using: &random) {
-      case 0: bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      case 0:
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
       case 1: bytes = Array(bytes.prefix(Int.random(in: 0..<bytes.count, using: &random)))
       case 2: bytes = truth.sorted { $0.key < $1.key }.randomElement(using: &random)?.value ?? []
       default: bytes.append(7)

@@ -13,9 +13,11 @@ struct HubCommand: Command {
   private static let hub = Argument("URL", .required, .text, "The hub: https://host[:port][/prefix][/VAULT].")
   private static let action = Argument(
     "ACTION", .optional, .choice(Action.allCases.map(\.rawValue)),
-    "\"list\" shows the keys that are admitted, \"admit\" admits another one, \"remove\" removes one. \"list\" if it is not given.")
+    "\"list\" shows the keys that are admitted, \"admit\" admits another one, \"remove\" removes one. \"list\" if it is not given."
+  )
   private static let key = Argument(
-    "KEY", .optional, .text, "The key of a device, as its own sync with the hub shows it: 64 hexadecimal digits.")
+    "KEY", .optional, .text,
+    "The key of a device, as its own sync with the hub shows it: 64 hexadecimal digits.")
 
   static let description = CommandDescription(
     name: "hub", group: .devices, summary: "show and change which devices a hub admits",
@@ -96,7 +98,8 @@ struct HubCommand: Command {
         let name = names[key.replica] ?? "not seen yet"
         let remark = key.replica == own ? ", this device" : ""
         try context.output.line(
-          DisplayText.visible("\(key) \(key.replica.description.prefix(EventLine.prefixDigits)) \(name)\(remark)"))
+          DisplayText.visible(
+            "\(key) \(key.replica.description.prefix(EventLine.prefixDigits)) \(name)\(remark)"))
       }
     }
     return .success

@@ -53,7 +53,8 @@ struct RepairCommand: Command {
     if case .hub? = source {
       throw .usage(
         "a store cannot be repaired from a hub, which admits only the store's own key",
-        hint: "Use another device or a folder. Or make a new store with \"heartlog init\" and sync that with the hub.")
+        hint: "Use another device or a folder. Or make a new store with \"heartlog init\", and sync that "
+          + "with the hub.")
     }
     rescue = arguments.text(Self.rescue)
     isDryRun = arguments.has(Self.isDryRun)

@@ -5,7 +5,8 @@ import HeartlogShipping
 struct SyncCommand: Command {
   private static let peer = Argument(
     "PEER", .required, .peer,
-    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT].")
+    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT]."
+  )
   private static let pull = Option.flag("pull", "Only receive; write nothing at the peer.")
   private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
   private static let join = Option.flag(

@@ -67,8 +67,8 @@ enum PeerAddress: Hashable, Sendable {
   /// What a person should know of the way to the peer; nil if there is nothing.
   var warning: String? {
     guard case .hub(let address) = self, !address.isEncrypted, !address.isLoopback else { return nil }
-    return "the connection to \(address.host) is not encrypted: whoever is on the way can read a vault that is not encrypted itself. "
-      + "Use https://."
+    return "the connection to \(address.host) is not encrypted: whoever is on the way can read what is not "
+      + "encrypted itself. Use https://."
   }
 
   /// The carrier for this peer. Opens the store of a directory.

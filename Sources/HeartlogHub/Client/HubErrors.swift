@@ -15,16 +15,20 @@ extension HTTPAnswer {
     case 300..<400:
       let place = headers["location"].map { " to \(Self.visible($0))" } ?? ""
       throw HeartlogError(
-        .peer, "the hub \(address.host) redirects\(place), and redirects are not followed: use that address if you trust it"
+        .peer,
+        "the hub \(address.host) redirects\(place), and redirects are not followed: use that address if you trust it"
       )
     case 401, 403: throw .notAdmitted(self, at: connection)
     case 404, 405: throw .noHub("\(status) for \(what)", at: connection)
     case 429, 502, 503, 504:
-      let pause = headers["retry-after"].flatMap { UInt32($0) }.map { "; it asks to come again in \($0) s" } ?? ""
+      let seconds = headers["retry-after"].flatMap { UInt32($0) }
+      let pause = seconds.map { "; it asks to come again in \($0) s" } ?? ""
       throw HeartlogError(.timedOut, "the hub \(address.host) does not serve now\(sentence)\(pause)")
     case 507:
       throw HeartlogError(
-        .diskFull, "the hub \(address.host) has no more room for this vault\(sentence): its operator can raise the quota")
+        .diskFull,
+        "the hub \(address.host) has no more room for this vault\(sentence): its operator can raise the quota"
+      )
     default:
       throw HeartlogError(.peer, "the hub \(address.host) answers \(status) to \(what)\(sentence)")
     }
@@ -46,7 +50,8 @@ extension HTTPAnswer {
 
   /// A text of a hub as a line of a terminal may have it.
   private static func visible(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.prefix(200).filter { $0.value >= 0x20 && $0.value != 0x7F }))
+    let shown = text.unicodeScalars.prefix(200).filter { $0.properties.generalCategory != .control }
+    return String(String.UnicodeScalarView(shown))
   }
 }
 

@@ -30,7 +30,8 @@ package struct HubAddress: Hashable, Sendable, CustomStringConvertible {
     let authority = parts.removeFirst().lowercased()
     guard !authority.contains("@") else {
       throw HeartlogError(
-        .invalid, "the address contains a user or a password: leave it out; a hub knows devices by their keys")
+        .invalid, "the address contains a user or a password: leave it out; a hub knows devices by their keys"
+      )
     }
     if parts.last == "" { parts.removeLast() }
     vault = parts.last.flatMap { VaultID($0) }

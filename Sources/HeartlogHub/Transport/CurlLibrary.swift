@@ -35,12 +35,14 @@
     private init() throws(HTTPFailure) {
       guard let library = Self.names.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else {
         throw HTTPFailure(
-          .missingLibrary, "libcurl is not installed, which a hub is reached with: on Debian and Ubuntu, apt install libcurl4"
+          .missingLibrary,
+          "libcurl is not installed, which a hub is reached with: on Debian and Ubuntu, apt install libcurl4"
         )
       }
       func address(_ name: String) throws(HTTPFailure) -> UnsafeMutableRawPointer {
         guard let address = dlsym(library, name) else {
-          throw HTTPFailure(.missingLibrary, "the libcurl of this system is older than 7.66: it has no \(name)")
+          throw HTTPFailure(
+            .missingLibrary, "the libcurl of this system is older than 7.66: it has no \(name)")
         }
         return address
       }

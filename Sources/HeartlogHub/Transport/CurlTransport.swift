@@ -65,14 +65,14 @@
       curl.resetEasy(easy)
       var headers: UnsafeMutablePointer<curl_slist>?
       defer { curl.free(headers) }
-      // libcurl would add the first one to uploads and wait for what it asks for, and the second one to each body.
+      // libcurl would add this to large bodies, and wait for the answer that it asks for.
       for header in ["Expect:"] + request.headers.map({ "\($0.name): \($0.value)" }) {
         headers = curl.append(headers, header)
       }
       set(CURLOPT_NOSIGNAL, 1)
       set(CURLOPT_FOLLOWLOCATION, 0)
       set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-      // libcurl sends no request over what it has verified less than this asks for.
+      // The certificate must be valid, and its name that of the host. Both are so by default, too.
       set(CURLOPT_SSL_VERIFYPEER, 1)
       set(CURLOPT_SSL_VERIFYHOST, 2)
       // http and https, by the numbers of CURLPROTO_HTTP and CURLPROTO_HTTPS.
@@ -93,7 +93,8 @@
           set(CURLOPT_POST, 1)
           _ = heartlog_curl_set_size(curl.set, easy, CURLOPT_POSTFIELDSIZE_LARGE, Int64(body.count))
           _ = heartlog_curl_set_pointer(
-            curl.set, easy, CURLOPT_POSTFIELDS, body.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(easy))
+            curl.set, easy, CURLOPT_POSTFIELDS,
+            body.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(easy))
         }
         return try run(CurlReception(request, isStream: isStream), isOver, receive)
       }
@@ -136,7 +137,9 @@
         guard message.pointee.msg == CURLMSG_DONE else { continue }
         let code = message.pointee.data.result
         if let failure = reception.failure { throw failure }
-        guard code == CURLE_OK else { throw Self.failure(code, curl.message(code).map { String(cString: $0) } ?? "") }
+        guard code == CURLE_OK else {
+          throw Self.failure(code, curl.message(code).map { String(cString: $0) } ?? "")
+        }
       }
       guard reception.answer.status != 0 else { throw HTTPFailure(.broken, "the answer has no status") }
       return reception.answer

@@ -47,9 +47,9 @@ package struct HTTPAnswer: Sendable {
   package var isSuccess: Bool { (200..<300).contains(status) }
 
   /// The most bytes of all headers together.
-  static let headerBytesMax = 65_536
+  package static let headerBytesMax = 65_536
   /// The most bytes of the body of an answer that is no success.
-  static let errorBytesMax = 65_536
+  package static let errorBytesMax = 65_536
 }
 
 /// Why there is no answer.

@@ -72,7 +72,8 @@ final class FakeHub: HTTPTransport {
   var objects: [String: [UInt8]] {
     state.withLock { state in
       Dictionary(
-        state.vaults.values.flatMap(\.objects).map { ($0.name, $0.bytes) }, uniquingKeysWith: { one, _ in one })
+        state.vaults.values.flatMap(\.objects).map { ($0.name, $0.bytes) },
+        uniquingKeysWith: { one, _ in one })
     }
   }
 
@@ -112,8 +113,11 @@ final class FakeHub: HTTPTransport {
     }
   }
 
-  private static func limited(_ answer: HTTPAnswer, _ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer {
-    guard !answer.isSuccess || answer.body.count <= request.bytesMax else { throw HTTPFailure(.tooLarge, "too large") }
+  private static func limited(_ answer: HTTPAnswer, _ request: HTTPRequest) throws(HTTPFailure) -> HTTPAnswer
+  {
+    guard !answer.isSuccess || answer.body.count <= request.bytesMax else {
+      throw HTTPFailure(.tooLarge, "too large")
+    }
     return answer
   }
 
@@ -169,7 +173,8 @@ final class FakeHub: HTTPTransport {
     let name = parts.dropFirst(4).joined(separator: "/")
     switch (request.method, parts[3]) {
     case ("GET", "objects") where name.isEmpty:
-      return list(vault, after: query["after"], limit: query["limit"].flatMap { Int($0) } ?? 1_000, state.generation)
+      return list(
+        vault, after: query["after"], limit: query["limit"].flatMap { Int($0) } ?? 1_000, state.generation)
     case ("GET", "objects"):
       guard let object = vault.objects.first(where: { $0.name == name }) else { return error(404, "absent") }
       var found = answer(200)

@@ -1,0 +1,1 @@
+../../Sources/HeartlogHub/Transport/URLSessionTransport.swift

@@ -1,0 +1,1 @@
+../HeartlogHubTests/Support/CannedServer.swift
