@@ -35,9 +35,7 @@ let package = Package(
   ],
   traits: [
     .trait(
-      name: "Tracing", description: "Stores report what they measure of themselves to a tracer of the app."),
-    .trait(
-      name: "Encryption", description: "The formats of encrypted objects and key epochs: docs/encryption.md."),
+      name: "Tracing", description: "Stores report what they measure of themselves to a tracer of the app.")
   ],
   targets: [
     // System libraries, lowest of all.
@@ -81,8 +79,8 @@ let package = Package(
     .target(
       name: "HeartlogShipping",
       dependencies: [
-        "CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogProofs", "Heartlog",
-        .target(name: "HeartlogEncryption", condition: .when(traits: ["Encryption"])),
+        "CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogProofs", "HeartlogEncryption",
+        "Heartlog",
       ],
       swiftSettings: settings),
     .target(

@@ -47,6 +47,8 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     case otherVault
     /// The hub does not know this device's key as one of the vault's. Another device of the vault can admit it.
     case notAdmitted
+    /// The vault is encrypted, and this device has no key to it, or not any more. Nothing was exchanged.
+    case noKey
     /// A programming error in the calling code.
     case misuse
   }

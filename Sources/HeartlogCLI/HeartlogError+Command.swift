@@ -44,6 +44,9 @@ extension CommandError {
       exitCode = .usage
       hint = "Nothing was exchanged. \"heartlog sync --join\" makes this store a member of the other vault."
     case .notAdmitted: exitCode = .no
+    case .noKey:
+      exitCode = .no
+      hint = "\"heartlog keys join CODE\" takes the recovery code, which \"heartlog keys show\" prints on a device that has it."
     case .locked:
       exitCode = .tryAgain
       hint = "Try again when it has finished."

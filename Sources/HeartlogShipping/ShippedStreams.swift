@@ -122,6 +122,9 @@ package protocol ShippedStreams: Sendable {
   /// The vault that the store belongs to; `nil` if it has none.
   var vault: VaultMembership? { get }
 
+  /// The keys of the store's vault; `nil` for a store that keeps none.
+  var vaultKeys: (any VaultKeyStore)? { get }
+
   /// Makes the store a member of the vault that it agreed on with another store; established, if that one is a member, too.
   func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)
 }

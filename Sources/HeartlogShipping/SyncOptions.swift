@@ -8,6 +8,8 @@ public struct SyncOptions: Sendable {
   public var isDryRun = false
   /// Join the vault of the other store, although this one belongs to another. Only the calling end may set this.
   public var joinsVault = false
+  /// Encrypt the vault, if it is not: objects of it are encrypted from now on, wherever it syncs.
+  public var encrypts = false
   /// This end receives nothing, because its store cannot be written. Only the serving end may set this.
   public var isReadOnly = false
   /// When the sync ends, whatever the other side does; `nil` for no limit. What has come by then is kept, `SyncReport.unfinished` says what

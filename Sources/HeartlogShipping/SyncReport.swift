@@ -118,6 +118,12 @@ public struct SyncReport: Hashable, Sendable {
     public var copies = 0
     /// All other files.
     public var foreign = 0
+    /// Objects that were refused because they are not encrypted, and the vault is.
+    public var plain = 0
+    /// Objects of a key epoch that this device cannot read.
+    public var locked = 0
+    /// Run files of revoked devices with commits that do not count.
+    public var revoked = 0
     /// Run files that wait for an earlier one.
     public var waiting = 0
     /// Files that this store wrote.
@@ -175,6 +181,8 @@ public struct SyncReport: Hashable, Sendable {
   public var erasure = ErasureReport()
   /// Why something that a device asked to erase could not be erased here; the next sync tries again. `nil` if nothing is left to do.
   public var erasureFailure: String?
+  /// Whether this device made a new recovery code, so that what a person wrote down before is void.
+  public var hasNewRecoveryCode = false
   /// Counts of the folder's files; `nil` unless the sync was with a folder.
   public var folder: FolderFiles?
 

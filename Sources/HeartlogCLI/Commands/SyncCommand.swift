@@ -11,6 +11,8 @@ struct SyncCommand: Command {
   private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
   private static let join = Option.flag(
     "join", "Join the vault of the peer, although this store belongs to another.")
+  private static let encrypted = Option.flag(
+    "encrypted", "Encrypt the vault, if it is not: folders get nothing else of it from now on.")
   private static let watch = Option.flag(
     "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
 
@@ -23,7 +25,7 @@ struct SyncCommand: Command {
 
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
-    arguments: [peer], options: [pull, dryRun, join, libraries, watch, deadline],
+    arguments: [peer], options: [pull, dryRun, join, encrypted, libraries, watch, deadline],
     paragraphs: [
       "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
         + "favorites; the last tap wins. An interrupted sync continues where it ended.",
@@ -34,6 +36,8 @@ struct SyncCommand: Command {
         + "vault. A further device names it in the address, and one that is in it runs \"heartlog hub URL admit KEY\".",
       "This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores "
         + "that have synced with others belong to a vault; two vaults are mixed only with --join.",
+      "With --encrypted, this device makes the keys of the vault, and whoever has the folder reads nothing. From then on that is so "
+        + "without the option: \"heartlog keys\" admits and revokes devices.",
       "With --libraries, commits to other libraries still arrive, count and verify, but without their content. This store passes them "
         + "on only as such. If libraries are added later, their content arrives from a device that has it.",
     ],
@@ -45,6 +49,7 @@ struct SyncCommand: Command {
         "heartlog sync ssh://anna@desk.local/~/favorites.heartlog --libraries papers,books",
         "Take only papers and books, now and later."),
       .init("heartlog sync https://hub.example.org --watch", "Sync through a hub until interrupted."),
+      .init("heartlog sync folder:Dropbox/heartlog --encrypted", "Sync through a folder that nobody else can read."),
       .init("heartlog sync backup/favorites.heartlog --dry-run", "Report how much would go each way."),
     ],
     endings: [
@@ -72,9 +77,18 @@ struct SyncCommand: Command {
     options.isPull = arguments.has(Self.pull)
     options.isDryRun = arguments.has(Self.dryRun)
     options.joinsVault = arguments.has(Self.join)
+    options.encrypts = arguments.has(Self.encrypted)
     options.deadline = arguments.count(Self.deadline).map { .now + .seconds($0) }
     self.options = options
     watches = arguments.has(Self.watch)
+    if options.encrypts {
+      guard case .folder = peer else {
+        throw .usage(
+          "--encrypted can be used with folder:DIR only", hint: "The other ways are between two devices alone.")
+      }
+      if options.isDryRun { throw .usage("--encrypted cannot be used with --dry-run") }
+      if options.isPull { throw .usage("--encrypted cannot be used with --pull") }
+    }
     if watches, options.isDryRun { throw .usage("--watch cannot be used with --dry-run") }
     if watches, options.deadline != nil { throw .usage("--watch cannot be used with --deadline") }
     libraries = arguments.text(Self.libraries).map { names in

@@ -58,6 +58,9 @@ struct SyncPage {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("the peer's clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this device's")
     }
+    if report.hasNewRecoveryCode {
+      lines.append("the vault has a new recovery code: \"heartlog keys show\" prints it")
+    }
     if report.completedEvents > 0 {
       lines.append("the content of \(Quantity.count(report.completedEvents, "event")) arrived")
     }
@@ -127,7 +130,8 @@ struct SyncPage {
     guard let folder = report.folder else { return [] }
     let counts = [
       (folder.runs, folder.runs == 1 ? "run file" : "run files"), (folder.placeholders, "not downloaded yet"),
-      (folder.damaged, "damaged"), (folder.waiting, "waiting for an earlier file"),
+      (folder.damaged, "damaged"), (folder.plain, "refused, not encrypted"),
+      (folder.locked, "of another key"), (folder.revoked, "of revoked devices"), (folder.waiting, "waiting for an earlier file"),
       (folder.copies, "copied under another name"), (folder.foreign, "foreign"), (folder.written, "written"),
       (folder.removed, "removed"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
@@ -209,6 +213,8 @@ struct SyncPage {
       json.member("runs", folder.runs)
       json.member("placeholders", folder.placeholders)
       json.member("damaged", folder.damaged)
+      for (name, count) in [("plain", folder.plain), ("locked", folder.locked), ("revoked", folder.revoked)]
+      where count > 0 { json.member(name, count) }
       json.member("waiting", folder.waiting)
       json.member("copies", folder.copies)
       json.member("foreign", folder.foreign)

@@ -100,4 +100,10 @@ package struct TrustedEpochs: Sendable {
     let followed = Set(own.flatMap(\.previous))
     return own.filter { !followed.contains($0.id) }.sorted { $0.id < $1.id }
   }
+
+  /// The epochs that no other one follows, by id, whoever their members are.
+  package var tips: [KeyEpoch] {
+    let followed = Set(epochs.values.flatMap(\.previous))
+    return epochs.values.filter { !followed.contains($0.id) }.sorted { $0.id < $1.id }
+  }
 }

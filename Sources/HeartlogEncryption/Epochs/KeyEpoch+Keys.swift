@@ -45,20 +45,16 @@ extension KeyEpoch {
     return try previous.checked(bytes)
   }
 
-  /// The keys of all epochs that can be reached from this one backwards, its own included. Epochs that are not among `epochs`, and all
-  /// that only they lead to, are left out.
-  ///
-  /// - Throws: `EncryptionError`: an epoch's maker wrapped another key.
-  package func keys(
-    from key: EpochKey, among epochs: [EpochID: KeyEpoch]
-  ) throws(EncryptionError) -> [EpochID: EpochKey] {
+  /// The keys of all epochs that can be reached from this one backwards, its own included. Epochs that are not among `epochs`, whose
+  /// maker wrapped another key, and all that only they lead to, are left out: one maker must not take away what others wrote.
+  package func keys(from key: EpochKey, among epochs: [EpochID: KeyEpoch]) -> [EpochID: EpochKey] {
     var keys = [id: key]
     var waiting = [self]
     while let epoch = waiting.popLast() {
       guard let key = keys[epoch.id] else { continue }
       for id in epoch.previous where keys[id] == nil {
-        guard let previous = epochs[id] else { continue }
-        keys[id] = try epoch.key(of: previous, with: key)
+        guard let previous = epochs[id], let key = try? epoch.key(of: previous, with: key) else { continue }
+        keys[id] = key
         waiting.append(previous)
       }
     }

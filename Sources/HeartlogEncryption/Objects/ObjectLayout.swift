@@ -49,6 +49,9 @@ package struct ObjectHeader: Hashable, Sendable {
     self.salt = salt
   }
 
+  /// Whether bytes look like an encrypted object.
+  package static func begins(_ bytes: [UInt8]) -> Bool { bytes.starts(with: ObjectLayout.magic) }
+
   /// Reads the first `ObjectLayout.headerByteCount` bytes of an object.
   ///
   /// - Throws: `EncryptionError`.

@@ -17,6 +17,10 @@ struct DirectoryListing {
   /// - Throws: `tooManyNames` if there are more than `directoryNamesMax` files in all.
   init(_ root: String, on fileSystem: any FileSystem) throws(FileError) {
     for writerName in try fileSystem.entries(of: root) {
+      if writerName == FolderPlace.keysFolder {
+        try addEpochs(root, fileSystem)
+        continue
+      }
       guard let writer = FolderPlace.replica(writerName),
         let streams = try Self.entries("\(root)/\(writerName)", fileSystem)
       else {
@@ -36,13 +40,46 @@ struct DirectoryListing {
     }
   }
 
-  private mutating func add(
-    _ name: String, in folder: String, of writer: ReplicaID, _ root: String, _ fileSystem: any FileSystem
-  ) throws(FileError) {
+  /// Adds the objects of key epochs.
+  private mutating func addEpochs(_ root: String, _ fileSystem: any FileSystem) throws(FileError) {
+    guard let names = try Self.entries("\(root)/\(FolderPlace.keysFolder)", fileSystem) else {
+      foreignCount += 1
+      return
+    }
+    for name in names {
+      try count(name, in: FolderPlace.keysFolder, root)
+      let path = "\(FolderPlace.keysFolder)/\(name)"
+      // What is unfinished may be of any device.
+      if name.hasPrefix(DirectoryObjects.temporaryPrefix) { continue }
+      if name.hasPrefix("."), name.hasSuffix(".icloud") {
+        let hidden = "\(FolderPlace.keysFolder)/\(name.dropFirst().dropLast(".icloud".count))"
+        if FolderPlace.epoch(hidden) != nil { entries.append(ObjectList.Entry(hidden, byteCount: nil)) }
+        continue
+      }
+      guard FolderPlace.epoch(path) != nil else {
+        foreignCount += 1
+        continue
+      }
+      guard let info = try fileSystem.info("\(root)/\(path)") else { continue }
+      guard info.kind == .file else {
+        foreignCount += 1
+        continue
+      }
+      entries.append(ObjectList.Entry(path, byteCount: info.size == 0 ? nil : info.size))
+    }
+  }
+
+  private mutating func count(_ name: String, in folder: String, _ root: String) throws(FileError) {
     nameCount += 1
     guard nameCount <= directoryNamesMax else {
       throw FileError(operation: "list", path: "\(root)/\(folder)", code: FileError.tooManyNames)
     }
+  }
+
+  private mutating func add(
+    _ name: String, in folder: String, of writer: ReplicaID, _ root: String, _ fileSystem: any FileSystem
+  ) throws(FileError) {
+    try count(name, in: folder, root)
     if let hidden = RunFileName(placeholder: name) {
       entries.append(ObjectList.Entry("\(folder)/\(hidden.text)", byteCount: nil))
     } else if FolderPlace.File(name) != nil {

@@ -76,7 +76,9 @@ package final class DirectoryObjects: ObjectStore {
     let path = try path(of: name)
     let folder = PathParts.parent(of: path)
     try onFolder { () throws(FileError) in
-      try makeFolder(PathParts.parent(of: folder), in: self.path)
+      // A key epoch is in no writer's folder.
+      let writer = PathParts.parent(of: folder)
+      if writer != self.path { try makeFolder(writer, in: self.path) }
       try makeFolder(folder, in: PathParts.parent(of: folder))
     }
     if let info = try onFolder({ () throws(FileError) in try fileSystem.info(path) }), info.size > 0 {
@@ -135,7 +137,7 @@ package final class DirectoryObjects: ObjectStore {
 
   /// - Throws: `invalid` for a name that leads out of the directory.
   private func path(of name: String) throws(HeartlogError) -> String {
-    guard FolderPlace(name) != nil else { throw HeartlogError(.invalid, "\(name) is no name of an object") }
+    guard FolderPlace(name) != nil || FolderPlace.epoch(name) != nil else { throw HeartlogError(.invalid, "\(name) is no name of an object") }
     return "\(path)/\(name)"
   }
 

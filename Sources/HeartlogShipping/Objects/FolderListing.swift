@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogEncryption
 import HeartlogFiles
 
 /// A file of the folder layout, known by its name; its content has not been read.
@@ -19,6 +20,11 @@ struct FolderFile: Hashable {
   let path: String
   let bytes: UInt64
 
+  /// The name that the writer gave the object.
+  var objectName: String {
+    kind == .copy ? "\(Self.folder(of: stream, by: writer))/\(name.text)" : path
+  }
+
   /// Where a writer keeps its files of a stream.
   static func folder(of stream: ReplicaID, by writer: ReplicaID) -> String { "\(writer)/\(stream)" }
 }
@@ -28,6 +34,8 @@ struct FolderListing {
   private(set) var files: [FolderFile] = []
   /// Checkpoint files. One whose name has no commits stands alone; any other is beside the run file of the same name.
   private(set) var checkpoints: [FolderFile] = []
+  /// Key epochs, by id; the names of their objects are those of docs/encryption.md.
+  private(set) var epochs: [EpochID] = []
   /// Proofs that a stream's device signed two histories.
   private(set) var evidence: [FolderFile] = []
   private(set) var counts = SyncReport.FolderFiles()
@@ -37,7 +45,23 @@ struct FolderListing {
     for entry in catalogue.entries.values.sorted(by: { $0.name < $1.name }) { add(entry) }
   }
 
+  /// Leaves out what revoked devices wrote behind the last commit that counts.
+  ///
+  /// - Returns: The number of run files that were left out.
+  mutating func leaveOut(_ revoked: [ReplicaID: UInt64]) -> Int {
+    guard !revoked.isEmpty else { return 0 }
+    func counts(_ file: FolderFile) -> Bool { revoked[file.stream].map { file.name.last <= $0 } ?? true }
+    let before = files.count
+    files.removeAll { !counts($0) }
+    checkpoints.removeAll { !counts($0) }
+    return before - files.count
+  }
+
   private mutating func add(_ entry: ObjectList.Entry) {
+    if let epoch = FolderPlace.epoch(entry.name) {
+      if entry.byteCount == nil { counts.placeholders += 1 } else { epochs.append(epoch) }
+      return
+    }
     guard let place = FolderPlace(entry.name) else {
       counts.foreign += 1
       return
@@ -105,6 +129,18 @@ package struct FolderPlace {
     self.writer = writer
     self.stream = stream
     file = File(parts[2])
+  }
+
+  /// The folder of key epochs.
+  static let keysFolder = "keys"
+
+  /// Parses the name of a key epoch's object.
+  static func epoch(_ name: some StringProtocol) -> EpochID? {
+    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0] == keysFolder, let bytes = Hexadecimal.bytes(parts[1]),
+      let id = EpochID(bytes: bytes), id.objectName == name
+    else { return nil }
+    return id
   }
 
   /// Parses a part of 32 lower-case hexadecimal digits.

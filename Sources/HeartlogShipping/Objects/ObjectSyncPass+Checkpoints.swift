@@ -41,13 +41,18 @@ extension ObjectSyncPass {
 
   /// What proves the runs of a file; `nil` if its stream is not signed, or the proof is not here yet.
   mutating func proof(
-    of file: FolderFile
+    of file: FolderFile, _ runs: [StreamRun]
   ) throws(HeartlogError) -> (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])? {
-    let beside = checkpoint(beside: file)
-    guard let content = try readCheckpoint(beside), let signed = verified(content, of: beside) else {
-      return nil
+    var found: (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])?
+    for beside in checkpoints(beside: file) {
+      guard let content = try readCheckpoint(beside), let signed = verified(content, of: beside) else {
+        continue
+      }
+      found = (signed, content.extensionRoots)
+      // Another file of the same commits may have other runs.
+      if runs.allSatisfy({ content.extensionRoots[$0.lastCommit.rawValue] != nil }) { break }
     }
-    return (signed, content.extensionRoots)
+    return found
   }
 
   /// Copies what proves the runs of a file beside another file of the same runs.
@@ -56,17 +61,24 @@ extension ObjectSyncPass {
   mutating func copyProof(
     of file: FolderFile, to name: RunFileName, _ writer: ReplicaID
   ) throws(HeartlogError) -> Bool {
-    guard let content = try readCheckpoint(checkpoint(beside: file)) else { return false }
-    try writeProof(content, of: file.stream, in: name, writer)
-    return true
+    var isCopied = false
+    for beside in checkpoints(beside: file) {
+      guard let content = try readCheckpoint(beside) else { continue }
+      try writeProof(content, of: file.stream, in: name, writer)
+      isCopied = true
+    }
+    return isCopied
   }
 
-  /// Where the proof of a file's runs is.
-  private func checkpoint(beside file: FolderFile) -> FolderFile {
+  /// Where the proof of a file's runs is. In an encrypted place more than one may be.
+  private func checkpoints(beside file: FolderFile) -> [FolderFile] {
+    if format.isEncrypted { return proofs[file.runKey] ?? [] }
     let folder = FolderFile.folder(of: file.stream, by: file.writer)
-    return FolderFile(
-      writer: file.writer, stream: file.stream, name: file.name, kind: .run,
-      path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
+    return [
+      FolderFile(
+        writer: file.writer, stream: file.stream, name: file.name, kind: .run,
+        path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
+    ]
   }
 
   /// Verifies the signature of a checkpoint; `nil` if its owner did not sign it.
@@ -178,7 +190,8 @@ extension ObjectSyncPass {
     let place = FolderFile(
       writer: writer, stream: stream, name: name, kind: .run,
       path: "\(FolderFile.folder(of: stream, by: writer))/\(file)", bytes: UInt64(bytes.count))
-    do throws(HeartlogError) { try put(place.path, bytes) } catch {
+    let object = try format.sealed(place.path, bytes)
+    do throws(HeartlogError) { try put(object.path, object.bytes) } catch {
       guard error.code == .exists else { throw error }
       if let known = try readCheckpoint(place), verified(known, of: place) != nil,
         proof.extensionRoots.keys.allSatisfy({ known.extensionRoots[$0] != nil })
@@ -195,26 +208,51 @@ extension ObjectSyncPass {
     _ head: StreamHead, as writer: ReplicaID, _ listing: FolderListing
   ) throws(HeartlogError) {
     let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
-    var name: RunFileName?
+    var path: String?
     if let signed = try store.streamHead(of: head.replica)?.checkpoint {
       let bytes = CheckpointFile(signed, vault: store.vault).encoded()
       let size = signed.checkpoint.size
       let current = RunFileName(
         first: size + 1, last: size, root: RootPrefix(signed.checkpoint.root),
         content: RootPrefix(Digest(Array(bytes.suffix(32)))))
-      if !own.contains(where: { $0.name == current }) {
-        try write("\(current.stem)\(CheckpointFile.ending)", bytes, head.replica, writer)
-      }
-      name = current
+      let file = "\(current.stem)\(CheckpointFile.ending)"
+      let object = try format.sealed("\(FolderFile.folder(of: head.replica, by: writer))/\(file)", bytes).path
+      if !own.contains(where: { $0.path == object }) { try write(file, bytes, head.replica, writer) }
+      path = object
     }
     // What stands beside a run file stays, whoever wrote that since the names were listed: an interrupted pass leaves a proof, and the
     // next one puts the same run file beside it. A copy of this device may write here, too.
-    for file in own
-    where file.name.isEnd
-      ? name != nil && file.name != name
-      : memory.catalogue.entries["\(FolderFile.folder(of: file.stream, by: writer))/\(file.name.text)"] == nil
-    {
-      try remove(file.path)
+    let runs = format.isEncrypted && own.contains { !$0.name.isEnd } ? runKeys(of: head.replica, by: writer) : []
+    for file in own {
+      let isOver =
+        if file.name.isEnd {
+          path != nil && file.path != path
+        } else if format.isEncrypted {
+          !runs.contains(file.runKey)
+        } else {
+          memory.catalogue.entries["\(FolderFile.folder(of: file.stream, by: writer))/\(file.name.text)"]
+            == nil
+        }
+      if isOver { try remove(file.path) }
     }
   }
+
+  /// What the names of a writer's run files of a stream say of the runs.
+  private func runKeys(of stream: ReplicaID, by writer: ReplicaID) -> Set<String> {
+    let folder = "\(FolderFile.folder(of: stream, by: writer))/"
+    return Set(
+      memory.catalogue.entries.keys.lazy.filter { $0.hasPrefix(folder) }.compactMap { path in
+        RunFileName(String(path.dropFirst(folder.utf8.count))).map { "\(folder)\($0.runKey)" }
+      })
+  }
+}
+
+extension RunFileName {
+  /// What the name says of the run, without the content.
+  fileprivate var runKey: String { String(stem.dropLast(17)) }
+}
+
+extension FolderFile {
+  /// The same for a run file and the proof beside it.
+  var runKey: String { "\(Self.folder(of: stream, by: writer))/\(name.runKey)" }
 }

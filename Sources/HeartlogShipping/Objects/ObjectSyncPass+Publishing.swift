@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFiles
 
 extension ObjectSyncPass {
   /// This many neighbours of one level are merged into one file.
@@ -14,7 +15,9 @@ extension ObjectSyncPass {
       try round.prepareToShip()
     }
     let heads = try store.streamHeads()
-    for head in heads {
+    let revoked = ring?.revoked ?? [:]
+    // What a revoked device wrote behind the last commit that counts is not spread.
+    for head in heads where revoked[head.replica].map({ head.commit.rawValue <= $0 }) ?? true {
       try passingOver(head.replica, heads) { (round) throws(HeartlogError) in
         try round.publish(head, as: writer, files[head.replica] ?? [])
         try round.publishCheckpoint(head, as: writer, listing)
@@ -174,9 +177,10 @@ extension ObjectSyncPass {
     let path = try write(file.name.text, file.bytes, stream, writer)
     memory.checked.insert(path)
     counts.written += 1
+    // An encrypted object has another name than its file.
+    let name = RunFileName(String(PathParts.name(of: path))) ?? file.name
     return FolderFile(
-      writer: writer, stream: stream, name: file.name, kind: .run, path: path, bytes: UInt64(file.bytes.count)
-    )
+      writer: writer, stream: stream, name: name, kind: .run, path: path, bytes: UInt64(file.bytes.count))
   }
 
   /// Puts a file of this device. What stands under its name with other bytes is of this device, too, and damaged: it is replaced.
@@ -185,14 +189,17 @@ extension ObjectSyncPass {
     _ name: String, _ bytes: [UInt8], _ stream: ReplicaID, _ writer: ReplicaID
   ) throws(HeartlogError) -> String {
     let path = "\(FolderFile.folder(of: stream, by: writer))/\(name)"
-    do throws(HeartlogError) { try put(path, bytes) } catch {
+    let object = try format.sealed(path, bytes)
+    do throws(HeartlogError) { try put(object.path, object.bytes) } catch {
       guard error.code == .exists else { throw error }
-      try delete(path)
-      try put(path, bytes)
+      try delete(object.path)
+      try put(object.path, object.bytes)
     }
-    return path
+    return object.path
   }
 
+  /// Puts an object, as it is.
+  ///
   /// - Throws: `exists` if there are other bytes under this name.
   mutating func put(_ path: String, _ bytes: [UInt8]) throws(HeartlogError) {
     try objects.put(path, bytes)

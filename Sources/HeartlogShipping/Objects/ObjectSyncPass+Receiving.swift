@@ -22,7 +22,7 @@ extension ObjectSyncPass {
       try options.checkTime()
       passed.insert(file.path)
       guard var content = try read(file) else { continue }
-      if let proof = try proof(of: file) { content.prove(with: proof) }
+      if let proof = try proof(of: file, content.runs) { content.prove(with: proof) }
       position = try take(content, of: file, after: position)
       head = try self.head(of: stream)
     }
@@ -167,7 +167,7 @@ extension ObjectSyncPass {
       }
       try options.checkTime()
       guard var content = try read(file) else { continue }
-      if let proof = try proof(of: file) { content.prove(with: proof) }
+      if let proof = try proof(of: file, content.runs) { content.prove(with: proof) }
       if try endFork(content) {
         last = try head(of: stream)?.commit.rawValue ?? 0
       } else {
@@ -241,7 +241,7 @@ extension ObjectSyncPass {
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
     guard let bytes = try get(file, bytesMax: RunFile.bytesMax) else { return nil }
     guard let content = try? RunFile(bytes), content.replica == file.stream,
-      file.kind == .copy || content.isCalled(file.name, bytes)
+      file.kind == .copy || content.isCalled(file.name, bytes, checksContent: !format.isEncrypted)
     else {
       damaged.insert(file.path)
       return nil
@@ -251,10 +251,17 @@ extension ObjectSyncPass {
 
   /// The bytes of a file; `nil` if it cannot be read, is too large, or is not here.
   mutating func get(_ file: FolderFile, bytesMax: Int) throws(HeartlogError) -> [UInt8]? {
-    switch try objects.get(file.path, bytesMax: bytesMax) {
+    switch try objects.get(file.path, bytesMax: format.bytesMax(bytesMax)) {
     case .bytes(let bytes):
       report.received.bytes += UInt64(bytes.count)
-      return bytes
+      switch format.opened(file.objectName, bytes) {
+      case .content(let content): return content
+      case .damaged: break
+      case .plain: plain.insert(file.path)
+      case .locked: locked.insert(file.path)
+      }
+      damaged.insert(file.path)
+      return nil
     case .absent: return nil
     case .unreadable:
       // A file that cannot be read, such as some placeholders, does not stop the pass.
@@ -272,9 +279,11 @@ extension FolderFile {
 extension RunFile {
   /// Whether `name` is the right name for a file of these bytes. A file without runs has its root only in its
   /// name.
-  fileprivate func isCalled(_ name: RunFileName, _ bytes: [UInt8]) -> Bool {
+  ///
+  /// - Parameter checksContent: False if the name has the salt of an object there, which was checked.
+  fileprivate func isCalled(_ name: RunFileName, _ bytes: [UInt8], checksContent: Bool) -> Bool {
     guard name.first == firstCommit, name.last == lastCommit, let hash = Self.contentHash(bytes),
-      RootPrefix(hash) == name.content
+      !checksContent || RootPrefix(hash) == name.content
     else { return false }
     return runs.last.map { RootPrefix($0.root) == name.root } ?? true
   }

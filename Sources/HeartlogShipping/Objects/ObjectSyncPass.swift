@@ -12,11 +12,19 @@ struct ObjectSyncPass {
   let store: any ShippedStreams
   let objects: any ObjectStore
   let options: SyncOptions
+  var format = ObjectFormat.plain
+  /// The keys of the vault; `nil` if it is not encrypted.
+  var ring: Keyring?
+  /// The proofs of run files by what their names say of the run: in an encrypted place their own `content` is another one.
+  var proofs: [String: [FolderFile]] = [:]
   var memory: Memory
   var report = SyncReport()
   var counts = SyncReport.FolderFiles()
   /// Paths of files that were read and are not whole.
   var damaged: Set<String> = []
+  /// Those of them that are not encrypted, in a vault that is, and those of unknown key epochs.
+  var plain: Set<String> = []
+  var locked: Set<String> = []
   /// Paths of files that this pass has deleted. A place may tell them again for a while.
   var deleted: Set<String> = []
   /// Runs of streams that wait until other streams have been received.
@@ -37,8 +45,10 @@ struct ObjectSyncPass {
 
   mutating func run() throws(HeartlogError) -> SyncReport {
     try memory.catalogue.update(from: objects, options)
-    let listing = FolderListing(memory.catalogue)
+    var listing = FolderListing(memory.catalogue)
     counts = listing.counts
+    try beginKeys(listing)
+    counts.revoked = listing.leaveOut(ring?.revoked ?? [:])
     report.isDryRun = options.isDryRun
     let files = Dictionary(grouping: listing.files, by: \.stream)
     let heads = try store.streamHeads()
@@ -46,6 +56,7 @@ struct ObjectSyncPass {
     report.streams = streams.count
     do throws(HeartlogError) {
       try meet(listing)
+      try settleKeys(listing)
       if options.isDryRun {
         for stream in streams {
           try passingOver(stream, heads) { (round) throws(HeartlogError) in
@@ -68,7 +79,9 @@ struct ObjectSyncPass {
       report.received.events = receivedEvents
       report.sent.events = sentEvents
     }
-    counts.damaged = damaged.count
+    counts.damaged = damaged.subtracting(plain).subtracting(locked).count
+    counts.plain = plain.count
+    counts.locked = locked.count
     report.folder = counts
     return report
   }

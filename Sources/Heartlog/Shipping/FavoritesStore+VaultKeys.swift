@@ -1,0 +1,61 @@
+import HeartlogProofs
+import HeartlogStorage
+
+/// What a store keeps of the keys of its vault. Sources: docs/format.md, "Vault keys"; docs/encryption.md.
+extension FavoritesStore {
+  /// The library that records what holds for the whole vault.
+  package static let vaultLibrary = "heartlog.vault"
+  private static let epochPrefix = "epoch-"
+
+  /// The key with which the store signs; nil if it has none.
+  package func ownKey() throws(HeartlogError) -> (any DeviceKey)? { try heartlogErrors { try log.ownKey() } }
+
+  /// The bytes of a file of the folder `keys`; nil if there is none.
+  package func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]? {
+    try heartlogErrors { try log.keyFile(name) }
+  }
+
+  /// The names in a folder of the folder `keys`.
+  package func keyFileNames(in folder: String) throws(HeartlogError) -> [String] {
+    try heartlogErrors { try log.keyFileNames(in: folder) }
+  }
+
+  /// Writes a file of the folder `keys`, durably.
+  package func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError) {
+    try refuseInsideWrite("replaceKeyFile")
+    try heartlogErrors { try log.replaceKeyFile(name, with: bytes) }
+  }
+
+  /// The key epochs that any device of the vault recorded, by id.
+  package var recordedEpochs: Set<String> {
+    read { state in
+      Set(
+        state.items(in: Self.vaultLibrary).lazy.map(\.id).filter { $0.hasPrefix(Self.epochPrefix) }
+          .map { String($0.dropFirst(Self.epochPrefix.count)) })
+    }
+  }
+
+  /// Records a key epoch in the log, so that every device learns of it however it syncs.
+  package func record(epoch id: String, number: UInt64) throws(HeartlogError) {
+    guard !recordedEpochs.contains(id) else { return }
+    try library(Self.vaultLibrary).set(
+      [Field(name: "number", value: .int64(Int64(clamping: number)))], of: Self.epochPrefix + id)
+  }
+
+  /// The revoked replicas, with the last commit of each that counts.
+  package func revokedReplicas() throws(HeartlogError) -> [ReplicaID: UInt64] {
+    try heartlogErrors { try log.revokedReplicas() }
+  }
+
+  /// Records which replicas are revoked. Nothing that they write later is received from anywhere.
+  package func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError) {
+    guard try revokedReplicas() != revoked else { return }
+    try heartlogErrors { try log.revoke(revoked) }
+  }
+
+  /// Why a run of a revoked replica is not received; nil if it counts.
+  func refusal(of run: StreamRun) throws(HeartlogError) -> String? {
+    guard let size = try revokedReplicas()[run.replica], run.lastCommit.rawValue > size else { return nil }
+    return "the device was revoked after commit \(size): nothing that it wrote later counts"
+  }
+}

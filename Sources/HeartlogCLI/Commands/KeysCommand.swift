@@ -1,0 +1,151 @@
+import Heartlog
+import HeartlogShipping
+
+/// `heartlog keys`: the keys of an encrypted vault.
+struct KeysCommand: Command {
+  private enum Action: String, CaseIterable {
+    case list
+    case `init`
+    case show
+    case join
+    case rotate
+  }
+
+  private static let action = Argument(
+    "ACTION", form: Action.allCases.map(\.rawValue).joined(separator: "|"), .optional,
+    .choice(Action.allCases.map(\.rawValue)),
+    "list the epochs (the default), make the first one, show the recovery code, join with one, or rotate.")
+  private static let code = Argument("CODE", .optional, .text, "The recovery code, for join.")
+  private static let without = Option.value(
+    "without", "REPLICA", .replica, "Revoke this device when rotating: it reads nothing that is written later.")
+
+  static let description = CommandDescription(
+    name: "keys", group: .devices, summary: "encrypt a vault, and admit and revoke devices",
+    arguments: [action, code], options: [without],
+    paragraphs: [
+      "What \"sync --encrypted\" puts in a folder can be read only with the keys of the vault. The recovery code leads to all of them: "
+        + "write it down. A device that has the code is admitted when it syncs next.",
+      "\"rotate\" makes a new key and a new recovery code; the old code is void. With --without, a device that was lost or stolen has no "
+        + "part in it, and nothing of its log counts behind what is here now. Sync before, so that this is all that it wrote. What it could "
+        + "read until then, it has.",
+      "\"show\" prints the recovery code as its last line. Only devices that made it, or were told it, have it.",
+    ],
+    examples: [
+      .init("heartlog keys init", "Encrypt the vault of this store."),
+      .init("heartlog keys show", "Print the recovery code."),
+      .init("heartlog keys rotate --without 9b04d1aa", "Revoke a phone that was stolen."),
+    ],
+    endings: [
+      .init(
+        .no, "The vault is not encrypted, or this device does not have what the action needs.")
+    ])
+
+  private let action: Action
+  private let code: String?
+  private let prefix: String?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
+    code = arguments.optionalText(Self.code)
+    prefix = arguments.text(Self.without)?.lowercased()
+    let usage = "Usage: \(Self.description.usage.joined(separator: " "))"
+    guard (code != nil) == (action == .join) else {
+      throw .usage(
+        action == .join ? "keys join needs a CODE" : "keys \(action.rawValue) takes no CODE", hint: usage)
+    }
+    guard prefix == nil || action == .rotate else {
+      throw .usage("--without can be used with keys rotate only", hint: usage)
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let isReading = action == .list || action == .show
+    let store = try isReading ? context.openForReading() : context.openForWriting(endsSoon: true)
+    var keys = try VaultKeys(of: store)
+    switch action {
+    case .list: try list(keys, store, context)
+    case .show: try show(keys, context)
+    case .`init`:
+      do { try keys.make() } catch {
+        guard error.code == .exists else { throw error }
+        throw CommandError(.no, error.message, hint: "\"heartlog keys list\" shows its epochs.")
+      }
+      try show(keys, context)
+    case .join:
+      try keys.join(code ?? "")
+      if context.isJSON {
+        try context.jsonLine { $0.member("isKept", true) }
+      } else {
+        try context.output.line("the code is kept; the next sync with an encrypted folder admits this device")
+      }
+    case .rotate:
+      let devices = store.devices
+      let members = Set(keys.epochs.flatMap(\.devices)).subtracting(devices.map(\.replica))
+      let known = devices.map { ($0.replica, $0.name) } + members.sorted().map { ($0, "") }
+      try keys.rotate(without: try prefix.map { try Moment.replica($0, among: known) })
+      try show(keys, context)
+    }
+    if !isReading { try store.close() }
+    return try context.report(store.findings)
+  }
+
+  private func show(_ keys: borrowing VaultKeys, _ context: CommandContext) throws {
+    guard keys.isEncrypted else { throw Self.notEncrypted }
+    guard let code = keys.code else {
+      throw CommandError(
+        .no, keys.reasonOut ?? "this device does not have the vault's recovery code",
+        hint: "The device that made it does. \"heartlog keys rotate\" makes another one.")
+    }
+    if context.isJSON {
+      try context.jsonLine { $0.member("recoveryCode", code) }
+    } else {
+      try context.output.line("Whoever has this code can read the vault. Write it down, and keep it apart.")
+      try context.output.line(code)
+    }
+  }
+
+  private func list(
+    _ keys: borrowing VaultKeys, _ store: FavoritesStore, _ context: CommandContext
+  ) throws {
+    guard keys.isEncrypted else { throw Self.notEncrypted }
+    let names = Dictionary(
+      store.devices.map { ($0.replica, $0.name) }, uniquingKeysWith: { first, _ in first })
+    func shown(_ replica: ReplicaID) -> String {
+      let id = String(replica.description.prefix(EventLine.prefixDigits))
+      guard let name = names[replica], !name.isEmpty else { return id }
+      return "\(id) \(name)"
+    }
+    for epoch in keys.epochs {
+      if context.isJSON {
+        try context.jsonLine { json in
+          json.member("id", epoch.id)
+          json.member("number", epoch.number)
+          json.member("isCurrent", epoch.isCurrent)
+          json.member("isReadable", epoch.isReadable)
+          json.member("devices", JSONValue.array(epoch.devices.map { .string($0.description) }))
+          json.member("revoked", JSONValue.array(epoch.revoked.keys.sorted().map { .string($0.description) }))
+        }
+        continue
+      }
+      let maker = epoch.maker.map(shown) ?? "the recovery code"
+      let what = epoch.isCurrent ? ", current" : epoch.isReadable ? "" : ", not readable here"
+      try context.output.line(
+        DisplayText.visible("epoch \(epoch.number)  \(epoch.id.prefix(8))  made by \(maker)\(what)"))
+      for device in epoch.devices { try context.output.line(DisplayText.visible("  device   \(shown(device))")) }
+      for (replica, size) in epoch.revoked.sorted(by: { $0.key < $1.key }) {
+        try context.output.line(
+          DisplayText.visible("  revoked  \(shown(replica)), after commit \(size)"))
+      }
+    }
+    if keys.epochs.isEmpty, !context.isJSON {
+      try context.output.line("encrypted; this device is admitted by the next sync with an encrypted folder")
+    }
+    if let reason = keys.reasonOut {
+      throw CommandError(.no, reason, hint: "\"heartlog keys join CODE\" takes the newest recovery code.")
+    }
+  }
+
+  private static let notEncrypted = CommandError(
+    .no, "the vault is not encrypted",
+    hint: "\"heartlog keys init\", or \"heartlog sync folder:DIR --encrypted\", makes its first key.")
+}

@@ -1,0 +1,35 @@
+import Heartlog
+import HeartlogProofs
+
+/// Where a device keeps the keys of its vault. Every method may be called from any thread.
+package protocol VaultKeyStore: Sendable {
+  /// The key with which the device signs; `nil` if it has none.
+  func ownKey() throws(HeartlogError) -> (any DeviceKey)?
+
+  /// The bytes of a file beside that key; `nil` if there is none.
+  func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]?
+
+  /// The names in a folder beside that key.
+  func keyFileNames(in folder: String) throws(HeartlogError) -> [String]
+
+  /// Writes a file beside that key, durably.
+  func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError)
+
+  /// The epochs that any device of the vault recorded in its log, by id.
+  var recordedEpochs: Set<String> { get }
+
+  /// Records an epoch in the log.
+  func record(epoch id: String, number: UInt64) throws(HeartlogError)
+
+  /// Records which replicas are revoked, and the last commit of each that counts.
+  func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError)
+}
+
+extension FavoritesStore: VaultKeyStore {
+  package var vaultKeys: (any VaultKeyStore)? { self }
+}
+
+extension ShippedStreams {
+  /// `nil`: a store that keeps no keys, so its vault is not encrypted.
+  package var vaultKeys: (any VaultKeyStore)? { nil }
+}

@@ -1,0 +1,321 @@
+import Heartlog
+import HeartlogEncryption
+import HeartlogFiles
+import Testing
+
+@testable import HeartlogShipping
+
+/// Devices of one person, and the folder between them.
+private struct Devices {
+  let place: ObjectPlace
+
+  init(_ kind: ObjectPlace.Kind = .directory) throws { place = try ObjectPlace(kind) }
+
+  func store(_ name: String, writing count: Int = 0) throws -> FavoritesStore {
+    var options = StoreOptions()
+    options.name = name
+    options.snapshots = .manual
+    let store = try FavoritesStore.inMemory(options: options)
+    for number in 0..<count { try write("\(name)-\(number)", in: store) }
+    return store
+  }
+
+  func write(_ id: String, in store: FavoritesStore) throws {
+    try store.library("papers").set(
+      [Field(name: "title", value: .string("a secret title of \(id)"))], of: id)
+  }
+
+  func has(_ id: String, _ store: FavoritesStore) throws -> Bool {
+    try store.library("papers").item(id) != nil
+  }
+
+  @discardableResult
+  func sync(_ store: FavoritesStore, encrypts: Bool = false) throws -> SyncReport {
+    try place.sync(store) { $0.encrypts = encrypts }
+  }
+
+  func code(_ store: FavoritesStore) throws -> String { try #require(try VaultKeys(of: store).code) }
+
+  func join(_ store: FavoritesStore, _ code: String) throws {
+    var keys = try VaultKeys(of: store)
+    try keys.join(code)
+  }
+
+  func rotate(_ store: FavoritesStore, without other: FavoritesStore? = nil) throws {
+    var keys = try VaultKeys(of: store)
+    try keys.rotate(without: other?.replica)
+  }
+
+  /// A vault of so many devices that all know the same.
+  func vault(_ names: String...) throws -> [FavoritesStore] {
+    let stores = try names.map { try store($0, writing: 2) }
+    try sync(stores[0], encrypts: true)
+    for store in stores.dropFirst() {
+      try join(store, try code(stores[0]))
+      try sync(store)
+    }
+    try settle(stores)
+    return stores
+  }
+
+  func settle(_ stores: [FavoritesStore]) throws {
+    for _ in 0..<3 { for store in stores { try sync(store) } }
+  }
+
+  func names() throws -> [String] { try place.names().filter { !$0.hasPrefix("keys/") } }
+
+  /// The epochs under which the objects are.
+  func epochs() throws -> Set<EpochID> {
+    Set(try names().map { try ObjectHeader(try place.bytes($0)).epoch })
+  }
+
+  func refusal(_ body: () throws -> Void) -> HeartlogError? {
+    do {
+      try body()
+      return nil
+    } catch { return error as? HeartlogError }
+  }
+}
+
+@Suite("Encrypted sync over each kind of place")
+struct EncryptedSyncTests {
+  @Test(
+    "the recovery code admits a device, and all know the same", arguments: ObjectPlace.Kind.allCases)
+  func exchange(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let (desk, phone) = (try devices.store("desk", writing: 40), try devices.store("phone", writing: 3))
+    #expect(try devices.sync(desk, encrypts: true).hasNewRecoveryCode)
+    #expect(devices.refusal { try devices.sync(phone) }?.code == .noKey)
+    #expect(devices.refusal { try devices.sync(phone, encrypts: true) }?.code == .noKey)
+    try devices.join(phone, try devices.code(desk))
+    #expect(try devices.sync(phone).received.commits > 40)
+    try devices.settle([desk, phone])
+    #expect(desk.digest == phone.digest)
+    #expect(try devices.has("phone-2", desk))
+    let before = try devices.place.names()
+    let report = try devices.sync(desk)
+    #expect(report.sent.commits == 0 && report.folder?.written == 0 && !report.hasNewRecoveryCode)
+    #expect(try devices.place.names() == before)
+    // Each commit stays under the epoch under which it was written.
+    #expect(try devices.epochs().count <= 2)
+  }
+
+  @Test("no byte of a place tells what is in it", arguments: ObjectPlace.Kind.allCases)
+  func noPlaintext(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk-of-anna", "phone-of-anna")
+    let words = ["secret", "title", "desk-of", "phone-of", "anna", "papers", "settings", "heartlog/", "HLRUN"]
+    for name in try devices.place.names() {
+      let bytes = try devices.place.bytes(name)
+      for word in words {
+        #expect(!bytes.contains(Array(word.utf8)), "\(word) in \(name)")
+        #expect(!name.contains(word))
+      }
+      if !name.hasPrefix("keys/") { #expect((bytes.count - ObjectLayout.headerByteCount - 16) % 1_024 == 0) }
+    }
+    #expect(stores[0].digest == stores[1].digest)
+  }
+
+  @Test("many small files are merged and read as in a plain place", arguments: ObjectPlace.Kind.allCases)
+  func merging(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk", "phone")
+    var removed = 0
+    for round in 0..<30 {
+      try devices.write("round-\(round)", in: stores[0])
+      removed += try devices.sync(stores[0]).folder?.removed ?? 0
+      if round % 7 == 0 { try devices.sync(stores[1]) }
+    }
+    try devices.settle(stores)
+    #expect(removed > 20 && stores[0].digest == stores[1].digest)
+    // A run file is never without its proof, and no proof stays without its file.
+    let own = try devices.names().filter { $0.hasPrefix("\(stores[0].replica)/\(stores[0].replica)/") }
+    #expect(
+      own.filter { $0.hasSuffix(".checkpoint") }.count == own.filter { $0.hasSuffix(".run") }.count + 1)
+    let fresh = try devices.store("tablet")
+    try devices.join(fresh, try devices.code(stores[0]))
+    try devices.sync(fresh)
+    #expect(try devices.has("round-29", fresh) && devices.has("phone-1", fresh))
+  }
+
+  @Test("plain objects of an encrypted vault are refused, and its devices put none")
+  func plain() throws {
+    let devices = try Devices()
+    let (desk, phone) = (try devices.store("desk", writing: 2), try devices.store("phone", writing: 2))
+    try devices.sync(phone)
+    let plain = try devices.names()
+    let report = try devices.sync(desk, encrypts: true)
+    #expect(report.received.commits == 0 && (report.folder?.plain ?? 0) > 0)
+    #expect(try !devices.has("phone-1", desk))
+    // The phone's objects are replaced by encrypted ones once it has the code.
+    try devices.join(phone, try devices.code(desk))
+    try devices.sync(phone)
+    #expect(try devices.sync(desk).folder?.plain == 0)
+    #expect(try devices.has("phone-1", desk) && Set(devices.names()).isDisjoint(with: plain))
+    // Whoever learns of the encryption in another way puts nothing plain.
+    let tablet = try devices.store("tablet", writing: 1)
+    _ = try StoreCarrier(desk).sync(tablet, options: SyncOptions())
+    let empty = try ObjectPlace(.directory)
+    #expect(devices.refusal { _ = try empty.sync(tablet) }?.code == .noKey)
+    #expect(try empty.names() == [])
+  }
+
+  @Test("what was changed on the place is refused")
+  func damage() throws {
+    let devices = try Devices()
+    let desk = try devices.store("desk", writing: 3)
+    try devices.sync(desk, encrypts: true)
+    let run = try #require(try devices.names().first { $0.hasSuffix(".run") })
+    var bytes = try devices.place.bytes(run)
+    bytes[60] ^= 1
+    try devices.place.replace(run, with: bytes)
+    let phone = try devices.store("phone")
+    try devices.join(phone, try devices.code(desk))
+    let report = try devices.sync(phone)
+    #expect(report.folder?.damaged == 1 && report.received.commits == 0)
+    // Its writer replaces it.
+    try devices.settle([desk, phone])
+    #expect(try devices.has("desk-2", phone))
+  }
+
+  @Test("an epoch of a stranger changes nothing")
+  func stranger() throws {
+    let devices = try Devices()
+    let stores = try devices.vault("desk", "phone")
+    let other = try Devices()
+    _ = try other.vault("thief")
+    for name in try other.place.names() where name.hasPrefix("keys/") {
+      try devices.place.replace(name, with: try other.place.bytes(name))
+    }
+    try devices.place.replace("keys/\(String(repeating: "0", count: 32))", with: [1, 2, 3])
+    let epochs = try VaultKeys(of: stores[0]).epochs
+    try devices.settle(stores)
+    #expect(try VaultKeys(of: stores[0]).epochs == epochs)
+    #expect(stores[0].digest == stores[1].digest)
+  }
+}
+
+@Suite("Rotating the keys of a vault")
+struct KeyRotationTests {
+  @Test(
+    "a revoked device with every object, its old keys and the old code reads nothing new, and nothing that it writes counts",
+    arguments: ObjectPlace.Kind.allCases)
+  func revoked(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk", "phone", "stolen")
+    let (desk, phone, stolen) = (stores[0], stores[1], stores[2])
+    let oldCode = try devices.code(stolen)
+    // What the thief goes on with: a place where nothing of the rotation is.
+    let hidden = try Devices(kind)
+    for name in try devices.place.names() {
+      try hidden.place.replace(name, with: try devices.place.bytes(name))
+    }
+    try devices.rotate(desk, without: stolen)
+    try devices.write("after", in: desk)
+    try devices.settle([desk, phone])
+    #expect(try devices.has("after", phone) && devices.code(desk) != oldCode)
+
+    #expect(devices.refusal { try devices.sync(stolen) }?.code == .noKey)
+    try devices.join(stolen, oldCode)
+    #expect(devices.refusal { try devices.sync(stolen) }?.code == .noKey)
+    #expect(devices.refusal { try devices.rotate(stolen) }?.code == .noKey)
+    #expect(try !devices.has("after", stolen))
+    // None of its keys opens what was written since.
+    let ring = try Keyring(of: stolen)
+    let new = try #require(try VaultKeys(of: desk).epochs.first { $0.isCurrent }).id
+    #expect(!ring.keys.keys.contains { $0.description == new })
+    #expect(try devices.epochs().contains { $0.description == new })
+
+    // It writes under its old keys, and puts its objects beside those of the others.
+    try hidden.write("forged", in: stolen)
+    try hidden.rotate(stolen)
+    try hidden.sync(stolen)
+    for name in try hidden.place.names() {
+      try devices.place.replace(name, with: try hidden.place.bytes(name))
+    }
+    try devices.settle([desk, phone])
+    #expect(try !devices.has("forged", desk) && !devices.has("forged", phone))
+    #expect(try devices.sync(desk).folder?.revoked ?? 0 > 0)
+    // Nor by any other way.
+    _ = try? StoreCarrier(stolen).sync(phone, options: SyncOptions())
+    #expect(try !devices.has("forged", phone))
+    try devices.write("later", in: phone)
+    try devices.settle([desk, phone])
+    #expect(try devices.has("later", desk) && desk.digest == phone.digest)
+    let current = try #require(try VaultKeys(of: desk).epochs.first { $0.isCurrent })
+    #expect(!current.devices.contains(stolen.replica) && current.revoked[stolen.replica] != nil)
+  }
+
+  @Test("two devices that rotate at once are joined by one epoch with the devices of both")
+  func atOnce() throws {
+    let devices = try Devices()
+    let stores = try devices.vault("desk", "phone", "tablet")
+    try devices.rotate(stores[0])
+    try devices.rotate(stores[1], without: stores[2])
+    let codes = try [devices.code(stores[0]), devices.code(stores[1])]
+    try devices.settle([stores[0], stores[1]])
+    let current = try stores.prefix(2).map { try VaultKeys(of: $0).epochs.filter(\.isCurrent) }
+    #expect(current[0].count == 1 && current[0] == current[1])
+    #expect(current[0][0].devices == [stores[0].replica, stores[1].replica].sorted())
+    #expect(devices.refusal { try devices.sync(stores[2]) }?.code == .noKey)
+    let known = stores.prefix(2).compactMap { try? VaultKeys(of: $0).code }
+    #expect(known.count >= 1 && known.allSatisfy { !codes.contains($0) })
+    try devices.write("joined", in: stores[0])
+    try devices.settle([stores[0], stores[1]])
+    #expect(try devices.has("joined", stores[1]))
+  }
+
+  @Test("a member that was offline during three rotations goes on")
+  func offline() throws {
+    let devices = try Devices()
+    let stores = try devices.vault("desk", "phone", "tablet")
+    try devices.write("offline", in: stores[2])
+    for round in 0..<3 {
+      try devices.rotate(stores[round % 2])
+      try devices.write("round-\(round)", in: stores[round % 2])
+      try devices.settle([stores[0], stores[1]])
+    }
+    try devices.settle(stores)
+    #expect(stores[0].digest == stores[2].digest)
+    #expect(try devices.has("round-2", stores[2]) && devices.has("offline", stores[0]))
+    #expect(try VaultKeys(of: stores[2]).epochs == VaultKeys(of: stores[0]).epochs)
+  }
+
+  @Test("a lost recovery code is replaced; the lost one opens nothing that is written later")
+  func lostCode() throws {
+    let devices = try Devices()
+    let stores = try devices.vault("desk", "phone")
+    let lost = try devices.code(stores[0])
+    try devices.rotate(stores[1])
+    let new = try devices.code(stores[1])
+    try devices.write("after", in: stores[1])
+    try devices.settle(stores)
+    #expect(new != lost)
+    // The desk reads on, and does not have the new code.
+    #expect(try devices.has("after", stores[0]) && VaultKeys(of: stores[0]).code == nil)
+    let finder = try devices.store("finder")
+    try devices.join(finder, lost)
+    #expect(devices.refusal { try devices.sync(finder) }?.code == .noKey)
+    #expect(try !devices.has("after", finder))
+    try devices.join(finder, new)
+    try devices.sync(finder)
+    #expect(try devices.has("after", finder))
+  }
+
+  @Test("all devices are lost: the code alone brings everything back")
+  func onlyTheCode() throws {
+    let devices = try Devices()
+    let code: String
+    do {
+      let stores = try devices.vault("desk", "phone")
+      try devices.rotate(stores[0])
+      code = try devices.code(stores[0])
+      try devices.write("last", in: stores[0])
+      try devices.settle(stores)
+    }
+    let fresh = try devices.store("fresh")
+    try devices.join(fresh, code)
+    try devices.sync(fresh)
+    #expect(try devices.has("last", fresh) && devices.has("phone-1", fresh))
+  }
+}
