@@ -27,10 +27,11 @@ extension ObjectSyncPass {
     }
     var ring = try Keyring(of: store)
     let new = ring.take(try epochs(listing, in: ring))
+    // Whoever is out should know it from now on.
+    if !options.isDryRun { try ring.keep(new) }
     if case .isOut(let reason) = ring.standing {
       throw HeartlogError(.noKey, "\(objects.description) is encrypted: \(reason)")
     }
-    if !options.isDryRun { try ring.keep(new) }
     self.ring = ring
     format = .encrypted(ObjectKeys(ring))
     proofs = Dictionary(grouping: listing.checkpoints.filter { !$0.name.isEnd }, by: \.runKey)
