@@ -46,7 +46,8 @@ extension CommandError {
     case .notAdmitted: exitCode = .no
     case .noKey:
       exitCode = .no
-      hint = "\"heartlog keys join CODE\" takes the recovery code, which \"heartlog keys show\" prints on a device that has it."
+      hint =
+        "\"heartlog keys join CODE\" takes the recovery code, which \"heartlog keys show\" prints on a device that has it."
     case .locked:
       exitCode = .tryAgain
       hint = "Try again when it has finished."

@@ -24,8 +24,7 @@ class EncryptedFolderTests(TestCase):
         self.cloud = pathlib.Path(folder.name)
 
     def device(self, name):
-        store = self.store(name)
-        self.expect(0, store("init", "--name", f"{name} of Wilhelmina"))
+        store = self.store(f"{name}-of-Wilhelmina")
         self.write(store, f"item-of-{name}")
         return store
 

@@ -192,6 +192,22 @@ struct KeyEpochTests {
     for device in sample.devices { #expect(refusal { try mixed.key(for: device.agreementKey) } != nil) }
   }
 
+  @Test("a maker that wraps a wrong key of an epoch before takes away no other epoch")
+  func wrongKeyOfOneBefore() throws {
+    var sample = try SampleVault()
+    let first = try sample.first()
+    let (one, other) = (try sample.next(after: [first]), try sample.next(after: [first]))
+    let joined = try sample.next(after: [one, other])
+    var body = joined.epoch.body
+    let place = try #require(body.previous.firstIndex { $0.id == one.epoch.id })
+    body.previous[place] = .init(id: one.epoch.id, wrappedKey: [UInt8](repeating: 7, count: 48))
+    let epoch = try KeyEpoch(object(body, by: sample.devices[0].key, and: nil))
+    let all = Dictionary(uniqueKeysWithValues: [first, one, other].map { ($0.epoch.id, $0.epoch) })
+    let keys = epoch.keys(from: try epoch.key(for: sample.devices[1].agreementKey), among: all)
+    #expect(Set(keys.keys) == [epoch.id, other.epoch.id, first.epoch.id])
+    #expect(keys[first.epoch.id] == first.key && keys[other.epoch.id] == other.key)
+  }
+
   @Test("an agreement key of small order gets no epoch")
   func smallOrder() throws {
     var sample = try SampleVault()

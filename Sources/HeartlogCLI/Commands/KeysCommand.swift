@@ -17,7 +17,8 @@ struct KeysCommand: Command {
     "list the epochs (the default), make the first one, show the recovery code, join with one, or rotate.")
   private static let code = Argument("CODE", .optional, .text, "The recovery code, for join.")
   private static let without = Option.value(
-    "without", "REPLICA", .replica, "Revoke this device when rotating: it reads nothing that is written later.")
+    "without", "REPLICA", .replica,
+    "Revoke this device when rotating: it reads nothing that is written later.")
 
   static let description = CommandDescription(
     name: "keys", group: .devices, summary: "encrypt a vault, and admit and revoke devices",
@@ -131,7 +132,9 @@ struct KeysCommand: Command {
       let what = epoch.isCurrent ? ", current" : epoch.isReadable ? "" : ", not readable here"
       try context.output.line(
         DisplayText.visible("epoch \(epoch.number)  \(epoch.id.prefix(8))  made by \(maker)\(what)"))
-      for device in epoch.devices { try context.output.line(DisplayText.visible("  device   \(shown(device))")) }
+      for device in epoch.devices {
+        try context.output.line(DisplayText.visible("  device   \(shown(device))"))
+      }
       for (replica, size) in epoch.revoked.sorted(by: { $0.key < $1.key }) {
         try context.output.line(
           DisplayText.visible("  revoked  \(shown(replica)), after commit \(size)"))

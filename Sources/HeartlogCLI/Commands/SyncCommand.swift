@@ -49,7 +49,9 @@ struct SyncCommand: Command {
         "heartlog sync ssh://anna@desk.local/~/favorites.heartlog --libraries papers,books",
         "Take only papers and books, now and later."),
       .init("heartlog sync https://hub.example.org --watch", "Sync through a hub until interrupted."),
-      .init("heartlog sync folder:Dropbox/heartlog --encrypted", "Sync through a folder that nobody else can read."),
+      .init(
+        "heartlog sync folder:Dropbox/heartlog --encrypted",
+        "Sync through a folder that nobody else can read."),
       .init("heartlog sync backup/favorites.heartlog --dry-run", "Report how much would go each way."),
     ],
     endings: [
@@ -84,7 +86,8 @@ struct SyncCommand: Command {
     if options.encrypts {
       guard case .folder = peer else {
         throw .usage(
-          "--encrypted can be used with folder:DIR only", hint: "The other ways are between two devices alone.")
+          "--encrypted can be used with folder:DIR only",
+          hint: "The other ways are between two devices alone.")
       }
       if options.isDryRun { throw .usage("--encrypted cannot be used with --dry-run") }
       if options.isPull { throw .usage("--encrypted cannot be used with --pull") }

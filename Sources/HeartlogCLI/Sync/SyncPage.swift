@@ -131,7 +131,8 @@ struct SyncPage {
     let counts = [
       (folder.runs, folder.runs == 1 ? "run file" : "run files"), (folder.placeholders, "not downloaded yet"),
       (folder.damaged, "damaged"), (folder.plain, "refused, not encrypted"),
-      (folder.locked, "of another key"), (folder.revoked, "of revoked devices"), (folder.waiting, "waiting for an earlier file"),
+      (folder.locked, "of another key"), (folder.revoked, "of revoked devices"),
+      (folder.waiting, "waiting for an earlier file"),
       (folder.copies, "copied under another name"), (folder.foreign, "foreign"), (folder.written, "written"),
       (folder.removed, "removed"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }

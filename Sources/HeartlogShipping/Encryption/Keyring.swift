@@ -68,7 +68,9 @@ struct Keyring {
   ) throws(HeartlogError) -> AgreementKey {
     if let key = key as? SigningKey { return AgreementKey(of: key) }
     // A keychain does not show its seed.
-    if let secret = try store.keyFile(agreementName), let known = AgreementKey(secret: secret) { return known }
+    if let secret = try store.keyFile(agreementName), let known = AgreementKey(secret: secret) {
+      return known
+    }
     var generator = SystemRandomNumberGenerator()
     let secret = (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
     guard let made = AgreementKey(secret: secret) else {

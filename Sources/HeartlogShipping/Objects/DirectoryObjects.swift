@@ -137,7 +137,9 @@ package final class DirectoryObjects: ObjectStore {
 
   /// - Throws: `invalid` for a name that leads out of the directory.
   private func path(of name: String) throws(HeartlogError) -> String {
-    guard FolderPlace(name) != nil || FolderPlace.epoch(name) != nil else { throw HeartlogError(.invalid, "\(name) is no name of an object") }
+    guard FolderPlace(name) != nil || FolderPlace.epoch(name) != nil else {
+      throw HeartlogError(.invalid, "\(name) is no name of an object")
+    }
     return "\(path)/\(name)"
   }
 

@@ -222,7 +222,8 @@ extension ObjectSyncPass {
     }
     // What stands beside a run file stays, whoever wrote that since the names were listed: an interrupted pass leaves a proof, and the
     // next one puts the same run file beside it. A copy of this device may write here, too.
-    let runs = format.isEncrypted && own.contains { !$0.name.isEnd } ? runKeys(of: head.replica, by: writer) : []
+    let runs =
+      format.isEncrypted && own.contains { !$0.name.isEnd } ? runKeys(of: head.replica, by: writer) : []
     for file in own {
       let isOver =
         if file.name.isEnd {
