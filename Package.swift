@@ -179,7 +179,8 @@ let package = Package(
       dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogStorage", "HeartlogTesting"],
       swiftSettings: settings),
     .testTarget(
-      name: "HeartlogHubTests", dependencies: ["HeartlogHub", "HeartlogHubServer", "HeartlogTesting"],
+      name: "HeartlogHubTests",
+      dependencies: ["HeartlogHub", "HeartlogHubServer", "HeartlogTesting", "HeartlogHTTPCommand"],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogHubServerTests", dependencies: ["HeartlogHubServer", "HeartlogTesting"],
