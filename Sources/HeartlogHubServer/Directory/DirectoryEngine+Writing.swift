@@ -32,9 +32,17 @@ extension DirectoryEngine {
     var answers: [(_ error: HeartlogError?) -> Void] = []
     /// By vault, the objects that were added: their names, how many bytes they have, and the last number.
     var added: [VaultID: (names: Set<String>, byteCount: Int, last: UInt64)] = [:]
-    /// Vaults of which something else changes. Nothing more of them is decided before that is in the index.
+    /// By vault, the names of objects that go.
+    var deleted: [VaultID: Set<String>] = [:]
+    /// Vaults that are created, or of which the keys change. Nothing more of them is decided before that is in the index.
     var changed: Set<VaultID> = []
     var invitations: Set<Digest> = []
+
+    /// Whether nothing can be said of an object before the batch is in the index.
+    func touches(_ name: String, of vault: VaultID) -> Bool {
+      changed.contains(vault) || added[vault]?.names.contains(name) ?? false
+        || deleted[vault]?.contains(name) ?? false
+    }
 
     mutating func append(_ record: LogRecord, bytes: [UInt8] = []) {
       record.append(to: &frame, bytes: bytes)
@@ -68,12 +76,12 @@ extension DirectoryEngine {
     case .put(let vault, let name, let bytes, let done):
       return put(name, bytes, vault, done, &batch)
     case .delete(let vault, let name, let done):
-      guard batch.added[vault] == nil, !batch.changed.contains(vault) else { return false }
+      guard !batch.touches(name, of: vault) else { return false }
       guard let number = condition.withLock({ index.vaults[vault]?.number(of: name) }) else {
         done(.success(()))
         return true
       }
-      batch.changed.insert(vault)
+      batch.deleted[vault, default: []].insert(name)
       batch.append(.deletion(vault, number: number, name: name))
       batch.answers.append { done($0.map { .failure($0) } ?? .success(())) }
     case .create(let vault, let key, let invitation, let done):
@@ -115,7 +123,7 @@ extension DirectoryEngine {
     _ name: String, _ bytes: [UInt8], _ vault: VaultID,
     _ done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void, _ batch: inout Batch
   ) -> Bool {
-    guard !batch.changed.contains(vault), !(batch.added[vault]?.names.contains(name) ?? false) else { return false }
+    guard !batch.touches(name, of: vault) else { return false }
     if !batch.records.isEmpty, batch.frame.count + bytes.count > LogFrame.batchBytes { return false }
     var added = batch.added[vault] ?? ([], 0, 0)
     enum Decision {
@@ -126,7 +134,9 @@ extension DirectoryEngine {
     }
     let decision = condition.withLock { () -> Decision in
       guard let known = index.vaults[vault] else { return .noVault }
-      if let place = known.place(of: name), let file = index.files[place.file] { return .stored(place, file.file) }
+      if let place = known.place(of: name), let file = index.files[place.file] {
+        return .stored(place, file.file)
+      }
       guard known.byteCount + added.byteCount + bytes.count <= limits.vaultBytesMax,
         known.count + added.names.count < limits.objectsMax
       else { return .full }
@@ -140,7 +150,9 @@ extension DirectoryEngine {
         done(.success(.different))
         return true
       }
-      do throws(HeartlogError) { done(.success(try Self.read(file, place) == bytes ? .same : .different)) } catch {
+      do throws(HeartlogError) {
+        done(.success(try Self.read(file, place) == bytes ? .same : .different))
+      } catch {
         done(.failure(error))
       }
     case .next(let number):
@@ -200,7 +212,7 @@ extension DirectoryEngine {
   /// Writes a closed file anew of which more than half is of deleted objects.
   private func compact() {
     let found = condition.withLock { () -> (UInt32, any OpenFile)? in
-      guard failure == nil, jobs.isEmpty else { return nil }
+      guard failure == nil else { return nil }
       return index.files.filter { number, file in
         number != log.number && file.objectBytes > 0 && file.liveBytes < file.objectBytes / 2
       }

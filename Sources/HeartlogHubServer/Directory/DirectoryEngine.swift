@@ -88,7 +88,9 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
     _ name: String, of vault: VaultID, admits: (_ byteCount: Int) -> Bool
   ) throws(HeartlogError) -> GetOutcome {
     let found = condition.withLock { () -> (any OpenFile, ObjectPlace)? in
-      guard let place = index.vaults[vault]?.place(of: name), let file = index.files[place.file] else { return nil }
+      guard let place = index.vaults[vault]?.place(of: name), let file = index.files[place.file] else {
+        return nil
+      }
       return (file.file, place)
     }
     guard let (file, place) = found else { return .missing }
@@ -134,7 +136,9 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
     enqueue(.delete(vault, name, done: done))
   }
 
-  func observe(_ body: @escaping @Sendable (VaultID) -> Void) { condition.withLock { observers.append(body) } }
+  func observe(_ body: @escaping @Sendable (VaultID) -> Void) {
+    condition.withLock { observers.append(body) }
+  }
 
   func close() throws(HeartlogError) {
     let thread = condition.withLock {

@@ -21,7 +21,8 @@ enum LogRecord: Hashable {
 
   var vault: VaultID {
     switch self {
-    case .object(let vault, _, _, _), .deletion(let vault, _, _), .vault(let vault, _, _), .keys(let vault, _, _),
+    case .object(let vault, _, _, _), .deletion(let vault, _, _), .vault(let vault, _, _),
+      .keys(let vault, _, _),
       .invitation(let vault, _):
       vault
     }
@@ -73,7 +74,9 @@ enum LogRecord: Hashable {
     let start = frame.offset
     var reader = ByteReader(try frame.take(count))
     let kind = try reader.u8()
-    guard let vault = VaultID(bytes: Array(try reader.take(16))) else { throw MalformedError("a vault has 16 bytes") }
+    guard let vault = VaultID(bytes: Array(try reader.take(16))) else {
+      throw MalformedError("a vault has 16 bytes")
+    }
     let record: LogRecord
     switch kind {
     case 1:
@@ -92,7 +95,9 @@ enum LogRecord: Hashable {
 
   private static func name(_ reader: inout ByteReader) throws(MalformedError) -> String {
     let bytes = try reader.take(Int(try reader.u8()))
-    guard let name = String(validating: bytes, as: UTF8.self) else { throw MalformedError("a name that is not UTF-8") }
+    guard let name = String(validating: bytes, as: UTF8.self) else {
+      throw MalformedError("a name that is not UTF-8")
+    }
     return name
   }
 

@@ -86,7 +86,9 @@ final class EventStreams: @unchecked Sendable {
     }
     var late: [EventStream] = []
     for stream in work {
-      do throws(HubRefusal) { if try !stream.send(from: service) { late.append(stream) } } catch { stream.finish() }
+      do throws(HubRefusal) { if try !stream.send(from: service) { late.append(stream) } } catch {
+        stream.finish()
+      }
     }
     let now = MonotonicClock.nanoseconds()
     for stream in all {
@@ -94,7 +96,9 @@ final class EventStreams: @unchecked Sendable {
         stream.finish()
       } else if unsure.contains(stream.vault) || stream.keepAlive(now) {
         // An engine that cannot say whether the session is over lets no more be read.
-        do throws(HubRefusal) { if try service.session(stream.token) == nil { stream.finish() } } catch { stream.finish() }
+        do throws(HubRefusal) { if try service.session(stream.token) == nil { stream.finish() } } catch {
+          stream.finish()
+        }
       }
     }
     if !late.isEmpty {

@@ -21,7 +21,8 @@ enum HubRoute: Hashable, Sendable {
   var vault: VaultID? {
     switch self {
     case .health, .metrics, .challenge, .openSession: nil
-    case .createVault(let vault), .keys(let vault), .changeKeys(let vault), .list(let vault, _, _), .get(let vault, _),
+    case .createVault(let vault), .keys(let vault), .changeKeys(let vault), .list(let vault, _, _),
+      .get(let vault, _),
       .put(let vault, _), .delete(let vault, _), .changes(let vault, _):
       vault
     }
@@ -51,16 +52,19 @@ enum HubRoute: Hashable, Sendable {
     let path = parts[0]
     let query = parts.count > 1 ? String(parts[1]) : ""
     guard path.utf8.allSatisfy(Self.isPlain) else {
-      throw HubRefusal(400, "A path has letters, digits, dots, hyphens and slashes, and is not percent-encoded")
+      throw HubRefusal(
+        400, "A path has letters, digits, dots, hyphens and slashes, and is not percent-encoded")
     }
     let words = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
-    guard path.first == "/", !words.contains("") || words == [""], !words.contains("."), !words.contains("..") else {
+    guard path.first == "/", !words.contains("") || words == [""], !words.contains("."), !words.contains("..")
+    else {
       throw HubRefusal(400, "The path is malformed")
     }
     func only(_ methods: [String: HubRoute]) throws(HubRefusal) -> HubRoute {
       guard query.isEmpty else { throw HubRefusal(400, "This path takes no query") }
       guard let route = methods[method] else {
-        throw HubRefusal(405, "This path does not take this method", allow: methods.keys.sorted().joined(separator: ", "))
+        throw HubRefusal(
+          405, "This path does not take this method", allow: methods.keys.sorted().joined(separator: ", "))
       }
       return route
     }
@@ -87,7 +91,8 @@ enum HubRoute: Hashable, Sendable {
         let query = try Self.values(in: query, names: ["after", "limit"])
         var limit = HubLimits.listMax
         if let text = query["limit"] {
-          guard let number = Int(text), (1...HubLimits.listMax).contains(number), String(number) == text else {
+          guard let number = Int(text), (1...HubLimits.listMax).contains(number), String(number) == text
+          else {
             throw HubRefusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
           }
           limit = number

@@ -68,11 +68,13 @@ final class HubServer: @unchecked Sendable {
 
   private func start() throws(HeartlogError) {
     let context = Unmanaged.passUnretained(self).toOpaque()
-    let uri: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? =
-      { context, uri, _ in
-        guard let context, let uri else { return nil }
-        return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().begin(String(cString: uri))
-      }
+    let uri:
+      @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) ->
+        UnsafeMutableRawPointer? =
+        { context, uri, _ in
+          guard let context, let uri else { return nil }
+          return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().begin(String(cString: uri))
+        }
     let completed:
       @convention(c) (
         UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
@@ -83,7 +85,8 @@ final class HubServer: @unchecked Sendable {
         let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
         Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().end(exchange)
       }
-    var flags = MHD_USE_EPOLL.rawValue | MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+    var flags =
+      MHD_USE_EPOLL.rawValue | MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
     if options.address.isIPv6 { flags |= MHD_USE_IPv6.rawValue }
     var items = [
       MHD_OptionItem(option: .THREAD_POOL_SIZE, value: Self.threads, ptr_value: nil),
@@ -111,7 +114,9 @@ final class HubServer: @unchecked Sendable {
       return heartlog_start_daemon(
         flags, options.address.port,
         { context, connection, _, method, _, upload, uploadCount, exchange in
-          guard let context, let connection, let uploadCount, let pointer = exchange?.pointee else { return .NO }
+          guard let context, let connection, let uploadCount, let pointer = exchange?.pointee else {
+            return .NO
+          }
           let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
           let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
           uploadCount.pointee = 0
@@ -169,7 +174,8 @@ final class HubServer: @unchecked Sendable {
 
   /// Called by the library with the headers, with each part of the body, and at its end.
   private func handle(
-    _ exchange: Exchange, _ connection: ConnectionHandle, _ method: UnsafePointer<CChar>?, _ bytes: UnsafeRawBufferPointer
+    _ exchange: Exchange, _ connection: ConnectionHandle, _ method: UnsafePointer<CChar>?,
+    _ bytes: UnsafeRawBufferPointer
   ) -> MHD_Result {
     do throws(HubRefusal) {
       if !exchange.isStarted {
@@ -204,7 +210,9 @@ final class HubServer: @unchecked Sendable {
     guard rates.admits(SocketAddress.network(of: exchange.client)) else {
       throw HubRefusal(429, "Too many requests", retryAfter: 1)
     }
-    guard connection.headerBytes <= HubLimits.headerBytesMax else { throw HubRefusal(431, "The headers are too large") }
+    guard connection.headerBytes <= HubLimits.headerBytesMax else {
+      throw HubRefusal(431, "The headers are too large")
+    }
     let route = try HubRoute(method: method, target: exchange.target)
     guard connection.header("Transfer-Encoding") == nil else {
       throw HubRefusal(411, "A body has a Content-Length, and no Transfer-Encoding")
@@ -222,7 +230,9 @@ final class HubServer: @unchecked Sendable {
     if route.needsSession, let vault = route.vault {
       exchange.session = try service.session(authorization: connection.header("Authorization"), vault: vault)
     }
-    guard budget.take(byteCount) else { throw HubRefusal(503, "Too many bodies are being read", retryAfter: 1) }
+    guard budget.take(byteCount) else {
+      throw HubRefusal(503, "Too many bodies are being read", retryAfter: 1)
+    }
     exchange.reserved = byteCount
     return HubRequest(route: route, host: checkedHost)
   }

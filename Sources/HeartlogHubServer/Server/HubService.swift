@@ -28,8 +28,12 @@ struct HubService: Sendable {
   }
 
   /// The session that a request has for a vault.
-  func session(authorization: String?, vault: VaultID) throws(HubRefusal) -> (token: Digest, session: HubSession) {
-    guard let authorization, authorization.hasPrefix("Bearer ") else { throw HubRefusal(401, "There is no session") }
+  func session(authorization: String?, vault: VaultID) throws(HubRefusal) -> (
+    token: Digest, session: HubSession
+  ) {
+    guard let authorization, authorization.hasPrefix("Bearer ") else {
+      throw HubRefusal(401, "There is no session")
+    }
     let token = SHA256Hasher.digest(of: Array(authorization.dropFirst(7).utf8))
     guard let session = try session(token) else { throw HubRefusal(401, "The session is over") }
     guard session.vault == vault else { throw HubRefusal(403, "The session is for another vault") }
@@ -60,7 +64,8 @@ struct HubService: Sendable {
       return .keys(try refusals { () throws(HeartlogError) in try engine.keys(of: vault) } ?? [])
     case .changeKeys(let vault): return try changeKeys(vault, request)
     case .list(let vault, let cursor, let limit):
-      return .list(try refusals { () throws(HeartlogError) in try engine.list(vault, after: cursor, limit: limit) })
+      return .list(
+        try refusals { () throws(HeartlogError) in try engine.list(vault, after: cursor, limit: limit) })
     case .metrics, .get, .put, .delete, .changes: preconditionFailure("answered by the server")
     }
   }
@@ -129,7 +134,9 @@ struct HubService: Sendable {
       }
     }
     let creation = try refusals { () throws(HeartlogError) in
-      isThere ? .exists : try engine.createVault(vault, key: proof.key, invitation: invitations == nil ? nil : invitation)
+      isThere
+        ? .exists
+        : try engine.createVault(vault, key: proof.key, invitation: invitations == nil ? nil : invitation)
     }
     switch creation {
     case .created: return try open(201, vault, proof.key)

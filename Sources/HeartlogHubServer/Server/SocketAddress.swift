@@ -53,7 +53,8 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     let code = getaddrinfo(host, String(port), &hints, &found)
     defer { if let found { freeaddrinfo(found) } }
     guard code == 0, let first = found?.pointee, let address = first.ai_addr else {
-      throw HeartlogError(.invalid, "\"\(host)\" is no address of this machine: \(String(cString: gai_strerror(code)))")
+      throw HeartlogError(
+        .invalid, "\"\(host)\" is no address of this machine: \(String(cString: gai_strerror(code)))")
     }
     bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(first.ai_addrlen)))
     self.host = host
@@ -85,7 +86,8 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         family == AF_INET
         ? raw + MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)!
         : raw + MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)!
-      guard let base = buffer.baseAddress, inet_ntop(family, source, base, socklen_t(buffer.count)) != nil else {
+      guard let base = buffer.baseAddress, inet_ntop(family, source, base, socklen_t(buffer.count)) != nil
+      else {
         return "unknown"
       }
       return String(cString: base)

@@ -75,7 +75,9 @@ private struct ExpiringTable<Key: Hashable, Value> {
 
   mutating func remove(_ key: Key) -> Value? { values.removeValue(forKey: key)?.value }
 
-  mutating func removeAll(where isGone: (Value) -> Bool) { values = values.filter { !isGone($0.value.value) } }
+  mutating func removeAll(where isGone: (Value) -> Bool) {
+    values = values.filter { !isGone($0.value.value) }
+  }
 
   mutating func expire(_ now: UInt64) {
     while queueStart < queue.count, queue[queueStart].end <= now {

@@ -17,7 +17,8 @@ final class Condition: @unchecked Sendable {
   init() {
     mutex.initialize(to: pthread_mutex_t())
     condition.initialize(to: pthread_cond_t())
-    precondition(pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, nil) == 0, "out of memory")
+    precondition(
+      pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, nil) == 0, "out of memory")
   }
 
   deinit {

@@ -1,0 +1,71 @@
+import Heartlog
+import HeartlogProofs
+import Testing
+
+@testable import HeartlogHubServer
+
+@Suite struct HubRouteTests {
+  private static let vault = VaultID(String(repeating: "0", count: 31) + "1")!
+  private static let base = "/v1/vaults/\(vault)"
+  private static let id = String(repeating: "a", count: 32)
+  private static let run =
+    "\(id)/\(id)/0000000000000001-0000000000000002-" + String(repeating: "0", count: 16) + "-"
+    + String(repeating: "f", count: 16)
+
+  @Test func pathsSayWhatIsAskedFor() throws {
+    let expected: [(String, String, HubRoute)] = [
+      ("GET", "/healthz", .health), ("GET", "/metrics", .metrics),
+      ("POST", "/v1/challenges", .challenge), ("POST", "/v1/sessions", .openSession),
+      ("PUT", Self.base, .createVault(Self.vault)), ("GET", Self.base + "/keys", .keys(Self.vault)),
+      ("POST", Self.base + "/keys", .changeKeys(Self.vault)),
+      ("GET", Self.base + "/objects", .list(Self.vault, after: nil, limit: 1_000)),
+      (
+        "GET", Self.base + "/objects?after=000000000000000a-7&limit=3",
+        .list(Self.vault, after: "000000000000000a-7", limit: 3)
+      ),
+      ("GET", Self.base + "/changes", .changes(Self.vault, after: nil)),
+      ("PUT", Self.base + "/objects/\(Self.run).run", .put(Self.vault, Self.run + ".run")),
+      ("GET", Self.base + "/objects/keys/\(Self.id)", .get(Self.vault, "keys/" + Self.id)),
+      ("DELETE", Self.base + "/objects/\(Self.run).run", .delete(Self.vault, Self.run + ".run")),
+    ]
+    for (method, target, route) in expected {
+      #expect(try HubRoute(method: method, target: target) == route, "\(method) \(target)")
+    }
+  }
+
+  @Test func otherPathsAreRefused() throws {
+    let refused: [(String, String, UInt32)] = [
+      ("GET", "/", 404), ("GET", "/v2/challenges", 404), ("GET", Self.base + "/other", 404),
+      ("GET", "/v1/challenges", 405), ("DELETE", Self.base, 405), ("POST", Self.base + "/objects", 405),
+      ("POST", Self.base + "/changes", 405), ("GET", "healthz", 400), ("GET", "//healthz", 400),
+      ("GET", "/healthz/", 400), ("GET", "/healthz?a=b", 400), ("GET", "/v1/../healthz", 400),
+      ("GET", "/v1/vaults/\(Self.id.uppercased())/keys", 400), ("GET", Self.base + "%2fkeys", 400),
+      ("GET", Self.base + "/objects?limit=0", 400), ("GET", Self.base + "/objects?limit=01", 400),
+      ("GET", Self.base + "/objects?limit=1001", 400), ("GET", Self.base + "/objects?limit=1&limit=1", 400),
+      ("GET", Self.base + "/objects?after=000000000000000a-07", 400),
+      ("GET", Self.base + "/objects?after=a-7", 400), ("GET", Self.base + "/objects?other=1", 400),
+      ("GET", Self.base + "/objects/\(Self.run) 2.run", 400),
+      ("GET", Self.base + "/objects/\(Self.run)", 400),
+      ("GET", Self.base + "/objects/\(Self.id)/\(Self.id)/../x.run", 400),
+      ("GET", Self.base + "/objects/keys/\(Self.id.uppercased())", 400),
+      ("GET", Self.base + "/objects/", 400),
+      ("GET", "/" + String(repeating: "a", count: 1_024), 414),
+    ]
+    for (method, target, status) in refused {
+      let refusal = #expect(throws: HubRefusal.self, "\(target)") {
+        try HubRoute(method: method, target: target)
+      }
+      #expect(refusal?.status == status, "\(method) \(target)")
+    }
+  }
+
+  @Test func cursorsHaveOneForm() {
+    #expect(ChangeCursor("00000000000000ff-12") == ChangeCursor(generation: 255, number: 12))
+    #expect(ChangeCursor(generation: .max, number: 0).description == "ffffffffffffffff-0")
+    for text in [
+      "", "-", "00000000000000FF-1", "00000000000000ff-+1", "0000000000000ff-1", "00000000000000ff",
+    ] {
+      #expect(ChangeCursor(text) == nil, "\(text)")
+    }
+  }
+}
