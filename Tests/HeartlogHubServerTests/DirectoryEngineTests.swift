@@ -217,6 +217,35 @@ import Testing
     }
   }
 
+  @Test func jobsThatWaitAreWrittenTogether() throws {
+    let files = MemoryFileSystem()
+    try withEngine(files) { engine throws in
+      let outcomes = Outcomes()
+      let (entered, gate) = (Waiter<Void>(), Waiter<Void>())
+      // The writing thread waits in the first answer until all others are in the queue.
+      engine.put(Self.name(0), [1], to: Self.vault) { result in
+        files.startJournal()
+        outcomes.add(result)
+        entered.set(.success(()))
+        try? gate.wait()
+      }
+      try entered.wait()
+      for number in 1..<499 {
+        engine.put(Self.name(number), [1], to: Self.vault) { outcomes.add($0) }
+      }
+      let last = Waiter<Void>()
+      engine.put(Self.name(499), [1], to: Self.vault) { result in
+        outcomes.add(result)
+        last.set(.success(()))
+      }
+      gate.set(.success(()))
+      try last.wait()
+      #expect(outcomes.stored == 500)
+      // One write and one sync.
+      #expect(files.crashPoints == 2)
+    }
+  }
+
   @Test func ofTwoPutsOfANameOneIsStored() throws {
     try withEngine { engine throws in
       let outcomes = Outcomes()
