@@ -230,26 +230,3 @@ struct PostgresCrashTests {
     #expect(try engine.put("after", [1], to: vault) == .stored)
   }
 }
-
-extension HubEngine {
-  func put(_ name: String, _ bytes: [UInt8], to vault: VaultID) throws -> PutOutcome {
-    try waiting { put(name, bytes, to: vault, done: $0) }
-  }
-
-  func delete(_ name: String, of vault: VaultID) throws {
-    try waiting { delete(name, of: vault, done: $0) }
-  }
-
-  private func waiting<R: Sendable>(
-    _ call: (@escaping @Sendable (Result<R, HeartlogError>) -> Void) -> Void
-  ) throws -> R {
-    let answer = Mutex<Result<R, HeartlogError>?>(nil)
-    let done = DispatchSemaphore(value: 0)
-    call { result in
-      answer.withLock { $0 = result }
-      done.signal()
-    }
-    done.wait()
-    return try #require(answer.withLock { $0 }).get()
-  }
-}
