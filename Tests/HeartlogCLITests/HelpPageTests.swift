@@ -97,6 +97,7 @@ struct HelpPageTests {
         replicas        list the devices whose commits are in the store
         trust           confirm the key of a device
         retire          mark a device that will not come back
+        keys            encrypt a vault, and admit and revoke devices
         schema          show which device runs which version of an item type
         conflicts       list or resolve open conflicts between devices
 

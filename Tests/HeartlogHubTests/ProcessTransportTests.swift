@@ -1,5 +1,4 @@
 #if !canImport(Darwin)
-  import Foundation
   import Heartlog
   import HeartlogShipping
   import Testing
@@ -8,13 +7,8 @@
 
   @Suite("Requests through heartlog-http")
   struct ProcessTransportTests {
-    private let transport = ProcessTransport(program: Self.program)
-
-    /// It is built beside the tests.
-    private static let program =
-      Bundle(for: Marker.self).bundleURL.deletingLastPathComponent().appending(path: "heartlog-http").path
-
-    private final class Marker {}
+    /// The program is built beside the tests.
+    private let transport = ProcessTransport()
 
     private func kind(_ body: () throws -> Void) -> HTTPFailure.Kind? {
       do { try body() } catch { return (error as? HTTPFailure)?.kind }
