@@ -52,12 +52,12 @@ struct HubObjectsTests {
   @Test("what was deleted is absent, and may be put again")
   func delete() throws {
     let objects = try HubPlace().objects()
-    #expect(try objects.get(name(1), bytesMax: 10) == .absent)
+    #expect(try objects.get(name(1), bytesMax: 10) == .deleted)
     try objects.delete(name(1))
     try objects.put(name(1), [1])
     try objects.put(name(2), [2])
     for _ in 0..<2 { try objects.delete(name(1)) }
-    #expect(try objects.get(name(1), bytesMax: 10) == .absent)
+    #expect(try objects.get(name(1), bytesMax: 10) == .deleted)
     #expect(try listed(objects) == [name(2): 1])
     try objects.put(name(1), [3, 4])
     #expect(try objects.get(name(1), bytesMax: 10) == .bytes([3, 4]))

@@ -98,3 +98,8 @@ final class ObjectPlace: Sendable {
     }
   }
 }
+
+extension ObjectContent {
+  /// Whether there is none: it was deleted, or is not here, which not every place can tell apart.
+  var isAbsent: Bool { self == .absent || self == .deleted }
+}

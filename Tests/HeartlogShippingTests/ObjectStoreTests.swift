@@ -55,12 +55,12 @@ struct ObjectStoreTests {
   @Test("what was deleted is absent, and may be put again", arguments: ObjectPlace.Kind.allCases)
   func delete(kind: ObjectPlace.Kind) throws {
     let objects = try ObjectPlace(kind).objects
-    #expect(try objects.get(name(1), bytesMax: 10) == .absent)
+    #expect(try objects.get(name(1), bytesMax: 10).isAbsent)
     try objects.delete(name(1))
     try objects.put(name(1), [1])
     try objects.put(name(2), [2])
     for _ in 0..<2 { try objects.delete(name(1)) }
-    #expect(try objects.get(name(1), bytesMax: 10) == .absent)
+    #expect(try objects.get(name(1), bytesMax: 10).isAbsent)
     #expect(try listed(objects) == [name(2): 1])
     try objects.put(name(1), [3, 4])
     #expect(try objects.get(name(1), bytesMax: 10) == .bytes([3, 4]))
@@ -91,7 +91,7 @@ struct ObjectStoreTests {
         #expect(present.allSatisfy { catalogue.entries[$0.key]?.byteCount == $0.value }, "seed \(seed)")
         #expect(
           try catalogue.entries.keys.allSatisfy {
-            try present[$0] != nil || objects.get($0, bytesMax: 10) == .absent
+            try present[$0] != nil || objects.get($0, bytesMax: 10).isAbsent
           })
       }
     }

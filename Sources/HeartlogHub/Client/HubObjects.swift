@@ -35,7 +35,7 @@ struct HubObjects: ObjectStore {
     let answer = try connection.send(
       "GET", path, bytesMax: bytesMax, accepting: [404, HubConnection.tooLarge], isOver: isOver)
     return switch answer.status {
-    case 404: .absent
+    case 404: .deleted
     case HubConnection.tooLarge: .unreadable
     default: .bytes(answer.body)
     }

@@ -39,6 +39,7 @@ package final class MemoryObjects: ObjectStore {
     var generation = 0
     var faults = Faults()
     var putCount = 0
+    var missCount = 0
   }
 
   package let description = "memory"
@@ -62,6 +63,9 @@ package final class MemoryObjects: ObjectStore {
 
   /// How many objects were put that were not there.
   package var putCount: Int { state.withLock { $0.putCount } }
+
+  /// How many objects were asked for that were not there.
+  package var missCount: Int { state.withLock { $0.missCount } }
 
   /// Replaces the bytes of an object, or puts it, whoever its writer is. `nil` loses it.
   package func replace(_ name: String, with bytes: [UInt8]?) {
@@ -106,7 +110,11 @@ package final class MemoryObjects: ObjectStore {
 
   package func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
     try answering("get") { state in
-      guard let bytes = state.objects[name], !happens(state.faults.lateObjects) else { return .absent }
+      guard !happens(state.faults.lateObjects) else { return .absent }
+      guard let bytes = state.objects[name] else {
+        state.missCount += 1
+        return .deleted
+      }
       return bytes.count <= bytesMax ? .bytes(bytes) : .unreadable
     }
   }

@@ -3,7 +3,8 @@ import HeartlogFiles
 
 /// The names of an object store, as far as it told them.
 ///
-/// A name that another device has deleted since may remain. Reading finds that it is absent; it stays, because it may as well be late.
+/// A name that another device has deleted since may remain. Where reading finds that it is absent, it stays, because it may as well be late;
+/// where the store knows that it was deleted, it goes.
 struct ObjectCatalogue: Sendable {
   /// By name.
   private(set) var entries: [String: ObjectList.Entry] = [:]
@@ -43,6 +44,6 @@ struct ObjectCatalogue: Sendable {
     entries[entry.name] = entry
   }
 
-  /// Forgets an object that this device has deleted.
+  /// Forgets an object that was deleted.
   mutating func remove(_ name: String) { entries[name] = nil }
 }

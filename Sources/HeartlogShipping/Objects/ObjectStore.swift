@@ -83,6 +83,8 @@ package enum ObjectContent: Hashable, Sendable {
   case bytes([UInt8])
   /// It does not exist any more, or is not here yet.
   case absent
+  /// It was deleted. If it is put again, it is told again.
+  case deleted
   /// It is here and cannot be read, or is larger than asked for.
   case unreadable
 }

@@ -263,6 +263,9 @@ extension ObjectSyncPass {
       damaged.insert(file.path)
       return nil
     case .absent: return nil
+    case .deleted:
+      memory.catalogue.remove(file.objectName)
+      return nil
     case .unreadable:
       // A file that cannot be read, such as some placeholders, does not stop the pass.
       damaged.insert(file.path)

@@ -1,0 +1,29 @@
+import Heartlog
+import Testing
+
+@testable import HeartlogShipping
+
+@Suite("Objects that their writer deleted")
+struct DeletedObjectsTests {
+  @Test("are asked for once, however many there were")
+  func askedOnce() throws {
+    let objects = MemoryObjects()
+    let stores = try (0..<2).map { _ in try FavoritesStore.inMemory() }
+    let carriers = stores.map { _ in ObjectCarrier(objects) }
+    func syncAll() throws {
+      for (store, carrier) in zip(stores, carriers) {
+        _ = try carrier.sync(store, options: SyncOptions())
+      }
+    }
+    for number in 0..<12 {
+      try stores[0].library("papers").set([], of: "paper \(number)")
+      try syncAll()
+    }
+    // The newest checkpoint replaces the one before, and merged files replace small ones.
+    #expect(objects.putCount > objects.objects.count)
+    let before = objects.missCount
+    for _ in 0..<3 { try syncAll() }
+    #expect(objects.missCount == before)
+    #expect(try stores[1].library("papers").item("paper 11") != nil)
+  }
+}
