@@ -12,7 +12,7 @@ struct SyncCommand: Command {
   private static let join = Option.flag(
     "join", "Join the vault of the peer, although this store belongs to another.")
   private static let encrypted = Option.flag(
-    "encrypted", "Encrypt the vault, if it is not: folders get nothing else of it from now on.")
+    "encrypted", "Encrypt the vault, if it is not: folders and hubs get nothing else of it from now on.")
   private static let watch = Option.flag(
     "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
 
@@ -36,7 +36,7 @@ struct SyncCommand: Command {
         + "vault. A further device names it in the address, and one that is in it runs \"heartlog hub URL admit KEY\".",
       "This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores "
         + "that have synced with others belong to a vault; two vaults are mixed only with --join.",
-      "With --encrypted, this device makes the keys of the vault, and whoever has the folder reads nothing. From then on that is so "
+      "With --encrypted, this device makes the keys of the vault, and whoever has the folder or the hub reads nothing. From then on that is so "
         + "without the option: \"heartlog keys\" admits and revokes devices.",
       "With --libraries, commits to other libraries still arrive, count and verify, but without their content. This store passes them "
         + "on only as such. If libraries are added later, their content arrives from a device that has it.",
@@ -84,9 +84,11 @@ struct SyncCommand: Command {
     self.options = options
     watches = arguments.has(Self.watch)
     if options.encrypts {
-      guard case .folder = peer else {
+      switch peer {
+      case .folder, .hub: break
+      case .store, .command, .ssh:
         throw .usage(
-          "--encrypted can be used with folder:DIR only",
+          "--encrypted can be used with folder:DIR and a hub only",
           hint: "The other ways are between two devices alone.")
       }
       if options.isDryRun { throw .usage("--encrypted cannot be used with --dry-run") }
