@@ -7,9 +7,6 @@ extension FavoritesStore {
   package static let vaultLibrary = "heartlog.vault"
   private static let epochPrefix = "epoch-"
 
-  /// The key with which the store signs; nil if it has none.
-  package func ownKey() throws(HeartlogError) -> (any DeviceKey)? { try heartlogErrors { try log.ownKey() } }
-
   /// The bytes of a file of the folder `keys`; nil if there is none.
   package func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]? {
     try heartlogErrors { try log.keyFile(name) }

@@ -37,7 +37,7 @@ struct Keyring {
   ///
   /// - Throws: `noKey` if the store has no key of its own; `corrupt`.
   init(of store: any VaultKeyStore) throws(HeartlogError) {
-    guard let key = try store.ownKey() else {
+    guard let key = try store.deviceKey else {
       throw HeartlogError(.noKey, "this store has no device key, so no key of a vault can be given to it")
     }
     self.store = store

@@ -4,7 +4,7 @@ import HeartlogProofs
 /// Where a device keeps the keys of its vault. Every method may be called from any thread.
 package protocol VaultKeyStore: Sendable {
   /// The key with which the device signs; `nil` if it has none.
-  func ownKey() throws(HeartlogError) -> (any DeviceKey)?
+  var deviceKey: (any DeviceKey)? { get throws(HeartlogError) }
 
   /// The bytes of a file beside that key; `nil` if there is none.
   func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]?

@@ -6,11 +6,6 @@ import HeartlogProofs
 extension CommitLog {
   private static let keyFileBytesMax = 2 << 20
 
-  /// The key with which the store signs its own stream; nil if it has none.
-  package func ownKey() throws(StorageError) -> (any DeviceKey)? {
-    try DeviceKeys(directory, options).key(of: ownIdentity.replica)
-  }
-
   /// The bytes of a file of the folder `keys`; nil if there is none.
   package func keyFile(_ name: String) throws(StorageError) -> [UInt8]? {
     do throws(FileError) {
