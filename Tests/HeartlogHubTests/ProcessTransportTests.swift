@@ -98,7 +98,7 @@
       answer.headers = ["x": "y"]
       answer.body = [4]
       for frame in [
-        HTTPFrame.request(request, isStream: true, authorities: "/a"), .part([5]), .answer(answer),
+        HTTPFrame.request(request, isStream: true), .part([5]), .answer(answer),
         .failure(HTTPFailure(.silent, "why")),
       ] {
         let bytes = Array(frame.encoded.dropFirst(4))

@@ -10,18 +10,8 @@
     /// - Parameter authorities: A file with the certificates of the authorities to trust, as PEM; `nil` for those of the system.
     package init(authorities: String? = nil) { self.authorities = authorities }
 
-    package func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
-      try perform(request, isStream: false, isOver) { _ in true }
-    }
-
-    package func stream(
-      _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
-    ) throws(HTTPFailure) -> HTTPAnswer {
-      try perform(request, isStream: true, isOver, receive)
-    }
-
-    private func perform(
-      _ request: HTTPRequest, isStream: Bool, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+    package func perform(
+      _ request: HTTPRequest, isStream: Bool, isOver: () -> Bool, receive: ([UInt8]) -> Bool
     ) throws(HTTPFailure) -> HTTPAnswer {
       let handle: CurlHandle
       if let known = idle.withLock({ $0.popLast() }) { handle = known } else { handle = try CurlHandle() }

@@ -3,7 +3,7 @@ import HeartlogShipping
 
 /// What `heartlog-http` and the program that starts it tell each other. Both are of one version.
 enum HTTPFrame {
-  case request(HTTPRequest, isStream: Bool, authorities: String?)
+  case request(HTTPRequest, isStream: Bool)
   /// Bytes of the body of an answer that is handed over as it arrives.
   case part([UInt8])
   case answer(HTTPAnswer)
@@ -18,7 +18,7 @@ enum HTTPFrame {
     var writer = ByteWriter()
     writer.u32(0)
     switch self {
-    case .request(let request, let isStream, let authorities):
+    case .request(let request, let isStream):
       writer.u8(isStream ? 1 : 0)
       writer.text(request.method)
       writer.text(request.url)
@@ -27,7 +27,6 @@ enum HTTPFrame {
       writer.lengthAndBytes(request.body ?? [])
       writer.varint(request.bytesMax)
       writer.varint(request.silenceSecondsMax)
-      writer.text(authorities ?? "")
     case .part(let bytes):
       writer.u8(2)
       writer.lengthAndBytes(bytes)
@@ -66,8 +65,7 @@ enum HTTPFrame {
       request.body = hasBody ? body : nil
       request.bytesMax = try reader.count(atMost: .max, "bytes")
       request.silenceSecondsMax = try reader.count(atMost: .max, "seconds")
-      let authorities = try reader.text()
-      self = .request(request, isStream: kind == 1, authorities: authorities.isEmpty ? nil : authorities)
+      self = .request(request, isStream: kind == 1)
     case 2: self = .part(Array(try reader.lengthAndBytes()))
     case 3:
       var answer = HTTPAnswer()

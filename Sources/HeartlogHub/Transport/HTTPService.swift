@@ -12,27 +12,16 @@
   package enum HTTPService {
     package static func run() {
       let channel = DescriptorChannel(input: 0, output: 1)
-      var transport: (authorities: String?, transport: CurlTransport)?
+      let transport = CurlTransport()
       // A request is over when the other program hangs up. It sends nothing while it waits.
       let isOver = { Self.hasEnded }
-      while case .request(let request, let isStream, let authorities)? = try? channel.readFrame(isOver: {
-        false
-      }) {
-        let used =
-          if let transport, transport.authorities == authorities { transport.transport } else {
-            CurlTransport(authorities: authorities)
-          }
-        transport = (authorities, used)
+      while case .request(let request, let isStream)? = try? channel.readFrame(isOver: { false }) {
         let answer: HTTPFrame
         do throws(HTTPFailure) {
-          if isStream {
-            answer = .answer(
-              try used.stream(request, isOver: isOver) { part in
-                (try? channel.write(.part(part), isOver: isOver)) != nil
-              })
-          } else {
-            answer = .answer(try used.send(request, isOver: isOver))
-          }
+          answer = .answer(
+            try transport.perform(request, isStream: isStream, isOver: isOver) { part in
+              (try? channel.write(.part(part), isOver: isOver)) != nil
+            })
         } catch { answer = .failure(error) }
         guard (try? channel.write(answer, isOver: isOver)) != nil else { return }
       }

@@ -2,18 +2,31 @@
 ///
 /// A transport verifies certificates, follows no redirect, and speaks to no other host than that of the request.
 package protocol HTTPTransport: Sendable {
-  /// Returns the whole answer to a request.
+  /// Performs a request.
   ///
-  /// - Parameter isOver: Called several times a second; once it returns true, the call throws `over`.
-  func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer
+  /// - Parameters:
+  ///   - isStream: Whether the body of a successful answer is handed over as it arrives; otherwise the answer has it.
+  ///   - isOver: Called several times a second; once it returns true, the call throws `over`.
+  ///   - receive: Takes a part of the body, on this thread, until it returns false.
+  func perform(
+    _ request: HTTPRequest, isStream: Bool, isOver: () -> Bool, receive: ([UInt8]) -> Bool
+  ) throws(HTTPFailure) -> HTTPAnswer
+}
+
+extension HTTPTransport {
+  /// Returns the whole answer to a request.
+  package func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
+    try perform(request, isStream: false, isOver: isOver) { _ in true }
+  }
 
   /// Hands over the body of a successful answer as it arrives.
   ///
-  /// - Parameter receive: Called on this thread, until it returns false.
   /// - Returns: The answer; its body is empty if it was handed over.
-  func stream(
+  package func stream(
     _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
-  ) throws(HTTPFailure) -> HTTPAnswer
+  ) throws(HTTPFailure) -> HTTPAnswer {
+    try perform(request, isStream: true, isOver: isOver, receive: receive)
+  }
 }
 
 /// A request.

@@ -14,34 +14,20 @@
   /// Requests through `heartlog-http`, a program of its own that has libcurl: a statically linked program cannot load a library safely.
   package final class ProcessTransport: HTTPTransport {
     private let program: String
-    private let authorities: String?
     private let idle = Mutex<[ChildProcess]>([])
 
     /// Whether this program cannot load libraries.
     package static var isNeeded: Bool { heartlog_is_static() != 0 }
 
-    /// - Parameters:
-    ///   - program: Where `heartlog-http` is; `nil` for beside this program.
-    ///   - authorities: As for `CurlTransport`.
-    package init(program: String? = nil, authorities: String? = nil) {
+    /// - Parameter program: Where `heartlog-http` is; `nil` for beside this program.
+    package init(program: String? = nil) {
       self.program = program ?? Self.besideThisProgram
-      self.authorities = authorities
     }
 
     deinit { for child in idle.withLock({ $0 }) { _ = child.finish() } }
 
-    package func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
-      try perform(request, isStream: false, isOver) { _ in true }
-    }
-
-    package func stream(
-      _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
-    ) throws(HTTPFailure) -> HTTPAnswer {
-      try perform(request, isStream: true, isOver, receive)
-    }
-
-    private func perform(
-      _ request: HTTPRequest, isStream: Bool, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+    package func perform(
+      _ request: HTTPRequest, isStream: Bool, isOver: () -> Bool, receive: ([UInt8]) -> Bool
     ) throws(HTTPFailure) -> HTTPAnswer {
       let child: ChildProcess
       if let known = idle.withLock({ $0.popLast() }) { child = known } else { child = try start() }
@@ -52,7 +38,7 @@
       }
       let channel = child.channel
       try channel.write(
-        .request(request, isStream: isStream, authorities: authorities), isOver: isOver)
+        .request(request, isStream: isStream), isOver: isOver)
       while true {
         switch try channel.readFrame(isOver: isOver) {
         case .part(let bytes)?: if !receive(bytes) { return HTTPAnswer() }

@@ -28,18 +28,8 @@
     /// The session keeps its delegate until then.
     deinit { session.invalidateAndCancel() }
 
-    package func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
-      try perform(request, isStream: false, isOver) { _ in true }
-    }
-
-    package func stream(
-      _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
-    ) throws(HTTPFailure) -> HTTPAnswer {
-      try perform(request, isStream: true, isOver, receive)
-    }
-
-    private func perform(
-      _ request: HTTPRequest, isStream: Bool, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+    package func perform(
+      _ request: HTTPRequest, isStream: Bool, isOver: () -> Bool, receive: ([UInt8]) -> Bool
     ) throws(HTTPFailure) -> HTTPAnswer {
       guard let url = URL(string: request.url), ["http", "https"].contains(url.scheme) else {
         throw HTTPFailure(.broken, "not an address of HTTP")

@@ -79,14 +79,22 @@ final class FakeHub: HTTPTransport {
 
   // MARK: - HTTPTransport
 
-  func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
+  func perform(
+    _ request: HTTPRequest, isStream: Bool, isOver: () -> Bool, receive: ([UInt8]) -> Bool
+  ) throws(HTTPFailure) -> HTTPAnswer {
+    isStream
+      ? try answerAsStream(request, isOver: isOver, receive: receive)
+      : try answerWhole(request, isOver: isOver)
+  }
+
+  private func answerWhole(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {
     state.withLock { $0.requests.append("\(request.method) \(request.url.dropFirst(Self.base.count))") }
     guard !isOver() else { throw HTTPFailure(.over, "over") }
     if let answer = instead.withLock({ $0 })?(request) { return try Self.limited(answer.get(), request) }
     return try Self.limited(state.withLock { Self.answer(request, &$0) }, request)
   }
 
-  func stream(
+  private func answerAsStream(
     _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
   ) throws(HTTPFailure) -> HTTPAnswer {
     state.withLock { $0.requests.append("\(request.method) \(request.url.dropFirst(Self.base.count))") }
