@@ -67,14 +67,10 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
   func keys(of vault: VaultID) -> [PublicKey]? { condition.withLock { index.vaults[vault]?.keys } }
 
   func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList {
-    var after: ChangeCursor?
-    if let cursor {
-      after = ChangeCursor(cursor)
-      guard after != nil else { throw HeartlogError(.invalid, "this is no cursor") }
-    }
+    let after = try ChangeCursor.sent(cursor)
     return try condition.withLock { () throws(HeartlogError) in
       guard let vault = index.vaults[vault] else { throw HeartlogError(.notFound, "there is no such vault") }
-      let isKnown = after.map { $0.generation == vault.generation && $0.number <= vault.last } ?? true
+      let isKnown = after?.isKnown(generation: vault.generation, last: vault.last) ?? true
       let found = vault.list(after: isKnown ? after?.number ?? 0 : 0, limit: limit)
       return HubList(
         entries: found.entries,

@@ -20,6 +20,20 @@ struct ChangeCursor: Hashable, CustomStringConvertible {
     guard description == text else { return nil }
   }
 
+  /// Reads a cursor that a client sent.
+  ///
+  /// - Throws: `invalid` if it is none.
+  static func sent(_ text: String?) throws(HeartlogError) -> ChangeCursor? {
+    guard let text else { return nil }
+    guard let cursor = ChangeCursor(text) else { throw HeartlogError(.invalid, "this is no cursor") }
+    return cursor
+  }
+
+  /// Whether a list can go on from here: there was such a change, up to the last one, in this generation.
+  func isKnown(generation: UInt64, last: UInt64) -> Bool {
+    self.generation == generation && number <= last
+  }
+
   var description: String {
     let digits = String(generation, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits + "-\(number)"

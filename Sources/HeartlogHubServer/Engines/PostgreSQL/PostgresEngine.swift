@@ -88,16 +88,15 @@ final class PostgresEngine: HubEngine {
   }
 
   func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList {
-    let after = cursor.map { ChangeCursor($0) }
-    guard after != .some(nil) else { throw HeartlogError(.invalid, "this is no cursor") }
+    let after = try ChangeCursor.sent(cursor)
     return try readers.use { (connection) throws(HeartlogError) in
       let position = try connection.run(.position, [.uuid(vault.bytes)])
       guard position.count == 1 else { throw HeartlogError(.notFound, "there is no such vault") }
       let generation = Self.generation(try position.integer(0, 0), of: connection.history)
       // What has this number or a lower one is visible to the statement that follows.
       let change = UInt64(try position.integer(0, 1))
-      let isKnown = (after ?? nil).map { $0.generation == generation && $0.number <= change } ?? true
-      let start = isKnown ? (after ?? nil)?.number ?? 0 : 0
+      let isKnown = after?.isKnown(generation: generation, last: change) ?? true
+      let start = isKnown ? after?.number ?? 0 : 0
       let rows = try connection.run(
         .list, [.uuid(vault.bytes), .int64(Int64(start)), .int32(Int32(limit))])
       var entries: [HubList.Entry] = []

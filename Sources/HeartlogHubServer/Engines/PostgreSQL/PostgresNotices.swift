@@ -52,8 +52,7 @@ final class PostgresNotices: Sendable {
     while let vaults = next() {
       // A hub that misses a notice finds the objects when it is asked for them.
       _ = try? connections.use { (connection) throws(HeartlogError) in
-        _ = try connection.run(text: "set synchronous_commit = off")
-        return try connection.run(.notify, [.text(vaults.map(\.description).joined())])
+        try connection.run(.notify, [.text(vaults.map(\.description).joined())])
       }
     }
   }

@@ -35,7 +35,8 @@ enum PostgresStatement: String, CaseIterable {
     case .get: "select bytes from objects where vault = $1::uuid and digest = $2::uuid and name = $3::text"
     case .put: "select * from put($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::bigint, $6::integer)"
     case .remove: "select from remove($1::uuid[], $2::uuid[])"
-    case .notify: "select pg_notify('\(PostgresNotices.channel)', $1::text)"
+    case .notify:
+      "select set_config('synchronous_commit', 'off', true), pg_notify('\(PostgresNotices.channel)', $1::text)"
     case .vaultCount: "select count(*) from vaults"
     case .isAdmitted: "select 1 from vaults where id = $1::uuid and $2::bytea = any(keys)"
     case .addChallenge: "select add_challenge($1::bytea, $2::integer, $3::integer)"
