@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Its address is `https://host[:port][/prefix][/VAULT]`. Without a vault, it is the one that the store belongs to; the first sync creates
 /// it at the hub. With one, the store joins that vault, once a device that is in it has admitted this device's key: see
-/// ``admit(_:for:)``. The protocol is specified in docs/hub.md.
+/// ``admit(_:for:)``. To an encrypted vault its recovery code admits. The protocol is specified in docs/hub.md.
 public final class HubCarrier: Carrier {
   private struct Link: Sendable {
     let connection: HubConnection
@@ -120,7 +120,7 @@ public final class HubCarrier: Carrier {
   ///
   /// - Throws: `HeartlogError`, as `sync` does.
   public func admittedKeys(for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
-    try keys(store, "GET", .none)
+    try link(of: store).connection.keys { false }
   }
 
   /// Admits the device with a key: it may read and write the vault from now on.
@@ -129,7 +129,7 @@ public final class HubCarrier: Carrier {
   /// - Throws: `HeartlogError`, as `sync` does.
   @discardableResult
   public func admit(_ key: PublicKey, for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
-    try change("admit", key, store)
+    try link(of: store).connection.changeKeys(admitting: [key]) { false }
   }
 
   /// Removes a key: the device with it may no longer read or write at the hub. What it has, it keeps.
@@ -138,39 +138,7 @@ public final class HubCarrier: Carrier {
   /// - Throws: `HeartlogError`, as `sync` does. At least one key stays.
   @discardableResult
   public func remove(_ key: PublicKey, for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
-    try change("remove", key, store)
-  }
-
-  private static let keysBytesMax = 4 * HubLimits.jsonBytesMax
-
-  private func change(
-    _ verb: String, _ key: PublicKey, _ store: FavoritesStore
-  ) throws(HeartlogError) -> [PublicKey] {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member(verb, strings: [key.description])
-    json.endObject()
-    return try keys(store, "POST", .json(json.bytes))
-  }
-
-  private func keys(
-    _ store: FavoritesStore, _ method: String, _ body: HubBody
-  ) throws(HeartlogError) -> [PublicKey] {
-    let connection = try link(of: store).connection
-    let json = try connection.send(
-      method, connection.path("keys"), type: body, bytesMax: Self.keysBytesMax, isOver: { false }
-    ).json(at: connection)
-    guard let texts = json["keys"]?.array else {
-      throw .noHub("something that is no list of keys", at: connection)
-    }
-    var keys: [PublicKey] = []
-    for text in texts {
-      guard let key = text.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({ PublicKey(bytes: $0) }) else {
-        throw .noHub("something that is no list of keys", at: connection)
-      }
-      keys.append(key)
-    }
-    return keys.sorted { $0.description < $1.description }
+    try link(of: store).connection.changeKeys(removing: [key]) { false }
   }
 
   // MARK: - Parts
@@ -186,7 +154,8 @@ public final class HubCarrier: Carrier {
         return link
       }
       let connection = HubConnection(
-        address, vault: vault, key: key, invitation: invitation, over: transport, time: time)
+        address, vault: vault, key: key, invitation: invitation, over: transport, time: time
+      ) { () throws(HeartlogError) in try VaultKeys.recoveryKeys(of: store) }
       let made = Link(connection: connection, carrier: ObjectCarrier(HubObjects(connection)))
       link = made
       return made

@@ -12,6 +12,8 @@ final class HubConnection: Sendable {
   let vault: VaultID
   let key: any DeviceKey
   private let invitation: String?
+  /// The keys of recovery codes, which may admit this device.
+  private let recoveryKeys: @Sendable () throws(HeartlogError) -> [any DeviceKey]
   private let transport: any HTTPTransport
   private let time: HubTime
   private struct State {
@@ -25,12 +27,14 @@ final class HubConnection: Sendable {
 
   init(
     _ address: HubAddress, vault: VaultID, key: any DeviceKey, invitation: String?,
-    over transport: any HTTPTransport, time: HubTime
+    over transport: any HTTPTransport, time: HubTime,
+    recoveryKeys: @escaping @Sendable () throws(HeartlogError) -> [any DeviceKey] = { () in [] }
   ) {
     self.address = address
     self.vault = vault
     self.key = key
     self.invitation = invitation
+    self.recoveryKeys = recoveryKeys
     self.transport = transport
     self.time = time
   }
@@ -98,27 +102,57 @@ final class HubConnection: Sendable {
   }
 
   private func openSession(_ isOver: () -> Bool) throws(HeartlogError) -> String {
-    var answer = try challenged("POST", "/v1/sessions", isOver) { json in
-      json.member("vault", vault.description)
-    }
+    var answer = try requestSession(key, isOver)
     // Whether there is no such vault, or the key is not one of its, the hub does not say.
     if answer.status == 403, state.withLock({ $0.creates }) {
-      answer = try challenged("PUT", "/v1/vaults/\(vault)", isOver) { json in
+      answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
         if let invitation { json.member("invitation", invitation) }
       }
     }
+    if answer.status == 403, try admitByCode(isOver) { answer = try requestSession(key, isOver) }
     if answer.status == 403 { throw .notAdmitted(answer, at: self) }
-    let json = try answer.checked(for: "a session", at: self).json(at: self)
-    guard let session = json["session"]?.string, Self.isToken(session) else {
-      throw .noHub("an answer without a session", at: self)
-    }
+    let session = try session(in: answer)
     state.withLock { $0.session = session }
     return session
   }
 
+  private func requestSession(
+    _ key: any DeviceKey, _ isOver: () -> Bool
+  ) throws(HeartlogError) -> HTTPAnswer {
+    try challenged("POST", "/v1/sessions", key, isOver) { json in json.member("vault", vault.description) }
+  }
+
+  private func session(in answer: HTTPAnswer) throws(HeartlogError) -> String {
+    let json = try answer.checked(for: "a session", at: self).json(at: self)
+    guard let session = json["session"]?.string, Self.isToken(session) else {
+      throw .noHub("an answer without a session", at: self)
+    }
+    return session
+  }
+
+  /// Admits this device in the name of a recovery code.
+  ///
+  /// - Returns: Whether the hub admits one of the codes.
+  private func admitByCode(_ isOver: () -> Bool) throws(HeartlogError) -> Bool {
+    for code in try recoveryKeys() {
+      let answer = try requestSession(code, isOver)
+      if answer.status == 403 { continue }
+      let session = try session(in: answer)
+      _ = try trying(isOver) { () throws(HTTPFailure) in
+        try transport.send(
+          request(
+            "POST", path("keys"), Self.change(admitting: [key.publicKey]), Self.keysBytesMax, session),
+          isOver: isOver)
+      }.checked(for: "POST keys", at: self)
+      return true
+    }
+    return false
+  }
+
   /// Sends a request that is signed with a challenge.
   private func challenged(
-    _ method: String, _ path: String, _ isOver: () -> Bool, _ members: (inout JSONWriter) -> Void
+    _ method: String, _ path: String, _ key: any DeviceKey, _ isOver: () -> Bool,
+    _ members: (inout JSONWriter) -> Void
   ) throws(HeartlogError) -> HTTPAnswer {
     var isRetry = false
     while true {
@@ -136,7 +170,7 @@ final class HubConnection: Sendable {
       members(&body)
       body.member("key", key.publicKey.description)
       body.member("challenge", text)
-      body.member("signature", Hexadecimal.text(try signature(of: challenge)))
+      body.member("signature", Hexadecimal.text(try signature(of: challenge, with: key)))
       body.endObject()
       // Without a second try: the challenge is used up by the first one.
       let outcome = Result { () throws(HTTPFailure) in
@@ -151,7 +185,8 @@ final class HubConnection: Sendable {
     }
   }
 
-  private func signature(of challenge: HubChallenge) throws(HeartlogError) -> [UInt8] {
+  private func signature(of challenge: HubChallenge, with key: any DeviceKey) throws(HeartlogError) -> [UInt8]
+  {
     do { return try key.signature(of: challenge.message(vault: vault, host: address.host)).bytes } catch {
       throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
     }

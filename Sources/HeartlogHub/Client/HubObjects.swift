@@ -1,6 +1,7 @@
 import Heartlog
 import HeartlogEvents
 import HeartlogFiles
+import HeartlogProofs
 import HeartlogShipping
 
 /// The objects of a vault at a hub: "Objects" in docs/hub.md.
@@ -90,6 +91,16 @@ struct HubObjects: ObjectStore {
 
   /// Nothing: a hub has an object whole or not at all.
   func removeRemains(of writer: ReplicaID) {}
+
+  func admit(_ members: [PublicKey], onlyThem: Bool) throws(HeartlogError) {
+    try checkWriting()
+    let there = try connection.keys(isOver: isOver)
+    let (admitting, removing) = (
+      members.filter { !there.contains($0) }, onlyThem ? there.filter { !members.contains($0) } : []
+    )
+    guard !admitting.isEmpty || !removing.isEmpty else { return }
+    try connection.changeKeys(admitting: admitting, removing: removing, isOver: isOver)
+  }
 
   // MARK: - Parts
 

@@ -82,7 +82,7 @@ struct Keyring {
 
   // MARK: - Recovery codes
 
-  private static func codes(in store: any VaultKeyStore) throws(HeartlogError) -> [RecoveryCode] {
+  static func codes(in store: any VaultKeyStore) throws(HeartlogError) -> [RecoveryCode] {
     guard let bytes = try store.keyFile(codesName) else { return [] }
     var codes: [RecoveryCode] = []
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
@@ -112,6 +112,11 @@ struct Keyring {
 
   private func code(of epoch: KeyEpoch) -> RecoveryCode? {
     codes.first { $0.key.publicKey == epoch.recovery.publicKey }
+  }
+
+  /// Whether an epoch has another recovery code than one before it, as a rotation makes.
+  func hasNewCode(_ epoch: KeyEpoch) -> Bool {
+    epoch.previous.contains { epochs[$0]?.recovery.publicKey != epoch.recovery.publicKey }
   }
 
   // MARK: - Epochs

@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogEncryption
+import HeartlogProofs
 
 /// What a person does with the keys of a vault.
 package struct VaultKeys: ~Copyable {
@@ -27,6 +28,11 @@ package struct VaultKeys: ~Copyable {
 
   /// Whether the vault is encrypted, as far as this store knows.
   package var isEncrypted: Bool { !ring.isEmpty || !store.recordedEpochs.isEmpty }
+
+  /// The keys of the recovery codes that a store was told or made, the newest first.
+  package static func recoveryKeys(of store: any VaultKeyStore) throws(HeartlogError) -> [any DeviceKey] {
+    try Keyring.codes(in: store).map(\.key)
+  }
 
   /// Makes the first epoch, with this device as its only one.
   ///

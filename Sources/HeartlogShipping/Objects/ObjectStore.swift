@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogProofs
 
 /// A place where devices leave objects for each other: bytes under names, which are never changed.
 ///
@@ -35,6 +36,16 @@ package protocol ObjectStore: Sendable {
 
   /// Removes what interrupted calls of a writer left behind, and nobody lists.
   func removeRemains(of writer: ReplicaID) throws(HeartlogError)
+
+  /// Lets the members of an encrypted vault in, by their keys. Does nothing if the place knows nobody by a key.
+  ///
+  /// - Parameter onlyThem: Whether everybody else is let in no more.
+  func admit(_ members: [PublicKey], onlyThem: Bool) throws(HeartlogError)
+}
+
+extension ObjectStore {
+  /// Whoever reaches the place is in.
+  package func admit(_ members: [PublicKey], onlyThem: Bool) {}
 }
 
 /// A position in the changes of an object store, as the store writes it. Only the store that made it understands it.

@@ -51,8 +51,13 @@ extension ObjectSyncPass {
     }
     report.hasNewRecoveryCode = ring.codes.map(\.key.publicKey) != codes
     let there = Set(listing.epochs)
-    for epoch in ring.epochs.values.sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) })
-    where !there.contains(epoch.id) {
+    let missing = ring.epochs.values.filter { !there.contains($0.id) }
+    if case .writes(let head) = ring.standing, !missing.isEmpty {
+      try objects.admit(
+        head.devices.map(\.publicKey) + [head.recovery.publicKey],
+        onlyThem: missing.contains { ring.hasNewCode($0) })
+    }
+    for epoch in missing.sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) }) {
       try put(epoch.id.objectName, epoch.bytes)
     }
     self.ring = ring

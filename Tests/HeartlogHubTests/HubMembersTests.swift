@@ -1,0 +1,133 @@
+import Heartlog
+import HeartlogProofs
+import HeartlogShipping
+import Testing
+
+@testable import HeartlogHub
+
+@Suite("A hub admits the members of an encrypted vault")
+struct HubMembersTests {
+  private let place: HubPlace
+  private let devices: Devices
+  private let vault: VaultID
+  private let carriers: [HubCarrier]
+
+  /// A vault that the first of some devices made and encrypted at a hub. The others do not know it yet.
+  init() throws {
+    place = try HubPlace()
+    devices = try Devices(4)
+    try devices.toggle("first", on: 0)
+    let first = try place.carrier()
+    var options = SyncOptions()
+    options.encrypts = true
+    _ = try first.sync(devices[0], options: options)
+    vault = try #require(devices[0].vaultID)
+    carriers = try [first] + (1..<4).map { [vault, place] _ in try place.carrier(vault: vault) }
+  }
+
+  private func code(of index: Int) throws -> String {
+    let code = try VaultKeys(of: devices[index]).code
+    return try #require(code)
+  }
+
+  private func join(_ index: Int, _ code: String) throws {
+    var keys = try VaultKeys(of: devices[index])
+    try keys.join(code)
+  }
+
+  private func rotate(_ index: Int, without other: Int? = nil) throws {
+    var keys = try VaultKeys(of: devices[index])
+    try keys.rotate(without: other.map { devices[$0].replica })
+  }
+
+  private func sync(_ indices: Int...) throws {
+    for index in indices { _ = try carriers[index].sync(devices[index], options: SyncOptions()) }
+  }
+
+  private func refusal(_ body: () throws -> Void) -> HeartlogError.Code? {
+    do { try body() } catch { return (error as? HeartlogError)?.code }
+    return nil
+  }
+
+  private func key(_ index: Int) throws -> PublicKey { try #require(try devices[index].deviceKey).publicKey }
+
+  private var admitted: Set<PublicKey> {
+    get throws { Set(try carriers[0].admittedKeys(for: devices[0])) }
+  }
+
+  @Test("the recovery code alone lets a device in")
+  func codeAdmits() throws {
+    #expect(refusal { try sync(1) } == .notAdmitted)
+    try join(1, try code(of: 0))
+    try sync(1, 0)
+    #expect(devices[0].digest == devices[1].digest)
+    // Both devices, and the code.
+    #expect(try admitted.count == 3)
+    #expect(try admitted.isSuperset(of: [key(0), key(1)]))
+    let before = place.hub.requests.count
+    try sync(1, 0)
+    #expect(!place.hub.requests.dropFirst(before).contains { $0.contains("keys") })
+  }
+
+  @Test("a code of another vault lets nobody in")
+  func otherCode() throws {
+    let other = try FavoritesStore.inMemory(clock: devices.clock, seed: 55)
+    var keys = try VaultKeys(of: other)
+    try keys.make()
+    let code = keys.code
+    try join(1, try #require(code))
+    #expect(refusal { try sync(1) } == .notAdmitted)
+    #expect(try admitted.count == 2)
+  }
+
+  @Test("a rotation removes a lost device, whom that one admitted, and the old code")
+  func rotation() throws {
+    let old = try code(of: 0)
+    for index in 1...2 { try join(index, old) }
+    try sync(1, 2, 0)
+    // The lost device lets another key in.
+    try carriers[2].admit(try key(3), for: devices[2])
+    try rotate(0, without: 2)
+    try devices.toggle("secret", on: 0)
+    try sync(0)
+    #expect(try admitted.count == 3)
+    #expect(try admitted.isDisjoint(with: [key(2), key(3)]))
+    let before = place.hub.objects
+    try devices.toggle("late", on: 2)
+    // With all that it has, the old code included, it gets no answer.
+    #expect(refusal { try sync(2) } == .notAdmitted)
+    #expect(refusal { _ = try carriers[2].admittedKeys(for: devices[2]) } == .notAdmitted)
+    try join(3, old)
+    #expect(refusal { try sync(3) } == .notAdmitted)
+    #expect(place.hub.objects == before)
+    // A device that was merely offline goes on.
+    try sync(1)
+    #expect(devices[1].digest == devices[0].digest)
+    // The new code lets a device in.
+    try join(3, try code(of: 0))
+    try sync(3, 0, 1)
+    #expect(Set([0, 1, 3].map { devices[$0].digest }).count == 1)
+  }
+
+  @Test("after a hub lost all, the device that comes first lets the others in")
+  func lostHub() throws {
+    try join(1, try code(of: 0))
+    try sync(1, 0)
+    place.hub.restart(losingAll: true)
+    try devices.toggle("more", on: 1)
+    try sync(0, 1, 0)
+    #expect(devices[0].digest == devices[1].digest)
+    #expect(try admitted.count == 3)
+  }
+
+  @Test("two rotations at once leave both devices in, and one code")
+  func twoRotations() throws {
+    try join(1, try code(of: 0))
+    try sync(1, 0)
+    try rotate(0)
+    try rotate(1)
+    try sync(0, 1, 0, 1)
+    #expect(devices[0].digest == devices[1].digest)
+    #expect(try admitted.count == 3)
+  }
+}
