@@ -196,6 +196,14 @@ void heartlog_lower_priority(void) {
 #endif
 }
 
+void heartlog_prefer_little_memory(void) {
+#if defined(__GLIBC__)
+  // The value that it starts with. Once it is set, it no longer grows with the largest buffer that was freed. malloc_trim(3) leaves the
+  // end of each thread's pool alone.
+  mallopt(M_TRIM_THRESHOLD, 128 << 10);
+#endif
+}
+
 void heartlog_release_memory(void) {
 #if defined(__GLIBC__)
   malloc_trim(0);

@@ -30,8 +30,8 @@ class Measured(Answer):
         self.memory_kib = memory_kib
 
 
-# What a watching process may keep of rounds that each need more: it keeps 3 to 7 MiB, and kept 13 to 22 before it gave memory back.
-WATCHING_KIB_MAX = 9 << 10
+# What a watching process may keep of rounds that each need more: it keeps 2 to 3 MiB, and kept 9 to 22 before it gave memory back.
+WATCHING_KIB_MAX = 5 << 10
 ROUNDS, ROUND_COMMITS = 4, 30_000
 # It says what it did before it gives memory back.
 PATIENCE_SECONDS = 30

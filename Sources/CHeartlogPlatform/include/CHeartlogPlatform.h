@@ -70,6 +70,9 @@ void heartlog_lower_priority(void);
 /// Whether the calling thread was made to.
 int heartlog_has_low_priority(void);
 
+/// From now on malloc(3) gives back to the system what is freed, rather than keep it for the next time, as far as the C library can.
+void heartlog_prefer_little_memory(void);
+
 /// Gives back to the system what malloc(3) keeps of memory that was freed, as far as the C library can.
 void heartlog_release_memory(void);
 

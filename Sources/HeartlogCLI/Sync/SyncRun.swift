@@ -47,6 +47,7 @@ struct SyncRun {
   /// Syncs until a signal comes: whenever this store's log changes, and at regular intervals.
   func watch() throws -> ExitCode {
     StopSignal.listen()
+    heartlog_prefer_little_memory()
     try warn([peer.warning].compactMap(\.self))
     let store = try open(endsSoon: false)
     if let libraries { try store.subscribe(to: libraries) }
