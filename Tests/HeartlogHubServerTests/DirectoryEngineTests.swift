@@ -13,6 +13,8 @@ import Testing
     PublicKey(bytes: SHA256Hasher.digest(of: [UInt8(number >> 8), UInt8(number & 255)]).bytes)!
   }
 
+  private static let member = VaultMember(vault: vault, key: key(1))
+
   private static func name(_ number: Int) -> String { "a/b/\(number).run" }
 
   private func engine(
@@ -36,7 +38,7 @@ import Testing
   }
 
   private func bytes(_ name: String, _ engine: DirectoryEngine) throws -> [UInt8]? {
-    guard case .bytes(let bytes) = try engine.get(name, of: Self.vault, admits: { _ in true }) else {
+    guard case .bytes(let bytes) = try engine.get(name, as: Self.member, admits: { _ in true }) else {
       return nil
     }
     return bytes
@@ -46,45 +48,45 @@ import Testing
     let files = MemoryFileSystem()
     var cursor = ""
     try withEngine(files) { engine throws in
-      #expect(try engine.put(Self.name(1), [1, 2, 3], to: Self.vault) == .stored)
-      #expect(try engine.put(Self.name(1), [1, 2, 3], to: Self.vault) == .same)
-      #expect(try engine.put(Self.name(1), [1, 2, 4], to: Self.vault) == .different)
-      #expect(try engine.put(Self.name(1), [1, 2], to: Self.vault) == .different)
-      #expect(try engine.put(Self.name(2), [], to: Self.vault) == .stored)
-      let list = try engine.list(Self.vault, after: nil, limit: 1)
+      #expect(try engine.put(Self.name(1), [1, 2, 3], as: Self.member) == .stored)
+      #expect(try engine.put(Self.name(1), [1, 2, 3], as: Self.member) == .same)
+      #expect(try engine.put(Self.name(1), [1, 2, 4], as: Self.member) == .different)
+      #expect(try engine.put(Self.name(1), [1, 2], as: Self.member) == .different)
+      #expect(try engine.put(Self.name(2), [], as: Self.member) == .stored)
+      let list = try engine.list(after: nil, limit: 1, as: Self.member)
       #expect(list.entries == [HubList.Entry(name: Self.name(1), byteCount: 3)])
       #expect(list.hasMore && !list.startsOver)
-      let rest = try engine.list(Self.vault, after: list.cursor, limit: 1)
+      let rest = try engine.list(after: list.cursor, limit: 1, as: Self.member)
       #expect(rest.entries == [HubList.Entry(name: Self.name(2), byteCount: 0)] && !rest.hasMore)
       #expect(rest.cursor == list.head)
-      try engine.delete(Self.name(2), of: Self.vault)
-      try engine.delete(Self.name(2), of: Self.vault)
+      try engine.delete(Self.name(2), as: Self.member)
+      try engine.delete(Self.name(2), as: Self.member)
       cursor = rest.cursor
     }
     try withEngine(files) { engine throws in
       #expect(try bytes(Self.name(1), engine) == [1, 2, 3])
       #expect(try bytes(Self.name(2), engine) == nil)
-      #expect(try engine.list(Self.vault, after: nil, limit: 10).entries.map(\.name) == [Self.name(1)])
+      #expect(try engine.list(after: nil, limit: 10, as: Self.member).entries.map(\.name) == [Self.name(1)])
       // The number of what was deleted is not given again.
-      #expect(try engine.list(Self.vault, after: cursor, limit: 10).entries.isEmpty)
-      #expect(try engine.put(Self.name(3), [3], to: Self.vault) == .stored)
-      let list = try engine.list(Self.vault, after: cursor, limit: 10)
+      #expect(try engine.list(after: cursor, limit: 10, as: Self.member).entries.isEmpty)
+      #expect(try engine.put(Self.name(3), [3], as: Self.member) == .stored)
+      let list = try engine.list(after: cursor, limit: 10, as: Self.member)
       #expect(list.entries.map(\.name) == [Self.name(3)] && !list.startsOver)
     }
   }
 
   @Test func anUnknownCursorStartsOver() throws {
     try withEngine { engine throws in
-      _ = try engine.put(Self.name(1), [1], to: Self.vault)
-      let cursor = try #require(ChangeCursor(try engine.list(Self.vault, after: nil, limit: 1).cursor))
+      _ = try engine.put(Self.name(1), [1], as: Self.member)
+      let cursor = try #require(ChangeCursor(try engine.list(after: nil, limit: 1, as: Self.member).cursor))
       for cursor in [
         ChangeCursor(generation: cursor.generation &+ 1, number: 1),
         ChangeCursor(generation: cursor.generation, number: 2),
       ] {
-        let list = try engine.list(Self.vault, after: cursor.description, limit: 1)
+        let list = try engine.list(after: cursor.description, limit: 1, as: Self.member)
         #expect(list.startsOver && list.entries.count == 1)
       }
-      #expect(throws: HeartlogError.self) { try engine.list(Self.vault, after: "1", limit: 1) }
+      #expect(throws: HeartlogError.self) { try engine.list(after: "1", limit: 1, as: Self.member) }
     }
   }
 
@@ -93,12 +95,13 @@ import Testing
     try withEngine(files) { engine throws in
       #expect(try engine.createVault(Self.vault, key: Self.key(2), invitation: nil) == .exists)
       let keys = try engine.changeKeys(
-        of: Self.vault, removing: [Self.key(1)], admitting: [Self.key(2), Self.key(3)])
+        removing: [Self.key(1)], admitting: [Self.key(2), Self.key(3)], as: Self.member)
       #expect(Set(keys ?? []) == [Self.key(2), Self.key(3)])
+      let second = VaultMember(vault: Self.vault, key: Self.key(2))
       #expect(
-        try engine.changeKeys(of: Self.vault, removing: [Self.key(2), Self.key(3)], admitting: []) == nil)
+        try engine.changeKeys(removing: [Self.key(2), Self.key(3)], admitting: [], as: second) == nil)
       let many = (10..<1_034).map { Self.key($0) }
-      #expect(try engine.changeKeys(of: Self.vault, removing: [], admitting: many) == nil)
+      #expect(try engine.changeKeys(removing: [], admitting: many, as: second) == nil)
     }
     try withEngine(files) { engine throws in
       #expect(
@@ -108,13 +111,37 @@ import Testing
     }
   }
 
+  @Test func nothingIsDoneForWhoIsNoMember() throws {
+    try withEngine { engine throws in
+      _ = try engine.put(Self.name(1), [1], as: Self.member)
+      for stranger in [
+        VaultMember(vault: Self.vault, key: Self.key(2)),
+        VaultMember(vault: Self.otherVault, key: Self.key(1)),
+      ] {
+        let calls: [() throws -> Void] = [
+          { _ = try engine.put(Self.name(1), [1], as: stranger) },
+          { _ = try engine.get(Self.name(1), as: stranger) { _ in true } },
+          { try engine.delete(Self.name(1), as: stranger) },
+          { _ = try engine.list(after: nil, limit: 1, as: stranger) },
+          { _ = try engine.changeKeys(removing: [], admitting: [Self.key(2)], as: stranger) },
+        ]
+        for (number, call) in calls.enumerated() {
+          let error = #expect(throws: HeartlogError.self) { try call() }
+          #expect(error?.code == .notAdmitted, "call \(number)")
+        }
+      }
+      #expect(try bytes(Self.name(1), engine) == [1])
+      #expect(engine.keys(of: Self.vault) == [Self.key(1)])
+    }
+  }
+
   @Test func aRemovedKeyHasNoSessions() throws {
     try withEngine { engine throws in
-      _ = try engine.changeKeys(of: Self.vault, removing: [], admitting: [Self.key(2)])
+      _ = try engine.changeKeys(removing: [], admitting: [Self.key(2)], as: Self.member)
       let token = SHA256Hasher.digest(of: [1])
       try engine.sessions.open(token, vault: Self.vault, key: Self.key(2))
       #expect(try engine.sessions.session(token) != nil)
-      _ = try engine.changeKeys(of: Self.vault, removing: [Self.key(2)], admitting: [Self.key(2)])
+      _ = try engine.changeKeys(removing: [Self.key(2)], admitting: [Self.key(2)], as: Self.member)
       #expect(try engine.sessions.session(token) == nil)
     }
   }
@@ -137,13 +164,13 @@ import Testing
     limits.vaultBytesMax = 10
     limits.objectsMax = 3
     try withEngine(MemoryFileSystem(), limits) { engine throws in
-      #expect(try engine.put(Self.name(1), [UInt8](repeating: 1, count: 10), to: Self.vault) == .stored)
-      #expect(try engine.put(Self.name(2), [1], to: Self.vault) == .full)
-      #expect(try engine.put(Self.name(2), [], to: Self.vault) == .stored)
-      #expect(try engine.put(Self.name(3), [], to: Self.vault) == .stored)
-      #expect(try engine.put(Self.name(4), [], to: Self.vault) == .full)
-      try engine.delete(Self.name(1), of: Self.vault)
-      #expect(try engine.put(Self.name(4), [1], to: Self.vault) == .stored)
+      #expect(try engine.put(Self.name(1), [UInt8](repeating: 1, count: 10), as: Self.member) == .stored)
+      #expect(try engine.put(Self.name(2), [1], as: Self.member) == .full)
+      #expect(try engine.put(Self.name(2), [], as: Self.member) == .stored)
+      #expect(try engine.put(Self.name(3), [], as: Self.member) == .stored)
+      #expect(try engine.put(Self.name(4), [], as: Self.member) == .full)
+      try engine.delete(Self.name(1), as: Self.member)
+      #expect(try engine.put(Self.name(4), [1], as: Self.member) == .stored)
     }
   }
 
@@ -157,10 +184,10 @@ import Testing
 
   @Test func aTornTailIsCutAtEveryByte() throws {
     let files = MemoryFileSystem()
-    try withEngine(files) { engine throws in _ = try engine.put(Self.name(1), [1, 2, 3], to: Self.vault) }
+    try withEngine(files) { engine throws in _ = try engine.put(Self.name(1), [1, 2, 3], as: Self.member) }
     let path = "/hub/objects-1.log"
     let whole = Int(try files.open(path, .read).size())
-    try withEngine(files) { engine throws in _ = try engine.put(Self.name(2), [4, 5, 6], to: Self.vault) }
+    try withEngine(files) { engine throws in _ = try engine.put(Self.name(2), [4, 5, 6], as: Self.member) }
     let all = try files.open(path, .read).bytes(1 << 20, at: 0)
     for count in whole..<all.count {
       let torn = MemoryFileSystem()
@@ -169,7 +196,7 @@ import Testing
       try withEngine(torn) { engine throws in
         #expect(try bytes(Self.name(1), engine) == [1, 2, 3])
         #expect(try bytes(Self.name(2), engine) == nil)
-        #expect(try engine.put(Self.name(2), [7], to: Self.vault) == .stored)
+        #expect(try engine.put(Self.name(2), [7], as: Self.member) == .stored)
       }
       try withEngine(torn) { engine throws in #expect(try bytes(Self.name(2), engine) == [7]) }
     }
@@ -178,7 +205,7 @@ import Testing
   @Test func damageIsNamedAndNothingStarts() throws {
     let files = MemoryFileSystem()
     try withEngine(files) { engine throws in
-      for number in 1...3 { _ = try engine.put(Self.name(number), [1, 2, 3], to: Self.vault) }
+      for number in 1...3 { _ = try engine.put(Self.name(number), [1, 2, 3], as: Self.member) }
     }
     let path = "/hub/objects-1.log"
     let all = try files.open(path, .read).bytes(1 << 20, at: 0)
@@ -202,7 +229,7 @@ import Testing
     try withEngine(files) { engine throws in
       for number in 1...4 {
         #expect(
-          try engine.put(Self.name(number), [UInt8](repeating: 7, count: 700), to: Self.vault) == .stored)
+          try engine.put(Self.name(number), [UInt8](repeating: 7, count: 700), as: Self.member) == .stored)
         acknowledged.append((files.crashPoints, Self.name(number)))
       }
     }
@@ -223,7 +250,7 @@ import Testing
       let outcomes = Outcomes()
       let (entered, gate) = (Waiter<Void>(), Waiter<Void>())
       // The writing thread waits in the first answer until all others are in the queue.
-      engine.put(Self.name(0), [1], to: Self.vault) { result in
+      engine.put(Self.name(0), [1], as: Self.member) { result in
         files.startJournal()
         outcomes.add(result)
         entered.set(.success(()))
@@ -231,10 +258,10 @@ import Testing
       }
       try entered.wait()
       for number in 1..<499 {
-        engine.put(Self.name(number), [1], to: Self.vault) { outcomes.add($0) }
+        engine.put(Self.name(number), [1], as: Self.member) { outcomes.add($0) }
       }
       let last = Waiter<Void>()
-      engine.put(Self.name(499), [1], to: Self.vault) { result in
+      engine.put(Self.name(499), [1], as: Self.member) { result in
         outcomes.add(result)
         last.set(.success(()))
       }
@@ -250,9 +277,9 @@ import Testing
     try withEngine { engine throws in
       let outcomes = Outcomes()
       for byte in 0..<10 as Range<UInt8> {
-        engine.put(Self.name(1), [byte], to: Self.vault) { outcomes.add($0) }
+        engine.put(Self.name(1), [byte], as: Self.member) { outcomes.add($0) }
       }
-      try engine.delete("a/b/none", of: Self.vault)
+      try engine.delete("a/b/none", as: Self.member)
       #expect(outcomes.stored == 1)
       #expect(try bytes(Self.name(1), engine) == [0])
     }
@@ -264,18 +291,18 @@ import Testing
     limits.fileBytesMax = 4_096
     let body = [UInt8](repeating: 9, count: 900)
     try withEngine(files, limits) { engine throws in
-      for number in 1...12 { _ = try engine.put(Self.name(number), body, to: Self.vault) }
+      for number in 1...12 { _ = try engine.put(Self.name(number), body, as: Self.member) }
       let before = try files.open("/hub/objects-1.log", .read).size()
-      for number in 1...3 { try engine.delete(Self.name(number), of: Self.vault) }
-      _ = try engine.put(Self.name(13), body, to: Self.vault)
-      _ = try engine.put(Self.name(14), body, to: Self.vault)
+      for number in 1...3 { try engine.delete(Self.name(number), as: Self.member) }
+      _ = try engine.put(Self.name(13), body, as: Self.member)
+      _ = try engine.put(Self.name(14), body, as: Self.member)
       #expect(try files.open("/hub/objects-1.log", .read).size() < before)
       for number in 4...14 { #expect(try bytes(Self.name(number), engine) == body) }
     }
     try withEngine(files, limits) { engine throws in
       for number in 1...3 { #expect(try bytes(Self.name(number), engine) == nil) }
       for number in 4...14 { #expect(try bytes(Self.name(number), engine) == body) }
-      #expect(try engine.list(Self.vault, after: nil, limit: 100).entries.count == 11)
+      #expect(try engine.list(after: nil, limit: 100, as: Self.member).entries.count == 11)
     }
   }
 }

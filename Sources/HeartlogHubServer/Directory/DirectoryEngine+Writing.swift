@@ -6,12 +6,12 @@ import HeartlogProofs
 extension DirectoryEngine {
   /// What waits for the writing thread.
   enum Job: Sendable {
-    case put(VaultID, String, [UInt8], done: @Sendable (Result<PutOutcome, HeartlogError>) -> Void)
-    case delete(VaultID, String, done: @Sendable (Result<Void, HeartlogError>) -> Void)
+    case put(VaultMember, String, [UInt8], done: @Sendable (Result<PutOutcome, HeartlogError>) -> Void)
+    case delete(VaultMember, String, done: @Sendable (Result<Void, HeartlogError>) -> Void)
     case create(
       VaultID, PublicKey, invitation: Digest?, done: @Sendable (Result<VaultCreation, HeartlogError>) -> Void)
     case keys(
-      VaultID, removing: [PublicKey], admitting: [PublicKey],
+      VaultMember, removing: [PublicKey], admitting: [PublicKey],
       done: @Sendable (Result<[PublicKey]?, HeartlogError>) -> Void)
 
     func fail(_ error: HeartlogError) {
@@ -73,12 +73,16 @@ extension DirectoryEngine {
       return true
     }
     switch job {
-    case .put(let vault, let name, let bytes, let done):
-      return put(name, bytes, vault, done, &batch)
-    case .delete(let vault, let name, let done):
+    case .put(let member, let name, let bytes, let done):
+      return put(name, bytes, member, done, &batch)
+    case .delete(let member, let name, let done):
+      let vault = member.vault
       guard !batch.touches(name, of: vault) else { return false }
-      guard let number = condition.withLock({ index.vaults[vault]?.number(of: name) }) else {
-        done(.success(()))
+      let found = condition.withLock {
+        Result { () throws(HeartlogError) in try index.vault(of: member).number(of: name) }
+      }
+      guard case .success(let number?) = found else {
+        done(found.map { _ in })
         return true
       }
       batch.deleted[vault, default: []].insert(name)
@@ -103,13 +107,17 @@ extension DirectoryEngine {
         batch.append(.invitation(vault, word: invitation))
       }
       batch.answers.append { done($0.map { .failure($0) } ?? .success(.created)) }
-    case .keys(let vault, let removed, let admitted, let done):
+    case .keys(let member, let removed, let admitted, let done):
+      let vault = member.vault
       guard batch.added[vault] == nil, !batch.changed.contains(vault) else { return false }
-      let keys = condition.withLock {
-        index.vaults[vault]?.keys(removing: removed, admitting: admitted, most: HubLimits.keysMax)
+      let found = condition.withLock {
+        Result { () throws(HeartlogError) in
+          try index.vault(of: member)
+            .keys(removing: removed, admitting: admitted, most: HubLimits.keysMax)
+        }
       }
-      guard let keys else {
-        done(.success(nil))
+      guard case .success(let keys?) = found else {
+        done(found)
         return true
       }
       batch.changed.insert(vault)
@@ -120,20 +128,22 @@ extension DirectoryEngine {
   }
 
   private func put(
-    _ name: String, _ bytes: [UInt8], _ vault: VaultID,
+    _ name: String, _ bytes: [UInt8], _ member: VaultMember,
     _ done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void, _ batch: inout Batch
   ) -> Bool {
+    let vault = member.vault
     guard !batch.touches(name, of: vault) else { return false }
     if !batch.records.isEmpty, batch.frame.count + bytes.count > LogFrame.batchBytes { return false }
     var added = batch.added[vault] ?? ([], 0, 0)
     enum Decision {
-      case noVault
+      case refused(HeartlogError)
       case stored(ObjectPlace, any OpenFile)
       case full
       case next(UInt64)
     }
     let decision = condition.withLock { () -> Decision in
-      guard let known = index.vaults[vault] else { return .noVault }
+      let known: VaultIndex
+      do throws(HeartlogError) { known = try index.vault(of: member) } catch { return .refused(error) }
       if let place = known.place(of: name), let file = index.files[place.file] {
         return .stored(place, file.file)
       }
@@ -143,7 +153,7 @@ extension DirectoryEngine {
       return .next(max(known.last, added.last) + 1)
     }
     switch decision {
-    case .noVault: done(.failure(HeartlogError(.notFound, "there is no such vault")))
+    case .refused(let error): done(.failure(error))
     case .full: done(.success(.full))
     case .stored(let place, let file):
       guard Int(place.byteCount) == bytes.count else {

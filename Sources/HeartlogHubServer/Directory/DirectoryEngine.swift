@@ -66,10 +66,10 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
 
   func keys(of vault: VaultID) -> [PublicKey]? { condition.withLock { index.vaults[vault]?.keys } }
 
-  func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList {
+  func list(after cursor: String?, limit: Int, as member: VaultMember) throws(HeartlogError) -> HubList {
     let after = try ChangeCursor.sent(cursor)
     return try condition.withLock { () throws(HeartlogError) in
-      guard let vault = index.vaults[vault] else { throw HeartlogError(.notFound, "there is no such vault") }
+      let vault = try index.vault(of: member)
       let isKnown = after?.isKnown(generation: vault.generation, last: vault.last) ?? true
       let found = vault.list(after: isKnown ? after?.number ?? 0 : 0, limit: limit)
       return HubList(
@@ -81,10 +81,10 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
   }
 
   func get(
-    _ name: String, of vault: VaultID, admits: (_ byteCount: Int) -> Bool
+    _ name: String, as member: VaultMember, admits: (_ byteCount: Int) -> Bool
   ) throws(HeartlogError) -> GetOutcome {
-    let found = condition.withLock { () -> (any OpenFile, ObjectPlace)? in
-      guard let place = index.vaults[vault]?.place(of: name), let file = index.files[place.file] else {
+    let found = try condition.withLock { () throws(HeartlogError) -> (any OpenFile, ObjectPlace)? in
+      guard let place = try index.vault(of: member).place(of: name), let file = index.files[place.file] else {
         return nil
       }
       return (file.file, place)
@@ -111,25 +111,25 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
   }
 
   func changeKeys(
-    of vault: VaultID, removing removed: [PublicKey], admitting admitted: [PublicKey]
+    removing removed: [PublicKey], admitting admitted: [PublicKey], as member: VaultMember
   ) throws(HeartlogError) -> [PublicKey]? {
-    let keys: [PublicKey]? = try waiting { .keys(vault, removing: removed, admitting: admitted, done: $0) }
+    let keys: [PublicKey]? = try waiting { .keys(member, removing: removed, admitting: admitted, done: $0) }
     // Those who were removed and admitted again are in with a new session.
-    if keys != nil { try sessions.end(removed, of: vault) }
+    if keys != nil { try sessions.end(removed, of: member.vault) }
     return keys
   }
 
   func put(
-    _ name: String, _ bytes: [UInt8], to vault: VaultID,
+    _ name: String, _ bytes: [UInt8], as member: VaultMember,
     done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void
   ) {
-    enqueue(.put(vault, name, bytes, done: done))
+    enqueue(.put(member, name, bytes, done: done))
   }
 
   func delete(
-    _ name: String, of vault: VaultID, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
+    _ name: String, as member: VaultMember, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
   ) {
-    enqueue(.delete(vault, name, done: done))
+    enqueue(.delete(member, name, done: done))
   }
 
   func observe(_ body: @escaping @Sendable (VaultID) -> Void) {

@@ -15,6 +15,16 @@ struct DirectoryIndex {
   var invitations: Set<Digest> = []
   var files: [UInt32: File] = [:]
 
+  /// What is known of a vault that has a member.
+  ///
+  /// - Throws: `notAdmitted` if it has not, or if there is no such vault.
+  func vault(of member: VaultMember) throws(HeartlogError) -> VaultIndex {
+    guard let vault = vaults[member.vault], vault.isAdmitted(member.key) else {
+      throw VaultMember.notAdmitted
+    }
+    return vault
+  }
+
   /// Takes in a record, whose object is at a place. Returns false if it cannot follow those before it.
   mutating func apply(_ record: LogRecord, file: UInt32, offset: UInt32) -> Bool {
     switch record {

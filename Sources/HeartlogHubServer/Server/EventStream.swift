@@ -7,7 +7,7 @@ import HeartlogHub
 ///
 /// Unchecked: what changes is guarded by `condition`, the connection included: it is suspended while `isSuspended` says so.
 final class EventStream: @unchecked Sendable {
-  let vault: VaultID
+  let member: VaultMember
   let token: Digest
   let end: UInt64
   private let connection: ConnectionHandle
@@ -18,8 +18,8 @@ final class EventStream: @unchecked Sendable {
   private var cursor: String?
   private var lastEvent = MonotonicClock.nanoseconds()
 
-  init(vault: VaultID, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle) {
-    self.vault = vault
+  init(member: VaultMember, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle) {
+    self.member = member
     self.token = token
     self.end = end
     self.cursor = cursor
@@ -53,7 +53,7 @@ final class EventStream: @unchecked Sendable {
     let (cursor, isBusy) = condition.withLock { (self.cursor, !pending.isEmpty && !isSuspended) }
     if isBusy { return false }
     let list = try refusals { () throws(HeartlogError) in
-      try service.engine.list(vault, after: cursor, limit: Self.listMax)
+      try service.engine.list(after: cursor, limit: Self.listMax, as: member)
     }
     if list.entries.isEmpty, !list.startsOver {
       condition.withLock { self.cursor = list.cursor }

@@ -25,7 +25,7 @@ final class EventStreams: @unchecked Sendable {
   func add(_ stream: EventStream) -> Bool {
     condition.withLock {
       if isEnding { return false }
-      streams[stream.vault, default: [:]][ObjectIdentifier(stream)] = stream
+      streams[stream.member.vault, default: [:]][ObjectIdentifier(stream)] = stream
       due[ObjectIdentifier(stream)] = stream
       condition.notify()
       return true
@@ -34,8 +34,8 @@ final class EventStreams: @unchecked Sendable {
 
   func remove(_ stream: EventStream) {
     condition.withLock {
-      streams[stream.vault]?[ObjectIdentifier(stream)] = nil
-      if streams[stream.vault]?.isEmpty ?? false { streams[stream.vault] = nil }
+      streams[stream.member.vault]?[ObjectIdentifier(stream)] = nil
+      if streams[stream.member.vault]?.isEmpty ?? false { streams[stream.member.vault] = nil }
       due[ObjectIdentifier(stream)] = nil
     }
   }
@@ -94,16 +94,16 @@ final class EventStreams: @unchecked Sendable {
     for stream in all {
       if now >= stream.end {
         stream.finish()
-      } else if unsure.contains(stream.vault) || stream.keepAlive(now) {
+      } else if unsure.contains(stream.member.vault) || stream.keepAlive(now) {
         // An engine that cannot say whether the session is over lets no more be read.
-        do throws(HubRefusal) { if try service.session(stream.token) == nil { stream.finish() } } catch {
+        do throws(HubRefusal) { if try !service.isOpen(stream.token) { stream.finish() } } catch {
           stream.finish()
         }
       }
     }
     if !late.isEmpty {
       condition.withLock {
-        for stream in late where streams[stream.vault]?[ObjectIdentifier(stream)] != nil {
+        for stream in late where streams[stream.member.vault]?[ObjectIdentifier(stream)] != nil {
           due[ObjectIdentifier(stream)] = stream
         }
         // A client that is slow is asked again soon.

@@ -44,11 +44,14 @@ struct HubRefusal: Error, Hashable {
     self.allow = allow
   }
 
+  /// Whether its key may open another one, it is told when it tries.
+  static let sessionOver = HubRefusal(401, "The session is over")
+
   init(_ error: HeartlogError) {
     switch error.code {
     case .invalid: self.init(400, error.message)
     case .diskFull: self.init(507, "The hub's disk is full")
-    case .notFound: self.init(403, "This key is not admitted to this vault")
+    case .notAdmitted: self = .sessionOver
     default: self.init(503, "The hub cannot do this now", retryAfter: 5)
     }
     if status >= 500 { detail = error.description }

@@ -251,9 +251,10 @@ final class HubServer: @unchecked Sendable {
     case .metrics:
       let vaults = try refusals { () throws(HeartlogError) in try service.engine.vaultCount() }
       return send(.text(metrics.text(streams: streams.count, vaults: vaults)), exchange, connection)
-    case .get(let vault, let name):
+    case .get(_, let name):
+      let member = exchange.member
       let found = try refusals { () throws(HeartlogError) in
-        try service.engine.get(name, of: vault) { byteCount in
+        try service.engine.get(name, as: member) { byteCount in
           guard budget.take(byteCount) else { return false }
           exchange.reserved += byteCount
           return true
@@ -266,11 +267,12 @@ final class HubServer: @unchecked Sendable {
         metrics.countGet(bytes.count)
         return send(.bytes(bytes), exchange, connection)
       }
-    case .put(let vault, let name):
+    case .put(_, let name):
+      let member = exchange.member
       connection.suspend()
       let byteCount = request.body.count
       exchange.request?.body = []
-      service.engine.put(name, request.body, to: vault) { [metrics] result in
+      service.engine.put(name, request.body, as: member) { [metrics] result in
         switch result {
         case .success(.stored):
           metrics.countPut(byteCount)
@@ -284,9 +286,10 @@ final class HubServer: @unchecked Sendable {
         connection.resume()
       }
       return .YES
-    case .delete(let vault, let name):
+    case .delete(_, let name):
+      let member = exchange.member
       connection.suspend()
-      service.engine.delete(name, of: vault) { result in
+      service.engine.delete(name, as: member) { result in
         switch result {
         case .success: exchange.answer = HubAnswer(status: 204)
         case .failure(let error): exchange.fail(error)
@@ -294,10 +297,10 @@ final class HubServer: @unchecked Sendable {
         connection.resume()
       }
       return .YES
-    case .changes(let vault, let cursor):
+    case .changes(_, let cursor):
       guard let (token, session) = exchange.session else { preconditionFailure("the session was checked") }
       let stream = EventStream(
-        vault: vault, token: token, end: session.end, after: cursor, connection: connection)
+        member: session.member, token: token, end: session.end, after: cursor, connection: connection)
       guard streams.add(stream) else { throw HubRefusal(503, "The hub stops", retryAfter: 5) }
       exchange.stream = stream
       guard let response = stream.response() else { return .NO }
@@ -308,10 +311,12 @@ final class HubServer: @unchecked Sendable {
       exchange.status = 200
       return MHD_queue_response(connection.pointer, 200, response)
     case .changeKeys(let vault):
-      let answer = try service.answer(request)
+      let answer = try service.answer(request, exchange.session?.session.member)
       streams.check(vault)
       return send(answer, exchange, connection)
-    default: return send(try service.answer(request), exchange, connection)
+    default:
+      return send(
+        try service.answer(request, exchange.session?.session.member), exchange, connection)
     }
   }
 
@@ -345,6 +350,11 @@ final class HubServer: @unchecked Sendable {
 }
 
 extension Exchange {
+  fileprivate var member: VaultMember {
+    guard let session else { preconditionFailure("the session was checked") }
+    return session.session.member
+  }
+
   fileprivate func fail(_ error: HeartlogError) {
     let refusal = HubRefusal(error)
     detail = refusal.detail

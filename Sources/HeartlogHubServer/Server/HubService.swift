@@ -35,24 +35,24 @@ struct HubService: Sendable {
       throw HubRefusal(401, "There is no session")
     }
     let token = SHA256Hasher.digest(of: Array(authorization.dropFirst(7).utf8))
-    guard let session = try session(token) else { throw HubRefusal(401, "The session is over") }
-    guard session.vault == vault else { throw HubRefusal(403, "The session is for another vault") }
+    let found = try refusals { () throws(HeartlogError) in try engine.sessions.session(token) }
+    guard let session = found else { throw HubRefusal.sessionOver }
+    guard session.member.vault == vault else { throw HubRefusal(403, "The session is for another vault") }
     return (token, session)
   }
 
-  /// The session of a token; `nil` if it is over. A key that another hub has just removed ends it too.
-  func session(_ token: Digest) throws(HubRefusal) -> HubSession? {
+  /// Whether the session of a token is not over. A key that another hub has just removed ends it too.
+  func isOpen(_ token: Digest) throws(HubRefusal) -> Bool {
     try refusals { () throws(HeartlogError) in
-      guard let session = try engine.sessions.session(token),
-        try engine.isAdmitted(session.key, to: session.vault)
-      else { return nil }
-      return session
+      guard let member = try engine.sessions.session(token)?.member else { return false }
+      return try engine.isAdmitted(member.key, to: member.vault)
     }
   }
 
   // MARK: Requests that are answered at once
 
-  func answer(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
+  /// - Parameter member: Whose session it is, for all that needs one.
+  func answer(_ request: HubRequest, _ member: VaultMember?) throws(HubRefusal) -> HubAnswer {
     switch request.route {
     case .health:
       try refusals { () throws(HeartlogError) in try engine.check() }
@@ -60,13 +60,25 @@ struct HubService: Sendable {
     case .challenge: return try challenge(request)
     case .openSession: return try openSession(request)
     case .createVault(let vault): return try create(vault, request)
-    case .keys(let vault):
-      return .keys(try refusals { () throws(HeartlogError) in try engine.keys(of: vault) } ?? [])
-    case .changeKeys(let vault): return try changeKeys(vault, request)
-    case .list(let vault, let cursor, let limit):
-      return .list(
-        try refusals { () throws(HeartlogError) in try engine.list(vault, after: cursor, limit: limit) })
+    case .keys, .changeKeys, .list:
+      guard let member else { preconditionFailure("the session was checked") }
+      return try answer(request, as: member)
     case .metrics, .get, .put, .delete, .changes: preconditionFailure("answered by the server")
+    }
+  }
+
+  private func answer(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
+    switch request.route {
+    case .list(_, let cursor, let limit):
+      return .list(
+        try refusals { () throws(HeartlogError) in
+          try engine.list(after: cursor, limit: limit, as: member)
+        })
+    case .changeKeys: return try changeKeys(request, as: member)
+    default:
+      let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
+      guard let keys, keys.contains(member.key) else { throw HubRefusal.sessionOver }
+      return .keys(keys)
     }
   }
 
@@ -145,11 +157,11 @@ struct HubService: Sendable {
     }
   }
 
-  private func changeKeys(_ vault: VaultID, _ request: HubRequest) throws(HubRefusal) -> HubAnswer {
+  private func changeKeys(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
     let object = try request.object()
     let (removed, admitted) = (try object.keys("remove"), try object.keys("admit"))
     let keys = try refusals { () throws(HeartlogError) in
-      try engine.changeKeys(of: vault, removing: removed, admitting: admitted)
+      try engine.changeKeys(removing: removed, admitting: admitted, as: member)
     }
     guard let keys else { throw HubRefusal(400, "At least one key stays, and \(HubLimits.keysMax) at most") }
     return .keys(keys)

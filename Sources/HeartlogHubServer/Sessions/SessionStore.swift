@@ -4,8 +4,7 @@ import HeartlogProofs
 
 /// A session that a client opened: "Sessions" in docs/hub.md.
 struct HubSession: Hashable, Sendable {
-  let vault: VaultID
-  let key: PublicKey
+  let member: VaultMember
   /// On the clock of the store.
   let end: UInt64
 }

@@ -4,16 +4,16 @@ import Heartlog
 
 extension HubEngine {
   /// Stores an object, and waits for the outcome.
-  func put(_ name: String, _ bytes: [UInt8], to vault: VaultID) throws -> PutOutcome {
+  func put(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws -> PutOutcome {
     let answer = Waiter<PutOutcome>()
-    put(name, bytes, to: vault) { answer.set($0) }
+    put(name, bytes, as: member) { answer.set($0) }
     return try answer.wait()
   }
 
   /// Deletes an object, and waits for the end.
-  func delete(_ name: String, of vault: VaultID) throws {
+  func delete(_ name: String, as member: VaultMember) throws {
     let answer = Waiter<Void>()
-    delete(name, of: vault) { answer.set($0) }
+    delete(name, as: member) { answer.set($0) }
     try answer.wait()
   }
 }

@@ -8,10 +8,13 @@ final class PostgresEngine: HubEngine {
   private let writers: [PostgresWriter]
   private let writerConnections: [PostgresConnections]
   private let notices: PostgresNotices
-  let sessions: any SessionStore
+  private let postgresSessions: PostgresSessions
+  var sessions: any SessionStore { postgresSessions }
 
   /// The writers, each with the vaults of its shard. Two make the best of one disk: docs/hub.md.
   private static let writerCount = 2
+  /// The most bytes of an object that is read with the same statement that finds it.
+  private static let smallBytesMax: Int32 = 65_536
 
   /// Connects to a database, and makes or migrates its schema.
   ///
@@ -19,7 +22,7 @@ final class PostgresEngine: HubEngine {
   init(_ address: String, quotaBytes: Int) throws(HeartlogError) {
     let readers = PostgresConnections(address, idleMax: 4)
     self.readers = readers
-    sessions = PostgresSessions(readers)
+    postgresSessions = PostgresSessions(readers)
     let notices = PostgresNotices(address)
     self.notices = notices
     let connections = (0..<Self.writerCount).map { _ in PostgresConnections(address, idleMax: 1) }
@@ -74,24 +77,29 @@ final class PostgresEngine: HubEngine {
   }
 
   func changeKeys(
-    of vault: VaultID, removing: [PublicKey], admitting: [PublicKey]
+    removing: [PublicKey], admitting: [PublicKey], as member: VaultMember
   ) throws(HeartlogError) -> [PublicKey]? {
     let rows = try readers.use { (connection) throws(HeartlogError) in
       try connection.run(
         .changeKeys,
         [
-          .uuid(vault.bytes), .array(.bytes, removing.map(\.bytes)), .array(.bytes, admitting.map(\.bytes)),
-          .int32(Int32(HubLimits.keysMax)),
+          .uuid(member.vault.bytes), .bytes(member.key.bytes), .array(.bytes, removing.map(\.bytes)),
+          .array(.bytes, admitting.map(\.bytes)), .int32(Int32(HubLimits.keysMax)),
         ])
     }
-    return try Self.keys(rows)
+    if rows.count == 1, rows.isNull(0, 0) { throw VaultMember.notAdmitted }
+    let keys = try Self.keys(rows)
+    // Those who were removed and admitted again are in with a new session.
+    if keys != nil { postgresSessions.end(removing, of: member.vault) }
+    return keys
   }
 
-  func list(_ vault: VaultID, after cursor: String?, limit: Int) throws(HeartlogError) -> HubList {
+  func list(after cursor: String?, limit: Int, as member: VaultMember) throws(HeartlogError) -> HubList {
     let after = try ChangeCursor.sent(cursor)
     return try readers.use { (connection) throws(HeartlogError) in
-      let position = try connection.run(.position, [.uuid(vault.bytes)])
-      guard position.count == 1 else { throw HeartlogError(.notFound, "there is no such vault") }
+      let vault = member.vault
+      let position = try connection.run(.position, [.uuid(vault.bytes), .bytes(member.key.bytes)])
+      guard position.count == 1 else { throw VaultMember.notAdmitted }
       let generation = Self.generation(try position.integer(0, 0), of: connection.history)
       // What has this number or a lower one is visible to the statement that follows.
       let change = UInt64(try position.integer(0, 1))
@@ -117,31 +125,33 @@ final class PostgresEngine: HubEngine {
   }
 
   func get(
-    _ name: String, of vault: VaultID, admits: (_ byteCount: Int) -> Bool
+    _ name: String, as member: VaultMember, admits: (_ byteCount: Int) -> Bool
   ) throws(HeartlogError) -> GetOutcome {
-    let key: [PostgresValue] = [.uuid(vault.bytes), .uuid(Self.digest(name)), .text(name)]
+    let key: [PostgresValue] = [.uuid(member.vault.bytes), .uuid(Self.digest(name)), .text(name)]
     return try readers.use { (connection) throws(HeartlogError) in
-      let size = try connection.run(.size, key)
-      guard size.count == 1 else { return .missing }
-      guard admits(Int(try size.integer(0, 0))) else { return .refused }
+      let found = try connection.run(.look, key + [.bytes(member.key.bytes), .int32(Self.smallBytesMax)])
+      guard found.count == 1 else { throw VaultMember.notAdmitted }
+      if found.isNull(0, 0) { return .missing }
+      guard admits(Int(try found.integer(0, 0))) else { return .refused }
+      if !found.isNull(0, 1) { return .bytes(try found.bytes(0, 1)) }
       let rows = try connection.run(.get, key)
       return rows.count == 0 ? .missing : .bytes(try rows.bytes(0, 0))
     }
   }
 
   func put(
-    _ name: String, _ bytes: [UInt8], to vault: VaultID,
+    _ name: String, _ bytes: [UInt8], as member: VaultMember,
     done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void
   ) {
-    writer(of: vault).add(
-      PostgresWriter.Job(vault: vault, name: name, digest: Self.digest(name), change: .put(bytes, done)))
+    writer(of: member.vault).add(
+      PostgresWriter.Job(member: member, name: name, digest: Self.digest(name), change: .put(bytes, done)))
   }
 
   func delete(
-    _ name: String, of vault: VaultID, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
+    _ name: String, as member: VaultMember, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
   ) {
-    writer(of: vault).add(
-      PostgresWriter.Job(vault: vault, name: name, digest: Self.digest(name), change: .remove(done)))
+    writer(of: member.vault).add(
+      PostgresWriter.Job(member: member, name: name, digest: Self.digest(name), change: .remove(done)))
   }
 
   func observe(_ body: @escaping @Sendable (VaultID) -> Void) { notices.listen(body) }

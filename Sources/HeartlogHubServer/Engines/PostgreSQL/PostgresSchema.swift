@@ -62,60 +62,77 @@ enum PostgresSchema {
       primary key (vault, change)
     ) partition by hash (vault);
     do $$ begin
-      for part in 0..15 loop
+      for part in 0..3 loop
         execute format(
-          'create table objects_%s partition of objects for values with (modulus 16, remainder %s)', part, part);
+          'create table objects_%s partition of objects for values with (modulus 4, remainder %s)', part, part);
         execute format('alter table objects_%s alter column bytes set storage external', part);
         execute format('alter table objects_%s set (toast_tuple_target = 4080)', part);
       end loop;
     end $$;
     create unique index on objects (vault, digest);
 
+    -- Finding out what is there before it is inserted would take three times as long: the few that are not stored are looked at afterwards. An
+    -- object that is there counts in its batch, so a vault that is almost full may refuse one that would just fit.
     create function put(
-      vaults_ uuid[], digests uuid[], names text[], contents bytea[], quota bigint, objects_max integer
+      vaults_ uuid[], digests uuid[], names text[], contents bytea[], keys_ bytea[], quota bigint,
+      objects_max integer
     ) returns table (place bigint, outcome integer) language plpgsql as $$
+    declare places bigint[];
     begin
       -- In order, so that two hubs never wait for each other.
       perform from vaults v where v.id = any(vaults_) order by v.id for update;
-      return query
-        with input as (
-          select * from unnest(vaults_, digests, names, contents)
-            with ordinality as i(vault, digest, name, bytes, place)),
-        looked as (
-          select i.*, v.id is null as homeless, v.change, v.objects, v.bytes as used, o.bytes = i.bytes as same
-          from input i left join vaults v on v.id = i.vault
-            left join objects o on o.vault = i.vault and o.digest = i.digest),
-        fresh as (
-          select l.*, row_number() over w as step, sum(length(l.bytes)) over w as added
-          from looked l where not l.homeless and l.same is null
-          window w as (partition by l.vault order by l.place)),
-        allowed as (
-          select * from fresh f where f.objects + f.step <= objects_max and f.used + f.added <= quota),
-        stored as (
-          insert into objects (vault, change, digest, name, bytes)
-          select a.vault, a.change + a.step, a.digest, a.name, a.bytes from allowed a),
-        counted as (
-          update vaults v set change = v.change + a.steps, objects = v.objects + a.steps, bytes = v.bytes + a.added
-          from (
-            select allowed.vault, max(allowed.step)::integer as steps, max(allowed.added)::bigint as added
-            from allowed group by allowed.vault) a
-          where v.id = a.vault)
-        select l.place,
-          case when l.homeless then 4 when l.same then 1 when not l.same then 2 when a.place is null then 3 else 0 end
-        from looked l left join allowed a on a.place = l.place;
+      with numbered as (
+        select i.*, v.change + row_number() over w as change, v.objects + row_number() over w as objects,
+          v.bytes + sum(length(i.bytes)) over w as used
+        from unnest(vaults_, digests, names, contents, keys_)
+          with ordinality as i(vault, digest, name, bytes, key, place)
+          join vaults v on v.id = i.vault and i.key = any(v.keys)
+        window w as (partition by i.vault order by i.place)),
+      stored as (
+        insert into objects (vault, change, digest, name, bytes)
+        select n.vault, n.change, n.digest, n.name, n.bytes from numbered n
+        where n.objects <= objects_max and n.used <= quota
+        on conflict do nothing
+        returning objects.vault, objects.change, length(objects.bytes) as added),
+      counted as (
+        update vaults v set change = s.last, objects = v.objects + s.steps, bytes = v.bytes + s.added
+        from (
+          select s.vault, max(s.change) as last, count(*)::integer as steps, sum(s.added)::bigint as added
+          from stored s group by s.vault) s
+        where v.id = s.vault)
+      select coalesce(array_agg(n.place), '{}') into places
+      from numbered n join stored s on s.vault = n.vault and s.change = n.change;
+      return query select p, 0 from unnest(places) p;
+      if cardinality(places) < cardinality(vaults_) then
+        return query
+          select i.place,
+            case when v.id is null then 4 when o.bytes = i.bytes then 1 when o.bytes is not null then 2 else 3 end
+          from unnest(vaults_, digests, contents, keys_) with ordinality as i(vault, digest, bytes, key, place)
+            left join vaults v on v.id = i.vault and i.key = any(v.keys)
+            left join objects o on o.vault = i.vault and o.digest = i.digest
+          where not i.place = any(places);
+      end if;
     end $$;
 
-    create function remove(vaults_ uuid[], digests uuid[]) returns void language plpgsql as $$
+    -- The places of those whose key is admitted, whether there was such an object or not.
+    create function remove(vaults_ uuid[], digests uuid[], keys_ bytea[])
+    returns setof bigint language plpgsql as $$
     begin
       perform from vaults v where v.id = any(vaults_) order by v.id for update;
-      with removed as (
-        delete from objects o using unnest(vaults_, digests) as i(vault, digest)
-        where o.vault = i.vault and o.digest = i.digest returning o.vault, length(o.bytes) as bytes)
-      update vaults v set objects = v.objects - r.objects, bytes = v.bytes - r.bytes
-      from (
-        select removed.vault, count(*)::integer as objects, sum(removed.bytes)::bigint as bytes
-        from removed group by removed.vault) r
-      where v.id = r.vault;
+      return query
+        with input as (
+          select i.* from unnest(vaults_, digests, keys_) with ordinality as i(vault, digest, key, place)
+            join vaults v on v.id = i.vault and i.key = any(v.keys)),
+        removed as (
+          delete from objects o using input i
+          where o.vault = i.vault and o.digest = i.digest returning o.vault, length(o.bytes) as bytes),
+        counted as (
+          update vaults v set objects = v.objects - r.objects, bytes = v.bytes - r.bytes
+          from (
+            select removed.vault, count(*)::integer as objects, sum(removed.bytes)::bigint as bytes
+            from removed group by removed.vault) r
+          where v.id = r.vault)
+        select input.place from input;
     end $$;
 
     create function create_vault(id_ uuid, generation_ bigint, key bytea, invitation bytea)
@@ -131,20 +148,20 @@ enum PostgresSchema {
       return 0;
     end $$;
 
-    -- The keys afterwards; null if there is no such vault, or none or too many would be left.
-    create function change_keys(vault_ uuid, removing bytea[], admitting bytea[], keys_max integer)
-    returns bytea[] language plpgsql as $$
+    -- The keys afterwards; none if none or too many would be left. Null if the one who asks is not admitted.
+    create function change_keys(vault_ uuid, key_ bytea, removing bytea[], admitting bytea[], keys_max integer)
+    returns setof bytea language plpgsql as $$
     declare changed bytea[];
     begin
-      perform from vaults where id = vault_ for update;
+      perform from vaults where id = vault_ and key_ = any(keys) for update;
+      if not found then return query select null::bytea; return; end if;
       select array(
         select k from vaults v, unnest(v.keys) k where v.id = vault_ and not k = any(removing)
         union select unnest(admitting) order by 1) into changed;
-      if cardinality(changed) not between 1 and keys_max then return null; end if;
+      if cardinality(changed) not between 1 and keys_max then return; end if;
       update vaults set keys = changed where id = vault_;
-      if not found then return null; end if;
       delete from sessions where vault = vault_ and not key = any(changed);
-      return changed;
+      return query select unnest(changed);
     end $$;
     """
 }

@@ -11,7 +11,7 @@ final class PostgresWriter: Sendable {
       case remove(@Sendable (Result<Void, HeartlogError>) -> Void)
     }
 
-    let vault: VaultID
+    let member: VaultMember
     let name: String
     /// What the object is found by: of the name.
     let digest: [UInt8]
@@ -93,7 +93,7 @@ final class PostgresWriter: Sendable {
       for job in state.waiting.prefix(Self.batchMax) {
         if case .put(let content, _) = job.change { bytes += content.count }
         guard job.isPut == state.waiting[0].isPut, count == 0 || bytes <= Self.batchBytesMax,
-          objects.insert(job.vault.bytes + job.digest).inserted
+          objects.insert(job.member.vault.bytes + job.digest).inserted
         else { break }
         count += 1
       }
@@ -111,10 +111,11 @@ final class PostgresWriter: Sendable {
     let rows = try connection.run(
       .put,
       [
-        .array(.uuid, batch.map(\.vault.bytes)), .array(.uuid, batch.map(\.digest)),
+        .array(.uuid, batch.map(\.member.vault.bytes)), .array(.uuid, batch.map(\.digest)),
         .array(.text, batch.map { Array($0.name.utf8) }),
         .array(.bytes, batch.map { if case .put(let bytes, _) = $0.change { bytes } else { [] } }),
-        .int64(Int64(quotaBytes)), .int32(Int32(HubLimits.objectsMax)),
+        .array(.bytes, batch.map(\.member.key.bytes)), .int64(Int64(quotaBytes)),
+        .int32(Int32(HubLimits.objectsMax)),
       ])
     var outcomes = [PutOutcome?](repeating: nil, count: batch.count)
     for row in rows.indices {
@@ -129,16 +130,25 @@ final class PostgresWriter: Sendable {
         default: nil
         }
     }
-    stored(Set(zip(batch, outcomes).filter { $1 == .stored }.map(\.0.vault)))
+    stored(Set(zip(batch, outcomes).filter { $1 == .stored }.map(\.0.member.vault)))
     for (job, outcome) in zip(batch, outcomes) {
       guard case .put(_, let done) = job.change else { continue }
-      done(outcome.map { .success($0) } ?? .failure(HeartlogError(.notFound, "there is no such vault")))
+      done(outcome.map { .success($0) } ?? .failure(VaultMember.notAdmitted))
     }
   }
 
   private func remove(_ batch: [Job], _ connection: PostgresConnection) throws(HeartlogError) {
-    try connection.run(
-      .remove, [.array(.uuid, batch.map(\.vault.bytes)), .array(.uuid, batch.map(\.digest))])
-    for job in batch { if case .remove(let done) = job.change { done(.success(())) } }
+    let rows = try connection.run(
+      .remove,
+      [
+        .array(.uuid, batch.map(\.member.vault.bytes)), .array(.uuid, batch.map(\.digest)),
+        .array(.bytes, batch.map(\.member.key.bytes)),
+      ])
+    var admitted: Set<Int> = []
+    for row in rows.indices { admitted.insert(Int(try rows.integer(row, 0)) - 1) }
+    for (place, job) in batch.enumerated() {
+      guard case .remove(let done) = job.change else { continue }
+      done(admitted.contains(place) ? .success(()) : .failure(VaultMember.notAdmitted))
+    }
   }
 }

@@ -1,0 +1,53 @@
+"""A hub that runs, and devices that have sessions there: docs/hub.md."""
+
+import http.client
+import json
+import os
+import pathlib
+import secrets
+import signal
+import subprocess
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+PROGRAM = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(__file__).parents[2] / ".build/release/heartlog-hub")
+
+
+class Hub:
+    """Ends with the `with` that it stands in."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen(
+            [PROGRAM, "--listen", "127.0.0.1:0", "--rate", "100000000", *options], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.url = self.process.stdout.readline().decode().split()[-1]
+        self.host = self.url.removeprefix("http://")
+        self.connection = http.client.HTTPConnection(self.host)
+
+    def request(self, method, path, body):
+        self.connection.request(method, path, json.dumps(body))
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {text}")
+        return json.loads(text)
+
+    def vault(self):
+        """A new vault, and a session for it."""
+        vault, key = secrets.token_hex(16), Ed25519PrivateKey.generate()
+        challenge = self.request("POST", "/v1/challenges", {})["challenge"]
+        message = b"heartlog hub 1\0" + bytes.fromhex(vault + challenge) + self.host.encode()
+        proof = {"key": key.public_key().public_bytes_raw().hex(), "challenge": challenge, "signature": key.sign(message).hex()}
+        return vault, self.request("PUT", f"/v1/vaults/{vault}", proof)["session"]
+
+    def seconds(self):
+        """Processor time of the process so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+        self.process.stdout.close()
