@@ -4,8 +4,6 @@ import HeartlogProofs
 
 /// The keys that a hub admits to a vault: "Vaults and keys" in docs/hub.md.
 extension HubConnection {
-  static let keysBytesMax = 4 * HubLimits.jsonBytesMax
-
   /// The keys that are admitted, sorted.
   func keys(isOver: () -> Bool) throws(HeartlogError) -> [PublicKey] {
     try keys("GET", .none, isOver)
@@ -34,7 +32,7 @@ extension HubConnection {
   private func keys(
     _ method: String, _ body: HubBody, _ isOver: () -> Bool
   ) throws(HeartlogError) -> [PublicKey] {
-    let json = try send(method, path("keys"), type: body, bytesMax: Self.keysBytesMax, isOver: isOver)
+    let json = try send(method, path("keys"), type: body, bytesMax: HubLimits.keysBytesMax, isOver: isOver)
       .json(at: self)
     guard let texts = json["keys"]?.array else { throw .noHub("something that is no list of keys", at: self) }
     var keys: [PublicKey] = []

@@ -141,7 +141,7 @@ final class HubConnection: Sendable {
       _ = try trying(isOver) { () throws(HTTPFailure) in
         try transport.send(
           request(
-            "POST", path("keys"), Self.change(admitting: [key.publicKey]), Self.keysBytesMax, session),
+            "POST", path("keys"), Self.change(admitting: [key.publicKey]), HubLimits.keysBytesMax, session),
           isOver: isOver)
       }.checked(for: "POST keys", at: self)
       return true

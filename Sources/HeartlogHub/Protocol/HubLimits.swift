@@ -6,6 +6,8 @@ package enum HubLimits {
   package static let headerBytesMax = 16_384
   package static let jsonBytesMax = 65_536
   package static let keysMax = 1_025
+  /// A list of keys, or a change of them: some may go and as many come.
+  package static let keysBytesMax = 262_144
   package static let objectsMax = 262_144
   package static let listMax = 1_000
   package static let challengesMax = 65_536

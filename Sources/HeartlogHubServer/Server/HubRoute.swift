@@ -38,7 +38,8 @@ enum HubRoute: Hashable, Sendable {
   var bodyBytesMax: Int {
     switch self {
     case .put: HubLimits.objectBytesMax
-    case .challenge, .openSession, .createVault, .changeKeys: HubLimits.jsonBytesMax
+    case .challenge, .openSession, .createVault: HubLimits.jsonBytesMax
+    case .changeKeys: HubLimits.keysBytesMax
     default: 0
     }
   }
@@ -48,15 +49,16 @@ enum HubRoute: Hashable, Sendable {
   /// Reads the target of a request as it was sent.
   init(method: String, target: String) throws(HubRefusal) {
     guard target.utf8.count <= HubLimits.pathBytesMax else { throw HubRefusal(414, "The path is too long") }
-    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = target[...].parts(separatedBy: "?", maxSplits: 1)
     let path = parts[0]
     let query = parts.count > 1 ? String(parts[1]) : ""
     guard path.utf8.allSatisfy(Self.isPlain) else {
       throw HubRefusal(
         400, "A path has letters, digits, dots, hyphens and slashes, and is not percent-encoded")
     }
-    let words = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
-    guard path.first == "/", !words.contains("") || words == [""], !words.contains("."), !words.contains("..")
+    let words = Array(path.parts(separatedBy: "/").dropFirst())
+    guard path.utf8.first == UInt8(ascii: "/"), !words.contains("") || words == [""], !words.contains("."),
+      !words.contains("..")
     else {
       throw HubRefusal(400, "The path is malformed")
     }
@@ -77,7 +79,7 @@ enum HubRoute: Hashable, Sendable {
     } else if words == ["v1", "sessions"] {
       self = try only(["POST": .openSession])
     } else if words.count >= 3, words[0] == "v1", words[1] == "vaults" {
-      guard let vault = VaultID(words[2]) else {
+      guard let vault = VaultID(String(words[2])) else {
         throw HubRefusal(400, "A vault has 32 lower-case hexadecimal digits")
       }
       let rest = words.dropFirst(3)
@@ -104,7 +106,7 @@ enum HubRoute: Hashable, Sendable {
         }
         self = .changes(vault, after: try Self.cursor(try Self.values(in: query, names: ["after"])["after"]))
       case "objects":
-        let name = rest.dropFirst().joined(separator: "/")
+        let name = String(path[words[4].startIndex...])
         guard Self.isObjectName(name) else { throw HubRefusal(400, "This is no object's name") }
         self = try only(["GET": .get(vault, name), "PUT": .put(vault, name), "DELETE": .delete(vault, name)])
       default: throw HubRefusal(404, "There is no such path")

@@ -122,7 +122,7 @@ package struct FolderPlace {
 
   /// Takes a name apart; `nil` if it does not begin with a writer and a stream, or is not of three parts.
   package init?(_ name: String) {
-    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = name[...].parts(separatedBy: "/")
     guard parts.count == 3, let writer = Self.replica(parts[0]), let stream = Self.replica(parts[1]) else {
       return nil
     }

@@ -28,7 +28,7 @@ package struct RunFileName: Hashable {
     guard name.hasSuffix(ending), name.utf8.count == Self.stemBytes + ending.utf8.count else {
       return nil
     }
-    self.init(stem: name.prefix(Self.stemBytes))
+    self.init(stem: name.dropLast(ending.utf8.count))
   }
 
   /// Parses the name of a copy: a file-syncing program inserted words before the ending, as in "… 2.run" or
@@ -47,7 +47,7 @@ package struct RunFileName: Hashable {
   }
 
   private init?(stem: Substring) {
-    let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
+    let parts = stem.parts(separatedBy: "-")
     guard parts.count == 4, parts.allSatisfy({ $0.utf8.count == 16 }),
       let first = Self.decimal(parts[0]), let last = Self.decimal(parts[1]),
       let root = Self.prefix(parts[2]), let content = Self.prefix(parts[3]),
