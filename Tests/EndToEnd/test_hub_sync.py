@@ -2,40 +2,15 @@
 
 import contextlib
 import json
-import os
-import pathlib
 import re
 import signal
-import subprocess
 import unittest
 
-from heartlog import BINARY, SECONDS_MAX, TestCase, environment
-
-HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).with_name("heartlog-hub"))
-
-
-class Hub:
-    """A hub with a directory; it keeps its port when it is started again."""
-
-    def __init__(self, folder):
-        self.folder, self.port, self.process = folder, 0, None
-
-    def start(self):
-        self.process = subprocess.Popen(
-            [HUB, "--listen", f"127.0.0.1:{self.port}", "--data", str(self.folder)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
-        self.url = re.fullmatch(rb"listening on (http://\S+)\n", self.process.stdout.readline())[1].decode()
-        self.port = int(self.url.rsplit(":", 1)[1])
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        code = self.process.wait(SECONDS_MAX)
-        self.process.stdout.close()
-        self.process = None
-        return code
+from heartlog import SECONDS_MAX, TestCase
+from hub import NEEDS_HUB, Hub
 
 
-@unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+@NEEDS_HUB
 class HubTests(TestCase):
     def setUp(self):
         super().setUp()

@@ -1,0 +1,34 @@
+"""A hub that runs, for tests of what syncs through it. $HEARTLOG_HUB_BIN is the program, else it is beside the one under test."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import unittest
+
+from heartlog import BINARY, SECONDS_MAX, environment
+
+HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).with_name("heartlog-hub"))
+NEEDS_HUB = unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+
+
+class Hub:
+    """A hub with a directory; it keeps its port when it is started again."""
+
+    def __init__(self, folder):
+        self.folder, self.port, self.process = folder, 0, None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [HUB, "--listen", f"127.0.0.1:{self.port}", "--data", str(self.folder)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
+        self.url = re.fullmatch(rb"listening on (http://\S+)\n", self.process.stdout.readline())[1].decode()
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(SECONDS_MAX)
+        self.process.stdout.close()
+        self.process = None
+        return code
