@@ -100,9 +100,9 @@ class Bytes:
 
 class Member:
     def __init__(self, data, vault):
-        self.public, self.agreement, signature, self.wrapped = (data.take(n) for n in (32, 32, 64, 48))
+        self.public, self.agreement, self.announcement, self.wrapped = (data.take(n) for n in (32, 32, 64, 48))
         self.replica = sha(self.public)[:16]
-        verify(self.public, signature, labelled("heartlog member 1", vault + self.agreement), "an invalid announcement")
+        verify(self.public, self.announcement, labelled("heartlog member 1", vault + self.agreement), "an invalid announcement")
 
 
 def rises(keys):
@@ -122,6 +122,7 @@ class Epoch:
         self.devices = data.many(1024, lambda: Member(data, self.vault))
         revocations = data.many(4096, lambda: (data.take(16), size := data.varint(NUMBER_MAX), data.take(32) if size else b""))
         self.revoked = {replica: size for replica, size, _ in revocations}
+        self.revoked_roots = {replica: root for replica, _, root in revocations}
         self.maker, twice = data.take(32), data.take(1)[0]
         message = labelled("heartlog epoch 1", object[:data.at])
         verify(self.maker, data.take(64), message, "an epoch that its maker did not sign")
