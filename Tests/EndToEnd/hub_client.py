@@ -1,0 +1,299 @@
+"""A device of an encrypted vault at a hub, written from docs/hub.md, docs/encryption.md, docs/shipping.md and docs/format.md alone.
+
+python3 hub_client.py http://HOST:PORT/VAULT SEED LIBRARY [ITEM TITLE], with the recovery code on standard input, joins the vault, checks
+everything there, adds the item, and prints the ids of the library's favorites. SEED is a file with the 32 secret bytes of the device's key.
+It has no log: it continues its stream as the hub has it. It stops before it writes where anything breaks a rule, where there are several
+epochs to write under, and where a stream ended.
+"""
+import base64, collections, contextlib, copy, http.client, json, os, pathlib, re, sys, time, urllib.parse
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+import encryption_reader as encryption
+import format_reader
+from encryption_reader import NO_NONCE, Refused, check, derive, labelled, sha, verify
+from encryption_writer import seal
+from format_blocks import Block, Secret, read_block
+from format_decoder import ADDED, CHANGED, HAS_FIELDS, Bytes, Commit, Event, Malformed
+from format_encoder import blob, encoded_block, text, varint
+from format_hashes import Tree, leaf_hash
+from format_segments import Segment
+from format_state import state
+
+NOTE_MAX, WALL_MAX = 1 << 22, 7_258_118_399_999
+NAME = re.compile(r"([0-9a-f]{32})/([0-9a-f]{32})/(\d{16})-(\d{16})-([0-9a-f]{16})-[0-9a-f]{16}\.(run|checkpoint|proof)")
+File = collections.namedtuple("File", "name writer stream first last root content")
+
+
+@contextlib.contextmanager
+def reading(name):
+    try:
+        yield
+    except (Refused, Malformed, ValueError) as error:
+        raise Refused(f"{name}: {error}") from error
+
+
+class Member(encryption.Identity):
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.sign, self.replica = Ed25519PrivateKey.from_private_bytes(seed).sign, sha(self.public)[:16]
+
+
+class Hub:
+    def __init__(self, address):
+        parts = urllib.parse.urlsplit(address)
+        self.host, self.vault, self.session = parts.netloc, parts.path.strip("/"), ""
+        self.connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+
+    def request(self, method, path, body=None):
+        """The body of the answer; None if there is no such object."""
+        body = json.dumps(body).encode() if isinstance(body, dict) else body
+        with contextlib.closing(self.connection(self.host, timeout=60)) as connection:
+            connection.request(method, path, body, {"Host": self.host, "Authorization": f"Bearer {self.session}"})
+            answer = connection.getresponse()
+            found = answer.read()
+        check(answer.status < 400 or answer.status == 404, f"the hub answers {answer.status}: {found.decode(errors='replace')}")
+        return None if answer.status == 404 else found
+
+    def open(self, member):
+        challenge = json.loads(self.request("POST", "/v1/challenges", {}))["challenge"]
+        signature = member.sign(labelled("heartlog hub 1", bytes.fromhex(self.vault + challenge) + self.host.encode())).hex()
+        proof = {"vault": self.vault, "key": member.public.hex(), "challenge": challenge, "signature": signature}
+        self.session = json.loads(self.request("POST", "/v1/sessions", proof))["session"]
+
+    def admit(self, keys):
+        self.request("POST", f"/v1/vaults/{self.vault}/keys", {"admit": [key.hex() for key in keys], "remove": []})
+
+    def object(self, method, name, body=None):
+        return self.request(method, f"/v1/vaults/{self.vault}/objects/{name}", body)
+
+    def objects(self):
+        names, query, has_more = {}, "", True
+        while has_more:
+            page = json.loads(self.request("GET", f"/v1/vaults/{self.vault}/objects{query}"))
+            names |= dict(page["objects"])
+            query, has_more = f"?after={page['cursor']}", page["hasMore"]
+        return {name: content for name in names if (content := self.object("GET", name)) is not None}
+
+
+def joining_epoch(before, key_before, code, device):
+    """An epoch that has the members of the one before and a device, made by the recovery code; and its key."""
+    key, ephemeral, vault = os.urandom(32), X25519PrivateKey.generate(), before.vault
+    commitment, ephemeral_key = derive(key, b"", "heartlog commitment 1", vault), ephemeral.public_key().public_bytes_raw()
+
+    def member(public, agreement, announcement):
+        shared = ephemeral.exchange(X25519PublicKey.from_public_bytes(agreement))
+        wrapping = derive(shared, ephemeral_key + agreement, "heartlog wrap 1", vault + commitment + public)
+        return public + agreement + announcement + ChaCha20Poly1305(wrapping).encrypt(NO_NONCE, key, None)
+
+    recovery, *devices = [(one.public, one.agreement, one.announcement) for one in [before.recovery, *before.devices]]
+    devices.append((device.public, device.agreement_public, device.sign(labelled("heartlog member 1", vault + device.agreement_public))))
+    data = b"\x89HLKEY\r\n\1" + vault + varint(before.number + 1) + commitment + ephemeral_key + varint(1) + before.id
+    data += ChaCha20Poly1305(derive(key, before.id, "heartlog previous 1", vault)).encrypt(NO_NONCE, key_before, None)
+    data += member(*recovery) + varint(len(devices)) + b"".join(member(*one) for one in sorted(devices)) + varint(len(before.revoked))
+    data += b"".join(replica + varint(size) + before.revoked_roots[replica] for replica, size in sorted(before.revoked.items()))
+    data += code.public + b"\0"
+    object = data + code.sign(labelled("heartlog epoch 1", data))
+    epoch = encryption.Epoch(object)
+    assert epoch.follows([before]) and epoch.key_for(device) == key, "an epoch that breaks the rules"
+    return object, epoch, key
+
+
+def framed(file, magic):
+    """A file from its replica on, to the hash at its end."""
+    check(sha(file.content[:-32]) == file.content[-32:], "the hash at the end is wrong")
+    source = Bytes(file.content[:-32])
+    check(source.take(8) == magic and source.u8() == 1 and source.take(16) == file.stream, "no file of this name")
+    return source
+
+
+def read_runs(file):
+    """For each run its block, its last commit, and the root after it."""
+    source = framed(file, b"\x89HLRUN\r\n")
+    _, first, runs = source.text(most=127), source.varint(1), []
+    last = first - 1
+    for _ in range(source.varint()):
+        count, root = source.varint(1), source.take(32)
+        runs.append((read_block(source.blob(), file.stream, last + 1, count), last := last + count, root))
+    source.end()
+    check(runs, "a stream that ended")
+    check((first, last, root[:8]) == (file.first, file.last, file.root), "other commits than the name says")
+    return runs
+
+
+def read_checkpoint(file, vault):
+    """What the owner of a stream signed: how many commits, and the root; and the extensions from the runs of a file to there."""
+    source = framed(file, b"\x89HLCKP\r\n")
+    vaults = [source.take(16), *(source.take(16) for _ in range(source.varint(0, 16)))] if source.u8() else []
+    key, (said, _, signatures) = source.take(32), source.blob(NOTE_MAX).decode().partition("\n\n")
+    origin, size, root = said.split("\n")
+    check(not vaults or vault in vaults, "a device of another vault")
+    check(sha(key)[:16] == file.stream, "a checkpoint by another key than the stream's")
+    signature = re.match(f"— {origin} (\\S+)\n", signatures)
+    check(re.fullmatch(f"heartlog/[0-9a-f]{{32}}/{file.stream.hex()}", origin) and size.isdecimal() and signature, "not a signed note")
+    signature, size, root = base64.b64decode(signature[1], validate=True), int(size), base64.b64decode(root, validate=True)
+    check(signature[:4] == sha(f"{origin}\n\1".encode() + key)[:4], "a signature by another key")
+    verify(key, signature[4:], f"{said}\n".encode(), "a wrong signature")
+    extensions = {source.varint(1): [source.take(32) for _ in range(source.varint(0, 64))] for _ in range(source.varint())}
+    source.end()
+    check(extensions or (file.first, file.last, file.root) == (size + 1, size, root[:8]), "another checkpoint than the name says")
+    return size, root, extensions
+
+
+def checkpoint_file(member, vault, size, root, runs=()):
+    """A checkpoint of the own stream; as a proof, of runs that end where it does."""
+    origin = f"heartlog/{vault.hex()}/{member.replica.hex()}"
+    said = f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
+    signature = sha(f"{origin}\n\1".encode() + member.public)[:4] + member.sign(said.encode())
+    note = f"{said}\n— {origin} {base64.b64encode(signature).decode()}\n".encode()
+    data = b"\x89HLCKP\r\n\1" + member.replica + b"\2" + vault + varint(0) + member.public + blob(note)
+    data += varint(len(runs)) + b"".join(varint(last) + varint(0) for last in runs)
+    return data + sha(data)
+
+
+def extended(tree, roots, size):
+    """The root of a tree that the roots of full subtrees extend to a size; None if they do not."""
+    tree = copy.deepcopy(tree)
+    for node in roots:
+        if tree.size >= size:
+            return None
+        width = tree.size & -tree.size
+        while tree.size + width > size:
+            width >>= 1
+        tree.size //= width  # each subtree of the frontier has a multiple of `width` leaves, so this one is like a leaf
+        tree.append(node)
+        tree.size *= width
+    return tree.root if tree.size == size else None
+
+
+class Stream:
+    """The commits of a replica that were taken, and the tree after each of them."""
+
+    def __init__(self):
+        self.segments, self.leaves, self.trees, self.commits = [], [], [Tree()], []
+
+    def take(self, name, proofs, block, last, root):
+        """Takes the commits of a run that are new. Without a proof that their owner signed them, only if no proof is asked for."""
+        size, first = len(self.leaves), block.commits[0].number
+        if first > size + 1:
+            return False
+        for commit in block.commits:
+            leaf = leaf_hash(commit, block.secrets)
+            if commit.number <= size:
+                check(self.leaves[commit.number - 1] == leaf, f"another commit {commit.number} than in another file")
+            else:
+                self.leaves.append(leaf)
+                self.trees.append(copy.deepcopy(self.trees[-1]))
+                self.trees[-1].append(leaf)
+        check(self.trees[last].root == root, "commits that do not lead to the root")
+        check(all(commit.wall <= WALL_MAX >= commit.stamp >> 16 for commit in block.commits), "a time beyond the year 2199")
+        if new := [commit for commit in block.commits if commit.number > size]:
+            signed = [extended(self.trees[last], roots[last], size) == root for size, root, roots in proofs or [] if last in roots]
+            if proofs is not None and not any(signed):
+                del self.leaves[size:], self.trees[size + 1:]
+                return False
+            self.segments.append(Segment(pathlib.Path(name), first=size + 1, sequence=new[0].sequence, blocks=[block], commits=new))
+        return True
+
+    def finish(self, replica, epoch):
+        """Checks what must hold from commit to commit. Returns the commits, without those that an epoch revokes."""
+        checked = format_reader.Stream(replica.hex(), self.segments, [])
+        format_reader.check_stream(checked)
+        size = epoch.revoked.get(replica, len(self.trees))
+        check(not checked.problems, f"{replica.hex()}: {checked.problems}")
+        counts = not 0 < size < len(self.trees) or self.trees[size].root == epoch.revoked_roots[replica]
+        self.commits = checked.commits[:size] if counts else []
+        return self.commits
+
+
+class Client:
+    def __init__(self, address, code, seed):
+        self.hub, self.code_text, self.code, self.device = Hub(address), code, Member(encryption.secret_of(code)), Member(seed)
+
+    def sync(self):
+        """Reads and checks all that the hub has, then is admitted if it was not."""
+        self.hub.open(self.code)
+        self.hub.admit([self.device.public])
+        self.hub.open(self.device)
+        objects = self.hub.objects()
+        self.read_epochs({name: objects.pop(name) for name in list(objects) if name.startswith("keys/")})
+        self.read_streams(objects)
+        if self.device.public not in self.head.members:
+            object, self.head, key = joining_epoch(self.head, self.keys[self.head.id], self.code, self.device)
+            self.epochs[self.head.id], self.keys[self.head.id] = self.head, key
+            self.hub.admit(self.head.members)
+            self.hub.object("PUT", f"keys/{self.head.id.hex()}", object)
+
+    def read_epochs(self, objects):
+        """Finds the epoch to write under, and the keys of all that it follows."""
+        check(all(name == f"keys/{sha(object)[:16].hex()}" for name, object in objects.items()), "another epoch than its name says")
+        self.keys, self.epochs = encryption.keys_with(self.code_text, objects.values())
+        heads = [epoch for id, epoch in self.epochs.items() if not any(id in other.previous for other in self.epochs.values())]
+        check(len(heads) == 1 and heads[0].recovery.public == self.code.public, f"{len(heads)} epochs to write under, or a void code")
+        self.head = heads[0]
+
+    def read_streams(self, objects):
+        """Takes all runs. Of the files in `held` something is not proven, or does not follow what is here."""
+        self.streams, self.held, read = {self.device.replica: Stream()}, [], {"run": [], "checkpoint": []}
+        for name, object in objects.items():
+            with reading(name):
+                found = NAME.fullmatch(name)
+                check(found and found[6] in read, "a stream that ended, or no object")
+                content, replicas = encryption.open_object(object, name, self.head.vault, self.keys), map(bytes.fromhex, found.group(1, 2))
+                file = File(name, *replicas, int(found[3]), int(found[4]), bytes.fromhex(found[5]), content)
+                read[found[6]].append((file, read_runs(file) if found[6] == "run" else read_checkpoint(file, self.head.vault)))
+        signed = {file.stream for file, _ in read["checkpoint"]}
+        for file, runs in sorted(read["run"], key=lambda run: (run[0].stream, run[0].first, run[0].last)):
+            proofs = [proof for other, proof in read["checkpoint"] if other[1:6] == file[1:6]] if file.stream in signed else None
+            with reading(file.name):
+                if not all(self.streams.setdefault(file.stream, Stream()).take(file.name, proofs, *run) for run in runs):
+                    self.held.append(file.name)
+        for file, (size, root, _) in read["checkpoint"]:
+            trees = self.streams[file.stream].trees if file.stream in self.streams else []
+            check(size >= len(trees) or trees[size].root == root, f"{file.name}: its owner signed another history")
+            self.held += [file.name] if size >= len(trees) else []
+        self.commits = [commit for replica, stream in self.streams.items() for commit in stream.finish(replica, self.head)]
+        self.replaced = [file for file, _ in read["checkpoint"] if file.writer == self.device.replica and file.first > file.last]
+
+    def favorites(self, library):
+        return {id: item for (name, id), item in state(self.commits).items() if name == library and item.is_favorite}
+
+    def add(self, library, item, title):
+        """Puts a commit that adds an item and records the epochs that no log has. The next sync reads it like all others."""
+        check(not self.held, "objects that are missing, perhaps of the own stream")
+        own, items, wall = self.streams[self.device.replica], state(self.commits), int(time.time() * 1000)
+        in_force = dict(head for commit in own.commits for head in commit.heads)
+        events = [Event(CHANGED | HAS_FIELDS, "heartlog.vault", f"epoch-{id.hex()}", fields=[("number", 3, epoch.number)])
+                  for id, epoch in self.epochs.items() if ("heartlog.vault", f"epoch-{id.hex()}") not in items]
+        events.append(Event(ADDED | HAS_FIELDS, library, item, fields=[("title", 5, title)]))
+        stamp = max([wall << 16, *(commit.stamp + 1 for commit in self.commits)])
+        seen = {replica: len(stream.commits) for replica, stream in self.streams.items() if stream is not own}
+        heads = [(replica, size) for replica, size in sorted(seen.items()) if size > in_force.get(replica, 0)]
+        sequence = 1 + sum(len(commit.events) for commit in own.commits)
+        commit = Commit(self.device.replica, number := len(own.commits) + 1, stamp, wall, sequence, "hub_client", heads, [], events)
+        block = Block([commit], sorted(in_force.items()), [Secret(number, os.urandom(32))], {})
+        tree = copy.deepcopy(own.trees[-1])
+        tree.append(leaf_hash(commit, block.secrets))
+        run = b"\x89HLRUN\r\n\1" + self.device.replica + text("hub client") + varint(number) + varint(1)
+        run += varint(1) + tree.root + blob(encoded_block(block))
+        self.put(number, number, tree.root, "checkpoint", checkpoint_file(self.device, self.head.vault, number, tree.root, [number]))
+        self.put(number, number, tree.root, "run", run + sha(run))
+        self.put(number + 1, number, tree.root, "checkpoint", checkpoint_file(self.device, self.head.vault, number, tree.root))
+        for file in self.replaced:
+            self.hub.object("DELETE", file.name)
+
+    def put(self, first, last, root, ending, content):
+        name = "{0}/{0}/{1:016}-{2:016}-{3}-{4}.{5}".format(self.device.replica.hex(), first, last, root[:8].hex(), "0" * 16, ending)
+        self.hub.object("PUT", *seal(content, name, self.head.vault, self.head.id, self.keys[self.head.id]))
+
+
+if __name__ == "__main__":
+    address, seed, library, *added = sys.argv[1:]
+    client = Client(address, sys.stdin.read(), pathlib.Path(seed).read_bytes())
+    client.sync()
+    if added:
+        client.add(library, *added)
+        client.sync()
+    print("\n".join(sorted(client.favorites(library))))

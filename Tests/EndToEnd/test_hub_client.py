@@ -1,0 +1,405 @@
+"""A client that was written from the pages alone joins a vault at a hub, reads and writes there, and takes nothing that breaks a rule."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import unittest
+from types import SimpleNamespace
+from unittest import mock
+
+from heartlog import SECONDS_MAX, TestCase, environment
+from hub import NEEDS_HUB, Hub
+
+try:
+    import cryptography
+except ImportError:
+    cryptography = None
+else:
+    import hub_client
+    from encryption_reader import ALPHABET, Refused, labelled, open_object, sha, verify
+    from encryption_writer import seal
+    from format_columns import date_text
+    from format_state import digest, state
+
+NEEDS_CRYPTOGRAPHY = unittest.skipUnless(cryptography, "cryptography is not installed: Scripts/test installs it from PyPI")
+
+
+def code_of(secret):
+    number = int.from_bytes(secret + sha(labelled("heartlog recovery 1", secret))[:3], "big")
+    return "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(56)))
+
+
+class HubClientTestCase(TestCase):
+    """A hub, and the vault that a phone created there."""
+
+    def setUp(self):
+        super().setUp()
+        self.hub = Hub(self.folder / "hub")
+        (self.folder / "hub").mkdir()
+        self.hub.start()
+        self.addCleanup(lambda: self.hub.process and self.hub.end(signal.SIGKILL))
+        self.phone = self.store("phone")
+        for number in range(5):
+            self.expect(0, self.phone("add", "papers", f"p{number}", f"title=Títle {number}", "pages:=17", "score:=0.25"))
+        self.expect(0, self.phone("toggle", "papers", "p3"))
+        self.expect(0, self.phone("sync", self.hub.url, "--encrypted"))
+        self.code = self.recovery_code(self.phone)
+        vault = self.expect(0, self.phone("hub", self.hub.url, "--json")).object["vault"]
+        self.address = f"{self.hub.url}/{vault}"
+
+    def recovery_code(self, store):
+        return self.expect(0, store("keys", "show")).out.splitlines()[-1]
+
+    def client(self, code=None, seed=None):
+        return hub_client.Client(self.address, code or self.code, seed or os.urandom(32))
+
+    def joined(self, *arguments):
+        client = self.client(*arguments)
+        client.sync()
+        self.assertEqual(client.held, [])
+        return client
+
+    def sync(self, store):
+        return self.expect(0, store("sync", self.address, "--json")).object
+
+    def settle(self, *stores):
+        """What each of them writes at a sync, such as the epochs that it took, reaches all."""
+        for store in stores * 2:
+            self.sync(store)
+
+    def device(self, name):
+        """A device that joins with the code alone."""
+        store = self.store(name)
+        self.expect(0, store("keys", "join", self.code))
+        self.sync(store)
+        return store
+
+    def listed(self, store):
+        items = [item for item in self.expect(0, store("list", "papers", "--json")).lines if "id" in item]
+        return {item["id"]: (item["favoritedDate"], item["fields"]) for item in items}
+
+    def seen(self, client):
+        return {id: (date_text(item.date), {name: value for name, (_, value) in item.values.items()})
+                for id, item in client.favorites("papers").items()}
+
+    def check_same(self, client, *stores):
+        client.sync()
+        self.assertEqual(client.held, [])
+        for store in stores:
+            self.assertEqual(self.seen(client), self.listed(store))
+            self.assertEqual(digest(state(client.commits)), self.expect(0, store("status", "--json")).object["digest"])
+            self.expect(0, store("verify"))
+            replicas = self.expect(0, store("replicas", "--json")).lines
+            self.assertEqual(
+                {replica["id"]: (replica["head"], replica["signature"]["root"]) for replica in replicas},
+                {replica.hex(): (len(stream.commits), stream.trees[len(stream.commits)].root.hex())
+                 for replica, stream in client.streams.items()})
+
+
+@NEEDS_HUB
+@NEEDS_CRYPTOGRAPHY
+class HubClientTests(HubClientTestCase):
+    def test_a_client_with_the_code_alone_reads_what_devices_wrote_and_writes_what_they_read(self):
+        client = self.joined()
+        self.assertEqual(set(self.listed(self.phone)), {"p0", "p1", "p2", "p4"})
+        self.assertEqual(self.seen(client), self.listed(self.phone))
+        client.add("papers", "from-the-client", "Übersicht")
+        self.assertEqual(self.sync(self.phone)["received"]["commits"], 1)
+        self.assertEqual(self.listed(self.phone)["from-the-client"][1], {"title": "Übersicht"})
+        tablet = self.device("tablet")
+        self.settle(self.phone, tablet)
+        self.check_same(client, self.phone, tablet)
+        self.assertEqual(self.expect(0, self.phone("keys", "--json")).lines[0]["number"], 3)
+
+    def test_each_continues_what_the_others_wrote(self):
+        client, tablet = self.joined(), self.device("tablet")
+        seed = os.urandom(32)
+        other = self.joined(None, seed)
+        for number in range(10):
+            self.expect(0, tablet("toggle", "papers", "p1"))
+            self.sync(tablet)
+            client.sync()
+            client.add("papers", f"c{number}", f"Round {number}")
+            self.expect(0, self.phone("remove", "papers", f"c{number - 1}") if number else self.phone("toggle", "papers", "p3"))
+            self.sync(self.phone)
+        own = f"{client.device.replica.hex()}/{client.device.replica.hex()}/"
+        self.assertEqual([name[66:99] for name in client.hub.objects() if re.match(rf"{own}(?!.*\.run)(\d+)-(?!\1)", name)],
+                         ["0000000000000011-0000000000000010"])
+        other = self.joined(None, seed)
+        other.add("papers", "c9", "Later")
+        self.settle(self.phone, tablet)
+        self.check_same(client, self.phone, tablet)
+        self.check_same(other, self.phone, tablet)
+        self.assertEqual(self.listed(self.phone)["c9"][1], {"title": "Later"})
+        self.assertEqual(self.expect(0, self.phone("conflicts", "--json")).out, "")
+
+    def test_a_clock_that_is_behind(self):
+        client = self.joined()
+        self.expect(0, self.phone("remove", "papers", "p2"))
+        self.sync(self.phone)
+        client.sync()
+        with mock.patch("hub_client.time.time", return_value=1_772_438_400):
+            client.add("papers", "p2", "Back")
+        self.sync(self.phone)
+        self.assertEqual(self.listed(self.phone)["p2"][0], "2026-03-02T08:00:00.000Z")
+        self.check_same(client, self.phone)
+
+    def test_whoever_is_in_the_epoch_is_admitted(self):
+        client = self.joined()
+        path, members = f"/v1/vaults/{client.hub.vault}/keys", {key.hex() for key in client.head.members}
+        client.hub.request("POST", path, {"admit": [], "remove": list(members - {client.device.public.hex(), client.code.public.hex()})})
+        other = self.joined()
+        self.assertEqual(set(json.loads(other.hub.request("GET", path))["keys"]), members | {other.device.public.hex()})
+
+    def test_two_epochs_that_follow_the_same_one(self):
+        client, seed = self.joined(), os.urandom(32)
+        client.add("papers", "before", "Title")
+        first, = (epoch for epoch in client.epochs.values() if epoch.number == 1)
+        twin, epoch, _ = hub_client.joining_epoch(first, client.keys[first.id], client.code, hub_client.Member(seed))
+        client.hub.object("PUT", f"keys/{epoch.id.hex()}", twin)
+        with self.assertRaisesRegex(Refused, "^2 epochs to write under"):
+            client.sync()
+        self.sync(self.phone)  # joins the two, and leaves out whom only one of them has
+        client.sync()
+        self.assertEqual(client.head.number, 4)
+        client.add("papers", "after", "Title")
+        self.joined(None, seed).add("papers", "twin", "Title")
+        self.sync(self.phone)
+        self.check_same(client, self.phone)
+        self.assertLess({"before", "after", "twin"}, set(self.listed(self.phone)))
+
+    def test_the_program(self):
+        seed = self.folder / "seed"
+        seed.write_bytes(os.urandom(32))
+        for words in ("added", "A title"), ():
+            done = subprocess.run(
+                [sys.executable, hub_client.__file__, self.address, str(seed), "papers", *words], input=self.code.encode(),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS_MAX, env=environment())
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(done.stdout.split(), [b"added", b"p0", b"p1", b"p2", b"p4"])
+        self.sync(self.phone)
+        self.assertEqual(self.listed(self.phone)["added"][1], {"title": "A title"})
+
+    def test_a_revocation_is_kept(self):
+        client, tablet = self.joined(), self.device("tablet")
+        self.expect(0, tablet("toggle", "papers", "p0"))
+        self.sync(tablet)
+        self.sync(self.phone)
+        replica = self.expect(0, tablet("status", "--json")).object["replica"]
+        self.expect(0, tablet("add", "papers", "too-late", "title=Not known to the phone when it revokes"))
+        self.sync(tablet)
+        self.expect(0, self.phone("keys", "rotate", "--without", replica))
+        self.sync(self.phone)
+        with self.assertRaisesRegex(Refused, "the hub answers 403"):
+            client.sync()
+        again = self.joined(self.recovery_code(self.phone), os.urandom(32))
+        again.add("papers", "after", "After the rotation")
+        self.assertEqual(list(again.head.revoked), [bytes.fromhex(replica)])
+        self.assertEqual(again.head.number, self.expect(0, self.phone("keys", "--json")).lines[0]["number"] + 1)
+        self.sync(self.phone)
+        self.check_same(again, self.phone)
+        self.assertNotIn("too-late", self.seen(again))
+        self.assertEqual(self.expect(0, self.phone("keys", "--json")).lines[0]["revoked"], [replica])
+
+
+@NEEDS_HUB
+@NEEDS_CRYPTOGRAPHY
+class HubClientRefusalTests(HubClientTestCase):
+    """What whoever has the hub, or a member that cheats, may leave there."""
+
+    def setUp(self):
+        super().setUp()
+        self.member = self.joined()  # it can put and delete, and has the keys
+        self.member.add("papers", "from-the-client", "Title")
+        self.sync(self.phone)
+        self.member.sync()
+        self.stored = self.member.hub.objects()
+
+    def replace(self, *contents):
+        for name, _ in contents:
+            self.member.hub.object("DELETE", name)
+        for name, content in contents:
+            self.member.hub.object("PUT", name, content)
+
+    def refused(self, why):
+        """A new client refuses what is there, and puts nothing."""
+        before = self.member.hub.objects()
+        with self.assertRaisesRegex(Refused, why):
+            self.client().sync()
+        self.assertEqual(self.member.hub.objects(), before)
+
+    def of_phone(self, ending):
+        replica = self.expect(0, self.phone("status", "--json")).object["replica"]
+        return sorted(name for name in self.stored if re.match(rf"{replica}/{replica}/0+1-.*\.{ending}$", name))[0]
+
+    def put_sealed(self, name, content):
+        """Puts what a member made under an epoch of the vault, in place of an object."""
+        self.member.hub.object("DELETE", name)
+        id = self.member.head.id
+        name, object = seal(content, name, self.member.head.vault, id, self.member.keys[id])
+        self.member.hub.object("PUT", name, object)
+        return name
+
+    def test_an_object_with_a_changed_byte(self):
+        run, proof = self.of_phone("run"), self.of_phone("checkpoint")
+        for name in run, proof:
+            object = self.stored[name]
+            for offset, why in ((0, "not an object"), (8, "another version"), (9, "unknown epoch"), (25, "another name"),
+                                (40, "does not decrypt"), (41, "does not decrypt"), (len(object) - 1, "does not decrypt")):
+                with self.subTest(name=name, offset=offset):
+                    self.replace((name, object[:offset] + bytes([object[offset] ^ 1]) + object[offset + 1:]))
+                    self.refused(f"^{name}: .*{why}")
+            self.replace((name, object[:-1]))
+            self.refused("does not decrypt")
+            self.replace((name, object))
+        self.joined()
+
+    def test_a_key_epoch_with_a_changed_byte(self):
+        for name in [name for name in self.stored if name.startswith("keys/")]:
+            object = self.stored[name]
+            self.replace((name, object[:-1] + bytes([object[-1] ^ 1])))
+            self.refused("another epoch than its name says")
+            self.replace((name, object))
+        self.joined()
+
+    def test_a_salt_that_is_not_that_of_the_content(self):
+        name, keys = self.of_phone("run"), self.member.keys
+        content = open_object(self.stored[name], name, self.member.head.vault, keys)
+        with mock.patch("encryption_writer.reader.salt_of", return_value=os.urandom(16)):
+            self.put_sealed(name, content)
+        self.refused("a salt that is not that of the content")
+
+    def test_swapped_objects(self):
+        names = [name for name in self.stored if not name.startswith("keys/")]
+        for ending in "run", "checkpoint":
+            one, other = [name for name in names if name.endswith(ending)][:2]
+            self.replace((one, self.stored[other]), (other, self.stored[one]))
+            self.refused("an object of another name")
+            self.replace((one, self.stored[one]), (other, self.stored[other]))
+        self.joined()
+
+    def test_a_checkpoint_that_another_key_signed(self):
+        forger, name = hub_client.Member(os.urandom(32)), self.of_phone("checkpoint")
+        owner = next(one for one in self.member.head.devices if name.startswith(one.replica.hex()))
+        last = int(name.split("/")[2][17:33])
+        root = self.member.streams[owner.replica].trees[last].root
+        for key, why in ((forger.public, "a checkpoint by another key than the stream's"), (owner.public, "a wrong signature")):
+            signer = SimpleNamespace(replica=owner.replica, public=key, sign=forger.sign)
+            forged = self.put_sealed(name, hub_client.checkpoint_file(signer, self.member.head.vault, last, root, [last]))
+            self.refused(f"{forged}: {why}")
+            self.replace((name, self.stored[name]))
+            self.member.hub.object("DELETE", forged)
+        self.joined()
+
+    def test_what_its_owner_did_not_sign_is_held(self):
+        owner = bytes.fromhex(self.expect(0, self.phone("status", "--json")).object["replica"])
+        before, forger = self.seen(self.member), self.joined()
+        put, forger.device = forger.put, SimpleNamespace(replica=owner, public=forger.device.public, sign=forger.device.sign)
+        forger.put = lambda *file: put(*file) if file[3] == "run" else None
+        forger.add("papers", "forged", "In the name of the phone")
+        client = self.client()
+        client.sync()
+        self.assertEqual([name.startswith(f"{owner.hex()}/{owner.hex()}/") for name in client.held], [True])
+        self.assertEqual(self.seen(client), before)
+        with self.assertRaisesRegex(Refused, "objects that are missing"):
+            client.add("papers", "after", "Not written")
+        tablet = self.store("tablet")
+        self.expect(0, tablet("keys", "join", self.code))
+        self.sync(tablet)
+        self.assertEqual(self.listed(tablet), before)
+
+    def test_a_signature_over_other_commits_proves_nothing(self):
+        owner, forger = bytes.fromhex(self.expect(0, self.phone("status", "--json")).object["replica"]), self.joined()
+        known = self.member.hub.objects()
+        self.expect(0, self.phone("add", "papers", "p9", "title=Signed"))
+        self.expect(0, self.phone("add", "papers", "p10", "title=Signed"))
+        self.sync(self.phone)
+        runs = rf"{owner.hex()}/{owner.hex()}/(\d+)-(\d+)-.*"
+        added = {name: object for name, object in self.member.hub.objects().items() if name not in known and re.match(runs, name)}
+        (signed,) = [name for name in added if int(re.match(runs, name)[1]) > int(re.match(runs, name)[2])]
+        for name in set(added) - {signed}:
+            self.member.hub.object("DELETE", name)
+        head, put = forger.head, forger.put
+        genuine = open_object(added[signed], signed, self.member.head.vault, self.member.keys | forger.keys)
+        forger.device = SimpleNamespace(replica=owner, public=forger.device.public, sign=forger.device.sign)
+
+        def put_forged(first, last, root, ending, content):
+            if ending == "run":
+                put(first, last, root, ending, content)
+            elif first == last:  # with what the owner signed, and extensions from here to there that are made up
+                for count in range(5):
+                    proof = genuine[:-33] + b"".join(map(hub_client.varint, (1, last, count))) + os.urandom(32 * count)
+                    put(first, last, root, ending, proof + sha(proof))
+
+        forger.put = put_forged
+        forger.add("papers", "forged", "In the name of the phone")
+        client = self.client()
+        client.sync()
+        self.assertTrue(any(name.endswith(".run") for name in client.held))
+        self.assertEqual(len(client.streams[owner].commits), 8)
+        self.assertNotIn("forged", self.seen(client))
+
+    def test_a_run_that_does_not_lead_to_its_root(self):
+        put = self.member.put
+
+        def put_wrong(first, last, root, ending, content):
+            content = content[:-32].replace(root, bytes(32)) if ending == "run" else content[:-32]
+            put(first, last, bytes(32) if ending == "run" else root, ending, content + sha(content))
+
+        self.member.put = put_wrong
+        self.member.add("papers", "wrong", "Title")
+        self.refused("commits that do not lead to the root")
+
+    def test_a_proof_of_other_runs_proves_nothing(self):
+        name, head = self.of_phone("checkpoint"), self.member.head
+        other = next(name for name in self.stored if re.match(rf"{name[:65]}/0+8-0+8-.*\.checkpoint$", name))
+        proof = open_object(self.stored[other], other, head.vault, self.member.keys)
+        self.put_sealed(name, proof)
+        client = self.client()
+        client.sync()
+        self.assertEqual({one for one in self.stored if one.startswith(name[:65]) and one.endswith(".run")} - set(client.held), set())
+        self.assertEqual(set(self.seen(client)), {"from-the-client"})
+        tablet = self.store("tablet")
+        self.expect(0, tablet("keys", "join", self.code))
+        self.expect(65, tablet("sync", self.address), "held: the stream of phone")
+        self.assertEqual(self.listed(tablet), self.seen(client))
+
+    def test_another_recovery_code(self):
+        with self.assertRaisesRegex(Refused, "wrong checksum"):
+            self.client(self.code[:-1] + ("0" if self.code[-1] != "0" else "1"))
+        secret = os.urandom(32)
+        self.assertEqual(hub_client.encryption.secret_of(code_of(secret)), secret)
+        with self.assertRaisesRegex(Refused, "the hub answers 403"):
+            self.client(code_of(secret)).sync()
+        self.member.hub.admit([hub_client.Member(secret).public])
+        with self.assertRaisesRegex(Refused, "^0 epochs to write under"):
+            self.client(code_of(secret)).sync()
+
+
+@NEEDS_CRYPTOGRAPHY
+class NoteTests(unittest.TestCase):
+    def test_the_note_of_the_page(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "format.md").read_text()
+        (note,) = re.findall(r"^```\n(heartlog/\S+\n\d+\n\S+\n\n(?:— .*\n)+)```$", page, re.M)
+        replica = re.match("heartlog/[0-9a-f]+/(.*)", note)[1]
+        key = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")  # of the first test of RFC 8032
+        root = hub_client.base64.b64decode(note.splitlines()[2])
+        content = b"\x89HLCKP\r\n\1" + bytes.fromhex(replica) + b"\0" + key + hub_client.blob(note.encode()) + b"\0"
+        file = hub_client.File("", b"", bytes.fromhex(replica), 4, 3, root[:8], content + sha(content))
+        self.assertEqual(hub_client.read_checkpoint(file, b""), (3, root, {}))
+        said, _, signatures = note.partition("\n\n")
+        _, name, line = signatures.split("\n")[1].split(" ")
+        cosignature, witness = hub_client.base64.b64decode(line), bytes.fromhex(
+            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")  # of the second test
+        self.assertEqual(name, f"heartlog/{sha(witness)[:16].hex()}")
+        self.assertEqual(cosignature[:4], sha(f"{name}\n\4".encode() + witness)[:4])
+        seconds = int.from_bytes(cosignature[4:12], "big")
+        verify(witness, cosignature[12:], f"cosignature/v1\ntime {seconds}\n{said}\n".encode(), "a wrong cosignature")
+
+
+if __name__ == "__main__":
+    unittest.main()
