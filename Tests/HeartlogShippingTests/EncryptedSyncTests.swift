@@ -69,6 +69,16 @@ private struct Devices {
     Set(try names().map { try ObjectHeader(try place.bytes($0)).epoch })
   }
 
+  /// Who put the objects in which a text can be read with the keys of a store.
+  func writers(of text: String, as store: FavoritesStore) throws -> [ReplicaID] {
+    let format = ObjectFormat.encrypted(ObjectKeys(try Keyring(of: store)))
+    return try names().compactMap { name in
+      guard case .content(let content) = format.opened(name, try place.bytes(name)), content.contains(text)
+      else { return nil }
+      return ReplicaID(String(name.prefix(32)))
+    }
+  }
+
   func refusal(_ body: () throws -> Void) -> HeartlogError? {
     do {
       try body()
@@ -98,6 +108,32 @@ struct EncryptedSyncTests {
     #expect(try devices.place.names() == before)
     // Each commit stays under the epoch under which it was written.
     #expect(try devices.epochs().count <= 2)
+  }
+
+  @Test(
+    "what was erased leaves the place once every device has synced that is not revoked",
+    arguments: ObjectPlace.Kind.allCases)
+  func erasing(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk", "phone", "lost")
+    for store in stores { try devices.write("regretted", in: store) }
+    try devices.settle(stores)
+    #expect(Set(try devices.writers(of: "regretted", as: stores[0])) == Set(stores.map(\.replica)))
+    try stores[0].erase("regretted", in: "papers")
+    try devices.rotate(stores[0], without: stores[2])
+    try devices.sync(stores[0])
+    // The phone does not know of it yet.
+    #expect(try devices.writers(of: "regretted", as: stores[0]) == [stores[1].replica])
+    try devices.settle(Array(stores.prefix(2)))
+    #expect(try devices.writers(of: "regretted", as: stores[0]) == [])
+    #expect(stores[0].digest == stores[1].digest)
+    // Nothing else is lost to a device that comes later.
+    let late = try devices.store("late")
+    try devices.join(late, try devices.code(stores[0]))
+    try devices.sync(late)
+    #expect(try devices.has("lost-1", late) && !devices.has("regretted", late))
+    try devices.settle([stores[0], late])
+    #expect(late.digest == stores[0].digest)
   }
 
   @Test("no byte of a place tells what is in it", arguments: ObjectPlace.Kind.allCases)

@@ -355,7 +355,7 @@ extension FavoritesStore {
 }
 
 extension [UInt8] {
-  fileprivate func contains(_ text: String) -> Bool {
+  func contains(_ text: String) -> Bool {
     let text = Array(text.utf8)
     return count >= text.count && indices.dropLast(text.count - 1).contains { self[$0...].starts(with: text) }
   }

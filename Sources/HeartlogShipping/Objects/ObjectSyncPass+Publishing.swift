@@ -58,14 +58,14 @@ extension ObjectSyncPass {
   }
 
   /// Replaces files with content that was erased in this store by copies without it: those of this device, and of devices that write no
-  /// more. Nothing else of them is lost, whatever history they belong to.
+  /// more or are revoked. Nothing else of them is lost, whatever history they belong to.
   ///
   /// - Returns: The files that stay, and the copies, which this device wrote.
   private mutating func redacting(
     _ found: [FolderFile], of head: StreamHead, as writer: ReplicaID
   ) throws(HeartlogError) -> (files: [FolderFile], redacted: [FolderFile]) {
     guard try store.hasErased(in: head.replica) else { return (found, []) }
-    let writers = store.inactiveReplicas.union([writer])
+    let writers = store.inactiveReplicas.union([writer]).union(ring?.revoked.keys.map(\.self) ?? [])
     var files: [FolderFile] = []
     var redacted: [FolderFile] = []
     for file in found {
