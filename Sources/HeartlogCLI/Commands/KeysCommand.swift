@@ -24,11 +24,11 @@ struct KeysCommand: Command {
     name: "keys", group: .devices, summary: "encrypt a vault, and admit and revoke devices",
     arguments: [action, code], options: [without],
     paragraphs: [
-      "What \"sync --encrypted\" puts in a folder can be read only with the keys of the vault. The recovery code leads to all of them: "
+      "What \"sync --encrypted\" puts in a folder or a hub can be read only with the keys of the vault. The recovery code leads to all of them: "
         + "write it down. A device that has the code is admitted when it syncs next.",
       "\"rotate\" makes a new key and a new recovery code; the old code is void. With --without, a device that was lost or stolen has no "
-        + "part in it, and nothing of its log counts behind what is here now. Sync before, so that this is all that it wrote. What it could "
-        + "read until then, it has.",
+        + "part in it, and nothing of its log counts behind what is here now. Sync before, so that this is all that it wrote, and afterwards, "
+        + "so that the others learn of it and a hub answers it no more. What it could read until then, it has.",
       "\"show\" prints the recovery code as its last line. Only devices that made it, or were told it, have it.",
     ],
     examples: [
@@ -77,7 +77,7 @@ struct KeysCommand: Command {
       if context.isJSON {
         try context.jsonLine { $0.member("isKept", true) }
       } else {
-        try context.output.line("the code is kept; the next sync with an encrypted folder admits this device")
+        try context.output.line("the code is kept; the next sync with the encrypted folder or hub admits this device")
       }
     case .rotate:
       let devices = store.devices
@@ -141,7 +141,7 @@ struct KeysCommand: Command {
       }
     }
     if keys.epochs.isEmpty, !context.isJSON {
-      try context.output.line("encrypted; this device is admitted by the next sync with an encrypted folder")
+      try context.output.line("encrypted; this device is admitted by the next sync with the encrypted folder or hub")
     }
     if let reason = keys.reasonOut {
       throw CommandError(.no, reason, hint: "\"heartlog keys join CODE\" takes the newest recovery code.")
