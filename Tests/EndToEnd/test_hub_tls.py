@@ -1,0 +1,211 @@
+"""A device sends nothing to a hub that does not prove its host's name, and follows no hub to another host."""
+
+import datetime
+import http.client
+import http.server
+import ipaddress
+import os
+import pathlib
+import re
+import signal
+import ssl
+import subprocess
+import threading
+import unittest
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from heartlog import BINARY, SECONDS_MAX, TestCase, environment
+
+HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).with_name("heartlog-hub"))
+
+# Where libcurl finds the authorities that it trusts, on Debian and Ubuntu.
+AUTHORITIES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
+# A namespace in which a command has other mounts than the machine. As root of the machine, or of the namespace.
+NAMESPACE = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--mount", "--map-root-user")
+
+
+def can_trust():
+    """Whether a command can be run with authorities of its own."""
+    if not AUTHORITIES.is_file():
+        return False
+    try:
+        return subprocess.run([*NAMESPACE, "mount", "--bind", "/dev/null", str(AUTHORITIES)], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def trusting(certificate):
+    """What runs a command that trusts this certificate and no other."""
+    return (*NAMESPACE, "sh", "-c", f'mount --bind "{certificate}" {AUTHORITIES} && exec "$@"', "sh")
+
+
+class Listener(http.server.ThreadingHTTPServer):
+    """A server that keeps what it is asked, and answers with a redirect."""
+
+    daemon_threads = True
+
+    def __init__(self, place=None):
+        super().__init__(("127.0.0.1", 0), Redirect)
+        self.place, self.requests = place, []
+        self.port = self.server_address[1]
+
+    def encrypt(self, certificate, key):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+
+    def handle_error(self, request, client_address):
+        pass  # a client that trusts nobody hangs up
+
+
+class Redirect(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.requests.append((self.command, self.path, self.headers.get("Authorization"), body))
+        self.send_response(307)
+        self.send_header("Location", f"{self.server.place}{self.path}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_POST = do_PUT = do_DELETE = answer
+
+    def log_message(self, *arguments):
+        pass
+
+
+@unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+class HubTLSTests(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.phone = self.store("phone")
+        self.expect(0, self.phone("toggle", "papers", "first"))
+
+    def certificate(self, *names):
+        """A certificate for these names that is signed with its own key, and that key: two files."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a hub")])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        signed = (
+            x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(hours=1)).not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False).sign(key, hashes.SHA256()))
+        folder = self.folder / f"certificate-{signed.serial_number}"
+        folder.mkdir()
+        (folder / "chain.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        (folder / "key.pem").write_bytes(key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        return folder / "chain.pem", folder / "key.pem"
+
+    def loopback(self):
+        return self.certificate(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
+
+    def hub(self, certificate, key):
+        """A hub that serves HTTPS with this certificate; its address."""
+        process = subprocess.Popen(
+            [HUB, "--listen", "127.0.0.1:0", "--data", str(self.folder / "hub"), "--certificate", str(certificate),
+             "--key", str(key)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
+
+        def end():
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(SECONDS_MAX), 0)
+            process.stdout.close()
+        self.addCleanup(end)
+        line = process.stdout.readline().decode()
+        found = re.fullmatch(r"listening on (https://127\.0\.0\.1:\d+)\n", line)
+        self.assertTrue(found, line)
+        return found[1]
+
+    def listener(self, place=None, certificate=None):
+        """A server that redirects to `place`."""
+        server = Listener(place)
+        if certificate:
+            server.encrypt(*certificate)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+
+        def end():
+            server.shutdown()
+            thread.join(SECONDS_MAX)
+            server.server_close()
+        self.addCleanup(end)
+        return server
+
+    def answered(self, url, certificate):
+        """What the hub's counters say it answered, asked of it by a client that trusts it."""
+        context = ssl.create_default_context(cafile=str(certificate))
+        connection = http.client.HTTPSConnection(url.removeprefix("https://"), context=context, timeout=SECONDS_MAX)
+        try:
+            connection.request("GET", "/metrics")
+            lines = connection.getresponse().read().decode().splitlines()
+        finally:
+            connection.close()
+        return [line for line in lines if line.startswith("heartlog_hub_requests_total{") and 'method="GET"' not in line]
+
+    def test_a_certificate_of_nobody_who_is_trusted_is_refused_and_nothing_is_sent(self):
+        certificate, key = self.loopback()
+        url = self.hub(certificate, key)
+        refused = self.expect(74, self.phone("sync", url), "does not prove that it is that host", "Nothing was sent")
+        self.assertEqual(refused.out, "")
+        self.assertEqual(self.answered(url, certificate), [])
+
+    def test_nothing_that_was_sent_reaches_a_server_that_is_not_trusted(self):
+        server = self.listener("https://elsewhere.invalid", self.loopback())
+        self.expect(74, self.phone("sync", f"https://127.0.0.1:{server.port}"), "does not prove that it is that host")
+        self.assertEqual(server.requests, [])
+
+    @unittest.skipUnless(can_trust(), "no mount namespaces, or no file of authorities, on this machine")
+    def test_two_devices_sync_with_a_hub_that_is_trusted(self):
+        certificate, key = self.loopback()
+        url = self.hub(certificate, key)
+        prefix = trusting(certificate)
+        tablet = self.store("tablet")
+        self.assertIn("at the hub: ", self.expect(0, self.phone("sync", url, "--encrypted", prefix=prefix)).out)
+        vault = self.expect(0, self.phone("hub", url, "--json", prefix=prefix)).object["vault"]
+        code = self.expect(0, self.phone("keys", "show")).out.splitlines()[-1]
+        self.expect(0, tablet("keys", "join", code))
+        received = self.expect(0, tablet("sync", f"{url}/{vault}", "--json", prefix=prefix)).object["received"]
+        self.assertGreater(received["commits"], 0)
+        self.expect(0, self.phone("sync", url, prefix=prefix))
+        digests = {self.expect(0, store("status", "--json")).object["digest"] for store in (self.phone, tablet)}
+        self.assertEqual(len(digests), 1)
+        self.assertNotEqual(self.answered(url, certificate), [])
+
+    @unittest.skipUnless(can_trust(), "no mount namespaces, or no file of authorities, on this machine")
+    def test_a_trusted_certificate_for_another_host_is_refused(self):
+        certificate, key = self.certificate(x509.DNSName("localhost"))
+        url = self.hub(certificate, key)
+        other = url.replace("127.0.0.1", "localhost")
+        prefix = trusting(certificate)
+        self.expect(74, self.phone("sync", url, prefix=prefix), "does not prove that it is that host", "Nothing was sent")
+        self.assertEqual(self.answered(other, certificate), [])
+        self.expect(0, self.phone("sync", other, prefix=prefix))
+        self.assertNotEqual(self.answered(other, certificate), [])
+
+    @unittest.skipUnless(can_trust(), "no mount namespaces, or no file of authorities, on this machine")
+    def test_a_redirect_of_a_trusted_hub_is_refused(self):
+        other = self.listener()
+        for place in (f"http://127.0.0.1:{other.port}", f"http://localhost:{other.port}"):
+            certificate, key = self.loopback()
+            server = self.listener(place, (certificate, key))
+            refused = self.expect(
+                65, self.phone("sync", f"https://127.0.0.1:{server.port}", prefix=trusting(certificate)), "redirects are not followed")
+            self.assertIn(place, refused.err)
+            self.assertTrue(server.requests)
+        self.assertEqual(other.requests, [])
+
+    def test_a_redirect_without_encryption_is_refused(self):
+        other = self.listener()
+        server = self.listener(f"http://127.0.0.1:{other.port}")
+        self.expect(65, self.phone("sync", f"http://127.0.0.1:{server.port}"), "redirects are not followed")
+        self.assertTrue(server.requests)
+        self.assertEqual(other.requests, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
