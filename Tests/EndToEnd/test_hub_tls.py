@@ -6,8 +6,6 @@ import http.server
 import ipaddress
 import os
 import pathlib
-import re
-import signal
 import ssl
 import subprocess
 import threading
@@ -17,9 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from heartlog import BINARY, SECONDS_MAX, TestCase, environment
-
-HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).with_name("heartlog-hub"))
+from heartlog import SECONDS_MAX, TestCase
+from hub import NEEDS_HUB, Hub
 
 # Where libcurl finds the authorities that it trusts, on Debian and Ubuntu.
 AUTHORITIES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
@@ -78,7 +75,7 @@ class Redirect(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+@NEEDS_HUB
 class HubTLSTests(TestCase):
     def setUp(self):
         super().setUp()
@@ -107,19 +104,11 @@ class HubTLSTests(TestCase):
 
     def hub(self, certificate, key):
         """A hub that serves HTTPS with this certificate; its address."""
-        process = subprocess.Popen(
-            [HUB, "--listen", "127.0.0.1:0", "--data", str(self.folder / "hub"), "--certificate", str(certificate),
-             "--key", str(key)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
-
-        def end():
-            process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(SECONDS_MAX), 0)
-            process.stdout.close()
-        self.addCleanup(end)
-        line = process.stdout.readline().decode()
-        found = re.fullmatch(r"listening on (https://127\.0\.0\.1:\d+)\n", line)
-        self.assertTrue(found, line)
-        return found[1]
+        hub = Hub(self.folder / "hub", "--certificate", str(certificate), "--key", str(key))
+        hub.start()
+        self.addCleanup(lambda: self.assertEqual(hub.end(), 0))
+        self.assertTrue(hub.url.startswith("https://127.0.0.1:"), hub.url)
+        return hub.url
 
     def listener(self, place=None, certificate=None):
         """A server that redirects to `place`."""
