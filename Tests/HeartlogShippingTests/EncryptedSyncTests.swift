@@ -176,9 +176,11 @@ struct EncryptedSyncTests {
     #expect(try devices.has("round-29", fresh) && devices.has("phone-1", fresh))
   }
 
-  @Test("plain objects of an encrypted vault are refused, and its devices put none")
-  func plain() throws {
-    let devices = try Devices()
+  @Test(
+    "plain objects of an encrypted vault are refused, and its devices put none",
+    arguments: ObjectPlace.Kind.allCases)
+  func plain(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
     let (desk, phone) = (try devices.store("desk", writing: 2), try devices.store("phone", writing: 2))
     try devices.sync(phone)
     let plain = try devices.names()

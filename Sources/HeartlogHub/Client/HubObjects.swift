@@ -14,6 +14,7 @@ struct HubObjects: ObjectStore {
   private let checkWriting: @Sendable () throws(HeartlogError) -> Void
 
   var description: String { connection.address.description }
+  var address: String? { connection.address.address(of: connection.vault) }
 
   /// - Parameters:
   ///   - isOver: Called several times a second; once it returns true, the calls end early.

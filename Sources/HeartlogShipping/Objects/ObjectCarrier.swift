@@ -45,12 +45,7 @@ package final class ObjectCarrier: Carrier {
     let report = Result { () throws(HeartlogError) in
       try store.traced { () throws(HeartlogError) in try pass.run() }
     }
-    memory.withLock { memory in
-      memory.catalogue = pass.memory.catalogue
-      // Another sync through this carrier may have checked others.
-      memory.checked.formUnion(pass.memory.checked)
-      memory.checked.subtract(pass.deleted)
-    }
+    memory.withLock { $0.take(pass.memory, deleted: pass.deleted) }
     return try report.get()
   }
 }

@@ -10,6 +10,9 @@ package protocol ObjectStore: Sendable {
   /// The name of the place, as shown to people.
   var description: String { get }
 
+  /// What tells this place from all others, if reading an object again costs more than remembering that it was whole.
+  var address: String? { get }
+
   /// Returns objects that were put after a cursor. An object may be told late and more than once, in any order, but each that stays is
   /// told at some time to whoever continues from the cursor of the answer before.
   ///
@@ -44,6 +47,9 @@ package protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
+  /// `nil`: it is as near as the store.
+  package var address: String? { nil }
+
   /// Whoever reaches the place is in.
   package func admit(_ members: [PublicKey], onlyThem: Bool) {}
 }

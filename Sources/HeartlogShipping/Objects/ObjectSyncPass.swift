@@ -2,13 +2,6 @@ import Heartlog
 
 /// One pass over an object store.
 struct ObjectSyncPass {
-  /// What a later pass over the same objects need not find out again.
-  struct Memory: Sendable {
-    var catalogue = ObjectCatalogue()
-    /// Keys of the checks that have succeeded: the paths of files whose content was verified, and the keys of compared roots.
-    var checked: Set<String> = []
-  }
-
   let store: any ShippedStreams
   let objects: any ObjectStore
   let options: SyncOptions
@@ -48,6 +41,7 @@ struct ObjectSyncPass {
     var listing = FolderListing(memory.catalogue)
     counts = listing.counts
     try beginKeys(listing)
+    try recall()
     counts.revoked = listing.leaveOut(ring?.revoked ?? [:])
     report.isDryRun = options.isDryRun
     let files = Dictionary(grouping: listing.files, by: \.stream)
@@ -75,6 +69,7 @@ struct ObjectSyncPass {
       unfinished.commitsToReceive = try commitsToReceive(files)
       report.unfinished = unfinished
     }
+    try remember()
     if !options.isDryRun {
       report.received.events = receivedEvents
       report.sent.events = sentEvents

@@ -1,0 +1,67 @@
+import Heartlog
+
+/// What a device remembers of its own objects at a place, from one process to the next. Source: docs/format.md, `keys/places`.
+extension ObjectSyncPass {
+  /// What a later pass over the same objects need not find out again.
+  struct Memory: Sendable {
+    var catalogue = ObjectCatalogue()
+    /// Keys of the checks that have succeeded: the paths of files whose content was verified, and the keys of compared roots.
+    var checked: Set<String> = []
+    /// Whether they were encrypted then; `nil` before the first pass.
+    fileprivate var isEncrypted: Bool?
+    /// Since when objects are taken for whole without being read.
+    fileprivate var since: Milliseconds = 0
+    /// What was written down last.
+    fileprivate var kept: [String] = []
+
+    /// Takes over what a pass found that began with an earlier state of this.
+    mutating func take(_ other: Memory, deleted: Set<String>) {
+      // Another pass may have checked others meanwhile.
+      let checked = isEncrypted == other.isEncrypted ? self.checked.union(other.checked) : other.checked
+      self = other
+      self.checked = checked.subtracting(deleted)
+    }
+  }
+
+  /// For so long: after that, a device reads its objects again, and replaces those that the place has damaged.
+  private static let memoryMilliseconds: Milliseconds = 30 * 86_400_000
+  private static let memoryBytesMax = 1 << 20
+  private static let sinceWord = "since "
+
+  /// The file of this place, in the store; `nil` for a place whose objects are read again by each process, because that is cheap.
+  private var memoryFile: String? {
+    objects.address.map { address in
+      let digest = SHA256Hasher.digest(of: Array("\(address)\(format.isEncrypted ? " encrypted" : "")".utf8))
+      return "places/\(RootPrefix(digest).text)"
+    }
+  }
+
+  /// Reads what an earlier process found out. What was found of plain objects says nothing of encrypted ones.
+  mutating func recall() throws(HeartlogError) {
+    guard memory.isEncrypted != format.isEncrypted else { return }
+    memory.isEncrypted = format.isEncrypted
+    memory.checked = []
+    memory.kept = []
+    memory.since = options.clock()
+    guard let file = memoryFile, let bytes = try store.vaultKeys?.keyFile(file) else { return }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    guard let first = lines.first, first.hasPrefix(Self.sinceWord),
+      let since = Milliseconds(first.dropFirst(Self.sinceWord.count)), since <= memory.since,
+      memory.since - since <= Self.memoryMilliseconds
+    else { return }
+    memory.since = since
+    memory.kept = Array(lines.dropFirst())
+    memory.checked = Set(memory.kept)
+  }
+
+  /// Writes down what was found out, for the next process.
+  mutating func remember() throws(HeartlogError) {
+    guard let file = memoryFile, let keys = store.vaultKeys, !options.isDryRun, !options.isPull else { return }
+    let own = memory.checked.filter { $0.hasPrefix("\(store.replica)/") }.sorted()
+    guard own != memory.kept else { return }
+    let text = "\(Self.sinceWord)\(memory.since)\n" + own.map { $0 + "\n" }.joined()
+    guard text.utf8.count <= Self.memoryBytesMax else { return }
+    try keys.replaceKeyFile(file, with: Array(text.utf8))
+    memory.kept = own
+  }
+}
