@@ -67,6 +67,9 @@
       "refuse what is no answer",
       arguments: [
         ("", .broken), ("garbage\r\n\r\n", .broken),
+        // The connection was cut within the headers.
+        ("HTTP/1.1 200 OK\r\n", .broken), ("HTTP/1.1 200 OK\r\ncontent-le", .broken),
+        ("HTTP/1.1 200 OK\r\nX-Y: z\r\n", .broken),
         ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc", .broken),
         ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", .broken),
         ("HTTP/1.1 200 OK\r\ncontent-length: 1001\r\n\r\n\(String(repeating: "x", count: 1_001))", .tooLarge),

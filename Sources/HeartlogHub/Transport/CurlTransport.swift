@@ -2,13 +2,22 @@
   import CCurl
   import Synchronization
 
+  #if canImport(Musl)
+    import Musl
+  #else
+    import Glibc
+  #endif
+
   /// Requests through the system's libcurl. Connections stay open for the next request.
   package final class CurlTransport: HTTPTransport {
     private let idle = Mutex<[CurlHandle]>([])
     private let authorities: String?
 
-    /// - Parameter authorities: A file with the certificates of the authorities to trust, as PEM; `nil` for those of the system.
-    package init(authorities: String? = nil) { self.authorities = authorities }
+    /// - Parameter authorities: A file with the certificates of the authorities to trust, as PEM; `nil` for those of the system. As other
+    ///   programs do, the environment's `SSL_CERT_FILE` names it unless said otherwise.
+    package init(authorities: String? = getenv("SSL_CERT_FILE").map { String(cString: $0) }) {
+      self.authorities = authorities
+    }
 
     package func perform(
       _ request: HTTPRequest, isStream: Bool, isOver: () -> Bool, receive: ([UInt8]) -> Bool
@@ -131,6 +140,7 @@
           throw Self.failure(code, curl.message(code).map { String(cString: $0) } ?? "")
         }
       }
+      guard reception.hasHeaders else { throw HTTPFailure(.broken, "the answer ends within its headers") }
       guard reception.answer.status != 0 else { throw HTTPFailure(.broken, "the answer has no status") }
       return reception.answer
     }
@@ -161,6 +171,8 @@
   /// What arrives of an answer. Used on the thread that performs the request.
   private final class CurlReception {
     private(set) var answer = HTTPAnswer()
+    /// Whether all headers came. libcurl takes an answer without a length for whole, wherever it ends.
+    private(set) var hasHeaders = false
     private(set) var failure: HTTPFailure?
     private let bytesMax: Int
     private let isStream: Bool
@@ -196,9 +208,11 @@
         // An answer may come after others that only announce it.
         let words = line.split(separator: " ", maxSplits: 2)
         answer = HTTPAnswer()
+        hasHeaders = false
         answer.status = words.count > 1 ? Int(words[1].filter(\.isNumber)) ?? 0 : 0
         return true
       }
+      if line == "\r\n" || line == "\n" { hasHeaders = true }
       guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return true }
       var value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
       while value.last?.isWhitespace == true { value.removeLast() }

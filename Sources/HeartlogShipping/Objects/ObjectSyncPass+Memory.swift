@@ -56,7 +56,9 @@ extension ObjectSyncPass {
 
   /// Writes down what was found out, for the next process.
   mutating func remember() throws(HeartlogError) {
-    guard let file = memoryFile, let keys = store.vaultKeys, !options.isDryRun, !options.isPull else { return }
+    guard !options.isDryRun, !options.isPull, let file = memoryFile, let keys = store.vaultKeys else {
+      return
+    }
     let own = memory.checked.filter { $0.hasPrefix("\(store.replica)/") }.sorted()
     guard own != memory.kept else { return }
     let text = "\(Self.sinceWord)\(memory.since)\n" + own.map { $0 + "\n" }.joined()
