@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import pathlib
 import re
 import signal
 import unittest
@@ -40,6 +41,21 @@ class HubTests(TestCase):
         self.expect(0, tablet("sync", address))
         self.check_same(phone, tablet)
         return phone, tablet, address, key
+
+    def test_a_process_reads_nothing_again_that_an_earlier_one_put(self):
+        """Also not if the vault is encrypted, and all of it once more if it does not remember."""
+        phone = self.store("phone")
+        for options in ((), ("--encrypted",)):
+            self.expect(0, phone.apply([{"op": "set", "library": "papers", "id": f"{number}{options}", "fields": {"n": str(number) * 99}}
+                                        for number in range(2_000)]))
+            put = self.expect(0, phone("sync", self.hub.url, "--json", *options)).object["sent"]["bytes"]
+            self.expect(0, phone("toggle", "papers", f"one more {options}"))
+            report = self.expect(0, phone("sync", self.hub.url, "--json")).object
+            self.assertEqual(report["sent"]["commits"], 1)
+            self.assertLess(report["received"]["bytes"], 4_096)
+        for file in (pathlib.Path(phone.path) / "keys" / "places").iterdir():
+            file.write_bytes(b"since never\n")
+        self.assertGreater(self.expect(0, phone("sync", self.hub.url, "--json")).object["received"]["bytes"], put / 2)
 
     @contextlib.contextmanager
     def watching(self, store, address):
