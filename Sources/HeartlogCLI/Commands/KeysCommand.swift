@@ -77,7 +77,8 @@ struct KeysCommand: Command {
       if context.isJSON {
         try context.jsonLine { $0.member("isKept", true) }
       } else {
-        try context.output.line("the code is kept; the next sync with the encrypted folder or hub admits this device")
+        try context.output.line(
+          "the code is kept; the next sync with the encrypted folder or hub admits this device")
       }
     case .rotate:
       let devices = store.devices
@@ -141,7 +142,8 @@ struct KeysCommand: Command {
       }
     }
     if keys.epochs.isEmpty, !context.isJSON {
-      try context.output.line("encrypted; this device is admitted by the next sync with the encrypted folder or hub")
+      try context.output.line(
+        "encrypted; this device is admitted by the next sync with the encrypted folder or hub")
     }
     if let reason = keys.reasonOut {
       throw CommandError(.no, reason, hint: "\"heartlog keys join CODE\" takes the newest recovery code.")
