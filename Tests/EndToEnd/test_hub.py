@@ -1,5 +1,6 @@
 """A hub serves what docs/hub.md says, whoever sends it whatever, and has all that it acknowledged after a kill."""
 
+import collections
 import hashlib
 import http.client
 import json
@@ -18,113 +19,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from heartlog import BINARY, SECONDS_MAX, seed
+from heartlog import SECONDS_MAX, Store, seed
+from hostile_requests import NAME, HostileRequests
+from hub_process import HUB, Device, HubProcess, run_name, status_of
 
-HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).parent / "heartlog-hub")
-HOSTILE = int(os.environ.get("HOSTILE") or 3_000)
-MEMORY_MAX = 400 << 20  # of a process that may hold 256 MiB of bodies
-
-
-class Hub:
-    """A hub that runs, and what it says."""
-
-    def __init__(self, data, *options):
-        self.process = subprocess.Popen(
-            [HUB, "--listen", "127.0.0.1:0", "--data", str(data), "--rate", "1000000", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        line = self.process.stdout.readline().decode()
-        if not line.startswith("listening on http://127.0.0.1:"):
-            raise AssertionError(f"no first line: {line!r} {self.process.stderr.read()!r}")
-        self.port = int(line.rsplit(":", 1)[1])
-        self.log = []
-        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
-        self.reader.start()
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        code = self.process.wait(SECONDS_MAX)
-        self.reader.join(SECONDS_MAX)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
-
-    def memory(self):
-        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) << 10
-        raise AssertionError("no VmRSS")
-
-    def raw(self, sent, seconds=1):
-        """What is answered to these bytes: one answer, or what came up to the end of the connection or a pause."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as connection:
-            found = b""
-            try:
-                connection.sendall(sent)
-                connection.shutdown(socket.SHUT_WR)
-                while part := connection.recv(65_536):
-                    found += part
-                    head, end, body = found.partition(b"\r\n\r\n")
-                    length = re.search(rb"Content-Length: (\d+)", head)
-                    if end and length and len(body) >= int(length[1]):
-                        break
-            except (ConnectionError, TimeoutError):
-                pass
-            return found
-
-    def status(self, sent):
-        found = self.raw(sent)
-        return int(found.split(b" ", 2)[1]) if found.startswith(b"HTTP/1.") else None
-
-
-class Device:
-    """A key, and a connection with a session."""
-
-    def __init__(self, hub, vault, key=None):
-        self.hub, self.vault = hub, vault
-        self.key = key or Ed25519PrivateKey.generate()
-        self.public = self.key.public_key().public_bytes_raw().hex()
-        self.connection = http.client.HTTPConnection("127.0.0.1", hub.port, timeout=SECONDS_MAX)
-        self.session = None
-
-    def request(self, method, path, body=None, session=None, host=None):
-        headers = {"Host": host or f"127.0.0.1:{self.hub.port}"}
-        if session or self.session:
-            headers["Authorization"] = f"Bearer {session or self.session}"
-        if isinstance(body, dict):
-            body = json.dumps(body).encode()
-        self.connection.request(method, path, body, headers)
-        answer = self.connection.getresponse()
-        return answer.status, answer.read()
-
-    def proof(self, host=None, vault=None):
-        status, body = self.request("POST", "/v1/challenges", {})
-        assert status == 200, (status, body)
-        challenge = json.loads(body)["challenge"]
-        message = b"heartlog hub 1\0" + bytes.fromhex(vault or self.vault) + bytes.fromhex(challenge) + (
-            host or f"127.0.0.1:{self.hub.port}").encode()
-        return {"key": self.public, "challenge": challenge, "signature": self.key.sign(message).hex()}
-
-    def create(self, **more):
-        status, body = self.request("PUT", f"/v1/vaults/{self.vault}", self.proof() | more)
-        if status in (200, 201):
-            self.session = json.loads(body)["session"]
-        return status, body
-
-    def open(self):
-        status, body = self.request("POST", "/v1/sessions", self.proof() | {"vault": self.vault})
-        if status == 200:
-            self.session = json.loads(body)["session"]
-        return status, body
-
-    def path(self, name):
-        return f"/v1/vaults/{self.vault}/objects/{name}"
-
-    def put(self, name, body):
-        return self.request("PUT", self.path(name), body)[0]
-
-
-def run_name(number, writer="a" * 32, stream="b" * 32):
-    return f"{writer}/{stream}/{number:016}-{number:016}-{'0' * 16}-{'f' * 16}.run"
+HOSTILE = int(os.environ.get("HOSTILE") or 10_000)
+# All that docs/hub.md has under "Errors", and what libmicrohttpd answers to another version of HTTP.
+REFUSALS = {400, 401, 403, 404, 405, 409, 411, 413, 414, 429, 431, 503, 505, 507}
+# Answered by libmicrohttpd itself, which says it in HTML.
+REFUSALS_OF_LIBRARY = {400, 413, 414, 431, 505}
+# What hostile requests may add to the memory of a hub: 64 KiB for each of the 300 connections that are open at a time, as much again for the
+# bodies and answers of those, a few megabytes for what is kept of challenges and sessions, and what the allocator does not give back.
+MEMORY_GROWTH_MAX = 64 << 20
 
 
 class HubTests(unittest.TestCase):
@@ -134,7 +40,7 @@ class HubTests(unittest.TestCase):
         self.data = pathlib.Path(self.folder.name) / "hub"
 
     def hub(self, *options):
-        hub = Hub(self.data, *options)
+        hub = HubProcess("--data", self.data, *(() if "--rate" in options else ("--rate", "1000000")), *options)
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         return hub
 
@@ -218,85 +124,309 @@ class HubTests(unittest.TestCase):
     def test_hostile_requests_are_refused_and_it_stays(self):
         chance = random.Random(seed())
         hub = self.hub()
-        device, stranger = self.device(hub), self.device(hub, "0" * 31 + "2")
-        device.create()
-        stranger.create()
-        head = f"Host: 127.0.0.1:{hub.port}\r\nAuthorization: Bearer {device.session}\r\n"
-        vault = f"/v1/vaults/{device.vault}"
-        put = "PUT {} HTTP/1.1\r\n" + head
-        name = run_name(1)
-        cases = [
-            (put.format(f"{vault}/objects/{name}") + "Content-Length: 134283265\r\n\r\n", {413}),
-            (put.format(f"{vault}/objects/{name}") + "Content-Length: 99999999999999999999999\r\n\r\n", {400, 413}),
-            (put.format(f"{vault}/objects/{name}") + "Content-Length: -1\r\n\r\n", {400}),
-            (put.format(f"{vault}/objects/{name}") + "\r\n", {411}),
-            (put.format(f"{vault}/objects/{name}") + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", {411}),
-            (put.format(f"{vault}/objects/../../{name}") + "Content-Length: 1\r\n\r\nx", {400}),
-            (put.format(f"{vault}/objects//{name}") + "Content-Length: 1\r\n\r\nx", {400}),
-            (put.format(f"{vault}/objects/{name.replace('/', '%2f')}") + "Content-Length: 1\r\n\r\nx", {400}),
-            (put.format(f"{vault}/objects/{name}%00") + "Content-Length: 1\r\n\r\nx", {400}),
-            (put.format(f"{vault}/objects/etc/passwd") + "Content-Length: 1\r\n\r\nx", {400}),
-            (put.format(f"{vault}/objects/keys/{'C' * 32}") + "Content-Length: 1\r\n\r\nx", {400}),
-            (put.format(f"{vault}/objects/{name}".replace(device.vault, stranger.vault)) + "Content-Length: 1\r\n\r\nx", {403}),
-            (put.format(f"{vault}/objects/{name}").replace(device.session, "A" * 22) + "Content-Length: 1\r\n\r\nx", {401}),
-            (put.format("/" + "a" * 1_100) + "Content-Length: 1\r\n\r\nx", {414}),
-            (put.format("/v1/vaults/xyz") + "Content-Length: 1\r\n\r\nx", {400}),
-            (f"GET {vault}/objects?limit=0 HTTP/1.1\r\n{head}\r\n", {400}),
-            (f"GET {vault}/objects?limit=1001 HTTP/1.1\r\n{head}\r\n", {400}),
-            (f"GET {vault}/objects?after=zzz HTTP/1.1\r\n{head}\r\n", {400}),
-            (f"PATCH {vault}/keys HTTP/1.1\r\n{head}\r\n", {405}),
-            (f"GET /v2 HTTP/1.1\r\n{head}\r\n", {404}),
-            (f"GET {vault}/keys HTTP/1.1\r\nHost: a\r\n\r\n", {401}),
-            (f"GET {vault}/keys HTTP/1.1\r\n{head}X: {'y' * 20_000}\r\n\r\n", {431}),
-            (f"POST {vault}/keys HTTP/1.1\r\n{head}Content-Length: 65537\r\n\r\n", {413}),
-            (f"POST {vault}/keys HTTP/1.1\r\n{head}Content-Length: 1\r\n\r\n[", {400}),
-            (f"POST /v1/sessions HTTP/1.1\r\n{head}Content-Length: 2\r\n\r\n{{}}", {400}),
-            ("\0\0\0\0\r\n\r\n", {400, None}),
-            ("GET\r\n\r\n", {400, None}),
-        ]
-        for sent, expected in cases:
-            self.assertIn(hub.status(sent.encode()), expected, sent[:300])
+        victim, stranger, removed = self.device(hub), self.device(hub, "0" * 31 + "2"), self.device(hub)
+        for device in victim, stranger:
+            self.assertEqual(device.create()[0], 201)
+        secret = chance.randbytes(32).hex()
+        hidden = run_name(1, writer=chance.randbytes(16).hex())
+        self.assertEqual(victim.put(hidden, secret.encode() * 20), 201)
+        keys = f"/v1/vaults/{victim.vault}/keys"
+        victim.request("POST", keys, {"admit": [removed.public]})
+        self.assertEqual(removed.open()[0], 200)
+        victim.request("POST", keys, {"remove": [removed.public]})
+        before = victim.list(), victim.request("GET", keys)
+        proofs = threading.Lock()  # one connection makes them
 
-        def vary(sent):
-            sent = bytearray(sent.encode())
-            for _ in range(chance.randrange(1, 4)):
-                place = chance.randrange(len(sent))
-                match chance.randrange(3):
-                    case 0: sent[place] = chance.randrange(256)
-                    case 1: del sent[place:place + chance.randrange(1, 9)]
-                    case 2: sent[place:place] = bytes(chance.randrange(256) for _ in range(chance.randrange(1, 9)))
-                if not sent:
-                    break
-            return bytes(sent)
+        def proof():
+            with proofs:
+                return stranger.proof()
 
-        slow = []
-        for _ in range(100):
-            connection = socket.create_connection(("127.0.0.1", hub.port))
-            self.addCleanup(connection.close)
-            connection.sendall(cases[3][0].encode()[:chance.randrange(1, 80)])
-            slow.append(connection)
-        sent = [vary(chance.choice(cases)[0].replace(device.session, chance.choice(("A" * 22, "B" * 21, ""))))
-                for _ in range(HOSTILE)]
+        requests = HostileRequests(chance, f"127.0.0.1:{hub.port}", stranger.vault, stranger.session, victim.vault, proof)
+        drawn = [requests.draw() for _ in range(HOSTILE // 2)]
+        mutated = [requests.mutated() for _ in range(HOSTILE - len(drawn))]
+        over = threading.Event()
+        slow = self.slow_connections(hub, requests, over)
+        answers = []
+
+        def check(sent, expected):
+            answer = hub.raw(sent, SECONDS_MAX)
+            self.assertIn(status_of(answer), expected, (sent[:400], answer[:400]))
+            # A length that is no number is what the library refuses itself.
+            self.check_refusal(sent, answer, is_of_hub=b"content-length" not in sent.lower())
+            return answer
+
+        memory = None
         with ThreadPoolExecutor(32) as pool:
-            for bytes_sent, status in zip(sent, pool.map(hub.status, sent)):
-                # Without a session, nothing of a vault is answered.
-                self.assertTrue(status is None or status >= 400, (status, bytes_sent[:300]))
-        # Bodies that are announced and never come.
-        for number in range(50):
+            for start in range(0, len(drawn), 500):
+                answers += pool.map(lambda drawn: check(*drawn), drawn[start:start + 500])
+                memory = memory or hub.memory()
+                self.assertEqual(victim.request("GET", "/healthz"), (200, b"ok"))
+            statuses = collections.Counter(map(status_of, answers))
+            # Without a proof of each status, the kinds of requests would be fewer than they seem.
+            self.assertLessEqual({400, 401, 403, 404, 405, 411, 413, 414, 431}, set(statuses))
+            found = list(pool.map(hub.raw, mutated, [0.3] * len(mutated)))
+        for sent, answer in zip(mutated, found):
+            status = status_of(answer)
+            self.assertTrue(status is None or status in REFUSALS or status in (200, 201, 204), (sent, answer[:400]))
+            # What is stored has the name that was sent, not a part of it. An empty query is none.
+            if status == 201 and sent.startswith(b"PUT") and b"/objects/" in sent:
+                self.assertRegex(sent, rb"/objects/%b\??[ \t]" % NAME.pattern.encode())
+            if status and status >= 400:
+                self.check_refusal(sent, answer)
+        self.check_replays(hub, victim, stranger, removed)
+        # What belongs to somebody else is in no answer, and as it was.
+        for sent, answer in zip([sent for sent, _ in drawn] + mutated, answers + found):
+            for text in secret, hidden, victim.session, victim.public:
+                self.assertNotIn(text.encode(), answer, sent[:400])
+        self.assertEqual((victim.list(), victim.request("GET", keys)), before)
+        self.assertEqual(victim.request("GET", victim.path(hidden)), (200, secret.encode() * 20))
+        stored = stranger.list()
+        sent = b"\n".join(mutated)
+        for name, size in stored:
+            self.assertRegex(name, rf"\A{NAME.pattern}\Z")
+            self.assertIn(f"{stranger.vault}/objects/{name}".encode(), sent)
+            status, body = stranger.request("GET", stranger.path(name))
+            self.assertEqual((status, len(body)), (200, size))
+        over.set()
+        for connection in slow:
+            with connection:
+                connection.settimeout(SECONDS_MAX)
+                # Who is silent in the middle of a request is not waited for.
+                while connection.recv(65_536):
+                    pass
+        growth = hub.memory() - memory
+        self.assertLess(growth, MEMORY_GROWTH_MAX)
+        print(f"{len(drawn)} hostile requests, {len(mutated)} changed ones: "
+              f"{dict(sorted(collections.Counter(str(status_of(answer)) for answer in answers + found).items()))}, "
+              f"{len(stored)} objects of a valid session, {growth >> 10} KiB more", flush=True)
+        self.assertEqual(victim.request("GET", "/healthz"), (200, b"ok"))
+        sessions = [victim.session, stranger.session, removed.session]
+        sessions += re.findall(r'"session":"([^"]{22})"', b"\n".join(found).decode("latin-1"))
+        self.assertEqual(hub.end(), 0)
+        self.check_secrets(hub, [*sessions, *(device.key.private_bytes_raw().hex() for device in (victim, stranger, removed))])
+
+    def check_refusal(self, sent, answer, is_of_hub=False):
+        """A sentence in JSON, unless the library refused what came, before the hub saw it."""
+        body = answer.partition(b"\r\n\r\n")[2]
+        if not is_of_hub and (not body or status_of(answer) in REFUSALS_OF_LIBRARY and b"<html>" in body):
+            return
+        self.assertEqual(set(json.loads(body)), {"error"}, (sent[:400], answer[:400]))
+
+    def slow_connections(self, hub, requests, over):
+        """Connections on which a byte comes now and then, connections that stay silent after a part, and bodies that never come."""
+        silent = []
+        for number in range(150):
             connection = socket.create_connection(("127.0.0.1", hub.port))
             self.addCleanup(connection.close)
-            connection.sendall((put.format(f"{vault}/objects/{run_name(number + 10)}") + "Content-Length: 67108864\r\n\r\n").encode() + bytes(1_000))
-            slow.append(connection)
-        self.assertIsNone(hub.process.poll())
-        self.assertLess(hub.memory(), MEMORY_MAX)
+            if number % 3:
+                sent = requests.valid()
+                connection.sendall(sent[:requests.chance.randrange(1, sent.index(b"\r\n\r\n"))])
+            else:
+                target = f"{requests.own}/objects/{requests.name()}"
+                connection.sendall(requests.request("PUT", target, headers=["Content-Length: 1048576"]) + bytes(1_000))
+            silent.append(connection)
+        sent = requests.request("GET", f"{requests.other}/keys", headers=[f"X: {'y' * 10_000}"])
+
+        def drip():
+            with socket.create_connection(("127.0.0.1", hub.port)) as connection:
+                for place in range(len(sent)):
+                    connection.sendall(sent[place:place + 1])
+                    if over.wait(0.05):
+                        break
+
+        for _ in range(5):
+            thread = threading.Thread(target=drip)
+            thread.start()
+            self.addCleanup(thread.join)
+        self.addCleanup(over.set)
+        return silent
+
+    def check_replays(self, hub, victim, stranger, removed):
+        """What was good once, or is good elsewhere, is good for nothing."""
+        for path in (removed.path(run_name(1)), f"/v1/vaults/{victim.vault}/keys", f"/v1/vaults/{victim.vault}/objects"):
+            self.assertEqual(removed.request("GET", path)[0], 401)
+        self.assertEqual(removed.put(run_name(5), b"x"), 401)
+        self.assertEqual(removed.request("POST", f"/v1/vaults/{victim.vault}/keys", {"admit": [removed.public]})[0], 401)
+        self.assertEqual(removed.open()[0], 403)
+        for _ in range(30):
+            used = stranger.proof() | {"vault": stranger.vault}
+            self.assertEqual(stranger.request("POST", "/v1/sessions", used)[0], 200)
+            fresh = stranger.proof()
+            for wrong in (
+                    (401, used), (401, used | {"vault": victim.vault}), (401, used | {"key": victim.public}),
+                    # Another signature of a challenge that is good uses it up.
+                    (403, fresh | {"vault": stranger.vault, "signature": used["signature"]}), (401, fresh | {"vault": stranger.vault}),
+                    (403, stranger.proof() | {"vault": victim.vault}), (403, stranger.proof() | {"vault": stranger.vault, "key": victim.public}),
+                    (403, stranger.proof(vault=victim.vault) | {"vault": victim.vault}),
+                    (403, stranger.proof(host="elsewhere") | {"vault": stranger.vault})):
+                status, expected = stranger.request("POST", "/v1/sessions", wrong[1])[0], wrong[0]
+                self.assertEqual(status, expected, wrong)
+            self.assertEqual(stranger.request("PUT", f"/v1/vaults/{stranger.vault}", used)[0], 401)
+            self.assertEqual(stranger.request("PUT", f"/v1/vaults/{victim.vault}", stranger.proof(vault=victim.vault))[0], 403)
+
+    def check_secrets(self, hub, secrets):
+        """None of these texts is in a file of the hub or in what it said, as text or as the bytes that hexadecimal digits stand for."""
+        found = [path for path in self.data.rglob("*") if path.is_file()]
+        self.assertTrue(any(path.stat().st_size for path in found))
+        for content in [path.read_bytes() for path in found] + [b"".join(hub.log)]:
+            for secret in secrets:
+                self.assertNotIn(secret.encode(), content)
+                if re.fullmatch("[0-9a-f]{64}", secret):
+                    self.assertNotIn(bytes.fromhex(secret), content)
+
+    def test_bodies_that_are_announced_and_never_come_leave_room_when_they_go(self):
+        hub = self.hub()
+        device = self.device(hub)
+        device.create()
+        memory = hub.memory()
+        target = device.path(run_name(1))
+        sent = (f"PUT {target} HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\nAuthorization: Bearer {device.session}\r\n"
+                "Content-Length: 67108864\r\n\r\n").encode() + bytes(1_000)
+        connections = []
+        # Four of them are all that the hub holds at a time; the others are refused.
+        for _ in range(20):
+            connections.append(socket.create_connection(("127.0.0.1", hub.port)))
+            self.addCleanup(connections[-1].close)
+            connections[-1].sendall(sent)
+        while (status := device.request("POST", "/v1/challenges", {})[0]) == 200:
+            pass
+        self.assertEqual(status, 503)
+        self.assertGreaterEqual(int(device.headers["Retry-After"]), 1)
         self.assertEqual(device.request("GET", "/healthz"), (200, b"ok"))
-        status, body = device.request("GET", f"{vault}/objects")
-        self.assertEqual((status, json.loads(body)["objects"]), (200, []))
-        for connection in slow:
+        self.assertEqual(device.list(), [])
+        self.assertLess(hub.memory() - memory, MEMORY_GROWTH_MAX)
+        for connection in connections:
             connection.close()
+        while (status := device.put(run_name(1), b"x")) == 503:
+            time.sleep(0.01)
+        self.assertEqual(status, 201)
         self.assertEqual(hub.end(), 0)
-        for line in hub.log:
-            self.assertNotIn(device.session.encode(), line)
+
+    def test_a_hub_keeps_no_secret_of_an_encrypted_vault(self):
+        hub = self.hub()
+        store = Store(pathlib.Path(self.folder.name) / "store")
+        self.assertEqual(store("init", "--name", "phone of Wilhelmina").code, 0)
+        self.assertEqual(store("toggle", "papers", "confidential-item").code, 0)
+        synced = store("sync", hub.url, "--encrypted")
+        self.assertEqual(synced.code, 0, synced.err)
+        code = store("keys", "show").out.splitlines()[-1]
+        seeds = re.findall("seed ([0-9a-f]{64})", (pathlib.Path(store.path) / "keys/device").read_text())
+        self.assertEqual((len(code.split("-")), len(seeds)), (14, 1))
+        self.assertEqual(hub.end(), 0)
+        self.check_secrets(hub, [code, code.replace("-", ""), code.lower(), *seeds, "Wilhelmina", "confidential-item"])
+
+    def test_too_many_requests_of_one_address_are_refused_for_a_while(self):
+        hub = self.hub("--rate", "1")
+        device, other = self.device(hub), Device(hub, "0" * 31 + "1", source="127.0.0.2")
+        self.addCleanup(other.connection.close)
+        # However slow this machine is, it makes more than one request in a second.
+        statuses = []
+        while 429 not in statuses and len(statuses) < 1_000:
+            statuses.append(device.request("GET", "/healthz")[0])
+        self.assertEqual((statuses[0], statuses[-1]), (200, 429))
+        self.assertGreaterEqual(int(device.headers["Retry-After"]), 1)
+        self.assertEqual(set(json.loads(device.request("GET", "/healthz")[1])), {"error"})
+        self.assertEqual(other.request("GET", "/healthz")[0], 200)
+        while (status := device.request("GET", "/healthz")[0]) == 429:
+            time.sleep(0.1)
+        self.assertEqual(status, 200)
+        self.assertEqual(hub.end(), 0)
+
+    def test_a_vault_has_as_many_bytes_as_its_quota(self):
+        hub = self.hub("--quota", "1000")
+        device, other = self.device(hub), self.device(hub, "0" * 31 + "2")
+        device.create()
+        other.create()
+        self.assertEqual(device.put(run_name(1), b"x" * 1_001), 507)
+        self.assertEqual(device.put(run_name(1), b"x" * 600), 201)
+        status, body = device.request("PUT", device.path(run_name(2)), b"y" * 401)
+        self.assertEqual((status, set(json.loads(body))), (507, {"error"}))
+        self.assertEqual(device.put(run_name(2), b"y" * 400), 201)
+        self.assertEqual(device.put(run_name(3), b"z"), 507)
+        self.assertEqual(device.put(run_name(1), b"x" * 600), 200)
+        self.assertEqual(device.put(run_name(1), b"z"), 409)
+        self.assertEqual(other.put(run_name(1), b"x" * 1_000), 201)
+        self.assertEqual(device.list(), [(run_name(1), 600), (run_name(2), 400)])
+        self.assertEqual(device.request("DELETE", device.path(run_name(1)))[0], 204)
+        self.assertEqual(device.put(run_name(3), b"z" * 600), 201)
+        self.assertEqual(hub.end(), 0)
+        # Neither is forgotten by a hub that starts again.
+        hub = self.hub("--quota", "1000")
+        again = self.device(hub)
+        again.key, again.public = device.key, device.public
+        self.assertEqual(again.open()[0], 200)
+        self.assertEqual(again.list(), [(run_name(2), 400), (run_name(3), 600)])
+        self.assertEqual(again.put(run_name(4), b"z"), 507)
+        self.assertEqual(hub.end(), 0)
+
+    def metrics(self, device):
+        """The samples of /metrics by their names and labels, after a look at the format."""
+        status, body = device.request("GET", "/metrics")
+        self.assertEqual(status, 200)
+        self.assertTrue(device.headers["Content-Type"].startswith("text/plain"))
+        self.assertTrue(body.endswith(b"\n"))
+        types, samples = {}, {}
+        for line in body.decode().splitlines():
+            if found := re.fullmatch(r"# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram|summary|untyped)", line):
+                self.assertNotIn(found[1], types)
+                types[found[1]] = found[2]
+            elif not line.startswith("# HELP "):
+                found = re.fullmatch(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-z]+="[^"\\]*",?)*\})? (\S+)', line)
+                self.assertTrue(found, line)
+                family = found[1] if found[1] in types else re.sub("_(bucket|sum|count)$", "", found[1])
+                self.assertEqual(types.get(family, "none") == "histogram", family != found[1], line)
+                self.assertIn(family, types, line)
+                sample = found[1] + (found[2] or "")
+                self.assertNotIn(sample, samples)
+                samples[sample] = float(found[3])
+        for family in (name for name, type in types.items() if type == "histogram"):
+            buckets = [(float(re.search('le="([^"]+)"', name)[1]), value) for name, value in samples.items() if name.startswith(f"{family}_bucket")]
+            self.assertEqual(buckets, sorted(buckets))
+            self.assertEqual([value for _, value in buckets], sorted(value for _, value in buckets))
+            self.assertEqual(buckets[-1], (float("inf"), samples[f"{family}_count"]))
+        self.counters = {name for name in samples if types.get(name.partition("{")[0], "histogram") in ("counter", "histogram")}
+        return samples
+
+    def test_metrics_count_what_is_asked_for(self):
+        hub = self.hub()
+        device = self.device(hub)
+        empty = self.metrics(device)
+        device.create()
+        before = self.metrics(device)
+        for number in range(5):
+            self.assertEqual(device.put(run_name(number + 1), b"x" * 10), 201)
+        self.assertEqual(device.put(run_name(1), b"x" * 10), 200)
+        self.assertEqual(device.put(run_name(1), b"y"), 409)
+        for _ in range(3):
+            self.assertEqual(device.request("GET", device.path(run_name(1)))[0], 200)
+        self.assertEqual(device.request("GET", "/nothing")[0], 404)
+        after = self.metrics(device)
+        self.assertLessEqual(set(before), set(after))
+        for name in self.counters:
+            self.assertGreaterEqual(after[name], before.get(name, 0), name)
+
+        def rise(name):
+            return after[name] - before.get(name, 0)
+
+        def requests(method, status):
+            return f'heartlog_hub_requests_total{{method="{method}",status="{status}"}}'
+        self.assertEqual(rise(requests("PUT", 201)), 5)
+        self.assertEqual(rise(requests("PUT", 200)), 1)
+        self.assertEqual(rise(requests("PUT", 409)), 1)
+        self.assertEqual(rise(requests("GET", 404)), 1)
+        # With the second look at the metrics, and without the third.
+        self.assertEqual(rise(requests("GET", 200)), 4)
+        self.assertEqual(rise("heartlog_hub_request_seconds_count"), 12)
+        self.assertEqual(rise("heartlog_hub_objects_stored_total"), 5)
+        self.assertEqual(rise("heartlog_hub_object_bytes_stored_total"), 50)
+        self.assertEqual(rise("heartlog_hub_object_bytes_read_total"), 30)
+        self.assertEqual((empty["heartlog_hub_vaults"], after["heartlog_hub_vaults"], after["heartlog_hub_open_streams"]), (0, 1, 0))
+        with socket.create_connection(("127.0.0.1", hub.port), timeout=SECONDS_MAX) as stream:
+            stream.sendall((f"GET /v1/vaults/{device.vault}/changes HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n"
+                            f"Authorization: Bearer {device.session}\r\n\r\n").encode())
+            self.assertTrue(stream.recv(4_096).startswith(b"HTTP/1.1 200 "))
+            self.assertEqual(self.metrics(device)["heartlog_hub_open_streams"], 1)
+        self.assertEqual(hub.end(), 0)
 
     def test_what_was_acknowledged_is_there_after_a_kill(self):
         chance = random.Random(seed())
