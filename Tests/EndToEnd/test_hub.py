@@ -302,6 +302,24 @@ class HubTests(unittest.TestCase):
         self.assertEqual(status, 201)
         self.assertEqual(hub.end(), 0)
 
+    def test_a_zero_byte_ends_neither_a_path_nor_a_session(self):
+        hub = self.hub()
+        device = self.device(hub)
+        device.create()
+        host, session = f"Host: 127.0.0.1:{hub.port}\r\n", f"Authorization: Bearer {device.session}"
+        name, keys = device.path(run_name(1)), f"/v1/vaults/{device.vault}/keys"
+        sent = [
+            f"PUT {name}\0 HTTP/1.1\r\n{host}{session}\r\nContent-Length: 1\r\n\r\nx",
+            f"PUT {name}\0/../x HTTP/1.1\r\n{host}{session}\r\nContent-Length: 1\r\n\r\nx",
+            f"GET {keys}\0x HTTP/1.1\r\n{host}{session}\r\n\r\n",
+            f"GET {keys} HTTP/1.1\r\n{host}{session}\0x\r\n\r\n",
+            f"GET /healthz\0 HTTP/1.1\r\n{host}\r\n",
+        ]
+        statuses = [hub.status(text.encode()) for text in sent]
+        self.assertEqual(device.list(), [])
+        self.assertEqual([status for status in statuses if status is None or status not in (400, 401)], [], statuses)
+        self.assertEqual(hub.end(), 0)
+
     def test_a_hub_keeps_no_secret_of_an_encrypted_vault(self):
         hub = self.hub()
         store = Store(pathlib.Path(self.folder.name) / "store")
