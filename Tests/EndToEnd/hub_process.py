@@ -17,16 +17,22 @@ from heartlog import BINARY, SECONDS_MAX, environment
 HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).parent / "heartlog-hub")
 
 
+class NotStarted(Exception):
+    """A hub that ended before it said where it listens."""
+
+
 class HubProcess:
     """A hub that runs, and what it says."""
 
-    def __init__(self, *options, port=0):
+    def __init__(self, *options):
         self.process = subprocess.Popen(
-            [HUB, "--listen", f"127.0.0.1:{port}", *map(str, options)], stdin=subprocess.DEVNULL,
+            [HUB, "--listen", "127.0.0.1:0", *map(str, options)], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        self.reader = None
         line = self.process.stdout.readline().decode()
         if not line.startswith("listening on http://127.0.0.1:"):
-            raise AssertionError(f"no first line: {line!r} {self.process.stderr.read()!r}")
+            said = self.process.stderr.read().decode(errors="replace")
+            raise NotStarted(f"heartlog-hub ended with {self.end(signal.SIGKILL)}: {line!r} {said!r}")
         self.port = int(line.rsplit(":", 1)[1])
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = []
@@ -36,7 +42,8 @@ class HubProcess:
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         code = self.process.wait(SECONDS_MAX)
-        self.reader.join(SECONDS_MAX)
+        if self.reader:
+            self.reader.join(SECONDS_MAX)
         self.process.stdout.close()
         self.process.stderr.close()
         return code

@@ -1,0 +1,134 @@
+"""What was acknowledged stays when databases, hubs and connections fail, and what a backup lacks comes back from the devices."""
+
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import time
+import unittest
+
+from heartlog import SECONDS_MAX, TestCase, seed
+from postgres import Database, programs
+
+try:
+    from hub_process import HUB, HubProcess
+    from hub_failures import Campaign
+except ImportError as error:  # of cryptography
+    raise unittest.SkipTest(f"{error}: Scripts/test installs it from PyPI")
+
+NEEDS_HUB = unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+NEEDS_DATABASE = unittest.skipUnless(programs(), "PostgreSQL is not installed")
+
+
+@NEEDS_HUB
+@NEEDS_DATABASE
+class FailureTests(TestCase):
+    def test_nothing_acknowledged_is_lost_when_the_primary_a_hub_or_the_network_fails(self):
+        lines = []
+        with Campaign(seed(), 4, self.folder, out=lines.append) as campaign:
+            kept = campaign.run((["primary"], ["network"], ["hub"], ["hub", "primary"]), join_every=3)
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
+        self.assertTrue(kept, "\n".join(lines))
+
+
+@NEEDS_HUB
+class BackupTests(TestCase):
+    """A hub without a standby is restored from a backup that lacks what came later."""
+
+    def start(self, *options):
+        hub = HubProcess(*options)
+        self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
+        return hub
+
+    def digest(self, store):
+        return self.expect(0, store("status", "--json")).object["digest"]
+
+    def check_completed(self, start, save, restore):
+        """Two devices write before the backup, three after it; the last one joined after it, too."""
+        hub = start()
+        phone, tablet, late = stores = [self.store(name) for name in ("phone", "tablet", "late")]
+        self.expect(0, phone("toggle", "papers", "first"))
+        self.expect(0, phone("sync", hub.url, "--encrypted"))
+        vault = self.expect(0, phone("hub", hub.url, "--json")).object["vault"]
+        code = self.expect(0, phone("keys", "show")).out.splitlines()[-1]
+        address = f"{hub.url}/{vault}"
+        self.expect(0, tablet("keys", "join", code))
+        self.write_and_sync([phone, tablet], address, "before", 3)
+        save(hub)
+        hub = start()
+        address = f"{hub.url}/{vault}"
+        self.expect(0, late("keys", "join", code))
+        self.write_and_sync(stores, address, "after", 12)
+        digest = self.agree(stores, address)
+        self.assertEqual(hub.end(), 0)
+        restore()
+        hub = start()
+        address = f"{hub.url}/{vault}"
+        # The backup does not know the last device: its code lets it in again.
+        for store in stores:
+            self.expect(0, store("sync", address))
+        self.assertEqual([self.digest(store) for store in stores], [digest] * 3)
+        # All is at the place again: a device that has nothing gets it there.
+        fresh = self.store("fresh")
+        self.expect(0, fresh("keys", "join", code))
+        self.expect(0, fresh("sync", address))
+        items = {line["id"] for line in self.expect(0, fresh("list", "papers", "--json")).lines if "id" in line}
+        self.assertEqual(items, {line["id"] for line in self.expect(0, phone("list", "papers", "--json")).lines if "id" in line})
+        self.assertEqual(len(items), 1 + 2 * 3 + 3 * 12)
+        heads = {line["id"]: line["head"] for line in self.expect(0, phone("status", "--json")).object["replicas"]}
+        found = {line["id"]: line["head"] for line in self.expect(0, fresh("status", "--json")).object["replicas"]}
+        self.assertLessEqual(heads.items(), found.items())
+        self.agree([*stores, fresh], address)
+        self.assertEqual(hub.end(), 0)
+
+    def write_and_sync(self, stores, address, word, count):
+        for number in range(count):
+            for index, store in enumerate(stores):
+                self.expect(0, store("toggle", "papers", f"{word}-{index}-{number}"))
+                self.expect(0, store("sync", address))
+
+    def agree(self, stores, address):
+        """Syncs until all have the same, and checks all of it."""
+        for _ in range(3):
+            for store in stores:
+                self.expect(0, store("sync", address))
+        digests = {self.digest(store) for store in stores}
+        self.assertEqual(len(digests), 1)
+        for store in stores:
+            self.expect(0, store("verify"))
+        return digests.pop()
+
+    def test_an_older_copy_of_the_directory_is_completed_by_the_devices(self):
+        data, backup = self.folder / "hub", self.folder / "backup"
+
+        def save(hub):
+            self.assertEqual(hub.end(), 0)
+            shutil.copytree(data, backup)
+
+        def restore():
+            shutil.rmtree(data)
+            shutil.copytree(backup, data)
+
+        self.check_completed(lambda: self.start("--data", data), save, restore)
+
+    @NEEDS_DATABASE
+    def test_an_older_dump_of_the_database_is_completed_by_the_devices(self):
+        database = self.enterContext(Database())
+        server = database.primary
+        dump = server.folder / "dump"
+
+        def save(hub):
+            server.run(
+                "pg_dump", "--schema=heartlog", "-h", "127.0.0.1", "-p", server.port, "-U", "heartlog", "-f", dump, "heartlog")
+            self.assertEqual(hub.end(), 0)
+
+        def restore():
+            server.query("drop schema heartlog cascade")
+            server.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", server.port, "-U", "heartlog", "-d", "heartlog", "-f", dump)
+
+        self.check_completed(lambda: self.start("--database", database.url), save, restore)
+
+
+if __name__ == "__main__":
+    unittest.main()
