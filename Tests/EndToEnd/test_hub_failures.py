@@ -1,19 +1,19 @@
 """What was acknowledged stays when databases, hubs and connections fail, and what a backup lacks comes back from the devices."""
 
+import json
 import os
-import pathlib
 import shutil
 import signal
+import subprocess
 import sys
-import time
 import unittest
 
 from heartlog import SECONDS_MAX, TestCase, seed
-from postgres import Database, programs
+from postgres import DATABASE, USER, Database, programs
 
 try:
     from hub_process import HUB, HubProcess
-    from hub_failures import Campaign
+    from hub_failures import Campaign, Proxy
 except ImportError as error:  # of cryptography
     raise unittest.SkipTest(f"{error}: Scripts/test installs it from PyPI")
 
@@ -82,6 +82,54 @@ class BackupTests(TestCase):
         self.agree([*stores, fresh], address)
         self.assertEqual(hub.end(), 0)
 
+    def check_watching(self, start, save, restore):
+        """A device that watched all the time puts again what a backup lacks, although the hub gave all the numbers again that it knows."""
+        hub = start()
+        phone, tablet = self.store("phone"), self.store("tablet")
+        self.expect(0, phone("toggle", "papers", "first"))
+        self.expect(0, phone("sync", hub.url, "--encrypted"))
+        vault = self.expect(0, phone("hub", hub.url, "--json")).object["vault"]
+        code = self.expect(0, phone("keys", "show")).out.splitlines()[-1]
+        self.expect(0, tablet("keys", "join", code))
+        for store in (tablet, phone):
+            self.expect(0, store("sync", f"{hub.url}/{vault}"))
+        save(hub)
+        hub = start()
+        # The address stays when the hub gets another port.
+        proxy = Proxy(hub.port, None)
+        self.addCleanup(proxy.close)
+        address = f"http://127.0.0.1:{proxy.port}/{vault}"
+        watch = phone.start("sync", address, "--watch", "--json", stderr=subprocess.DEVNULL, start_new_session=True)
+        with self.ended(watch):
+            self.addCleanup(lambda: watch.poll() is None and os.killpg(watch.pid, signal.SIGKILL))
+            # So few runs that the device does not merge them, which would put them again.
+            for number in range(2):
+                self.expect(0, phone("toggle", "papers", f"lost-{number}"))
+                self.wait_until_sent(watch)
+            os.killpg(watch.pid, signal.SIGSTOP)
+            hub.end(signal.SIGKILL)
+            restore()
+            hub = start()
+            proxy.target = hub.port
+            self.write_and_sync([tablet], address, "later", 30)
+            os.killpg(watch.pid, signal.SIGCONT)
+            # What it puts again and what is new may go in two rounds.
+            for number in range(2):
+                self.expect(0, phone("toggle", "papers", f"after-{number}"))
+                self.wait_until_sent(watch)
+            self.expect(0, tablet("sync", address))
+            watch.send_signal(signal.SIGTERM)
+            self.assertEqual(watch.wait(SECONDS_MAX), 0)
+        items = {line["id"] for line in self.expect(0, tablet("list", "papers", "--json")).lines if "id" in line}
+        self.assertLessEqual({"lost-0", "lost-1", "after-0"}, items)
+        self.assertEqual(hub.end(), 0)
+
+    def wait_until_sent(self, watch):
+        while line := watch.stdout.readline():
+            if json.loads(line)["sent"]["commits"]:
+                return
+        self.fail("the watch ended")
+
     def write_and_sync(self, stores, address, word, count):
         for number in range(count):
             for index, store in enumerate(stores):
@@ -99,7 +147,8 @@ class BackupTests(TestCase):
             self.expect(0, store("verify"))
         return digests.pop()
 
-    def test_an_older_copy_of_the_directory_is_completed_by_the_devices(self):
+    def directory(self):
+        """How a hub with a directory is started, saved and restored."""
         data, backup = self.folder / "hub", self.folder / "backup"
 
         def save(hub):
@@ -110,24 +159,38 @@ class BackupTests(TestCase):
             shutil.rmtree(data)
             shutil.copytree(backup, data)
 
-        self.check_completed(lambda: self.start("--data", data), save, restore)
+        return lambda: self.start("--data", data), save, restore
 
-    @NEEDS_DATABASE
-    def test_an_older_dump_of_the_database_is_completed_by_the_devices(self):
+    def database(self):
+        """How a hub with a database is started, saved and restored, to the same server."""
         database = self.enterContext(Database())
         server = database.primary
+        to_server = "-h", "127.0.0.1", "-p", server.port, "-U", USER
         dump = server.folder / "dump"
 
         def save(hub):
-            server.run(
-                "pg_dump", "--schema=heartlog", "-h", "127.0.0.1", "-p", server.port, "-U", "heartlog", "-f", dump, "heartlog")
+            server.run("pg_dump", "--schema=heartlog", *to_server, "-f", dump, DATABASE)
             self.assertEqual(hub.end(), 0)
 
         def restore():
             server.query("drop schema heartlog cascade")
-            server.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", server.port, "-U", "heartlog", "-d", "heartlog", "-f", dump)
+            server.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *to_server, "-d", DATABASE, "-f", dump)
 
-        self.check_completed(lambda: self.start("--database", database.url), save, restore)
+        return lambda: self.start("--database", database.url), save, restore
+
+    def test_an_older_copy_of_the_directory_is_completed_by_the_devices(self):
+        self.check_completed(*self.directory())
+
+    @NEEDS_DATABASE
+    def test_an_older_dump_of_the_database_is_completed_by_the_devices(self):
+        self.check_completed(*self.database())
+
+    def test_an_older_copy_of_the_directory_is_completed_by_a_device_that_watches(self):
+        self.check_watching(*self.directory())
+
+    @NEEDS_DATABASE
+    def test_an_older_dump_of_the_database_is_completed_by_a_device_that_watches(self):
+        self.check_watching(*self.database())
 
 
 if __name__ == "__main__":
