@@ -17,6 +17,7 @@ import random
 import re
 import signal
 import socket
+import statistics
 import struct
 import sys
 import tempfile
@@ -147,7 +148,7 @@ class Device:
         self.chance = random.Random(f"{campaign.seed}/{number}")
         self.guard = threading.Lock()
         self.replica, self.written, self.acknowledged = None, 0, 0
-        self.syncs, self.failures = 0, 0
+        self.syncs, self.failures, self.durations = 0, 0, []
         # When the sync began and ended that was the last to be acknowledged and had sent something.
         self.last = (0.0, 0.0)
         self.problems = []
@@ -169,6 +170,7 @@ class Device:
         ended = time.monotonic()
         self.syncs += 1
         if answer.code == 0:
+            self.durations.append(ended - began)
             sent = answer.object["sent"]["commits"]
             with self.guard:
                 self.acknowledged = self.written
@@ -361,6 +363,8 @@ class Campaign:
     def check_objects(self):
         """Every object of the database is whole: it is opened by a reader that shares no code with the program. Returns how many there are."""
         rows = self.database.primary.query("select name, encode(bytes, 'hex') from heartlog.objects")
+        if not self.is_plain and any(word.hex() in digits for _, digits in rows for word in (b"papers", b"device ", b"item-")):
+            self.problems.append("at the end: the database has plain text of an encrypted vault")
         if self.is_plain or encryption_reader is None:
             return len(rows)
         with tempfile.TemporaryDirectory() as folder:
@@ -422,6 +426,8 @@ class Campaign:
         self.out(f"{len(self.times)} rounds of seed {self.seed}: {sum(self.acknowledged().values())} commits of {len(self.devices)} devices acknowledged, "
                  f"{cut} connections cut, {self.joined} devices joined with {self.repeated} more syncs, {objects} objects at the end, {self.broken.total()} promises broken")
         self.out("longest until writes worked: " + ", ".join(f"{seconds:.2f} s (round {number}, {what})" for seconds, number, what in self.times[:5]))
+        durations = [seconds for device in self.devices for seconds in device.durations]
+        self.out(f"a sync that succeeded took {statistics.median(durations):.2f} s in the median")
         for kind, count in self.broken.most_common():
             self.out(f"{count} times: {kind}")
         return not self.broken
