@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -30,6 +31,64 @@ class FailureTests(TestCase):
             kept = campaign.run((["primary"], ["network"], ["hub"], ["hub", "primary"]), join_every=3)
         print(*lines, sep="\n", file=sys.stderr, flush=True)
         self.assertTrue(kept, "\n".join(lines))
+
+
+class CuttingProxy(Proxy):
+    """Ends one answer early, and hands on the others."""
+
+    def __init__(self, port):
+        super().__init__(port, None)
+        self.answers, self.number, self.place = 0, None, None
+
+    def pump(self, source, sink, pair):
+        try:
+            while part := source.recv(65_536):
+                if source is pair[1] and part.startswith(b"HTTP/1.1 "):
+                    self.answers += 1
+                    if self.answers == self.number:
+                        self.broken += 1
+                        head = part.index(b"\r\n\r\n")
+                        sink.sendall(part[:{"line": 12, "head": head // 2, "end": head, "body": head + 5}[self.place]])
+                        break
+                sink.sendall(part)
+            for end in pair:
+                end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            for end in pair:
+                self.reset(end)
+
+
+@NEEDS_HUB
+class AnswerTests(TestCase):
+    def test_an_answer_that_ends_early_is_asked_for_again(self):
+        hub = HubProcess("--data", self.folder / "hub")
+        self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
+        phone, tablet = self.store("phone"), self.store("tablet")
+        self.expect(0, phone("toggle", "papers", "first"))
+        self.expect(0, phone("sync", hub.url, "--encrypted"))
+        vault = self.expect(0, phone("hub", hub.url, "--json")).object["vault"]
+        self.expect(0, tablet("keys", "join", self.expect(0, phone("keys", "show")).out.splitlines()[-1]))
+        self.expect(0, tablet("sync", f"{hub.url}/{vault}"))
+        proxy = CuttingProxy(hub.port)
+        self.addCleanup(proxy.close)
+        failures = []
+        for place in ("line", "head", "end", "body"):
+            number = 0
+            while True:
+                number += 1
+                for store in (phone, tablet):
+                    self.expect(0, store("toggle", "papers", f"{place}-{number}"))
+                self.expect(0, phone("sync", f"{hub.url}/{vault}"))
+                proxy.answers, proxy.number, proxy.place, proxy.broken = 0, number, place, 0
+                answer = tablet("sync", f"http://127.0.0.1:{proxy.port}/{vault}", "--json")
+                if not proxy.broken:
+                    break  # there are no more answers in a sync
+                if answer.code != 0 or not (answer.object["received"]["commits"] and answer.object["sent"]["commits"]):
+                    failures.append((number, place, answer.code, answer.out[-300:], answer.err[-300:]))
+            self.assertGreater(number, 5)
+        self.assertEqual(failures, [], "\n".join(map(str, failures)))
+        self.expect(0, phone("sync", f"{hub.url}/{vault}"))
+        self.assertEqual(len({self.expect(0, store("status", "--json")).object["digest"] for store in (phone, tablet)}), 1)
 
 
 @NEEDS_HUB
