@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Devices that sync all the time through two hubs on one database, while servers, hubs and connections fail.
 
-    Tests/EndToEnd/hub_failures.py [--rounds 100] [--devices 20] [--seed N] [--plain]
+    Tests/EndToEnd/hub_failures.py [--rounds 100] [--devices 20] [--vaults 4] [--seed N]
 
 In each round the primary database is killed and its standby promoted, or a hub is killed and started again, or connections break in the
-middle of requests and answers; now and then two of these. Then writes must work again, and nothing that a sync acknowledged may be missing.
+middle of requests and answers; now and then two of these. Every second vault is encrypted, the first one among them. Then writes must work again, and nothing that a sync acknowledged may be missing.
 SIGTERM ends it after the round that runs, with all that is checked at the end. Exits with 1 if a promise was broken, and prints what was.
 """
 
@@ -24,14 +24,10 @@ import tempfile
 import threading
 import time
 
+import encryption_reader
 from heartlog import SECONDS_MAX, Store
 from hub_process import HubProcess, NotStarted
 from postgres import Database
-
-try:
-    import encryption_reader
-except ImportError:
-    encryption_reader = None
 
 # A run of commits that some device put, encrypted or not: its writer, its stream, its first and its last commit.
 RUN = re.compile(r"([0-9a-f]{32})/([0-9a-f]{32})/(\d{16})-(\d{16})-[0-9a-f]{16}-[0-9a-f]{16}\.run")
@@ -139,12 +135,21 @@ class HubPlace:
         self.proxy.close()
 
 
+class Vault:
+    """A vault of some of the devices, which reach it through both hubs."""
+
+    def __init__(self, is_encrypted):
+        self.is_encrypted = is_encrypted
+        self.devices = []
+        self.id = self.code = None
+
+
 class Device:
     """A store that toggles and syncs, in a thread of its own, and what of it was acknowledged."""
 
-    def __init__(self, campaign, number, folder, place):
-        self.campaign, self.number, self.place = campaign, number, place
-        self.store = Store(folder / f"device-{number}")
+    def __init__(self, campaign, number, vault, place):
+        self.campaign, self.number, self.vault, self.place = campaign, number, vault, place
+        self.store = Store(campaign.folder / f"device-{number}")
         self.chance = random.Random(f"{campaign.seed}/{number}")
         self.guard = threading.Lock()
         self.replica, self.written, self.acknowledged = None, 0, 0
@@ -153,6 +158,11 @@ class Device:
         self.last = (0.0, 0.0)
         self.problems = []
         self.must(self.store("init", "--name", f"device {number}"))
+
+    @property
+    def address(self):
+        """The first device has the vault of its own store, the others name it."""
+        return self.place.url if self is self.vault.devices[0] else f"{self.place.url}/{self.vault.id}"
 
     def must(self, answer):
         if answer.code != 0:
@@ -166,7 +176,7 @@ class Device:
 
     def sync(self, *options):
         began = time.monotonic()
-        answer = self.store("sync", self.campaign.address(self), "--json", *options)
+        answer = self.store("sync", self.address, "--json", *options)
         ended = time.monotonic()
         self.syncs += 1
         if answer.code == 0:
@@ -197,11 +207,11 @@ class Device:
 
 
 class Campaign:
-    def __init__(self, seed, devices, folder, pause=0.3, is_plain=False, out=print):
-        self.seed, self.folder, self.pause, self.is_plain, self.out = seed, folder, pause, is_plain, out
+    def __init__(self, seed, devices, vaults, folder, pause=0.3, out=print):
+        self.seed, self.folder, self.pause, self.out = seed, folder, pause, out
         self.chance = random.Random(seed)
         self.problems, self.broken, self.times, self.joined, self.repeated = [], collections.Counter(), [], 0, 0
-        self.vault = self.code = self.failed = None
+        self.failed = None
         self.stack = contextlib.ExitStack()
         with contextlib.ExitStack() as stack:
             self.database = stack.enter_context(Database())
@@ -210,8 +220,12 @@ class Campaign:
             for number in range(2):
                 self.places.append(HubPlace(self.database, random.Random(f"{seed}/proxy/{number}")))
                 stack.callback(self.places[-1].close)
-            self.devices = [Device(self, number, folder, self.places[number % 2]) for number in range(devices)]
-            self.found_vault()
+            self.vaults = [Vault(is_encrypted=number % 2 == 0) for number in range(vaults)]
+            for number in range(devices):
+                vault = self.vaults[number % vaults]
+                vault.devices.append(Device(self, number, vault, self.places[number // vaults % 2]))
+            for vault in self.vaults:
+                self.found(vault)
             self.stack = stack.pop_all()
 
     def __enter__(self):
@@ -220,31 +234,32 @@ class Campaign:
     def __exit__(self, *_):
         self.stack.close()
 
-    def address(self, device):
-        """The first device has the vault of its own store, the others name it."""
-        return device.place.url if device is self.devices[0] else f"{device.place.url}/{self.vault}"
+    @property
+    def devices(self):
+        return [device for vault in self.vaults for device in vault.devices]
 
-    def found_vault(self):
+    def found(self, vault):
         """The first device makes the vault, and the others join it."""
-        first = self.devices[0]
+        first = vault.devices[0]
         first.toggle()
-        first.must(first.sync(*(() if self.is_plain else ("--encrypted",))))
-        self.vault = first.must(first.store("hub", first.place.url, "--json")).object["vault"]
-        if not self.is_plain:
-            self.code = first.must(first.store("keys", "show")).out.splitlines()[-1]
-        for device in self.devices[1:]:
+        first.must(first.sync(*(("--encrypted",) if vault.is_encrypted else ())))
+        vault.id = first.must(first.store("hub", first.place.url, "--json")).object["vault"]
+        if vault.is_encrypted:
+            vault.code = first.must(first.store("keys", "show")).out.splitlines()[-1]
+        for device in vault.devices[1:]:
             self.join(device)
 
     def join(self, device):
         """Lets a device in, by the code or by the first device."""
-        if self.is_plain:
-            refused = device.store("sync", self.address(device))
+        first = device.vault.devices[0]
+        if device.vault.is_encrypted:
+            device.must(device.store("keys", "join", device.vault.code))
+        else:
+            refused = device.store("sync", device.address)
             key = re.search(r" admit ([0-9a-f]{64})", refused.err)
             if key is None:
                 raise RuntimeError(f"device {device.number} was not told its key: {refused.code} {refused.err[-800:]}")
-            self.devices[0].must(self.devices[0].store("hub", self.devices[0].place.url, "admit", key[1]))
-        else:
-            device.must(device.store("keys", "join", self.code))
+            first.must(first.store("hub", first.place.url, "admit", key[1]))
         device.must(device.sync())
 
     # What fails
@@ -312,10 +327,10 @@ class Campaign:
 
     # What must hold
 
-    def acknowledged(self):
+    def acknowledged(self, devices=None):
         """The last acknowledged commit of each device's stream."""
         found = {}
-        for device in self.devices:
+        for device in devices or self.devices:
             with device.guard:
                 if device.acknowledged:
                     found[device.replica] = device.acknowledged
@@ -336,11 +351,11 @@ class Campaign:
             if next_commit <= last:
                 self.problems.append(f"{when}: commits {next_commit}...{last} of {replica} were acknowledged, and no run has the first of them")
 
-    def check_join(self, number):
+    def check_join(self, number, vault):
         """A device that has nothing gets everything that was acknowledged before it joined."""
-        before = self.acknowledged()
+        before = self.acknowledged(vault.devices)
         self.joined += 1
-        device = Device(self, f"fresh-{self.joined}", self.folder, self.chance.choice(self.places))
+        device = Device(self, f"fresh-{self.joined}", vault, self.chance.choice(self.places))
         self.join(device)
         # A run may be merged away between the list and its reading. Then the next sync brings it.
         for _ in range(5):
@@ -360,20 +375,20 @@ class Campaign:
         if answer.code != 0:
             self.problems.append(f"{when}: verify of device {device.number} ended with {answer.code}: {answer.out[-400:]} {answer.err[-400:]}")
 
-    def check_objects(self):
-        """Every object of the database is whole: it is opened by a reader that shares no code with the program. Returns how many there are."""
-        rows = self.database.primary.query("select name, encode(bytes, 'hex') from heartlog.objects")
-        if not self.is_plain and any(word.hex() in digits for _, digits in rows for word in (b"papers", b"device ", b"item-")):
-            self.problems.append("at the end: the database has plain text of an encrypted vault")
-        if self.is_plain or encryption_reader is None:
+    def check_objects(self, vault):
+        """Every object of a vault is whole: it is opened by a reader that shares no code with the program. Returns how many there are."""
+        rows = self.database.primary.query(f"select name, encode(bytes, 'hex') from heartlog.objects where vault = '{vault.id}'")
+        if not vault.is_encrypted:
             return len(rows)
+        if any(word.hex() in digits for _, digits in rows for word in (b"papers", b"device ", b"item-")):
+            self.problems.append("at the end: the database has plain text of an encrypted vault")
         with tempfile.TemporaryDirectory() as folder:
             place, out = pathlib.Path(folder) / "place", pathlib.Path(folder) / "out"
             for name, digits in rows:
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
                 (place / name).write_bytes(bytes.fromhex(digits))
             try:
-                count = encryption_reader.read(place, out, self.code)
+                count = encryption_reader.read(place, out, vault.code)
             except encryption_reader.Refused as error:
                 self.problems.append(f"at the end: an object of the database cannot be opened: {error}")
                 return len(rows)
@@ -381,10 +396,10 @@ class Campaign:
             self.problems.append(f"at the end: {count} of {len(rows)} objects were opened")
         return len(rows)
 
-    def check_end(self):
-        """All devices agree after a few syncs without failures, and one that joined is among them."""
-        fresh = self.check_join("at the end")
-        everybody = [*self.devices, fresh]
+    def check_end(self, vault):
+        """All devices agree after a few syncs without failures, and one that joined is among them. Returns how many objects there are."""
+        fresh = self.check_join("at the end", vault)
+        everybody = [*vault.devices, fresh]
         for _ in range(10):
             for device in everybody:
                 device.must(device.sync())
@@ -396,7 +411,7 @@ class Campaign:
         for device in everybody:
             self.verify(device, "at the end")
         self.check_place(self.acknowledged(), "at the end")
-        return self.check_objects()
+        return self.check_objects(vault)
 
     def run(self, rounds, join_every=10):
         """Runs a round for each element, which says what fails, and returns whether all promises were kept."""
@@ -409,7 +424,7 @@ class Campaign:
                 seconds = self.round(number, chosen)
                 joined = ""
                 if number % join_every == 0:
-                    joined = f", device {self.check_join(number).number} joined"
+                    joined = f", device {self.check_join(number, self.chance.choice(self.vaults)).number} joined"
                 syncs, failures = (sum(getattr(device, name) for device in self.devices) for name in ("syncs", "failures"))
                 commits = sum(self.acknowledged().values())
                 self.out(f"round {number}: {'+'.join(chosen)}: writes worked after {seconds:.2f} s; {commits} commits acknowledged, "
@@ -419,11 +434,11 @@ class Campaign:
             over.set()
             for thread in threads:
                 thread.join()
-        objects = self.check_end()
+        objects = sum(self.check_end(vault) for vault in self.vaults)
         self.tell_problems("at the end")
         self.times.sort(reverse=True)
         cut = sum(place.proxy.broken for place in self.places)
-        self.out(f"{len(self.times)} rounds of seed {self.seed}: {sum(self.acknowledged().values())} commits of {len(self.devices)} devices acknowledged, "
+        self.out(f"{len(self.times)} rounds of seed {self.seed}: {sum(self.acknowledged().values())} commits of {len(self.devices)} devices of {len(self.vaults)} vaults acknowledged, "
                  f"{cut} connections cut, {self.joined} devices joined with {self.repeated} more syncs, {objects} objects at the end, {self.broken.total()} promises broken")
         self.out("longest until writes worked: " + ", ".join(f"{seconds:.2f} s (round {number}, {what})" for seconds, number, what in self.times[:5]))
         durations = [seconds for device in self.devices for seconds in device.durations]
@@ -450,7 +465,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--devices", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--plain", action="store_true", help="a vault that is not encrypted")
+    parser.add_argument("--vaults", type=int, default=4, help="which the devices share; a sync takes as many requests as a vault has checkpoints")
     parser.add_argument("--pause", type=float, default=1, help="the longest pause of a device between two syncs, in seconds")
     parser.add_argument("--seconds-max", type=float, default=10, help="until writes must work again")
     arguments = parser.parse_args()
@@ -468,7 +483,7 @@ def main():
 
     out(f"SEED={arguments.seed}")
     with tempfile.TemporaryDirectory(prefix="heartlog-") as folder:
-        with Campaign(arguments.seed, arguments.devices, pathlib.Path(folder), arguments.pause, arguments.plain, out) as campaign:
+        with Campaign(arguments.seed, arguments.devices, arguments.vaults, pathlib.Path(folder), arguments.pause, out) as campaign:
             is_good = campaign.run(rounds(campaign))
             late = [time for time in campaign.times if time[0] > arguments.seconds_max]
     if late:

@@ -27,7 +27,7 @@ NEEDS_DATABASE = unittest.skipUnless(programs(), "PostgreSQL is not installed")
 class FailureTests(TestCase):
     def test_nothing_acknowledged_is_lost_when_the_primary_a_hub_or_the_network_fails(self):
         lines = []
-        with Campaign(seed(), 4, self.folder, out=lines.append) as campaign:
+        with Campaign(seed(), 5, 2, self.folder, out=lines.append) as campaign:
             kept = campaign.run((["primary"], ["network"], ["hub"], ["hub", "primary"]), join_every=3)
         print(*lines, sep="\n", file=sys.stderr, flush=True)
         self.assertTrue(kept, "\n".join(lines))
