@@ -24,7 +24,6 @@ import tempfile
 import threading
 import time
 
-import encryption_reader
 from heartlog import SECONDS_MAX, Store
 from hub_process import HubProcess, NotStarted
 from postgres import Database
@@ -382,6 +381,8 @@ class Campaign:
             return len(rows)
         if any(word.hex() in digits for _, digits in rows for word in (b"papers", b"device ", b"item-")):
             self.problems.append("at the end: the database has plain text of an encrypted vault")
+        import encryption_reader  # which needs a package that the rest does not
+
         with tempfile.TemporaryDirectory() as folder:
             place, out = pathlib.Path(folder) / "place", pathlib.Path(folder) / "out"
             for name, digits in rows:

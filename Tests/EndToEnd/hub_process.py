@@ -9,12 +9,18 @@ import signal
 import socket
 import subprocess
 import threading
+import unittest
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+try:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+except ImportError:
+    Ed25519PrivateKey = None
 
 from heartlog import BINARY, SECONDS_MAX, environment
 
 HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).parent / "heartlog-hub")
+NEEDS_HUB = unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+NEEDS_CRYPTOGRAPHY = unittest.skipUnless(Ed25519PrivateKey, "cryptography is not installed: Scripts/test installs it from PyPI")
 
 
 class NotStarted(Exception):

@@ -17,11 +17,9 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from heartlog import SECONDS_MAX, Store, seed
 from hostile_requests import NAME, HostileRequests
-from hub_process import HUB, Device, HubProcess, run_name, status_of
+from hub_process import HUB, NEEDS_CRYPTOGRAPHY, NEEDS_HUB, Device, Ed25519PrivateKey, HubProcess, run_name, status_of
 
 HOSTILE = int(os.environ.get("HOSTILE") or 10_000)
 # All that docs/hub.md has under "Errors", and what libmicrohttpd answers to another version of HTTP.
@@ -33,6 +31,8 @@ REFUSALS_OF_LIBRARY = {400, 413, 414, 431, 505}
 MEMORY_GROWTH_MAX = 64 << 20
 
 
+@NEEDS_HUB
+@NEEDS_CRYPTOGRAPHY
 class HubTests(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -1,6 +1,5 @@
 """Three devices of one encrypted vault, of which no two have the same way to each other: a dialogue, a folder and a hub."""
 
-import os
 import pathlib
 import random
 import shlex
@@ -9,17 +8,13 @@ import sys
 import unittest
 
 from heartlog import BINARY, seed
+from hub_process import NEEDS_HUB, HubProcess
 from test_sync import SyncTestCase, operations
-
-try:
-    from hub_process import HUB, HubProcess
-except ImportError as error:  # of cryptography
-    raise unittest.SkipTest(f"{error}: Scripts/test installs it from PyPI")
 
 OLD_PEER = pathlib.Path(__file__).with_name("old_peer.py")
 
 
-@unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
+@NEEDS_HUB
 class ThreeWaysTests(SyncTestCase):
     def setUp(self):
         super().setUp()
