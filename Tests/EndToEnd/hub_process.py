@@ -1,8 +1,7 @@
-"""A hub that runs, and somebody who talks to it without the program: for the tests of heartlog-hub."""
+"""A hub with what it says, and somebody who talks to it without the program: for the tests of heartlog-hub."""
 
 import http.client
 import json
-import os
 import pathlib
 import re
 import signal
@@ -16,10 +15,9 @@ try:
 except ImportError:
     Ed25519PrivateKey = None
 
-from heartlog import BINARY, SECONDS_MAX, environment
+from heartlog import SECONDS_MAX, environment
+from hub import HUB
 
-HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).parent / "heartlog-hub")
-NEEDS_HUB = unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
 NEEDS_CRYPTOGRAPHY = unittest.skipUnless(Ed25519PrivateKey, "cryptography is not installed: Scripts/test installs it from PyPI")
 
 

@@ -19,7 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from heartlog import SECONDS_MAX, Store, seed
 from hostile_requests import NAME, HostileRequests
-from hub_process import HUB, NEEDS_CRYPTOGRAPHY, NEEDS_HUB, Device, Ed25519PrivateKey, HubProcess, run_name, status_of
+from hub import HUB, NEEDS_HUB
+from hub_process import NEEDS_CRYPTOGRAPHY, Device, Ed25519PrivateKey, HubProcess, run_name, status_of
 
 HOSTILE = int(os.environ.get("HOSTILE") or 10_000)
 # All that docs/hub.md has under "Errors", and what libmicrohttpd answers to another version of HTTP.

@@ -10,8 +10,9 @@ import sys
 import unittest
 
 from heartlog import SECONDS_MAX, TestCase, seed
-from hub_process import NEEDS_CRYPTOGRAPHY, NEEDS_HUB, HubProcess
+from hub import NEEDS_HUB
 from hub_failures import Campaign, Proxy
+from hub_process import NEEDS_CRYPTOGRAPHY, HubProcess
 from postgres import DATABASE, USER, Database, programs
 
 NEEDS_DATABASE = unittest.skipUnless(programs(), "PostgreSQL is not installed")
@@ -23,9 +24,13 @@ NEEDS_DATABASE = unittest.skipUnless(programs(), "PostgreSQL is not installed")
 class FailureTests(TestCase):
     def test_nothing_acknowledged_is_lost_when_the_primary_a_hub_or_the_network_fails(self):
         lines = []
-        with Campaign(seed(), 5, 2, self.folder, out=lines.append) as campaign:
+
+        def out(line):
+            lines.append(line)
+            print(line, file=sys.stderr, flush=True)
+
+        with Campaign(seed(), 5, 2, self.folder, out=out) as campaign:
             kept = campaign.run((["primary"], ["network"], ["hub"], ["hub", "primary"]), join_every=3)
-        print(*lines, sep="\n", file=sys.stderr, flush=True)
         self.assertTrue(kept, "\n".join(lines))
 
 

@@ -8,7 +8,8 @@ import sys
 import unittest
 
 from heartlog import BINARY, seed
-from hub_process import NEEDS_HUB, HubProcess
+from hub import NEEDS_HUB
+from hub_process import HubProcess
 from test_sync import SyncTestCase, operations
 
 OLD_PEER = pathlib.Path(__file__).with_name("old_peer.py")
