@@ -7,6 +7,7 @@ import contextlib
 import os
 import pathlib
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -42,9 +43,12 @@ def programs():
 
 
 def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+    """A port that connections do not take for their own end while the server is down."""
+    while True:
+        with socket.socket() as listening, contextlib.suppress(OSError):
+            port = random.randrange(10_000, 30_000)
+            listening.bind(("127.0.0.1", port))
+            return port
 
 
 def _owner():
