@@ -17,6 +17,8 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
   }
 
   let sessions: any SessionStore = MemorySessions()
+  /// Another one at each start: the directory may have been restored from a copy, so numbers may be given a second time.
+  private let start = UInt64.random(in: .min ... .max)
   let limits: Limits
   let condition = Condition()
   private let lock: any LockFile
@@ -70,12 +72,13 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
     let after = try ChangeCursor.sent(cursor)
     return try condition.withLock { () throws(HeartlogError) in
       let vault = try index.vault(of: member)
-      let isKnown = after?.isKnown(generation: vault.generation, last: vault.last) ?? true
+      let generation = vault.generation ^ start
+      let isKnown = after?.isKnown(generation: generation, last: vault.last) ?? true
       let found = vault.list(after: isKnown ? after?.number ?? 0 : 0, limit: limit)
       return HubList(
         entries: found.entries,
-        cursor: ChangeCursor(generation: vault.generation, number: found.last).description,
-        head: ChangeCursor(generation: vault.generation, number: vault.last).description,
+        cursor: ChangeCursor(generation: generation, number: found.last).description,
+        head: ChangeCursor(generation: generation, number: vault.last).description,
         startsOver: !isKnown, hasMore: found.hasMore)
     }
   }

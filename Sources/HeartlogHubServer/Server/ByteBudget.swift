@@ -14,5 +14,8 @@ final class ByteBudget: @unchecked Sendable {
     }
   }
 
+  /// Whether there are so many bytes.
+  func has(_ byteCount: Int) -> Bool { condition.withLock { byteCount <= free } }
+
   func giveBack(_ byteCount: Int) { condition.withLock { free += byteCount } }
 }

@@ -14,6 +14,8 @@ final class Exchange: @unchecked Sendable {
   var client = ""
   /// What was asked for, once the headers were checked.
   var request: HubRequest?
+  /// How many bytes its body has.
+  var announced = 0
   /// How many bytes of all bodies are held for it.
   var reserved = 0
   /// What is sent once the connection goes on.

@@ -52,7 +52,7 @@ struct HubRefusal: Error, Hashable {
     case .invalid: self.init(400, error.message)
     case .diskFull: self.init(507, "The hub's disk is full")
     case .notAdmitted: self = .sessionOver
-    default: self.init(503, "The hub cannot do this now", retryAfter: 5)
+    default: self.init(503, "The hub cannot do this now", retryAfter: 2)
     }
     if status >= 500 { detail = error.description }
   }

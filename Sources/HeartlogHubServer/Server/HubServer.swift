@@ -186,8 +186,9 @@ final class HubServer: @unchecked Sendable {
       }
       guard let request = exchange.request else { return .NO }
       if !bytes.isEmpty {
-        // The library reads no more than the length that was checked.
-        guard request.body.count + bytes.count <= exchange.reserved else { return .NO }
+        // The library reads no more than the length that was checked. What is announced alone takes no memory from others.
+        guard request.body.count + bytes.count <= exchange.announced, budget.take(bytes.count) else { return .NO }
+        exchange.reserved += bytes.count
         exchange.request?.body.append(contentsOf: bytes)
         return .YES
       }
@@ -230,10 +231,10 @@ final class HubServer: @unchecked Sendable {
     if route.needsSession, let vault = route.vault {
       exchange.session = try service.session(authorization: connection.header("Authorization"), vault: vault)
     }
-    guard budget.take(byteCount) else {
+    guard budget.has(byteCount) else {
       throw HubRefusal(503, "Too many bodies are being read", retryAfter: 1)
     }
-    exchange.reserved = byteCount
+    exchange.announced = byteCount
     return HubRequest(route: route, host: checkedHost)
   }
 

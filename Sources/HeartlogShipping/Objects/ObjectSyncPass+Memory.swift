@@ -1,6 +1,6 @@
 import Heartlog
 
-/// What a device remembers of its own objects at a place, from one process to the next. Source: docs/format.md, `keys/places`.
+/// What a device remembers of the objects at a place, from one process to the next. Source: docs/format.md, `keys/places`.
 extension ObjectSyncPass {
   /// What a later pass over the same objects need not find out again.
   struct Memory: Sendable {
@@ -59,11 +59,11 @@ extension ObjectSyncPass {
     guard !options.isDryRun, !options.isPull, let file = memoryFile, let keys = store.vaultKeys else {
       return
     }
-    let own = memory.checked.filter { $0.hasPrefix("\(store.replica)/") }.sorted()
-    guard own != memory.kept else { return }
-    let text = "\(Self.sinceWord)\(memory.since)\n" + own.map { $0 + "\n" }.joined()
+    let paths = memory.checked.filter { memory.catalogue.entries[$0] != nil }.sorted()
+    guard paths != memory.kept else { return }
+    let text = "\(Self.sinceWord)\(memory.since)\n" + paths.map { $0 + "\n" }.joined()
     guard text.utf8.count <= Self.memoryBytesMax else { return }
     try keys.replaceKeyFile(file, with: Array(text.utf8))
-    memory.kept = own
+    memory.kept = paths
   }
 }

@@ -143,7 +143,10 @@ final class PostgresConnection: @unchecked Sendable {
     let rows = try take(
       PQexec(
         connection,
-        "select (select system_identifier from pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+        """
+        select concat_ws('/', (select system_identifier from pg_control_system()),
+          substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), pg_relation_filenode(to_regclass('heartlog.vaults')))
+        """
       ), of: "the history")
     history = try rows.text(0, 0)
     return true

@@ -30,7 +30,11 @@ final class PostgresEngine: HubEngine {
     writers = connections.map { connections in
       PostgresWriter(connections, quotaBytes: quotaBytes) { notices.send($0) }
     }
-    try readers.use { (connection) throws(HeartlogError) in try connection.migrate() }
+    try readers.use { (connection) throws(HeartlogError) in
+      try connection.migrate()
+      // The table that tells a restored database from what it was may be new.
+      connection.close()
+    }
   }
 
   func check() throws(HeartlogError) {
