@@ -31,13 +31,13 @@ select count(*) from heartlog.put(
 """
 
 
-def load(hub, folder, database=None):
+def load(hub, folder, database=None, vaults=None, connections=CONNECTIONS):
     """Objects a second, the latency in ms of half and of 99 of 100, and the processor time in µs for each: of the hub, and of the database."""
     sessions = folder / "sessions"
-    sessions.write_text("".join(f"{vault} {session}\n" for vault, session in (hub.vault() for _ in range(VAULTS))))
+    sessions.write_text("".join(f"{vault} {session}\n" for vault, session in vaults or (hub.vault() for _ in range(VAULTS))))
     before, database_before = hub.seconds(), database.seconds() if database else 0
     done = subprocess.run(
-        ["wrk", f"-t{THREADS}", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "-s", HERE / "load.lua", hub.url], capture_output=True, text=True,
+        ["wrk", f"-t{THREADS}", f"-c{connections}", f"-d{SECONDS}s", "-s", HERE / "load.lua", hub.url], capture_output=True, text=True,
         env=os.environ | {"HUB_SESSIONS": str(sessions), "HUB_BYTES": str(BYTES)}, check=True)
     found = json.loads(done.stdout.strip().splitlines()[-1])
     if found["errors"]:
@@ -87,4 +87,5 @@ def show(name, rate, p50=None, p99=None, used=None, database=None):
     print(f"{name:34} {rate:10,.0f}{rest}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -66,6 +66,16 @@ class Database:
             subprocess.run(["sleep", "0.1"], check=True)
         raise RuntimeError("PostgreSQL does not start")
 
+    def restart(self, settings):
+        """Starts the primary again, with other settings and with nothing of it in memory."""
+        self.servers[0].send_signal(2)
+        self.servers.pop(0).wait(600)
+        for path in self.folder.rglob("*"):
+            if path.is_file():
+                with open(path, "rb") as file:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        self.start("primary", SETTINGS | settings)
+
     def query(self, text):
         return self.run("psql", "-h", self.folder, "-U", "hub", "-d", "postgres", "-AtqX", "-v", "ON_ERROR_STOP=1", text=text).strip()
 
@@ -94,5 +104,5 @@ class Database:
         for server in reversed(self.servers):
             server.send_signal(2)
         for server in self.servers:
-            server.wait(60)
+            server.wait(600)
         shutil.rmtree(self.folder)

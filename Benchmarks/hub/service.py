@@ -23,26 +23,39 @@ class Hub:
         self.host = self.url.removeprefix("http://")
         self.connection = http.client.HTTPConnection(self.host)
 
-    def request(self, method, path, body):
-        self.connection.request(method, path, json.dumps(body))
+    def request(self, method, path, body=None, session=None):
+        headers = {"Authorization": f"Bearer {session}"} if session else {}
+        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {text}")
-        return json.loads(text)
+        return text
 
     def vault(self):
         """A new vault, and a session for it."""
         vault, key = secrets.token_hex(16), Ed25519PrivateKey.generate()
-        challenge = self.request("POST", "/v1/challenges", {})["challenge"]
+        return vault, self.prove("PUT", f"/v1/vaults/{vault}", {}, vault, key)
+
+    def session(self, vault, key):
+        """A session for a vault that has the key."""
+        return self.prove("POST", "/v1/sessions", {"vault": vault}, vault, key)
+
+    def prove(self, method, path, body, vault, key):
+        challenge = json.loads(self.request("POST", "/v1/challenges", {}))["challenge"]
         message = b"heartlog hub 1\0" + bytes.fromhex(vault + challenge) + self.host.encode()
         proof = {"key": key.public_key().public_bytes_raw().hex(), "challenge": challenge, "signature": key.sign(message).hex()}
-        return vault, self.request("PUT", f"/v1/vaults/{vault}", proof)["session"]
+        return json.loads(self.request(method, path, body | proof))["session"]
 
     def seconds(self):
         """Processor time of the process so far."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def bytes(self):
+        """Memory of the process now."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return 1024 * int(status.split("VmRSS:")[1].split()[0])
 
     def __enter__(self):
         return self
