@@ -187,7 +187,9 @@ final class HubServer: @unchecked Sendable {
       guard let request = exchange.request else { return .NO }
       if !bytes.isEmpty {
         // The library reads no more than the length that was checked. What is announced alone takes no memory from others.
-        guard request.body.count + bytes.count <= exchange.announced, budget.take(bytes.count) else { return .NO }
+        guard request.body.count + bytes.count <= exchange.announced, budget.take(bytes.count) else {
+          return .NO
+        }
         exchange.reserved += bytes.count
         exchange.request?.body.append(contentsOf: bytes)
         return .YES
