@@ -3,7 +3,7 @@ package enum HubLimits {
   package static let objectBytesMax = 134_283_264
   package static let nameBytesMax = 255
   package static let pathBytesMax = 1_024
-  package static let headerBytesMax = 16_384
+  package static let headerBytesMax = 8_192
   package static let jsonBytesMax = 65_536
   package static let keysMax = 1_025
   /// A list of keys, or a change of them: some may go and as many come.

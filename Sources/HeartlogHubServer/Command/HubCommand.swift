@@ -64,7 +64,7 @@ public enum HubCommand {
     options.address = try SocketAddress(arguments.listen ?? "")
     options.rate = arguments.rate
     // Files, the log and the standard streams need a few too.
-    options.connectionsMax = max(16, min(8_192, openFilesMax() - 64))
+    options.connectionsMax = max(16, min(openFilesTarget, openFilesMax()) - 64)
     options.log = { line in write(line, to: STDERR_FILENO) }
     if let certificate = arguments.certificate, let key = arguments.key {
       options.certificate = (try contents(of: certificate), try contents(of: key))
@@ -99,6 +99,9 @@ public enum HubCommand {
     return try DirectoryEngine(at: arguments.data ?? "", limits: limits)
   }
 
+  /// For as many devices that watch: each has a connection.
+  private static let openFilesTarget = 65_536
+
   private static func openFilesMax() -> Int {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -109,7 +112,7 @@ public enum HubCommand {
     guard getrlimit(resource, &limit) == 0 else { return 1_024 }
     // The soft limit is for programs that use select(2).
     var raised = limit
-    raised.rlim_cur = min(limit.rlim_max, 16_384)
+    raised.rlim_cur = min(limit.rlim_max, rlim_t(openFilesTarget))
     if raised.rlim_cur > limit.rlim_cur, setrlimit(resource, &raised) == 0 { limit = raised }
     return Int(min(limit.rlim_cur, 1 << 20))
   }

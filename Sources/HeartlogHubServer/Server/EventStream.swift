@@ -27,6 +27,8 @@ final class EventStream: @unchecked Sendable {
   }
 
   static let listMax = 100
+  /// Each stream has one all the time.
+  private static let bufferBytes = 1_024
   /// Half of what the page promises, less a little.
   static let silence: UInt64 = 15 * 1_000_000_000
 
@@ -108,7 +110,7 @@ final class EventStream: @unchecked Sendable {
   func response() -> OpaquePointer? {
     let context = Unmanaged.passRetained(self).toOpaque()
     let response = MHD_create_response_from_callback(
-      UInt64.max, 16_384,
+      UInt64.max, Self.bufferBytes,
       { context, _, buffer, count in
         guard let context, let buffer else { return -2 }
         let stream = Unmanaged<EventStream>.fromOpaque(context).takeUnretainedValue()

@@ -94,7 +94,7 @@ final class HubServer: @unchecked Sendable {
       MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: HubLimits.silenceSeconds, ptr_value: nil),
       // The headers, their table, and the head of the answer.
       MHD_OptionItem(
-        option: .CONNECTION_MEMORY_LIMIT, value: HubLimits.headerBytesMax * 4, ptr_value: nil),
+        option: .CONNECTION_MEMORY_LIMIT, value: HubLimits.headerBytesMax * 2, ptr_value: nil),
       MHD_OptionItem(
         option: .URI_LOG_CALLBACK, value: unsafeBitCast(uri, to: Int.self), ptr_value: context),
       MHD_OptionItem(
