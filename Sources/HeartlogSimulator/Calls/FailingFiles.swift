@@ -17,6 +17,9 @@ package struct CallFailure: Sendable {
   var code: Int32
   /// Whether all later operations fail, too.
   var lasts: Bool
+
+  /// Whether the error says what this process may not do.
+  var isPermission: Bool { FileError(operation: "", path: "", code: code).isReadOnly }
 }
 
 /// A file system whose n-th operation fails, on a disk that is sound. Counts what is open.
