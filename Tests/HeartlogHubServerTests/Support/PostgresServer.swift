@@ -8,6 +8,11 @@ final class PostgresServer: Sendable {
   private let folder: String
   private let programs: String
   private let server = Mutex<Process?>(nil)
+  /// The folders of servers that run, by process. One that a static has is never let go of.
+  private static let running = Mutex<[Int32: String]>([:])
+  private static let endsAtExit: Void = {
+    _ = atexit { PostgresServer.endAll() }
+  }()
 
   /// Where the server's programs are; `nil` if it is not installed.
   static let programs: String? = {
@@ -51,6 +56,8 @@ final class PostgresServer: Sendable {
 
   func start() throws {
     let process = try Self.process(programs, "postgres", ["-D", "\(folder)/data"])
+    Self.endsAtExit
+    Self.running.withLock { $0[process.processIdentifier] = folder }
     server.withLock { $0 = process }
     for _ in 0..<600 {
       if (try? Self.run(programs, "pg_isready", ["-q", "-h", folder])) != nil { return }
@@ -65,7 +72,17 @@ final class PostgresServer: Sendable {
       guard let started = process else { return }
       kill(started.processIdentifier, SIGQUIT)
       started.waitUntilExit()
+      Self.running.withLock { $0[started.processIdentifier] = nil }
       process = nil
+    }
+  }
+
+  private static func endAll() {
+    for (process, folder) in running.withLock({ $0 }) {
+      kill(process, SIGQUIT)
+      // It has gone when nobody may be signalled any more; or it is waited for elsewhere.
+      for _ in 0..<100 where kill(process, 0) == 0 { usleep(20_000) }
+      try? FileManager.default.removeItem(atPath: folder)
     }
   }
 
