@@ -57,12 +57,12 @@ class Database:
         with open(self.folder / f"{name}.log", "wb") as log:
             self.servers.append(subprocess.Popen(self.command("postgres", "-D", self.folder / name, *words), stderr=log, stdout=log))
         port = settings.get("port", "5432")
-        self.run("pg_isready", "-h", self.folder, "-p", port, "-t", "30") if self.wait(port) else None
+        self.wait(port)
 
     def wait(self, port):
         for _ in range(300):
             if subprocess.run(self.command("pg_isready", "-q", "-h", self.folder, "-p", port), cwd=self.folder).returncode == 0:
-                return True
+                return
             subprocess.run(["sleep", "0.1"], check=True)
         raise RuntimeError("PostgreSQL does not start")
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from heartlog import BINARY, SECONDS_MAX, environment
+from heartlog import BINARY, SECONDS_MAX, TestCase, environment
 
 HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).with_name("heartlog-hub"))
 NEEDS_HUB = unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
@@ -32,3 +32,15 @@ class Hub:
         self.process.stdout.close()
         self.process = None
         return code
+
+
+class HubTestCase(TestCase):
+    """A hub that runs."""
+
+    def setUp(self):
+        super().setUp()
+        folder = self.folder / "hub"
+        folder.mkdir()
+        self.hub = Hub(folder)
+        self.hub.start()
+        self.addCleanup(lambda: self.hub.process and self.hub.end(signal.SIGKILL))

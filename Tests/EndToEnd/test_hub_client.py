@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import unittest
@@ -12,7 +11,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 from heartlog import SECONDS_MAX, TestCase, environment
-from hub import NEEDS_HUB, Hub
+from hub import NEEDS_HUB, HubTestCase
 
 try:
     import cryptography
@@ -33,15 +32,11 @@ def code_of(secret):
     return "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(56)))
 
 
-class HubClientTestCase(TestCase):
+class HubClientTestCase(HubTestCase):
     """A hub, and the vault that a phone created there."""
 
     def setUp(self):
         super().setUp()
-        self.hub = Hub(self.folder / "hub")
-        (self.folder / "hub").mkdir()
-        self.hub.start()
-        self.addCleanup(lambda: self.hub.process and self.hub.end(signal.SIGKILL))
         self.phone = self.store("phone")
         for number in range(5):
             self.expect(0, self.phone("add", "papers", f"p{number}", f"title=Títle {number}", "pages:=17", "score:=0.25"))

@@ -7,19 +7,12 @@ import re
 import signal
 import unittest
 
-from heartlog import SECONDS_MAX, TestCase
-from hub import NEEDS_HUB, Hub
+from heartlog import SECONDS_MAX
+from hub import NEEDS_HUB, HubTestCase
 
 
 @NEEDS_HUB
-class HubTests(TestCase):
-    def setUp(self):
-        super().setUp()
-        self.hub = Hub(self.folder / "hub")
-        (self.folder / "hub").mkdir()
-        self.hub.start()
-        self.addCleanup(lambda: self.hub.process and self.hub.end(signal.SIGKILL))
-
+class HubTests(HubTestCase):
     def digest(self, store):
         return self.expect(0, store("status", "--json")).object["digest"]
 

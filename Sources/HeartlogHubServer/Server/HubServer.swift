@@ -314,12 +314,12 @@ final class HubServer: @unchecked Sendable {
       exchange.status = 200
       return MHD_queue_response(connection.pointer, 200, response)
     case .changeKeys(let vault):
-      let answer = try service.answer(request, exchange.session?.session.member)
+      let answer = try service.answer(request, as: exchange.member)
       streams.check(vault)
       return send(answer, exchange, connection)
-    default:
-      return send(
-        try service.answer(request, exchange.session?.session.member), exchange, connection)
+    case .keys, .list: return send(try service.answer(request, as: exchange.member), exchange, connection)
+    case .health, .challenge, .openSession, .createVault:
+      return send(try service.answer(request), exchange, connection)
     }
   }
 

@@ -51,8 +51,8 @@ struct HubService: Sendable {
 
   // MARK: Requests that are answered at once
 
-  /// - Parameter member: Whose session it is, for all that needs one.
-  func answer(_ request: HubRequest, _ member: VaultMember?) throws(HubRefusal) -> HubAnswer {
+  /// Answers a request that needs no session.
+  func answer(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
     switch request.route {
     case .health:
       try refusals { () throws(HeartlogError) in try engine.check() }
@@ -60,14 +60,12 @@ struct HubService: Sendable {
     case .challenge: return try challenge(request)
     case .openSession: return try openSession(request)
     case .createVault(let vault): return try create(vault, request)
-    case .keys, .changeKeys, .list:
-      guard let member else { preconditionFailure("the session was checked") }
-      return try answer(request, as: member)
-    case .metrics, .get, .put, .delete, .changes: preconditionFailure("answered by the server")
+    default: preconditionFailure("answered by the server, or for a member")
     }
   }
 
-  private func answer(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
+  /// Answers a request of whoever has a session.
+  func answer(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
     switch request.route {
     case .list(_, let cursor, let limit):
       return .list(
@@ -75,10 +73,11 @@ struct HubService: Sendable {
           try engine.list(after: cursor, limit: limit, as: member)
         })
     case .changeKeys: return try changeKeys(request, as: member)
-    default:
+    case .keys:
       let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
       guard let keys, keys.contains(member.key) else { throw HubRefusal.sessionOver }
       return .keys(keys)
+    default: preconditionFailure("answered by the server, or without a session")
     }
   }
 

@@ -65,7 +65,8 @@ extension ObjectSyncPass {
     _ found: [FolderFile], of head: StreamHead, as writer: ReplicaID
   ) throws(HeartlogError) -> (files: [FolderFile], redacted: [FolderFile]) {
     guard try store.hasErased(in: head.replica) else { return (found, []) }
-    let writers = store.inactiveReplicas.union([writer]).union(ring?.revoked.keys.map(\.self) ?? [])
+    var writers = store.inactiveReplicas.union([writer])
+    if let ring { writers.formUnion(ring.revoked.keys) }
     var files: [FolderFile] = []
     var redacted: [FolderFile] = []
     for file in found {

@@ -16,8 +16,7 @@ final class PostgresEngine: HubEngine {
   private let writers: [PostgresWriter]
   private let writerConnections: [PostgresConnections]
   private let notices: PostgresNotices
-  private let postgresSessions: PostgresSessions
-  var sessions: any SessionStore { postgresSessions }
+  let sessions: any SessionStore
 
   /// The writers, each with the vaults of its shard. Two make the best of a disk, if they take no processor from each other: on two, one
   /// writer stores 21,000 objects a second and two 17,000.
@@ -31,7 +30,7 @@ final class PostgresEngine: HubEngine {
   init(_ address: String, quotaBytes: Int) throws(HeartlogError) {
     let readers = PostgresConnections(address, idleMax: 4)
     self.readers = readers
-    postgresSessions = PostgresSessions(readers)
+    sessions = PostgresSessions(readers)
     let notices = PostgresNotices(address)
     self.notices = notices
     let connections = (0..<Self.writerCount).map { _ in PostgresConnections(address, idleMax: 1) }
@@ -103,7 +102,7 @@ final class PostgresEngine: HubEngine {
     if rows.count == 1, rows.isNull(0, 0) { throw VaultMember.notAdmitted }
     let keys = try Self.keys(rows)
     // Those who were removed and admitted again are in with a new session.
-    if keys != nil { postgresSessions.end(removing, of: member.vault) }
+    if keys != nil { try sessions.end(removing, of: member.vault) }
     return keys
   }
 
