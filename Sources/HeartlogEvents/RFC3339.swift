@@ -10,9 +10,14 @@ package enum RFC3339 {
     return String(decoding: output, as: UTF8.self)
   }
 
+  /// The nearest time in the years 0000 to 9999.
+  package static func clamped(_ time: Milliseconds) -> Milliseconds {
+    min(max(time, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax)
+  }
+
   /// Appends the result of `text` as UTF-8.
   package static func append(_ time: Milliseconds, to output: inout [UInt8]) {
-    let time = min(max(time, Limits.dateMillisecondsMin), Limits.dateMillisecondsMax)
+    let time = clamped(time)
     withUnsafeTemporaryAllocation(byteCount: CivilTime.millisecondsLength, alignment: 1) { text in
       let isWritten = CivilTime.write(milliseconds: time, withFraction: true, to: text)
       precondition(isWritten, "a time of the years 0000 to 9999 has a text")

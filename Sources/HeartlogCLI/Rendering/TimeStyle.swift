@@ -6,8 +6,10 @@ struct TimeStyle: Sendable {
 
   static let utc = TimeStyle(zone: .utc)
 
-  /// `2026-03-02 07:15`; with the offset, `2026-10-25 02:30+02:00`, if clocks show that minute twice.
+  /// `2026-03-02 07:15`; with the offset, `2026-10-25 02:30+02:00`, if clocks show that minute twice. Times outside the years
+  /// 0000 to 9999, which a snapshot that lies can hold, are clamped.
   func text(_ time: Milliseconds) -> String {
+    let time = RFC3339.clamped(time)
     let local = zone.localTime(at: time)
     let text = "\(local.date) \(local.minute)"
     let shown = local.floored(to: LocalTime.minuteLength)
