@@ -127,14 +127,18 @@ extension FavoritesState {
     guard let first = open.first, open.contains(where: { !Self.agree($0, first, in: table.texts) }) else {
       return nil
     }
+    let writes = open.compactMap { write in
+      replicas.eventPosition(of: write.position).map {
+        Conflict.Write(position: $0, value: .init(write, in: table.texts))
+      }
+    }
+    // A snapshot that lies may have writes of no replica.
+    guard writes.count > 1 else { return nil }
     return Conflict(
       library: library, item: table.ids.string(of: register.item.index),
       register: register.field < 0
         ? .membership : .field(fieldNames.string(of: table.fields[Int(register.field)].name)),
-      writes: open.compactMap { write in
-        guard let position = replicas.eventPosition(of: write.position) else { return nil }
-        return Conflict.Write(position: position, value: .init(write, in: table.texts))
-      })
+      writes: writes)
   }
 
   /// Two devices that both made the item a favorite agree, even with different dates.
