@@ -216,7 +216,7 @@ def keys_with(code, objects):
 
 def padded(length):
     length += 4
-    return max(1024, 1 << (length - 1).bit_length()) if length <= CHUNK else -(-length // CHUNK) * CHUNK
+    return max(512, 1 << (length - 1).bit_length()) if length <= CHUNK else -(-length // CHUNK) * CHUNK
 
 
 def salt_of(key, vault, name, content):
@@ -244,7 +244,7 @@ def open_object(object, name, vault, keys):
     check(len(sealed) <= padded(CONTENT_MAX) // CHUNK, "too many chunks")
     text = b"".join(decrypt(key, nonce(number, number == len(sealed) - 1), chunk, header, f"chunk {number} does not decrypt")
                     for number, chunk in enumerate(sealed))
-    check(len(text) >= 1024, "not padded")
+    check(len(text) >= 512, "not padded")
     length = int.from_bytes(text[:4], "little")
     check(length <= CONTENT_MAX and len(text) == padded(length), "not padded to the size class of the content")
     content = text[4:4 + length]

@@ -2,8 +2,7 @@
 
 python3 hub_client.py http://HOST:PORT/VAULT SEED LIBRARY [ITEM TITLE], with the recovery code on standard input, joins the vault, checks
 everything there, adds the item, and prints the ids of the library's favorites. SEED is a file with the 32 secret bytes of the device's key.
-It has no log: it continues its stream as the hub has it. It stops before it writes where anything breaks a rule, where there are several
-epochs to write under, and where a stream ended.
+It has no log: it continues its stream as the hub has it. It does not write where a rule is broken, epochs compete, or a stream ended.
 """
 import base64, collections, contextlib, copy, http.client, json, os, pathlib, re, sys, time, urllib.parse
 
@@ -49,11 +48,10 @@ class Hub:
 
     def request(self, method, path, body=None):
         """The body of the answer; None if there is no such object."""
-        body = json.dumps(body).encode() if isinstance(body, dict) else body
         with contextlib.closing(self.connection(self.host, timeout=60)) as connection:
-            connection.request(method, path, body, {"Host": self.host, "Authorization": f"Bearer {self.session}"})
-            answer = connection.getresponse()
-            found = answer.read()
+            data = json.dumps(body).encode() if isinstance(body, dict) else body
+            connection.request(method, path, data, {"Host": self.host, "Authorization": f"Bearer {self.session}"})
+            found = (answer := connection.getresponse()).read()
         check(answer.status < 400 or answer.status == 404, f"the hub answers {answer.status}: {found.decode(errors='replace')}")
         return None if answer.status == 404 else found
 
@@ -70,11 +68,11 @@ class Hub:
         return self.request(method, f"/v1/vaults/{self.vault}/objects/{name}", body)
 
     def objects(self):
-        names, query, has_more = {}, "", True
-        while has_more:
+        names, page = {}, {"hasMore": True}
+        while page["hasMore"]:
+            query = f"?after={page['cursor']}" if names else ""
             page = json.loads(self.request("GET", f"/v1/vaults/{self.vault}/objects{query}"))
             names |= dict(page["objects"])
-            query, has_more = f"?after={page['cursor']}", page["hasMore"]
         return {name: content for name in names if (content := self.object("GET", name)) is not None}
 
 
@@ -101,56 +99,63 @@ def joining_epoch(before, key_before, code, device):
     return object, epoch, key
 
 
-def framed(file, magic):
-    """A file from its replica on, to the hash at its end."""
+def framed(file, magic, most=1):
+    """A file from its replica on, to the hash at its end; and its version."""
     check(sha(file.content[:-32]) == file.content[-32:], "the hash at the end is wrong")
     source = Bytes(file.content[:-32])
-    check(source.take(8) == magic and source.u8() == 1 and source.take(16) == file.stream, "no file of this name")
-    return source
+    check(source.take(8) == magic and 1 <= (version := source.u8()) <= most and source.take(16) == file.stream, "no file of this name")
+    return source, version
 
 
-def read_runs(file):
-    """For each run its block, its last commit, and the root after it."""
-    source = framed(file, b"\x89HLRUN\r\n")
-    _, first, runs = source.text(most=127), source.varint(1), []
+def read_runs(file, vault):
+    """For each run its block, its last commit, and the root after it; and what the file says the owner signed, or None."""
+    source, version = framed(file, b"\x89HLRUN\r\n", 2)
+    _, first, runs, proof = source.text(most=127), source.varint(1), [], None
     last = first - 1
     for _ in range(source.varint()):
         count, root = source.varint(1), source.take(32)
         runs.append((read_block(source.blob(), file.stream, last + 1, count), last := last + count, root))
+    check(runs and (first, last, root[:8]) == (file.first, file.last, file.root), "a stream that ended, or other commits than the name says")
+    if version == 2:
+        key, place, size = owner_key(source, vault, file.stream), source.take(16), source.varint(last)
+        root = source.take(32) if size > last else root
+        verify(key, source.take(64), note_text(place, file.stream, size, root).encode(), "a wrong signature")
+        proof = size, root, {last: [source.take(32) for _ in range(source.varint(0, 64))] for _, last, _ in runs}
     source.end()
-    check(runs, "a stream that ended")
-    check((first, last, root[:8]) == (file.first, file.last, file.root), "other commits than the name says")
-    return runs
+    return runs, proof
+
+
+def note_text(vault, replica, size, root):
+    return f"heartlog/{vault.hex()}/{replica.hex()}\n{size}\n{base64.b64encode(root).decode()}\n"
+
+
+def proof_of(vault, key, size, signature, root=b"", extension=()):
+    """What a file of one run says of a checkpoint; with its root if it has more commits."""
+    return b"\2" + vault + varint(0) + key + vault + varint(size) + root + signature + varint(len(extension)) + b"".join(extension)
+
+
+def owner_key(source, vault, stream):
+    """The owner's key, behind the vault of the writer."""
+    vaults = [source.take(16), *(source.take(16) for _ in range(source.varint(0, 16)))] if source.u8() else []
+    check(not vaults or vault in vaults, "a device of another vault")
+    check(sha(key := source.take(32))[:16] == stream, "a checkpoint by another key than the stream's")
+    return key
 
 
 def read_checkpoint(file, vault):
-    """What the owner of a stream signed: how many commits, and the root; and the extensions from the runs of a file to there."""
-    source = framed(file, b"\x89HLCKP\r\n")
-    vaults = [source.take(16), *(source.take(16) for _ in range(source.varint(0, 16)))] if source.u8() else []
-    key, (said, _, signatures) = source.take(32), source.blob(NOTE_MAX).decode().partition("\n\n")
+    """What the owner of a stream signed: how many commits, and the root."""
+    source, _ = framed(file, b"\x89HLCKP\r\n")
+    key, (said, _, signatures) = owner_key(source, vault, file.stream), source.blob(NOTE_MAX).decode().partition("\n\n")
     origin, size, root = said.split("\n")
-    check(not vaults or vault in vaults, "a device of another vault")
-    check(sha(key)[:16] == file.stream, "a checkpoint by another key than the stream's")
     signature = re.match(f"— {origin} (\\S+)\n", signatures)
     check(re.fullmatch(f"heartlog/[0-9a-f]{{32}}/{file.stream.hex()}", origin) and size.isdecimal() and signature, "not a signed note")
     signature, size, root = base64.b64decode(signature[1], validate=True), int(size), base64.b64decode(root, validate=True)
     check(signature[:4] == sha(f"{origin}\n\1".encode() + key)[:4], "a signature by another key")
     verify(key, signature[4:], f"{said}\n".encode(), "a wrong signature")
-    extensions = {source.varint(1): [source.take(32) for _ in range(source.varint(0, 64))] for _ in range(source.varint())}
+    check((file.first, file.last, file.root) == (size + 1, size, root[:8]), "another checkpoint than the name says")
+    check(source.varint() == 0, "a proof beside its file")
     source.end()
-    check(extensions or (file.first, file.last, file.root) == (size + 1, size, root[:8]), "another checkpoint than the name says")
-    return size, root, extensions
-
-
-def checkpoint_file(member, vault, size, root, runs=()):
-    """A checkpoint of the own stream; as a proof, of runs that end where it does."""
-    origin = f"heartlog/{vault.hex()}/{member.replica.hex()}"
-    said = f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
-    signature = sha(f"{origin}\n\1".encode() + member.public)[:4] + member.sign(said.encode())
-    note = f"{said}\n— {origin} {base64.b64encode(signature).decode()}\n".encode()
-    data = b"\x89HLCKP\r\n\1" + member.replica + b"\2" + vault + varint(0) + member.public + blob(note)
-    data += varint(len(runs)) + b"".join(varint(last) + varint(0) for last in runs)
-    return data + sha(data)
+    return size, root
 
 
 def extended(tree, roots, size):
@@ -174,8 +179,8 @@ class Stream:
     def __init__(self):
         self.segments, self.leaves, self.trees, self.commits = [], [], [Tree()], []
 
-    def take(self, name, proofs, block, last, root):
-        """Takes the commits of a run that are new. Without a proof that their owner signed them, only if no proof is asked for."""
+    def take(self, name, proof, is_signed, block, last, root):
+        """Takes the commits of a run that are new. Those of a signed stream only with a proof that their owner signed them."""
         size, first = len(self.leaves), block.commits[0].number
         if first > size + 1:
             return False
@@ -190,8 +195,7 @@ class Stream:
         check(self.trees[last].root == root, "commits that do not lead to the root")
         check(all(commit.wall <= WALL_MAX >= commit.stamp >> 16 for commit in block.commits), "a time beyond the year 2199")
         if new := [commit for commit in block.commits if commit.number > size]:
-            signed = [extended(self.trees[last], roots[last], size) == root for size, root, roots in proofs or [] if last in roots]
-            if proofs is not None and not any(signed):
+            if is_signed and not (proof and extended(self.trees[last], proof[2][last], proof[0]) == proof[1]):
                 del self.leaves[size:], self.trees[size + 1:]
                 return False
             self.segments.append(Segment(pathlib.Path(name), first=size + 1, sequence=new[0].sequence, blocks=[block], commits=new))
@@ -236,26 +240,25 @@ class Client:
 
     def read_streams(self, objects):
         """Takes all runs. Of the files in `held` something is not proven, or does not follow what is here."""
-        self.streams, self.held, read = {self.device.replica: Stream()}, [], {"run": [], "checkpoint": []}
+        self.streams, self.held, read = collections.defaultdict(Stream, {self.device.replica: Stream()}), [], {"run": [], "checkpoint": []}
         for name, object in objects.items():
             with reading(name):
                 found = NAME.fullmatch(name)
                 check(found and found[6] in read, "a stream that ended, or no object")
                 content, replicas = encryption.open_object(object, name, self.head.vault, self.keys), map(bytes.fromhex, found.group(1, 2))
                 file = File(name, *replicas, int(found[3]), int(found[4]), bytes.fromhex(found[5]), content)
-                read[found[6]].append((file, read_runs(file) if found[6] == "run" else read_checkpoint(file, self.head.vault)))
-        signed = {file.stream for file, _ in read["checkpoint"]}
-        for file, runs in sorted(read["run"], key=lambda run: (run[0].stream, run[0].first, run[0].last)):
-            proofs = [proof for other, proof in read["checkpoint"] if other[1:6] == file[1:6]] if file.stream in signed else None
+                read[found[6]].append((file, (read_runs if found[6] == "run" else read_checkpoint)(file, self.head.vault)))
+        said = read["checkpoint"] + [(file, proof[:2]) for file, (_, proof) in read["run"] if proof]
+        signed = {file.stream for file, _ in said}
+        for file, (runs, proof) in sorted(read["run"], key=lambda run: (run[0].stream, run[0].first, run[0].last)):
             with reading(file.name):
-                if not all(self.streams.setdefault(file.stream, Stream()).take(file.name, proofs, *run) for run in runs):
+                if not all(self.streams[file.stream].take(file.name, proof, file.stream in signed, *run) for run in runs):
                     self.held.append(file.name)
-        for file, (size, root, _) in read["checkpoint"]:
+        for file, (size, root) in said:
             trees = self.streams[file.stream].trees if file.stream in self.streams else []
             check(size >= len(trees) or trees[size].root == root, f"{file.name}: its owner signed another history")
             self.held += [file.name] if size >= len(trees) else []
         self.commits = [commit for replica, stream in self.streams.items() for commit in stream.finish(replica, self.head)]
-        self.replaced = [file for file, _ in read["checkpoint"] if file.writer == self.device.replica and file.first > file.last]
 
     def favorites(self, library):
         return {id: item for (name, id), item in state(self.commits).items() if name == library and item.is_favorite}
@@ -269,24 +272,22 @@ class Client:
                   for id, epoch in self.epochs.items() if ("heartlog.vault", f"epoch-{id.hex()}") not in items]
         events.append(Event(ADDED | HAS_FIELDS, library, item, fields=[("title", 5, title)]))
         stamp = max([wall << 16, *(commit.stamp + 1 for commit in self.commits)])
-        seen = {replica: len(stream.commits) for replica, stream in self.streams.items() if stream is not own}
-        heads = [(replica, size) for replica, size in sorted(seen.items()) if size > in_force.get(replica, 0)]
+        heads = [(replica, len(stream.commits)) for replica, stream in sorted(self.streams.items(), key=lambda one: one[0])
+                 if stream is not own and len(stream.commits) > in_force.get(replica, 0)]
         sequence = 1 + sum(len(commit.events) for commit in own.commits)
         commit = Commit(self.device.replica, number := len(own.commits) + 1, stamp, wall, sequence, "hub_client", heads, [], events)
         block = Block([commit], sorted(in_force.items()), [Secret(number, os.urandom(32))], {})
         tree = copy.deepcopy(own.trees[-1])
         tree.append(leaf_hash(commit, block.secrets))
-        run = b"\x89HLRUN\r\n\1" + self.device.replica + text("hub client") + varint(number) + varint(1)
-        run += varint(1) + tree.root + blob(encoded_block(block))
-        self.put(number, number, tree.root, "checkpoint", checkpoint_file(self.device, self.head.vault, number, tree.root, [number]))
-        self.put(number, number, tree.root, "run", run + sha(run))
-        self.put(number + 1, number, tree.root, "checkpoint", checkpoint_file(self.device, self.head.vault, number, tree.root))
-        for file in self.replaced:
-            self.hub.object("DELETE", file.name)
+        run = self.device.replica + text("hub client") + varint(number) + varint(1) + varint(1) + tree.root + blob(encoded_block(block))
+        signed = self.device.sign(note_text(self.head.vault, self.device.replica, number, tree.root).encode())
+        self.put(number, tree.root, run, proof_of(self.head.vault, self.device.public, number, signed))
 
-    def put(self, first, last, root, ending, content):
-        name = "{0}/{0}/{1:016}-{2:016}-{3}-{4}.{5}".format(self.device.replica.hex(), first, last, root[:8].hex(), "0" * 16, ending)
-        self.hub.object("PUT", *seal(content, name, self.head.vault, self.head.id, self.keys[self.head.id]))
+    def put(self, number, root, run, proof):
+        """Puts a file of one commit."""
+        name = "{0}/{0}/{1:016}-{1:016}-{2}-{3}.run".format(self.device.replica.hex(), number, root[:8].hex(), "0" * 16)
+        content = b"\x89HLRUN\r\n" + bytes([2 if proof else 1]) + run + proof
+        self.hub.object("PUT", *seal(content + sha(content), name, self.head.vault, self.head.id, self.keys[self.head.id]))
 
 
 if __name__ == "__main__":

@@ -122,8 +122,7 @@ class HubClientTests(HubClientTestCase):
             self.expect(0, self.phone("remove", "papers", f"c{number - 1}") if number else self.phone("toggle", "papers", "p3"))
             self.sync(self.phone)
         own = f"{client.device.replica.hex()}/{client.device.replica.hex()}/"
-        self.assertEqual([name[66:99] for name in client.hub.objects() if re.match(rf"{own}(?!.*\.run)(\d+)-(?!\1)", name)],
-                         ["0000000000000011-0000000000000010"])
+        self.assertEqual(len([name for name in client.hub.objects() if name.startswith(own)]), 10)
         other = self.joined(None, seed)
         other.add("papers", "c9", "Later")
         self.settle(self.phone, tablet)
@@ -229,7 +228,19 @@ class HubClientRefusalTests(HubClientTestCase):
 
     def of_phone(self, ending):
         replica = self.expect(0, self.phone("status", "--json")).object["replica"]
-        return sorted(name for name in self.stored if re.match(rf"{replica}/{replica}/0+1-.*\.{ending}$", name))[0]
+        stream = replica if ending == "run" else r"\w+"
+        return sorted(name for name in self.stored if re.match(rf"{replica}/{stream}/.*\.{ending}$", name))[0]
+
+    def proof_in(self, name, objects, keys):
+        """The rest of a run file with a proof of its last commit, the owner's key, the number of commits, the root and the signature."""
+        content = open_object(objects[name], name, self.member.head.vault, keys)[:-32]
+        signed = hub_client.proof_of(bytes(16), bytes(32), 1, bytes(64))
+        proof = content[-len(signed):]
+        file = hub_client.File(name, *map(bytes.fromhex, name.split("/")[:2]), *map(int, name.split("/")[2].split("-")[:2]),
+                               bytes.fromhex(name.split("/")[2].split("-")[2]), content + sha(content))
+        _, (size, root, _) = hub_client.read_runs(file, self.member.head.vault)
+        self.assertEqual(size, file.last)
+        return content[9:-len(signed)], proof[18:50], size, root, proof[-65:-1]
 
     def put_sealed(self, name, content):
         """Puts what a member made under an epoch of the vault, in place of an object."""
@@ -270,21 +281,20 @@ class HubClientRefusalTests(HubClientTestCase):
 
     def test_swapped_objects(self):
         names = [name for name in self.stored if not name.startswith("keys/")]
-        for ending in "run", "checkpoint":
-            one, other = [name for name in names if name.endswith(ending)][:2]
+        one, *others = [name for name in names if name.endswith(".run")]
+        for other in others[0], next(name for name in names if name.endswith(".checkpoint")):
             self.replace((one, self.stored[other]), (other, self.stored[one]))
             self.refused("an object of another name")
             self.replace((one, self.stored[one]), (other, self.stored[other]))
         self.joined()
 
     def test_a_checkpoint_that_another_key_signed(self):
-        forger, name = hub_client.Member(os.urandom(32)), self.of_phone("checkpoint")
-        owner = next(one for one in self.member.head.devices if name.startswith(one.replica.hex()))
-        last = int(name.split("/")[2][17:33])
-        root = self.member.streams[owner.replica].trees[last].root
-        for key, why in ((forger.public, "a checkpoint by another key than the stream's"), (owner.public, "a wrong signature")):
-            signer = SimpleNamespace(replica=owner.replica, public=key, sign=forger.sign)
-            forged = self.put_sealed(name, hub_client.checkpoint_file(signer, self.member.head.vault, last, root, [last]))
+        forger, name, head = hub_client.Member(os.urandom(32)), self.of_phone("run"), self.member.head
+        run, key, size, root, _ = self.proof_in(name, self.stored, self.member.keys)
+        said = hub_client.note_text(head.vault, bytes.fromhex(name[:32]), size, root).encode()
+        for key, why in ((forger.public, "a checkpoint by another key than the stream's"), (key, "a wrong signature")):
+            content = b"\x89HLRUN\r\n\2" + run + hub_client.proof_of(head.vault, key, size, forger.sign(said))
+            forged = self.put_sealed(name, content + sha(content))
             self.refused(f"{forged}: {why}")
             self.replace((name, self.stored[name]))
             self.member.hub.object("DELETE", forged)
@@ -294,7 +304,7 @@ class HubClientRefusalTests(HubClientTestCase):
         owner = bytes.fromhex(self.expect(0, self.phone("status", "--json")).object["replica"])
         before, forger = self.seen(self.member), self.joined()
         put, forger.device = forger.put, SimpleNamespace(replica=owner, public=forger.device.public, sign=forger.device.sign)
-        forger.put = lambda *file: put(*file) if file[3] == "run" else None
+        forger.put = lambda number, root, run, proof: put(number, root, run, b"")
         forger.add("papers", "forged", "In the name of the phone")
         client = self.client()
         client.sync()
@@ -315,20 +325,17 @@ class HubClientRefusalTests(HubClientTestCase):
         self.sync(self.phone)
         runs = rf"{owner.hex()}/{owner.hex()}/(\d+)-(\d+)-.*"
         added = {name: object for name, object in self.member.hub.objects().items() if name not in known and re.match(runs, name)}
-        (signed,) = [name for name in added if int(re.match(runs, name)[1]) > int(re.match(runs, name)[2])]
-        for name in set(added) - {signed}:
+        for name in added:
             self.member.hub.object("DELETE", name)
+        signed = max(added, key=lambda name: int(re.match(runs, name)[2]))
+        _, key, size, signed_root, signature = self.proof_in(signed, added, self.member.keys | forger.keys)
         head, put = forger.head, forger.put
-        genuine = open_object(added[signed], signed, self.member.head.vault, self.member.keys | forger.keys)
         forger.device = SimpleNamespace(replica=owner, public=forger.device.public, sign=forger.device.sign)
 
-        def put_forged(first, last, root, ending, content):
-            if ending == "run":
-                put(first, last, root, ending, content)
-            elif first == last:  # with what the owner signed, and extensions from here to there that are made up
-                for count in range(5):
-                    proof = genuine[:-33] + b"".join(map(hub_client.varint, (1, last, count))) + os.urandom(32 * count)
-                    put(first, last, root, ending, proof + sha(proof))
+        def put_forged(number, root, run, proof):
+            for count in range(5):  # with what the owner signed, and extensions from here to there that are made up
+                made_up = [os.urandom(32) for _ in range(count)]
+                put(number, root, run, hub_client.proof_of(head.vault, key, size, signature, signed_root, made_up))
 
         forger.put = put_forged
         forger.add("papers", "forged", "In the name of the phone")
@@ -341,22 +348,24 @@ class HubClientRefusalTests(HubClientTestCase):
     def test_a_run_that_does_not_lead_to_its_root(self):
         put = self.member.put
 
-        def put_wrong(first, last, root, ending, content):
-            content = content[:-32].replace(root, bytes(32)) if ending == "run" else content[:-32]
-            put(first, last, bytes(32) if ending == "run" else root, ending, content + sha(content))
+        def put_wrong(number, root, run, proof):
+            put(number, bytes(32), run.replace(root, bytes(32)), b"")
 
         self.member.put = put_wrong
         self.member.add("papers", "wrong", "Title")
         self.refused("commits that do not lead to the root")
 
     def test_a_proof_of_other_runs_proves_nothing(self):
-        name, head = self.of_phone("checkpoint"), self.member.head
-        other = next(name for name in self.stored if re.match(rf"{name[:65]}/0+8-0+8-.*\.checkpoint$", name))
-        proof = open_object(self.stored[other], other, head.vault, self.member.keys)
-        self.put_sealed(name, proof)
+        name, head = self.of_phone("run"), self.member.head
+        other = next(name for name in self.stored if re.match(rf"{name[:65]}/0+8-0+8-.*\.run$", name))
+        run, *_ = self.proof_in(name, self.stored, self.member.keys)
+        _, key, size, root, signature = self.proof_in(other, self.stored, self.member.keys)
+        content = b"\x89HLRUN\r\n\2" + run + hub_client.proof_of(head.vault, key, size, signature, root)
+        forged = self.put_sealed(name, content + sha(content))
         client = self.client()
         client.sync()
-        self.assertEqual({one for one in self.stored if one.startswith(name[:65]) and one.endswith(".run")} - set(client.held), set())
+        runs = {one for one in self.stored if one.startswith(name[:65]) and one.endswith(".run") and one != name}
+        self.assertEqual((runs | {forged}) - set(client.held), set())
         self.assertEqual(set(self.seen(client)), {"from-the-client"})
         tablet = self.store("tablet")
         self.expect(0, tablet("keys", "join", self.code))
@@ -385,7 +394,7 @@ class NoteTests(unittest.TestCase):
         root = hub_client.base64.b64decode(note.splitlines()[2])
         content = b"\x89HLCKP\r\n\1" + bytes.fromhex(replica) + b"\0" + key + hub_client.blob(note.encode()) + b"\0"
         file = hub_client.File("", b"", bytes.fromhex(replica), 4, 3, root[:8], content + sha(content))
-        self.assertEqual(hub_client.read_checkpoint(file, b""), (3, root, {}))
+        self.assertEqual(hub_client.read_checkpoint(file, b""), (3, root))
         said, _, signatures = note.partition("\n\n")
         _, name, line = signatures.split("\n")[1].split(" ")
         cosignature, witness = hub_client.base64.b64decode(line), bytes.fromhex(

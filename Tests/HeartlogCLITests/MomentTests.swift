@@ -195,7 +195,9 @@ struct LocalTimeTests {
     #expect(west.text(-1) == "1969-12-31 21:29-02:30" && west.text(-86_400_000) == "1969-12-30 21:30")
   }
 
-  @Test("times that no calendar holds are shown as the first and the last minute", arguments: [Zone.utc, .berlin2026])
+  @Test(
+    "times that no calendar holds are shown as the first and the last minute",
+    arguments: [Zone.utc, .berlin2026])
   func outsideTheCalendar(zone: Zone) {
     let style = TimeStyle(zone: zone)
     #expect(style.text(.min) == style.text(Limits.dateMillisecondsMin))

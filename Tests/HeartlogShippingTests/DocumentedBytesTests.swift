@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogFiles
+import HeartlogProofs
 import Testing
 
 @testable import HeartlogShipping
@@ -88,5 +89,39 @@ struct DocumentedBytesTests {
     #expect(names == expected, "\(expected)")
     #expect(try RunFile(try Self.bytes("run-file")) == file && RunFile(try Self.bytes("end-file")) == end)
     for name in names { #expect(try #require(RunFileName(name)).text == name) }
+  }
+
+  @Test("a run file with its proof")
+  func provenRunFile() throws {
+    let (phone, _) = try stores()
+    let run = try #require(
+      try phone.streamRun(of: Self.replica, after: 0, upTo: try phone.streamHeads()[0].commit))
+    let key = try #require(SigningKey(seed: Array(0..<32)))
+    let vault = try #require(VaultID("00112233445566778899aabbccddeeff"))
+    let checkpoint = Checkpoint(vault: vault, replica: key.publicKey.replica, size: 2, root: run.root)
+    var file = RunFile(
+      replica: key.publicKey.replica, name: "Anna's phone", firstCommit: 1,
+      runs: [
+        StreamRun(
+          replica: key.publicKey.replica, name: "Anna's phone", firstCommit: run.firstCommit, commitCount: 2,
+          body: run.body,
+          root: run.root)
+      ])
+    file.prove(with: (try SignedCheckpoint(checkpoint, signedBy: key), [:]))
+    file.seal(in: VaultMembership(vault, isEstablished: true))
+    try expect(file.encoded().bytes, "proven-run-file")
+    let read = try RunFile(try Self.bytes("proven-run-file"))
+    #expect(read == file && read.checkpoint?.isSigned == true)
+    // Of a checkpoint behind the file, the root and the way there are in the file, too.
+    let root = Digest([UInt8](repeating: 7, count: 32))
+    let later = Checkpoint(vault: vault, replica: key.publicKey.replica, size: 3, root: root)
+    file.prove(with: (try SignedCheckpoint(later, signedBy: key), [2: [run.root]]))
+    let bytes = file.encoded().bytes
+    #expect(try RunFile(bytes) == file)
+    #expect(bytes.count == (try Self.bytes("proven-run-file")).count + 64)
+    for length in 0..<bytes.count - 32 {
+      let cut = Array(bytes.prefix(length))
+      #expect(throws: MalformedError.self) { try RunFile(cut + SHA256Hasher.digest(of: cut).bytes) }
+    }
   }
 }

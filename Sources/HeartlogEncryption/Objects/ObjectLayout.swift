@@ -10,7 +10,7 @@ package enum ObjectLayout {
   static let chunkByteCount = 65_536
   static let sealedChunkByteCount = chunkByteCount + ChaCha20Poly1305.tagByteCount
   static let lengthByteCount = 4
-  static let paddedByteCountMin = 1_024
+  static let paddedByteCountMin = 512
   /// The most bytes of content: those of a run file.
   package static let contentBytesMax = 134_217_728
   static let chunkCountMax = UInt64(chunkCount(contentBytesMax))

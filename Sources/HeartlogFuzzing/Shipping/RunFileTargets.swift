@@ -17,9 +17,19 @@ extension FuzzTarget {
         replica: replica, name: "phone", firstCommit: CommitNumber(rawValue: 1), commitCount: 24, body: body,
         root: root)
       let file = RunFile(replica: replica, name: "phone", firstCommit: 1, runs: [run])
+      let signedRuns = try KnownKeys.checkpoint(size: 25, root: root)
+      var proven = RunFile(
+        replica: signedRuns.checkpoint.replica, name: "phone", firstCommit: 1,
+        runs: [
+          StreamRun(
+            replica: signedRuns.checkpoint.replica, name: "phone", firstCommit: CommitNumber(rawValue: 1),
+            commitCount: 24, body: body, root: root)
+        ])
+      proven.prove(with: (signedRuns, [24: [root]]))
       let end = RunFile(replica: replica, name: "phone", firstCommit: 8, runs: [])
       guard let id = VaultID(bytes: [UInt8](repeating: 9, count: 16)) else { return [] }
       let signed = try KnownKeys.checkpoint(size: 7, root: root)
+      proven.seal(in: VaultMembership(id, isEstablished: true, former: [id]))
       let checkpoint = CheckpointFile(
         signed, vault: VaultMembership(id, isEstablished: true, former: [id]),
         extensionRoots: [3: [root], 7: []])
@@ -46,6 +56,7 @@ extension FuzzTarget {
       manifest.varint(1)
       let files: [(String, FolderFileKind, [UInt8])] = [
         ("runs", .run, file.encoded().bytes.dropLast(32)),
+        ("proven", .run, proven.encoded().bytes.dropLast(32)),
         ("end", .run, end.encoded(endRoot: root).bytes.dropLast(32)),
         ("checkpoint", .checkpoint, checkpoint.encoded().dropLast(32)),
         ("manifest", .manifest, manifest.bytes),

@@ -100,6 +100,21 @@ public struct SignedCheckpoint: Hashable, Sendable {
     self.note = note
   }
 
+  /// Makes the note of a checkpoint that only its owner signed. The signature is not verified.
+  ///
+  /// - Throws: `MalformedError` if the key is not the one of the replica.
+  package init(unverified checkpoint: Checkpoint, key: PublicKey, signature: Signature) throws(MalformedError)
+  {
+    let line = NoteSignature(of: key, named: checkpoint.origin, .ed25519, signature.bytes)
+    try self.init(unverified: SignedNote(text: checkpoint.text, signatures: [line]), key: key)
+  }
+
+  /// The signature in the owner's name, unverified; `nil` if there is none.
+  package var signature: Signature? {
+    note.signatures.first { $0.isOf(key, named: checkpoint.origin, .ed25519) }
+      .flatMap { Signature(bytes: $0.signature) }
+  }
+
   /// Whether the owner signed the note.
   package var isSigned: Bool { note.isSigned(by: key, named: checkpoint.origin) }
 

@@ -38,8 +38,7 @@ package struct CheckpointFile: Hashable {
     writer.varint(extensionRoots.count)
     for (commit, roots) in extensionRoots.sorted(by: { $0.key < $1.key }) {
       writer.varint(commit)
-      writer.varint(roots.count)
-      for root in roots { writer.raw(root) }
+      writer.extensionRoots(roots)
     }
     writer.raw(SHA256Hasher.digest(of: writer.bytes))
     return writer.bytes
@@ -70,11 +69,7 @@ package struct CheckpointFile: Hashable {
     var extensionRoots: [UInt64: [Digest]] = [:]
     for _ in 0..<(try reader.count(atMost: reader.remaining / 2, "runs")) {
       let commit = try reader.varint()
-      var roots: [Digest] = []
-      for _ in 0..<(try reader.count(atMost: reader.remaining / Self.hashBytes, "roots")) {
-        roots.append(try reader.digest())
-      }
-      extensionRoots[commit] = roots
+      extensionRoots[commit] = try reader.extensionRoots()
     }
     self.extensionRoots = extensionRoots
     try reader.end()
@@ -82,6 +77,13 @@ package struct CheckpointFile: Hashable {
 }
 
 extension ByteReader {
+  /// The roots that lead from the end of a run to a checkpoint.
+  mutating func extensionRoots() throws(MalformedError) -> [Digest] {
+    var roots: [Digest] = []
+    for _ in 0..<(try count(atMost: remaining / Digest.byteCount, "roots")) { roots.append(try digest()) }
+    return roots
+  }
+
   mutating func vault() throws(MalformedError) -> VaultID {
     guard let vault = VaultID(bytes: try take(16)) else { throw MalformedError("a vault that is too short") }
     return vault
@@ -107,6 +109,11 @@ extension ByteReader {
 }
 
 extension ByteWriter {
+  mutating func extensionRoots(_ roots: [Digest]) {
+    varint(roots.count)
+    for root in roots { raw(root) }
+  }
+
   /// 0, or 1 or 2 for a vault that is provisional or established, its id and those of former vaults.
   mutating func vault(_ vault: VaultMembership?) {
     u8(vault.map { $0.isEstablished ? 2 : 1 } ?? 0)

@@ -1,18 +1,19 @@
 import Heartlog
 import HeartlogProofs
 
-/// Checkpoints among the objects: beside each run file of a signed stream one that proves its runs, and from each device the newest one that it
-/// knows of each stream.
+/// Checkpoints among the objects: one that proves the runs of each run file of a signed stream, in the file or beside it, and from each device
+/// the newest one that it knows of each stream.
 extension ObjectSyncPass {
   /// Agrees on a vault with the devices that write in the folder, and joins it.
   mutating func meet(_ listing: FolderListing) throws(HeartlogError) {
     guard let mine = store.vault else { return }
     let isEmpty = try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 }
     var side = VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault)
-    for file in listing.checkpoints
-    where file.writer == file.stream && file.name.isEnd && file.writer != store.replica {
+    let newest = newestOwnRuns(listing).values.sorted { $0.path < $1.path }
+    for file in format.isEncrypted ? newest : listing.checkpoints
+    where file.writer == file.stream && file.writer != store.replica {
       try options.checkTime()
-      guard let theirs = try readCheckpoint(file)?.vault else { continue }
+      guard let theirs = try vault(in: file) else { continue }
       switch VaultAgreement(side, VaultAgreement.Side(membership: theirs)) {
       case .none: break
       case .vault(let vault):
@@ -24,8 +25,32 @@ extension ObjectSyncPass {
         side.membership = joined
       case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
       }
+      if format.isEncrypted, !options.isDryRun { memory.checked.insert(file.path) }
     }
   }
+
+  /// The newest run file that each device has of its own stream.
+  private func newestOwnRuns(_ listing: FolderListing) -> [ReplicaID: FolderFile] {
+    var newest: [ReplicaID: FolderFile] = [:]
+    for file in listing.files
+    where file.writer == file.stream && file.kind == .run && !file.name.isEnd
+      && file.name.last >= newest[file.writer]?.name.last ?? 0
+    {
+      newest[file.writer] = file
+    }
+    return newest
+  }
+
+  /// The vault that the writer of a file was in; `nil` if that says nothing new.
+  private mutating func vault(in file: FolderFile) throws(HeartlogError) -> VaultMembership? {
+    guard format.isEncrypted else { return file.name.isEnd ? try readCheckpoint(file)?.vault : nil }
+    guard !memory.checked.contains(file.path), let content = try read(file) else { return nil }
+    if file.bytes <= Self.metBytesMax { met[file.path] = content }
+    return content.vault
+  }
+
+  /// A larger file is read once more when its commits are taken.
+  private static let metBytesMax = 1 << 20
 
   /// Takes the checkpoints that stand alone, as far as their commits are here.
   mutating func takeCheckpoints(_ stream: ReplicaID, _ listing: FolderListing) throws(HeartlogError) {
@@ -42,48 +67,31 @@ extension ObjectSyncPass {
       }
       memory.checked.insert(file.path)
     }
+    // The commits may have come by another way, without what proves them.
+    if format.isEncrypted, let file = newestOwnRuns(listing)[stream],
+      file.name.last > known?.checkpoint?.checkpoint.size ?? 0, let signed = try read(file)?.checkpoint
+    {
+      _ = try store.take(signed, at: options.clock())
+    }
   }
 
-  /// What proves the runs of a file; `nil` if its stream is not signed, or the proof is not here yet.
+  /// What proves the runs of a file, where that is beside it; `nil` if its stream is not signed, or the proof is not here yet.
   mutating func proof(
     of file: FolderFile, _ runs: [StreamRun]
   ) throws(HeartlogError) -> (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])? {
-    var found: (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])?
-    for beside in checkpoints(beside: file) {
-      guard let content = try readCheckpoint(beside), let signed = verified(content, of: beside) else {
-        continue
-      }
-      found = (signed, content.extensionRoots)
-      // Another file of the same commits may have other runs.
-      if runs.allSatisfy({ content.extensionRoots[$0.lastCommit.rawValue] != nil }) { break }
+    guard !format.isEncrypted else { return nil }
+    let beside = checkpoint(beside: file)
+    guard let content = try readCheckpoint(beside), let signed = verified(content, of: beside) else {
+      return nil
     }
-    return found
+    return (signed, content.extensionRoots)
   }
 
-  /// Copies what proves the runs of a file beside another file of the same runs.
-  ///
-  /// - Returns: False if there is no proof that can be read.
-  mutating func copyProof(
-    of file: FolderFile, to name: RunFileName, _ writer: ReplicaID
-  ) throws(HeartlogError) -> Bool {
-    var isCopied = false
-    for beside in checkpoints(beside: file) {
-      guard let content = try readCheckpoint(beside) else { continue }
-      try writeProof(content, of: file.stream, in: name, writer)
-      isCopied = true
-    }
-    return isCopied
-  }
-
-  /// Where the proof of a file's runs is. In an encrypted place more than one may be.
-  private func checkpoints(beside file: FolderFile) -> [FolderFile] {
-    if format.isEncrypted { return proofs[file.runKey] ?? [] }
+  private func checkpoint(beside file: FolderFile) -> FolderFile {
     let folder = FolderFile.folder(of: file.stream, by: file.writer)
-    return [
-      FolderFile(
-        writer: file.writer, stream: file.stream, name: file.name, kind: .run,
-        path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
-    ]
+    return FolderFile(
+      writer: file.writer, stream: file.stream, name: file.name, kind: .run,
+      path: "\(folder)/\(file.name.stem)\(CheckpointFile.ending)", bytes: UInt64(CheckpointFile.bytesMax))
   }
 
   /// Verifies the signature of a checkpoint; `nil` if its owner did not sign it.
@@ -139,6 +147,10 @@ extension ObjectSyncPass {
         return true
       }
     }
+    for file in format.isEncrypted ? listing.files : []
+    where file.stream == stream && file.kind == .run && file.name.last > commit {
+      if let signed = try read(file)?.checkpoint, signed.checkpoint.size > commit { return true }
+    }
     return false
   }
 
@@ -171,39 +183,41 @@ extension ObjectSyncPass {
 
   // MARK: - Writing
 
-  /// Writes what proves the runs of a file, before the file itself. Does nothing for an unsigned stream.
-  mutating func writeProof(
-    of runs: [StreamRun], in name: RunFileName, _ head: StreamHead, _ writer: ReplicaID
-  ) throws(HeartlogError) {
-    guard let signed = head.checkpoint else { return }
+  /// What proves runs of this store; `nil` for an unsigned stream.
+  func proof(
+    of runs: [StreamRun], _ head: StreamHead
+  ) throws(HeartlogError) -> (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])? {
+    guard let signed = head.checkpoint else { return nil }
     var extensionRoots: [UInt64: [Digest]] = [:]
     for run in runs {
       extensionRoots[run.lastCommit.rawValue] = try store.treeExtension(
         of: head.replica, from: run.lastCommit.rawValue, to: signed.checkpoint.size)
     }
-    let file = CheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
-    try writeProof(file, of: head.replica, in: name, writer)
+    return (signed, extensionRoots)
   }
 
-  /// Writes the proof of a file. If there is one already, perhaps with an older signature, it stays: it proves the same commits, and the
-  /// file beside it must not be without one at any time.
-  private mutating func writeProof(
-    _ proof: CheckpointFile, of stream: ReplicaID, in name: RunFileName, _ writer: ReplicaID
+  /// Writes the proof of a file beside it. If there is one already, perhaps with an older signature, it stays: it proves the same commits,
+  /// and the file beside it must not be without one at any time. Does nothing for a file without one.
+  mutating func writeProof(
+    of runs: RunFile, in name: RunFileName, _ writer: ReplicaID
   ) throws(HeartlogError) {
-    let file = "\(name.stem)\(CheckpointFile.ending)"
+    guard let signed = runs.checkpoint else { return }
+    let extensionRoots = Dictionary(
+      uniqueKeysWithValues: runs.runs.map { ($0.lastCommit.rawValue, $0.proof?.extensionRoots ?? []) })
+    let proof = CheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
     let bytes = proof.encoded()
+    let folder = FolderFile.folder(of: runs.replica, by: writer)
     let place = FolderFile(
-      writer: writer, stream: stream, name: name, kind: .run,
-      path: "\(FolderFile.folder(of: stream, by: writer))/\(file)", bytes: UInt64(bytes.count))
-    let object = try format.sealed(place.path, bytes)
-    do throws(HeartlogError) { try put(object.path, object.bytes) } catch {
+      writer: writer, stream: runs.replica, name: name, kind: .run,
+      path: "\(folder)/\(name.stem)\(CheckpointFile.ending)", bytes: UInt64(bytes.count))
+    do throws(HeartlogError) { try put(place.path, bytes) } catch {
       guard error.code == .exists else { throw error }
       if let known = try readCheckpoint(place), verified(known, of: place) != nil,
         proof.extensionRoots.keys.allSatisfy({ known.extensionRoots[$0] != nil })
       {
         return
       }
-      try write(file, bytes, stream, writer)
+      try write("\(name.stem)\(CheckpointFile.ending)", bytes, runs.replica, writer)
     }
   }
 
@@ -213,8 +227,10 @@ extension ObjectSyncPass {
     _ head: StreamHead, as writer: ReplicaID, _ listing: FolderListing
   ) throws(HeartlogError) {
     let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
+    // The newest run file of the own stream says what this would say.
+    let isInRuns = format.isEncrypted && head.replica == writer
     var path: String?
-    if let signed = try store.streamHead(of: head.replica)?.checkpoint {
+    if !isInRuns, let signed = try store.streamHead(of: head.replica)?.checkpoint {
       let bytes = CheckpointFile(signed, vault: store.vault).encoded()
       let size = signed.checkpoint.size
       let current = RunFileName(
@@ -225,40 +241,17 @@ extension ObjectSyncPass {
       if !own.contains(where: { $0.path == object }) { try write(file, bytes, head.replica, writer) }
       path = object
     }
-    // What stands beside a run file stays, whoever wrote that since the names were listed: an interrupted pass leaves a proof, and the
-    // next one puts the same run file beside it. A copy of this device may write here, too.
-    let runs =
-      format.isEncrypted && own.contains { !$0.name.isEnd } ? runKeys(of: head.replica, by: writer) : []
     for file in own {
       let isOver =
         if file.name.isEnd {
-          path != nil && file.path != path
-        } else if format.isEncrypted {
-          !runs.contains(file.runKey)
+          isInRuns || path != nil && file.path != path
         } else {
+          // What stands beside a run file stays, whoever wrote that since the names were listed: an interrupted pass leaves a proof, and the
+          // next one puts the same run file beside it. A copy of this device may write here, too.
           memory.catalogue.entries["\(FolderFile.folder(of: file.stream, by: writer))/\(file.name.text)"]
             == nil
         }
       if isOver { try remove(file.path) }
     }
   }
-
-  /// What the names of a writer's run files of a stream say of the runs.
-  private func runKeys(of stream: ReplicaID, by writer: ReplicaID) -> Set<String> {
-    let folder = "\(FolderFile.folder(of: stream, by: writer))/"
-    return Set(
-      memory.catalogue.entries.keys.lazy.filter { $0.hasPrefix(folder) }.compactMap { path in
-        RunFileName(String(path.dropFirst(folder.utf8.count))).map { "\(folder)\($0.runKey)" }
-      })
-  }
-}
-
-extension RunFileName {
-  /// What the name says of the run, without the content.
-  fileprivate var runKey: String { String(stem.dropLast(17)) }
-}
-
-extension FolderFile {
-  /// The same for a run file and the proof beside it.
-  var runKey: String { "\(Self.folder(of: stream, by: writer))/\(name.runKey)" }
 }

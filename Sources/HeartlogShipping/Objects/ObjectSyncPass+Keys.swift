@@ -34,7 +34,6 @@ extension ObjectSyncPass {
     }
     self.ring = ring
     format = .encrypted(ObjectKeys(ring))
-    proofs = Dictionary(grouping: listing.checkpoints.filter { !$0.name.isEnd }, by: \.runKey)
   }
 
   /// Makes the epoch that this device needs to write, and puts those that the place lacks.

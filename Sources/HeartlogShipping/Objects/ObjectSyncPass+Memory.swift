@@ -7,8 +7,8 @@ extension ObjectSyncPass {
     var catalogue = ObjectCatalogue()
     /// Keys of the checks that have succeeded: the paths of files whose content was verified, and the keys of compared roots.
     var checked: Set<String> = []
-    /// Whether they were encrypted then; `nil` before the first pass.
-    fileprivate var isEncrypted: Bool?
+    /// Under which conditions: whether the objects were encrypted, and in which vault; `nil` before the first pass.
+    fileprivate var condition: String?
     /// Since when objects are taken for whole without being read.
     fileprivate var since: Milliseconds = 0
     /// What was written down last.
@@ -17,7 +17,7 @@ extension ObjectSyncPass {
     /// Takes over what a pass found that began with an earlier state of this.
     mutating func take(_ other: Memory, deleted: Set<String>) {
       // Another pass may have checked others meanwhile.
-      let checked = isEncrypted == other.isEncrypted ? self.checked.union(other.checked) : other.checked
+      let checked = condition == other.condition ? self.checked.union(other.checked) : other.checked
       self = other
       self.checked = checked.subtracting(deleted)
     }
@@ -30,16 +30,20 @@ extension ObjectSyncPass {
 
   /// The file of this place, in the store; `nil` for a place whose objects are read again by each process, because that is cheap.
   private var memoryFile: String? {
-    objects.address.map { address in
-      let digest = SHA256Hasher.digest(of: Array("\(address)\(format.isEncrypted ? " encrypted" : "")".utf8))
-      return "places/\(RootPrefix(digest).text)"
+    objects.address.map {
+      "places/\(RootPrefix(SHA256Hasher.digest(of: Array("\($0)\(condition)".utf8))).text)"
     }
   }
 
-  /// Reads what an earlier process found out. What was found of plain objects says nothing of encrypted ones.
+  /// What was found of plain objects says nothing of encrypted ones, and those say which vault their writer is in.
+  private var condition: String {
+    format.isEncrypted ? " encrypted \(store.vault?.id.description ?? "")" : ""
+  }
+
+  /// Reads what an earlier process found out under the same conditions.
   mutating func recall() throws(HeartlogError) {
-    guard memory.isEncrypted != format.isEncrypted else { return }
-    memory.isEncrypted = format.isEncrypted
+    guard memory.condition != condition else { return }
+    memory.condition = condition
     memory.checked = []
     memory.kept = []
     memory.since = options.clock()

@@ -34,16 +34,21 @@ extension ObjectSyncPass {
     if head.isEnded, !found.contains(where: { $0.name.isEnd && $0.name.last == head.commit.rawValue }) {
       let file = RunFile(
         replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
-      _ = try write(file.encoded(endRoot: head.root), stream, writer)
+      _ = try write(file, endRoot: head.root, writer)
     }
     // Files are for every device, so they have everything.
     guard head.coverage.isWhole else { return }
     var own = redacted.filter { $0.name.last <= head.commit.rawValue }
+    var outdated: Set<String> = []
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
       try options.checkTime()
-      if try isSound(file, head) { own.append(file) }
+      switch try condition(of: file, head) {
+      case .sound: own.append(file)
+      case .outdated: outdated.insert(file.path)
+      case .unsound: break
+      }
     }
-    let counted = stream == writer ? own : found + redacted
+    let counted = stream == writer ? own : found.filter { !outdated.contains($0.path) } + redacted
     for range in try missing(of: head, files: counted) {
       let damage = try store.damage(
         of: stream, after: range.lowerBound - 1, upTo: CommitNumber(rawValue: range.upperBound))
@@ -55,6 +60,7 @@ extension ObjectSyncPass {
       if let damage { throw damage.error }
     }
     try merge(own, of: head, as: writer)
+    for path in outdated.sorted() { try remove(path) }
   }
 
   /// Replaces files with content that was erased in this store by copies without it: those of this device, and of devices that write no
@@ -72,19 +78,18 @@ extension ObjectSyncPass {
     for file in found {
       try options.checkTime()
       guard writers.contains(file.writer), file.kind != .placeholder, !file.name.isEnd,
-        let copy = try redactedCopy(of: file)
+        var copy = try redactedCopy(of: file)
       else {
         files.append(file)
         continue
       }
-      let encoded = copy.encoded()
-      if try !copyProof(of: file, to: encoded.name, writer),
-        file.name.last <= head.commit.rawValue, try isOwn(file)
+      // If a proof is late, or lost, this store can prove the same commits.
+      if copy.checkpoint == nil, file.name.last <= head.commit.rawValue, try isOwn(file),
+        let proof = try proof(of: copy.runs, head)
       {
-        // It is late, or lost. This store can prove the same commits.
-        try writeProof(of: copy.runs, in: encoded.name, head, writer)
+        copy.prove(with: proof)
       }
-      redacted.append(try write(encoded, file.stream, writer))
+      redacted.append(try write(copy, writer))
       try remove(file.path)
     }
     return (files, redacted)
@@ -92,13 +97,14 @@ extension ObjectSyncPass {
 
   /// The content of a file without what was erased here; `nil` if it contains none of it, or is not whole.
   private mutating func redactedCopy(of file: FolderFile) throws(HeartlogError) -> RunFile? {
-    guard let content = try read(file) else { return nil }
+    guard let content = try readProven(file) else { return nil }
     var runs: [StreamRun] = []
     var isChanged = false
     for run in content.runs {
       do throws(HeartlogError) {
-        let redacted = try store.redacted(run)
+        var redacted = try store.redacted(run)
         if redacted != nil { isChanged = true }
+        redacted?.proof = run.proof
         runs.append(redacted ?? run)
       } catch {
         guard error.code == .peer else { throw error }
@@ -131,14 +137,26 @@ extension ObjectSyncPass {
     return missing
   }
 
-  /// Whether one of this device's own files matches its name and the store. A damaged file is written again,
-  /// and then removed.
-  private mutating func isSound(_ file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Bool {
-    guard file.name.last <= head.commit.rawValue, try isOwn(file) else { return false }
-    if memory.checked.contains(file.path) { return true }
-    guard try read(file) != nil else { return false }
+  /// What one of this device's own files is worth. A damaged or outdated file is written again, and then removed.
+  private enum Condition {
+    /// It matches its name and the store.
+    case sound
+    /// So it does, but it does not prove its runs, or says another vault than this device is in by now.
+    case outdated
+    case unsound
+  }
+
+  private mutating func condition(of file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Condition
+  {
+    guard file.name.last <= head.commit.rawValue, try isOwn(file) else { return .unsound }
+    if memory.checked.contains(file.path) { return .sound }
+    guard let content = try read(file) else { return .unsound }
+    if format.isEncrypted, let size = head.checkpoint?.checkpoint.size, file.name.last <= size {
+      let isNewestOwn = file.writer == file.stream && file.name.last == size
+      if !content.isProven || isNewestOwn && content.vault != store.vault { return .outdated }
+    }
     memory.checked.insert(file.path)
-    return true
+    return .sound
   }
 
   // MARK: - Writing
@@ -164,24 +182,28 @@ extension ObjectSyncPass {
       let isOver = options.isOver
       if isOver, !isNew { throw .endedEarly }
       guard file.isFull || isOver || file.lastCommit == commits.upperBound else { continue }
-      let encoded = file.encoded()
-      try writeProof(of: file.runs, in: encoded.name, head, writer)
-      files.append(try write(encoded, stream, writer))
+      if let proof = try proof(of: file.runs, head) { file.prove(with: proof) }
+      files.append(try write(file, writer))
       file = RunFile(of: stream, after: file.lastCommit)
     }
     return files
   }
 
+  /// Writes a file with what proves its runs: in itself, or beside it, where programs of version 1 may read it.
   private mutating func write(
-    _ file: (name: RunFileName, bytes: [UInt8]), _ stream: ReplicaID, _ writer: ReplicaID
+    _ file: RunFile, endRoot: Digest? = nil, _ writer: ReplicaID
   ) throws(HeartlogError) -> FolderFile {
-    let path = try write(file.name.text, file.bytes, stream, writer)
+    var file = file
+    if format.isEncrypted, file.checkpoint != nil { file.seal(in: store.vault) }
+    let (fileName, bytes) = file.encoded(endRoot: endRoot)
+    if !format.isEncrypted { try writeProof(of: file, in: fileName, writer) }
+    let path = try write(fileName.text, bytes, file.replica, writer)
     memory.checked.insert(path)
     counts.written += 1
     // An encrypted object has another name than its file.
-    let name = RunFileName(String(PathParts.name(of: path))) ?? file.name
+    let name = RunFileName(String(PathParts.name(of: path))) ?? fileName
     return FolderFile(
-      writer: writer, stream: stream, name: name, kind: .run, path: path, bytes: UInt64(file.bytes.count))
+      writer: writer, stream: file.replica, name: name, kind: .run, path: path, bytes: UInt64(bytes.count))
   }
 
   /// Puts a file of this device. What stands under its name with other bytes is of this device, too, and damaged: it is replaced.

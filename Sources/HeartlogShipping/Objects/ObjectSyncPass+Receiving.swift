@@ -21,9 +21,11 @@ extension ObjectSyncPass {
     {
       try options.checkTime()
       passed.insert(file.path)
-      guard var content = try read(file) else { continue }
-      if let proof = try proof(of: file, content.runs) { content.prove(with: proof) }
+      guard let content = try readProven(file) else { continue }
       position = try take(content, of: file, after: position)
+      if content.isProven, position == content.lastCommit, let signed = content.checkpoint {
+        _ = try store.take(signed, at: options.clock())
+      }
       head = try self.head(of: stream)
     }
     let known = position
@@ -166,8 +168,7 @@ extension ObjectSyncPass {
         continue
       }
       try options.checkTime()
-      guard var content = try read(file) else { continue }
-      if let proof = try proof(of: file, content.runs) { content.prove(with: proof) }
+      guard let content = try readProven(file) else { continue }
       if try endFork(content) {
         last = try head(of: stream)?.commit.rawValue ?? 0
       } else {
@@ -237,11 +238,20 @@ extension ObjectSyncPass {
 
   // MARK: - Reading
 
+  /// The content of a file with the proof of its runs, if there is one.
+  mutating func readProven(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
+    guard var content = try read(file) else { return nil }
+    if let proof = try proof(of: file, content.runs) { content.prove(with: proof) }
+    return content
+  }
+
   /// The content of a file; `nil` if it is not whole, does not match its name, or no longer exists.
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
+    if let known = met.removeValue(forKey: file.path) { return known }
     guard let bytes = try get(file, bytesMax: RunFile.bytesMax) else { return nil }
     guard let content = try? RunFile(bytes), content.replica == file.stream,
-      file.kind == .copy || content.isCalled(file.name, bytes, checksContent: !format.isEncrypted)
+      file.kind == .copy || content.isCalled(file.name, bytes, checksContent: !format.isEncrypted),
+      content.isProven ? format.isEncrypted && content.checkpoint?.isSigned == true : true
     else {
       damaged.insert(file.path)
       return nil

@@ -8,11 +8,11 @@ struct ObjectSyncPass {
   var format = ObjectFormat.plain
   /// The keys of the vault; `nil` if it is not encrypted.
   var ring: Keyring?
-  /// The proofs of run files by what their names say of the run: in an encrypted place their own `content` is another one.
-  var proofs: [String: [FolderFile]] = [:]
   var memory: Memory
   var report = SyncReport()
   var counts = SyncReport.FolderFiles()
+  /// The newest files of other devices, which were read for what they say of a vault, by path, until their commits are taken.
+  var met: [String: RunFile] = [:]
   /// Paths of files that were read and are not whole.
   var damaged: Set<String> = []
   /// Those of them that are not encrypted, in a vault that is, and those of unknown key epochs.

@@ -6,11 +6,16 @@ package struct RunFile: Hashable {
   let replica: ReplicaID
   private(set) var name: String
   let firstCommit: UInt64
-  /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`.
+  /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`. Each has its proof if the file has one.
   package private(set) var runs: [StreamRun]
+  /// What the writer's store said of its vault when it proved the runs; `nil` if it belongs to none, or if the file has no proof.
+  private(set) var vault: VaultMembership?
+  /// Whether the file has the proof of its runs in itself.
+  private(set) var isProven = false
 
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x52, 0x55, 0x4E, 0x0D, 0x0A]
   static let version: UInt8 = 1
+  static let provenVersion: UInt8 = 2
   static let bytesMax = 128 << 20
   /// The size of a full file. No run is added to a full file, so it exceeds this size by one run at most.
   static let fullBytes = 8 << 20
@@ -18,8 +23,12 @@ package struct RunFile: Hashable {
 
   var lastCommit: UInt64 { runs.last?.lastCommit.rawValue ?? firstCommit - 1 }
 
+  /// The checkpoint that proves the runs; `nil` if there is none.
+  var checkpoint: SignedCheckpoint? { runs.last?.proof?.checkpoint }
+
   /// Says what proves the runs.
-  mutating func prove(with proof: (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])) {
+  package mutating func prove(with proof: (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]]))
+  {
     for index in runs.indices {
       runs[index].proof = RunProof(
         checkpoint: proof.checkpoint,
@@ -27,12 +36,18 @@ package struct RunFile: Hashable {
     }
   }
 
+  /// Puts the proof of the runs into the file: all have one, with the same checkpoint.
+  package mutating func seal(in vault: VaultMembership?) {
+    self.vault = vault
+    isProven = true
+  }
+
   /// Encodes the file and returns it with its name. If there are no runs, `endRoot` is the root after the
   /// last commit.
   package func encoded(endRoot: Digest? = nil) -> (name: RunFileName, bytes: [UInt8]) {
     var writer = ByteWriter(capacity: 256 + runs.reduce(0) { $0 + $1.body.count + 64 })
     writer.raw(Self.magic)
-    writer.u8(Self.version)
+    writer.u8(isProven ? Self.provenVersion : Self.version)
     writer.replica(replica)
     writer.text(name)
     writer.varint(firstCommit)
@@ -42,6 +57,7 @@ package struct RunFile: Hashable {
       writer.raw(run.root)
       writer.lengthAndBytes(run.body)
     }
+    if isProven { writeProof(&writer) }
     let hash = SHA256Hasher.digest(of: writer.bytes)
     writer.raw(hash)
     let root = runs.last?.root ?? endRoot ?? MerkleTree().root
@@ -106,7 +122,9 @@ package struct RunFile: Hashable {
     var reader = ByteReader(content)
     _ = try reader.take(Self.magic.count)
     let version = try reader.u8()
-    guard version == Self.version else { throw MalformedError("a run file of version \(version)") }
+    guard version == Self.version || version == Self.provenVersion else {
+      throw MalformedError("a run file of version \(version)")
+    }
     replica = try reader.replica()
     name = try reader.text()
     try ShippedName.check(name)
@@ -130,8 +148,46 @@ package struct RunFile: Hashable {
           body: Array(try reader.lengthAndBytes()), root: root))
       next += UInt64(commits)
     }
-    try reader.end()
     self.runs = runs
+    if version == Self.provenVersion { try readProof(&reader) }
+    try reader.end()
+  }
+
+  // MARK: - The proof
+
+  private func writeProof(_ writer: inout ByteWriter) {
+    guard let signed = checkpoint, let signature = signed.signature else {
+      preconditionFailure("what is proven has a checkpoint that its owner signed")
+    }
+    writer.vault(vault)
+    writer.raw(signed.key.bytes)
+    writer.raw(signed.checkpoint.vault.bytes)
+    writer.varint(signed.checkpoint.size)
+    if signed.checkpoint.size > lastCommit { writer.raw(signed.checkpoint.root) }
+    writer.raw(signature.bytes)
+    for run in runs { writer.extensionRoots(run.proof?.extensionRoots ?? []) }
+  }
+
+  /// Reads what proves the runs. The signature is not verified.
+  private mutating func readProof(_ reader: inout ByteReader) throws(MalformedError) {
+    let vault = try reader.vaultMembership()
+    let key = try reader.publicKey()
+    let place = try reader.vault()
+    let size = try reader.varint()
+    guard let last = runs.last, size >= lastCommit, size <= Limits.numberMax else {
+      throw MalformedError("a proof that does not cover the commits of its file")
+    }
+    let root = size > lastCommit ? try reader.digest() : last.root
+    guard let signature = Signature(bytes: try reader.take(Signature.byteCount)) else {
+      throw MalformedError("a signature that is too short")
+    }
+    let checkpoint = try SignedCheckpoint(
+      unverified: Checkpoint(vault: place, replica: replica, size: size, root: root), key: key,
+      signature: signature)
+    var extensionRoots: [UInt64: [Digest]] = [:]
+    for run in runs { extensionRoots[run.lastCommit.rawValue] = try reader.extensionRoots() }
+    prove(with: (checkpoint, extensionRoots))
+    seal(in: vault)
   }
 }
 

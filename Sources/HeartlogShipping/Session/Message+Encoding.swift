@@ -170,8 +170,7 @@ extension ShippedRun {
     }
     writer.raw(root)
     if let extensionRoots {
-      writer.varint(extensionRoots.count)
-      for root in extensionRoots { writer.raw(root) }
+      writer.extensionRoots(extensionRoots)
     }
     writer.raw(body)
   }
