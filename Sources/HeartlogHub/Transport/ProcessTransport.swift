@@ -41,7 +41,12 @@
         .request(request, isStream: isStream), isOver: isOver)
       while true {
         switch try channel.readFrame(isOver: isOver) {
-        case .part(let bytes)?: if !receive(bytes) { return HTTPAnswer() }
+        case .part(let bytes)?:
+          guard !receive(bytes) else { continue }
+          // Only a success is handed over in parts.
+          var answer = HTTPAnswer()
+          answer.status = 200
+          return answer
         case .answer(let answer)?:
           isIdle = true
           return answer
