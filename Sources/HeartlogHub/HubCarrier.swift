@@ -17,6 +17,7 @@ import Synchronization
 public final class HubCarrier: Carrier {
   private struct Link: Sendable {
     let connection: HubConnection
+    let changes: HubWatch
     let carrier: ObjectCarrier
   }
 
@@ -78,7 +79,8 @@ public final class HubCarrier: Carrier {
       let target = link.connection.vault
       try link.connection.open(creates: !options.isDryRun && store.vaultID == target, isOver: isOver)
       try meet(target, store, options)
-      let objects = HubObjects(link.connection, isOver: isOver) { () throws(HeartlogError) in
+      let objects = HubObjects(link.connection, changes: link.changes, isOver: isOver) {
+        () throws(HeartlogError) in
         // What the devices there say decides which vault the store is in by now.
         guard let vault = store.vault, vault.id == target || vault.former.contains(target) else {
           throw .otherVault(mine: store.vaultID ?? target, theirs: target)
@@ -94,7 +96,8 @@ public final class HubCarrier: Carrier {
     }
   }
 
-  /// Waits until the hub tells of objects that no sync of this carrier has seen.
+  /// Waits until the hub tells of objects that no sync of this carrier has seen. A connection for this stays open until the carrier goes, or
+  /// nobody has waited for five minutes.
   ///
   /// - Parameters:
   ///   - milliseconds: How long to wait at most.
@@ -107,7 +110,8 @@ public final class HubCarrier: Carrier {
     let link = try link(of: store)
     do throws(HeartlogError) {
       return try link.carrier.watch(
-        through: HubObjects(link.connection, isOver: isCancelled), milliseconds: milliseconds)
+        through: HubObjects(link.connection, changes: link.changes, isOver: isCancelled),
+        milliseconds: milliseconds)
     } catch {
       guard error.isEarlyEnd else { throw error }
       return false
@@ -156,7 +160,10 @@ public final class HubCarrier: Carrier {
       let connection = HubConnection(
         address, vault: vault, key: key, invitation: invitation, over: transport, time: time
       ) { () throws(HeartlogError) in try VaultKeys.recoveryKeys(of: store) }
-      let made = Link(connection: connection, carrier: ObjectCarrier(HubObjects(connection)))
+      let changes = HubWatch(connection)
+      let made = Link(
+        connection: connection, changes: changes,
+        carrier: ObjectCarrier(HubObjects(connection, changes: changes)))
       link = made
       return made
     }

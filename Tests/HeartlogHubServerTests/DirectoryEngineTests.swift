@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogHub
 import HeartlogFiles
 import HeartlogProofs
 import Testing

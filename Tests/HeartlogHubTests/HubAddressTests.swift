@@ -66,23 +66,27 @@ struct HubAddressTests {
 @Suite("Streams of server-sent events")
 struct EventStreamTests {
   @Test(
-    "tell when an event with data ended, however they are cut",
+    "hand over the data of each event that ended, however they are cut",
     arguments: [
-      ("data: x\n\n", 1), ("data\n\n", 1), ("data:\r\n\r\n", 1), ("data: x\r\rdata: y\r\r", 2),
-      (": data: x\n\n", 0),
-      ("id: 3\n\n", 0), ("data: x\n", 0), ("database: x\n\n", 0), (" data: x\n\n", 0), ("dat\n\na: x\n\n", 0),
-      ("id: 1\ndata: {\ndata: }\nevent: x\n\n: y\n\n", 1), ("\n\n\n", 0),
+      ("data: x\n\n", ["x"]), ("data\n\n", [""]), ("data:\r\n\r\n", [""]),
+      ("data: x\r\rdata:y\r\r", ["x", "y"]),
+      (": data: x\n\n", []),
+      ("id: 3\n\n", []), ("data: x\n", []), ("database: x\n\n", []), (" data: x\n\n", []),
+      ("dat\n\na: x\n\n", []),
+      ("id: 1\ndata: {\ndata:  }\nevent: x\n\n: y\n\n", ["{\n }"]), ("\n\n\n", []),
+      ("data: 123456789\n\ndata: 12345\ndata: 678\n\n", ["12", "12\n67"]),
     ])
-  func events(text: String, count: Int) {
+  func events(text: String, expected: [String]) {
     let bytes = Array(text.utf8)
     for size in 1...bytes.count {
-      var stream = EventStream()
-      var found = 0
+      // Lines of at most 8 bytes, and data of as many.
+      var stream = EventStream(bytesMax: text.contains("123") ? 8 : 100)
+      var found: [String] = []
       for start in stride(from: 0, to: bytes.count, by: size) {
-        // A part of several events tells once.
-        if stream.read(Array(bytes[start..<min(start + size, bytes.count)])) { found += 1 }
+        let part = Array(bytes[start..<min(start + size, bytes.count)])
+        found += stream.read(part).map { String(decoding: $0, as: UTF8.self) }
       }
-      #expect(size == 1 ? found == count : (found > 0) == (count > 0), "in parts of \(size)")
+      #expect(found == expected, "in parts of \(size)")
     }
   }
 }

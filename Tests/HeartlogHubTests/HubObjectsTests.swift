@@ -92,16 +92,48 @@ struct HubObjectsTests {
 
   @Test("a watch ends when something was put, and otherwise with its time")
   func watch() async throws {
-    let objects = try HubPlace().objects()
+    let (objects, other) = try HubPlace().twoClients()
     let cursor = try objects.list(after: nil).cursor
     #expect(try !objects.watch(after: cursor, milliseconds: 0))
     #expect(try !objects.watch(after: cursor, milliseconds: 1))
     let watching = Task.detached { try objects.watch(after: cursor, milliseconds: 600_000) }
-    try objects.put(name(1), [1])
+    try other.put(name(1), [1])
     #expect(try await watching.value)
     #expect(try objects.watch(after: cursor, milliseconds: 0))
     let next = try objects.list(after: cursor).cursor
     #expect(try !objects.watch(after: next, milliseconds: 0))
+  }
+
+  @Test("what a stream told is not asked for, and what was put here is no news")
+  func told() async throws {
+    let place = try HubPlace()
+    let (objects, other) = try place.twoClients()
+    let first = try objects.list(after: nil).cursor
+    let watching = Task.detached { try objects.watch(after: first, milliseconds: 600_000) }
+    try other.put(name(1), [1])
+    #expect(try await watching.value)
+    let before = place.hub.requests.count
+    let list = try objects.list(after: first)
+    #expect(list.entries.map(\.name) == [name(1)] && !list.startsOver && !list.hasMore)
+    #expect(try objects.list(after: list.cursor).entries.isEmpty)
+    #expect(place.hub.requests.count == before)
+    // Whoever is somewhere else asks.
+    #expect(try objects.list(after: first).entries.map(\.name) == [name(1)])
+    #expect(place.hub.requests.count == before + 1)
+    try objects.put(name(2), [2])
+    try other.put(name(3), [3])
+    var (cursor, told) = (list.cursor, [] as [String])
+    while !told.contains(name(3)) {
+      #expect(try objects.watch(after: cursor, milliseconds: 600_000))
+      let list = try objects.list(after: cursor)
+      told += list.entries.map(\.name)
+      cursor = list.cursor
+    }
+    // Time that is over without news is a reason to ask.
+    _ = try objects.watch(after: cursor, milliseconds: 1)
+    let asked = place.hub.requests.count
+    _ = try objects.list(after: cursor)
+    #expect(place.hub.requests.count == asked + 1)
   }
 
   @Test("a hub that lost everything tells from its beginning, also to whoever watches")

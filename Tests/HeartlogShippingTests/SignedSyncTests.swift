@@ -238,13 +238,20 @@ struct SignedSyncTests {
   func folder(kind: ObjectPlace.Kind) throws {
     let folder = try ObjectPlace(kind)
     let stores = try ["a", "b", "c"].map { try Self.store($0) }
+    // A process that syncs again and again says every ten minutes what it has seen.
+    var time: Milliseconds = 1_772_438_400_000
+    func sync(_ store: FavoritesStore) throws -> SyncReport {
+      time += 600_000
+      let now = time
+      return try folder.sync(store) { $0.clock = { now } }
+    }
     for round in 0..<4 {
       for store in stores {
         try Self.write(2, to: store, tag: "\(round)-")
-        _ = try folder.sync(store)
+        _ = try sync(store)
       }
     }
-    for _ in 0..<3 { for store in stores { #expect(try folder.sync(store).isComplete) } }
+    for _ in 0..<3 { for store in stores { #expect(try sync(store).isComplete) } }
     #expect(Set(stores.map(\.digest)).count == 1)
     #expect(Set(stores.map { $0.vault?.id }).count == 1)
     for owner in stores {
@@ -254,8 +261,32 @@ struct SignedSyncTests {
         #expect(signed.cosignatures.count == 2)
       }
     }
-    let quiet = try folder.sync(stores[0])
+    let quiet = try sync(stores[0])
     #expect(quiet.received.commits == 0 && quiet.folder?.written == 0)
+  }
+
+  @Test("a process that syncs again and again says every ten minutes what it has seen")
+  func statements() throws {
+    let folder = try ObjectPlace(.parts)
+    let (phone, tablet) = (try Self.store("phone"), try Self.store("tablet"))
+    var time: Milliseconds = 1_772_438_400_000
+    func statement(after milliseconds: Milliseconds, count: Int) throws -> UInt64? {
+      time += milliseconds
+      let now = time
+      if count > 0 { try Self.write(count, to: phone, tag: "\(now)-") }
+      for store in [phone, tablet] { _ = try folder.sync(store) { $0.clock = { now } } }
+      var catalogue = ObjectCatalogue()
+      try catalogue.update(from: folder.objects, SyncOptions())
+      return FolderListing(catalogue).checkpoints.first {
+        $0.writer == tablet.replica && $0.stream == phone.replica && $0.name.isEnd
+      }?.name.last
+    }
+    let first = try statement(after: 0, count: 2)
+    #expect(first == 2)
+    #expect(try statement(after: 1_000, count: 1) == 2)
+    #expect(try statement(after: 598_999, count: 1) == 2)
+    #expect(try statement(after: 1, count: 0) == 4)
+    #expect(phone.digest == tablet.digest)
   }
 
   @Test(

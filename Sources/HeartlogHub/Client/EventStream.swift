@@ -1,49 +1,46 @@
-/// Finds events in a stream of server-sent events (HTML, "Server-sent events"), whose data nobody needs.
+/// Reads the data of events from a stream of server-sent events (HTML, "Server-sent events").
 struct EventStream {
-  /// How much of the field name `data` the line began with; `nil` if it began with something else.
-  private var matched: Int? = 0
-  private var isLineEmpty = true
-  private var hasData = false
+  private var line: [UInt8] = []
+  /// The data of the event that is not over yet; `nil` if it has none so far.
+  private var data: [UInt8]?
   private var isAfterReturn = false
+  /// Lines and events are read to their ends, and kept up to so many bytes.
+  private let bytesMax: Int
 
   private static let name = Array("data".utf8)
 
+  init(bytesMax: Int) { self.bytesMax = bytesMax }
+
   /// Reads on.
   ///
-  /// - Returns: Whether an event that has data ended.
-  mutating func read(_ bytes: [UInt8]) -> Bool {
-    var hasEvent = false
+  /// - Returns: The data of the events that ended. What is too long is cut off, so that it is no JSON.
+  mutating func read(_ bytes: [UInt8]) -> [[UInt8]] {
+    var events: [[UInt8]] = []
     for byte in bytes {
       // A line ends with CR, LF or both.
-      if byte == 0x0A, isAfterReturn {
-        isAfterReturn = false
+      defer { isAfterReturn = byte == 0x0D }
+      if byte == 0x0A, isAfterReturn { continue }
+      guard byte == 0x0A || byte == 0x0D else {
+        if line.count < bytesMax { line.append(byte) }
         continue
       }
-      isAfterReturn = byte == 0x0D
-      if byte == 0x0A || byte == 0x0D {
-        if isLineEmpty, hasData {
-          hasEvent = true
-          hasData = false
-        }
-        if matched == Self.name.count { hasData = true }
-        matched = 0
-        isLineEmpty = true
+      if line.isEmpty {
+        if let data { events.append(data) }
+        data = nil
       } else {
-        isLineEmpty = false
-        take(byte)
+        takeLine()
       }
+      line.removeAll(keepingCapacity: true)
     }
-    return hasEvent
+    return events
   }
 
-  private mutating func take(_ byte: UInt8) {
-    guard let count = matched else { return }
-    if count < Self.name.count {
-      matched = byte == Self.name[count] ? count + 1 : nil
-    } else {
-      // The name is whole: a colon ends it, and what follows is the value.
-      hasData = hasData || byte == UInt8(ascii: ":")
-      matched = nil
-    }
+  private mutating func takeLine() {
+    let name = line.prefix { $0 != UInt8(ascii: ":") }
+    guard name.elementsEqual(Self.name) else { return }
+    var value = line.dropFirst(name.count + 1)
+    if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+    let before = data.map { $0 + [0x0A] } ?? []
+    data = Array((before + value).prefix(bytesMax))
   }
 }

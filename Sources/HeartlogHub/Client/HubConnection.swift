@@ -76,9 +76,14 @@ final class HubConnection: Sendable {
   }
 
   /// Receives a stream in a session, until `receive` returns false or the hub ends it.
-  func stream(_ path: String, isOver: () -> Bool, receive: ([UInt8]) -> Bool) throws(HeartlogError) {
+  ///
+  /// - Parameter end: Called whenever a connection ends: before the call returns, and before it tries again.
+  func stream(
+    _ path: String, isOver: () -> Bool, receive: ([UInt8]) -> Bool, end: () -> Void
+  ) throws(HeartlogError) {
     _ = try inSession(isOver) { (session) throws(HeartlogError) in
       try trying(isOver) { () throws(HTTPFailure) in
+        defer { end() }
         var request = request("GET", path, .none, HubLimits.jsonBytesMax, session)
         request.headers.append(("Accept", "text/event-stream"))
         // A comment comes every 30 seconds.
@@ -211,9 +216,7 @@ final class HubConnection: Sendable {
     case .json(let bytes):
       request.headers.append(("Content-Type", "application/json"))
       request.body = bytes
-    case .object(let bytes):
-      request.headers.append(("Content-Type", "application/octet-stream"))
-      request.body = bytes
+    case .object(let bytes): request.body = bytes
     }
     return request
   }

@@ -9,6 +9,7 @@ import HeartlogShipping
 /// What a hub sends is not believed: names are those of objects or are left out, and what is in an object is for others to verify.
 struct HubObjects: ObjectStore {
   private let connection: HubConnection
+  private let changes: HubWatch
   private let isOver: @Sendable () -> Bool
   /// Throws if this device has nothing to write at this place.
   private let checkWriting: @Sendable () throws(HeartlogError) -> Void
@@ -17,19 +18,24 @@ struct HubObjects: ObjectStore {
   var address: String? { connection.address.address(of: connection.vault) }
 
   /// - Parameters:
+  ///   - changes: What tells of new objects, as long as somebody watches.
   ///   - isOver: Called several times a second; once it returns true, the calls end early.
   ///   - checkWriting: Called before anything is put or deleted.
   init(
-    _ connection: HubConnection, isOver: @escaping @Sendable () -> Bool = { false },
+    _ connection: HubConnection, changes: HubWatch, isOver: @escaping @Sendable () -> Bool = { false },
     checkWriting: @escaping @Sendable () throws(HeartlogError) -> Void = {}
   ) {
     self.connection = connection
+    self.changes = changes
     self.isOver = isOver
     self.checkWriting = checkWriting
   }
 
   func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
-    try list(after: cursor, limit: Self.listMax)
+    if let told = changes.list(after: cursor) { return told }
+    let list = try list(after: cursor, limit: Self.listMax)
+    changes.note(list)
+    return list
   }
 
   func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
@@ -46,6 +52,7 @@ struct HubObjects: ObjectStore {
   func put(_ name: String, _ bytes: [UInt8]) throws(HeartlogError) {
     let path = try path(of: name)
     try checkWriting()
+    changes.expect(name)
     let answer = try connection.send(
       "PUT", path, type: .object(bytes), bytesMax: HubLimits.jsonBytesMax, accepting: [409], isOver: isOver)
     guard answer.status != 409 else {
@@ -60,34 +67,13 @@ struct HubObjects: ObjectStore {
       "DELETE", path, bytesMax: HubLimits.jsonBytesMax, accepting: [404], isOver: isOver)
   }
 
-  /// Waits for an event of the hub. A stream that ends is opened again, after pauses that grow.
+  /// Waits for an event of the hub.
   func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
-    let text = try text(of: cursor)
     guard milliseconds > 0 else {
       let list = try list(after: cursor, limit: 1)
       return list.startsOver || !list.entries.isEmpty
     }
-    let start = MonotonicClock.nanoseconds()
-    func isTimeOver() -> Bool {
-      isOver() || MonotonicClock.nanoseconds() - start >= UInt64(milliseconds) * 1_000_000
-    }
-    var pauses = HubPauses()
-    while true {
-      var events = EventStream()
-      var hasEvent = false
-      do throws(HeartlogError) {
-        try connection.stream(connection.path("changes?after=\(text)"), isOver: isTimeOver) { bytes in
-          hasEvent = events.read(bytes)
-          return !hasEvent
-        }
-      } catch {
-        guard error.isEarlyEnd, !isOver() else { throw error }
-        return false
-      }
-      if hasEvent { return true }
-      connection.pause({ pauses.next($0) }, isTimeOver)
-      if isTimeOver() { return false }
-    }
+    return try changes.wait(after: cursor, milliseconds: milliseconds, isOver: isOver)
   }
 
   /// Nothing: a hub has an object whole or not at all.
@@ -112,27 +98,34 @@ struct HubObjects: ObjectStore {
 
   private func list(after cursor: ObjectCursor?, limit: Int) throws(HeartlogError) -> ObjectList {
     var query = "objects?limit=\(limit)"
-    if let cursor { query += "&after=\(try text(of: cursor))" }
+    if let cursor { query += "&after=\(try Self.text(of: cursor))" }
     let json = try connection.send("GET", connection.path(query), bytesMax: Self.listBytesMax, isOver: isOver)
       .json(at: connection)
-    guard let entries = json["objects"]?.array, let next = json["cursor"]?.string, Self.isCursor(next),
+    guard let list = Self.list(json), !list.hasMore || !list.entries.isEmpty && list.cursor != cursor else {
+      throw .noHub("something that is no list", at: connection)
+    }
+    return cursor == nil
+      ? ObjectList(
+        list.entries, cursor: list.cursor, startsOver: true, hasMore: list.hasMore,
+        foreignCount: list.foreignCount) : list
+  }
+
+  /// Reads a list; `nil` if it is none.
+  static func list(_ json: JSONValue) -> ObjectList? {
+    guard let entries = json["objects"]?.array, let next = json["cursor"]?.string, isCursor(next),
       let startsOver = json["startsOver"]?.bool, let hasMore = json["hasMore"]?.bool,
-      entries.count <= HubLimits.listMax, !hasMore || !entries.isEmpty && next != cursor?.text
-    else { throw .noHub("something that is no list", at: connection) }
+      entries.count <= HubLimits.listMax
+    else { return nil }
     var objects: [ObjectList.Entry] = []
     var foreignCount = 0
     for entry in entries {
       guard let parts = entry.array, parts.count >= 2, let name = parts[0].string,
         let size = parts[1].int64.flatMap({ UInt64(exactly: $0) })
-      else { throw .noHub("something that is no list", at: connection) }
-      if Self.isName(name) {
-        objects.append(ObjectList.Entry(name, byteCount: size))
-      } else {
-        foreignCount += 1
-      }
+      else { return nil }
+      if isName(name) { objects.append(ObjectList.Entry(name, byteCount: size)) } else { foreignCount += 1 }
     }
     return ObjectList(
-      objects, cursor: ObjectCursor(next), startsOver: startsOver || cursor == nil, hasMore: hasMore,
+      objects, cursor: ObjectCursor(next), startsOver: startsOver, hasMore: hasMore,
       foreignCount: foreignCount)
   }
 
@@ -142,8 +135,8 @@ struct HubObjects: ObjectStore {
     return connection.path("objects/\(name)")
   }
 
-  private func text(of cursor: ObjectCursor) throws(HeartlogError) -> String {
-    guard Self.isCursor(cursor.text) else { throw HeartlogError(.invalid, "not a cursor of a hub") }
+  static func text(of cursor: ObjectCursor) throws(HeartlogError) -> String {
+    guard isCursor(cursor.text) else { throw HeartlogError(.invalid, "not a cursor of a hub") }
     return cursor.text
   }
 

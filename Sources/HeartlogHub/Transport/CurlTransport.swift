@@ -64,9 +64,11 @@
       curl.resetEasy(easy)
       var headers: UnsafeMutablePointer<curl_slist>?
       defer { curl.free(headers) }
-      // libcurl would add this to large bodies, and wait for the answer that it asks for.
-      for header in ["Expect:"] + request.headers.map({ "\($0.name): \($0.value)" }) {
-        headers = curl.append(headers, header)
+      for header in request.headers { headers = curl.append(headers, "\(header.name): \(header.value)") }
+      // libcurl would add these. To large bodies the first, and wait for the answer that it asks for.
+      for name in ["Expect", "Accept", "Content-Type"]
+      where !request.headers.contains(where: { $0.name == name }) {
+        headers = curl.append(headers, "\(name):")
       }
       set(CURLOPT_NOSIGNAL, 1)
       set(CURLOPT_FOLLOWLOCATION, 0)
@@ -84,7 +86,6 @@
       // Texts are copied by libcurl. A body is not: it stays where it is until the request is done.
       set(CURLOPT_URL, request.url)
       set(CURLOPT_CUSTOMREQUEST, request.method)
-      set(CURLOPT_USERAGENT, "heartlog")
       if let authorities { set(CURLOPT_CAINFO, authorities) }
       let body = request.body ?? []
       return try body.withUnsafeBufferPointer { (body) throws(HTTPFailure) in

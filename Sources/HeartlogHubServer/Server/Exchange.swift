@@ -73,10 +73,12 @@ struct ConnectionHandle: @unchecked Sendable {
     }
     guard let response else { return .NO }
     defer { MHD_destroy_response(response) }
-    if answer.status != 204 { MHD_add_response_header(response, "Content-Type", answer.contentType) }
+    if !answer.body.isEmpty {
+      MHD_add_response_header(response, "Content-Type", answer.contentType)
+      MHD_add_response_header(response, "Cache-Control", "no-store")
+    }
     if let seconds = answer.retryAfter { MHD_add_response_header(response, "Retry-After", String(seconds)) }
     if let allow = answer.allow { MHD_add_response_header(response, "Allow", allow) }
-    MHD_add_response_header(response, "Cache-Control", "no-store")
     if closes { MHD_add_response_header(response, "Connection", "close") }
     return MHD_queue_response(pointer, answer.status, response)
   }

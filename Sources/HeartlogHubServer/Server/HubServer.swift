@@ -279,8 +279,8 @@ final class HubServer: @unchecked Sendable {
         switch result {
         case .success(.stored):
           metrics.countPut(byteCount)
-          exchange.answer = .json(201) { _ in }
-        case .success(.same): exchange.answer = .json(200) { _ in }
+          exchange.answer = HubAnswer(status: 201)
+        case .success(.same): exchange.answer = HubAnswer(status: 200)
         case .success(.different):
           exchange.answer = HubRefusal(409, "Other bytes are stored under this name").answer
         case .success(.full): exchange.answer = HubRefusal(507, "The vault's quota is full").answer

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogHub
 import HeartlogFiles
 
 /// How many requests an address may make in a second. Unchecked: guarded by `condition`.

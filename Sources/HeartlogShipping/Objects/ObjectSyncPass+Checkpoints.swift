@@ -9,7 +9,7 @@ extension ObjectSyncPass {
     guard let mine = store.vault else { return }
     let isEmpty = try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 }
     var side = VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault)
-    let newest = newestOwnRuns(listing).values.sorted { $0.path < $1.path }
+    let newest = newestOwnRuns(listing).values.flatMap(\.self).sorted { $0.path < $1.path }
     for file in format.isEncrypted ? newest : listing.checkpoints
     where file.writer == file.stream && file.writer != store.replica {
       try options.checkTime()
@@ -29,14 +29,13 @@ extension ObjectSyncPass {
     }
   }
 
-  /// The newest run file that each device has of its own stream.
-  private func newestOwnRuns(_ listing: FolderListing) -> [ReplicaID: FolderFile] {
-    var newest: [ReplicaID: FolderFile] = [:]
-    for file in listing.files
-    where file.writer == file.stream && file.kind == .run && !file.name.isEnd
-      && file.name.last >= newest[file.writer]?.name.last ?? 0
-    {
-      newest[file.writer] = file
+  /// The newest run file that each device has of its own stream; several if one was written again, and the other may be gone.
+  private func newestOwnRuns(_ listing: FolderListing) -> [ReplicaID: [FolderFile]] {
+    var newest: [ReplicaID: [FolderFile]] = [:]
+    for file in listing.files where file.writer == file.stream && file.kind == .run && !file.name.isEnd {
+      let last = newest[file.writer]?.first?.name.last ?? 0
+      if file.name.last > last { newest[file.writer] = [] }
+      if file.name.last >= last { newest[file.writer, default: []].append(file) }
     }
     return newest
   }
@@ -68,9 +67,9 @@ extension ObjectSyncPass {
       memory.checked.insert(file.path)
     }
     // The commits may have come by another way, without what proves them.
-    if format.isEncrypted, let file = newestOwnRuns(listing)[stream],
-      file.name.last > known?.checkpoint?.checkpoint.size ?? 0, let signed = try read(file)?.checkpoint
-    {
+    for file in format.isEncrypted ? newestOwnRuns(listing)[stream] ?? [] : []
+    where file.name.last > known?.checkpoint?.checkpoint.size ?? 0 {
+      guard let signed = try read(file)?.checkpoint else { continue }
       _ = try store.take(signed, at: options.clock())
     }
   }
@@ -221,6 +220,14 @@ extension ObjectSyncPass {
     }
   }
 
+  /// Whether this process wrote a checkpoint of a stream a moment ago. Each new one is an object that all devices read.
+  private func hasStated(_ stream: ReplicaID) -> Bool {
+    guard let time = memory.stated[stream] else { return false }
+    return (time..<time + Self.statementMilliseconds).contains(options.clock())
+  }
+
+  private static let statementMilliseconds: Milliseconds = 10 * 60_000
+
   /// Writes the newest checkpoint of a stream with the cosignatures that this store knows, in place of the one before, and removes the
   /// proofs of files that are gone.
   mutating func publishCheckpoint(
@@ -229,8 +236,9 @@ extension ObjectSyncPass {
     let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
     // The newest run file of the own stream says what this would say.
     let isInRuns = format.isEncrypted && head.replica == writer
+    let isRecent = head.replica != writer && own.contains { $0.name.isEnd } && hasStated(head.replica)
     var path: String?
-    if !isInRuns, let signed = try store.streamHead(of: head.replica)?.checkpoint {
+    if !isInRuns, !isRecent, let signed = try store.streamHead(of: head.replica)?.checkpoint {
       let bytes = CheckpointFile(signed, vault: store.vault).encoded()
       let size = signed.checkpoint.size
       let current = RunFileName(
@@ -238,7 +246,11 @@ extension ObjectSyncPass {
         content: RootPrefix(Digest(Array(bytes.suffix(32)))))
       let file = "\(current.stem)\(CheckpointFile.ending)"
       let object = try format.sealed("\(FolderFile.folder(of: head.replica, by: writer))/\(file)", bytes).path
-      if !own.contains(where: { $0.path == object }) { try write(file, bytes, head.replica, writer) }
+      if !own.contains(where: { $0.path == object }) {
+        try write(file, bytes, head.replica, writer)
+        memory.stated[head.replica] = options.clock()
+        memory.checked.insert(object)
+      }
       path = object
     }
     for file in own {

@@ -7,6 +7,8 @@ extension ObjectSyncPass {
     var catalogue = ObjectCatalogue()
     /// Keys of the checks that have succeeded: the paths of files whose content was verified, and the keys of compared roots.
     var checked: Set<String> = []
+    /// When this process last wrote a checkpoint of each stream.
+    var stated: [ReplicaID: Milliseconds] = [:]
     /// Under which conditions: whether the objects were encrypted, and in which vault; `nil` before the first pass.
     fileprivate var condition: String?
     /// Since when objects are taken for whole without being read.

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogHub
 
 @testable import HeartlogHubServer
 

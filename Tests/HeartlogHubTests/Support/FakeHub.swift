@@ -115,6 +115,10 @@ final class FakeHub: HTTPTransport {
         guard receive(Array("id: 1\ndata: \(String(decoding: answer.body, as: UTF8.self))\n\n".utf8)) else {
           return answer
         }
+        let cursor = (try? JSONValue.parse(answer.body))?["cursor"]?.string ?? ""
+        let path = list.url.prefix { $0 != "?" }
+        list = HTTPRequest("GET", "\(path)?after=\(cursor)", bytesMax: request.bytesMax)
+        list.headers = request.headers
       }
       guard !isOver() else { throw HTTPFailure(.over, "over") }
       Self.rest()

@@ -23,13 +23,19 @@ struct HubPlace {
   }
 
   /// The objects of a new vault of its own.
-  func objects(seed: UInt64 = 1) throws -> HubObjects {
+  func objects(seed: UInt64 = 1) throws -> HubObjects { try twoClients(seed: seed).0 }
+
+  /// Two clients of a new vault.
+  func twoClients(seed: UInt64 = 1) throws -> (HubObjects, HubObjects) {
     var random = SeededRandomSource(seed: seed)
     let key = SigningKey(using: &random)
     let connection = HubConnection(
       address, vault: .random(using: &random), key: key, invitation: nil, over: transport, time: .none)
     try connection.open(creates: true, isOver: { false })
-    return HubObjects(connection)
+    return (
+      HubObjects(connection, changes: HubWatch(connection)),
+      HubObjects(connection, changes: HubWatch(connection))
+    )
   }
 }
 

@@ -8,10 +8,10 @@ import Heartlog
   import Glibc
 #endif
 
-/// A thread that runs one function, and that another one joins.
+/// A thread that runs one function, and that another one joins or leaves alone.
 ///
 /// Unchecked: `thread` is written before the object is passed on.
-final class WorkerThread: @unchecked Sendable {
+package final class WorkerThread: @unchecked Sendable {
   private final class Work {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -19,7 +19,7 @@ final class WorkerThread: @unchecked Sendable {
 
   private var thread: pthread_t
 
-  init(_ body: @escaping @Sendable () -> Void) throws(HeartlogError) {
+  package init(_ body: @escaping @Sendable () -> Void) throws(HeartlogError) {
     let work = Unmanaged.passRetained(Work(body))
     #if canImport(Darwin)
       var thread: pthread_t?
@@ -44,6 +44,9 @@ final class WorkerThread: @unchecked Sendable {
     return nil
   }
 
-  /// Waits for the end of the function. - Precondition: Called once.
-  func join() { pthread_join(thread, nil) }
+  /// Waits for the end of the function. - Precondition: Nobody joined or left the thread before.
+  package func join() { pthread_join(thread, nil) }
+
+  /// Leaves the thread alone: nobody waits for its end. - Precondition: Nobody joined or left it before.
+  package func leave() { pthread_detach(thread) }
 }

@@ -9,12 +9,12 @@
 /// A mutex, and threads that wait for what it guards to change.
 ///
 /// Unchecked: both objects are meant for several threads.
-final class Condition: @unchecked Sendable {
+package final class Condition: @unchecked Sendable {
   // Allocated so that their addresses stay the same.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-  init() {
+  package init() {
     mutex.initialize(to: pthread_mutex_t())
     condition.initialize(to: pthread_cond_t())
     precondition(
@@ -29,17 +29,17 @@ final class Condition: @unchecked Sendable {
   }
 
   /// Calls `body` with the mutex held. `body` must not call `withLock` again.
-  func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+  package func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body()
   }
 
   /// Waits for `notify`, or for no reason. - Precondition: The mutex is held.
-  func wait() { pthread_cond_wait(condition, mutex) }
+  package func wait() { pthread_cond_wait(condition, mutex) }
 
   /// Waits for `notify`, for at most some milliseconds. - Precondition: The mutex is held.
-  func wait(milliseconds: Int) {
+  package func wait(milliseconds: Int) {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     let nanoseconds = time.tv_nsec + milliseconds % 1_000 * 1_000_000
@@ -49,5 +49,5 @@ final class Condition: @unchecked Sendable {
   }
 
   /// Wakes all threads that wait.
-  func notify() { pthread_cond_broadcast(condition) }
+  package func notify() { pthread_cond_broadcast(condition) }
 }
