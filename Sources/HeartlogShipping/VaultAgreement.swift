@@ -53,6 +53,19 @@ package enum VaultAgreement: Hashable {
     }
   }
 
+  /// The vault to which both belong from now on; `nil` if neither has one.
+  ///
+  /// - Throws: `otherVault` if they do not agree.
+  package var vault: VaultID? {
+    get throws(HeartlogError) {
+      switch self {
+      case .none: nil
+      case .vault(let vault): vault
+      case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
+      }
+    }
+  }
+
   /// Of two stores that may both join the other's vault: an established vault first, then one with commits, then the smaller id.
   private static func preferred(_ a: Side, _ b: Side) -> VaultID {
     func rank(_ side: Side) -> Int {
@@ -60,6 +73,14 @@ package enum VaultAgreement: Hashable {
     }
     if rank(a) != rank(b) { return rank(a) < rank(b) ? a.membership.id : b.membership.id }
     return min(a.membership.id, b.membership.id)
+  }
+}
+
+extension ShippedStreams {
+  /// Makes the store a member of the vault that it agreed on with another store, unless it is one and knows the other's.
+  func join(_ vault: VaultID, with other: VaultMembership) throws(HeartlogError) {
+    let joined = self.vault?.joined(vault, with: other, isEstablished: true)
+    if joined != self.vault || joined == nil { try join(vault, with: other, isEstablished: true) }
   }
 }
 

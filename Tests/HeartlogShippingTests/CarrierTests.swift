@@ -161,7 +161,7 @@ struct CarrierTests {
       ),
     ])
   func addresses(text: String, arguments: [String]) throws {
-    #expect(try SSHAddress(text).arguments == arguments)
+    #expect(try SSHAddress(text).arguments(running: "serve --stdio") == arguments)
   }
 
   @Test(

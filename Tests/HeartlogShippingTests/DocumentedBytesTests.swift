@@ -75,6 +75,27 @@ struct DocumentedBytesTests {
     try expect(near.bytesRead, "answer", "wants-nothing", "run", "done-nothing")
   }
 
+  @Test("the messages of a pairing in docs/encryption.md, both ways")
+  func pairing() throws {
+    let vault = try #require(VaultID("a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"))
+    let messages: [Message] = [
+      .pairing(
+        PairingGreeting(
+          isServing: false, isEmpty: true, joins: false, replica: Self.replica, name: "Anna's phone",
+          vault: VaultMembership(vault), epochVault: nil, epochs: [])),
+      .refused("it was revoked"),
+    ]
+    let channel = RecordedChannel(reading: [])
+    let writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
+    for message in messages { try writer.write(message) }
+    let documented = try ["pairing-greeting", "pairing-refused"].flatMap {
+      try Self.bytes($0, of: "encryption.md")
+    }
+    #expect(channel.written == documented, "\(Hexadecimal.text(channel.written))")
+    let reader = MessageReader(MonitoredChannel(RecordedChannel(reading: documented), options: SyncOptions()))
+    for message in messages { #expect(try reader.read(.pairing, .refused) == message) }
+  }
+
   @Test("run files, and their names")
   func runFiles() throws {
     let (phone, _) = try stores()

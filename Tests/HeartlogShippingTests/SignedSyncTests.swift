@@ -329,7 +329,7 @@ struct SignedSyncTests {
       asked += 1
       if attempts.version == 2 {
         attempts.speak(1)
-        throw .otherVersions(1, 1)
+        throw .otherVersions(1...1)
       }
       return try StoreCarrier(streams: tablet, description: "tablet").hold(
         phone, options: SyncOptions(), attempts: attempts)

@@ -51,9 +51,7 @@ struct EpochBody: Hashable, Sendable {
   }
 
   private func write(_ recipient: Recipient, to writer: inout ByteWriter) {
-    let member = recipient.member
-    writer.bytes += member.publicKey.bytes + member.agreementKey + member.announcement.bytes
-    writer.bytes += recipient.wrappedKey
+    writer.bytes += recipient.member.bytes + recipient.wrappedKey
   }
 
   /// Reads the fields up to the signatures. Checks lengths, counts and order, and verifies nothing.
@@ -119,11 +117,8 @@ struct EpochBody: Hashable, Sendable {
   }
 
   private static func recipient(from reader: inout ByteReader) throws(MalformedError) -> Recipient {
-    let publicKey = try reader.publicKey()
-    let agreementKey = try reader.array(X25519.keyByteCount)
-    let announcement = try reader.signature()
-    return Recipient(
-      member: Member(unverified: publicKey, agreementKey: agreementKey, announcement: announcement),
+    Recipient(
+      member: try Member(unverifiedFrom: &reader),
       wrappedKey: try reader.array(WrappingKey.wrappedByteCount))
   }
 

@@ -10,6 +10,11 @@ package struct Member: Hashable, Sendable {
   /// The signature that announces the agreement key in a vault.
   let announcement: Signature
 
+  package static let byteCount = PublicKey.byteCount + X25519.keyByteCount + Signature.byteCount
+
+  /// What it announces: its keys and the signature.
+  package var bytes: [UInt8] { publicKey.bytes + agreementKey + announcement.bytes }
+
   /// The replica that writes with the public key.
   package var replica: ReplicaID { publicKey.replica }
 
@@ -35,10 +40,36 @@ package struct Member: Hashable, Sendable {
     try checkAnnouncement(in: vault)
   }
 
+  /// Reads what another device announced.
+  ///
+  /// - Throws: `EncryptionError`: the bytes have another length, or the key did not announce this in this vault.
+  package init(_ bytes: [UInt8], vault: VaultID) throws(EncryptionError) {
+    self = try EncryptionError.reading { () throws(MalformedError) in
+      try bytes.withBytes { (bytes) throws(MalformedError) in
+        var reader = ByteReader(bytes)
+        let member = try Member(unverifiedFrom: &reader)
+        try reader.end()
+        return member
+      }
+    }
+    try checkAnnouncement(in: vault)
+  }
+
+  init(unverifiedFrom reader: inout ByteReader) throws(MalformedError) {
+    publicKey = try reader.publicKey()
+    agreementKey = try reader.array(X25519.keyByteCount)
+    announcement = try reader.signature()
+  }
+
   init(unverified publicKey: PublicKey, agreementKey: [UInt8], announcement: Signature) {
     self.publicKey = publicKey
     self.agreementKey = agreementKey
     self.announcement = announcement
+  }
+
+  /// Whether both have the same two keys.
+  package func hasSameKeys(as other: Member) -> Bool {
+    publicKey == other.publicKey && agreementKey == other.agreementKey
   }
 
   /// Verifies the announcement.

@@ -85,7 +85,7 @@ public final class DescriptorChannel: ByteChannel {
     guard count < 0 else { return count }
     switch number {
     case EAGAIN, EINTR: return 0
-    case EPIPE, ECONNRESET: throw HeartlogError(.inputOutput, "the peer hung up before the sync was done")
+    case EPIPE, ECONNRESET: throw HeartlogError(.inputOutput, "the peer hung up before it was done")
     default: throw HeartlogError(channel: "write to", number)
     }
   }

@@ -73,11 +73,11 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
     return before + rest[...colon] + "***" + withoutPassword(String(rest[at...]))
   }
 
-  /// The arguments for `ssh`, without the program name.
-  var arguments: [String] {
+  /// The arguments for `ssh`, without the program name, to run a command of `heartlog` for the store.
+  func arguments(running command: String) -> [String] {
     let port = port.map { ["-p", "\($0)"] } ?? []
     // The shell of the other machine parses this; no local shell does.
-    return port + ["--", host, "heartlog --store \(Self.quoted(path)) serve --stdio"]
+    return port + ["--", host, "heartlog --store \(Self.quoted(path)) \(command)"]
   }
 
   /// Whether a name contains only letters, digits and a few marks, and does not begin with a dash.

@@ -57,11 +57,18 @@ public struct StoreCarrier: Carrier {
         try hold(store, options: options, attempts: attempts)
       }
     }
-    let opened = try FavoritesStore.openPeer(at: description)
-    let result = Result { () throws(HeartlogError) in
-      try StoreCarrier(opened).sync(streams: store, options: options)
+    return try withPeer { (peer) throws(HeartlogError) in
+      try StoreCarrier(peer).sync(streams: store, options: options)
     }
-    // The error of the sync is the one to report.
+  }
+
+  /// Opens the store at the path for the duration of a call.
+  private func withPeer<Report>(
+    _ body: (FavoritesStore) throws(HeartlogError) -> Report
+  ) throws(HeartlogError) -> Report {
+    let opened = try FavoritesStore.openPeer(at: description)
+    let result = Result { () throws(HeartlogError) in try body(opened) }
+    // The error of the call is the one to report.
     do throws(HeartlogError) { try opened.close() } catch {
       _ = try result.get()
       throw error
@@ -74,36 +81,53 @@ public struct StoreCarrier: Carrier {
     _ store: any ShippedStreams, options: SyncOptions, attempts: SyncAttempts
   ) throws(HeartlogError) -> SyncReport {
     guard case .opened(let peer, let isReadOnly) = peer else { preconditionFailure("the peer is not open") }
+    var (report, served) = try Self.hold(
+      options, isDone: { (report: SyncReport) in report.unfinished == nil },
+      serving: { (channel, serving) throws(HeartlogError) in
+        var serving = serving
+        serving.isReadOnly = isReadOnly
+        return try SyncSession(peer, over: channel, role: .serving, options: serving).run()
+      },
+      calling: { (channel) throws(HeartlogError) in
+        try SyncSession(streams: store, over: channel, role: .calling, options: options, attempts: attempts)
+          .run()
+      })
+    // Only the peer knows what it could not sign.
+    if let served {
+      report.skipped += served.skipped.filter { $0.cause == .unsent && $0.replica == peer.replica }
+    }
+    return report
+  }
+
+  /// Runs both ends of a session, on two threads.
+  ///
+  /// - Parameter isDone: whether the calling end did not end early.
+  /// - Returns: The reports of both ends; `nil` for that of a serving end that failed.
+  private static func hold<Report: Sendable>(
+    _ options: SyncOptions, isDone: (Report) -> Bool,
+    serving: @escaping @Sendable (any ByteChannel, SyncOptions) throws(HeartlogError) -> Report,
+    calling: (any ByteChannel) throws(HeartlogError) -> Report
+  ) throws(HeartlogError) -> (Report, served: Report?) {
     let (near, far) = try DescriptorChannel.pair()
-    var serving = SyncOptions()
-    serving.isReadOnly = isReadOnly
-    serving.inactivityMillisecondsMax = options.inactivityMillisecondsMax
-    serving.clock = options.clock
+    var servingOptions = SyncOptions()
+    servingOptions.inactivityMillisecondsMax = options.inactivityMillisecondsMax
+    servingOptions.clock = options.clock
     // The other end stops if this one has ended early, but not before: what it says then would not be the reason.
     let isOver = Flag()
-    serving.isCancelled = { isOver.isRaised }
-    let session = SyncSession(
-      streams: peer, over: far, role: .serving, options: serving, attempts: SyncAttempts(serving.progress))
-    let served = Mutex<Result<SyncReport, HeartlogError>?>(nil)
+    servingOptions.isCancelled = { isOver.isRaised }
+    let served = Mutex<Result<Report, HeartlogError>?>(nil)
     let group = DispatchGroup()
-    DispatchQueue(label: "heartlog.sync.serving").async(group: group) {
-      let result = Result { () throws(HeartlogError) in try session.run() }
+    DispatchQueue(label: "heartlog.sync.serving").async(group: group) { [servingOptions] in
+      let result = Result { () throws(HeartlogError) in try serving(far, servingOptions) }
       served.withLock { $0 = result }
       far.close()
     }
-    let result = Result { () throws(HeartlogError) in
-      try SyncSession(streams: store, over: near, role: .calling, options: options, attempts: attempts).run()
-    }
+    let result = Result { () throws(HeartlogError) in try calling(near) }
     near.close()
-    if case .success(let report) = result, report.unfinished == nil {} else { isOver.raise() }
+    if case .success(let report) = result, isDone(report) {} else { isOver.raise() }
     group.wait()
     do throws(HeartlogError) {
-      var report = try result.get()
-      // Only the peer knows what it could not sign.
-      if case .success(let served)? = served.withLock({ $0 }) {
-        report.skipped += served.skipped.filter { $0.cause == .unsent && $0.replica == peer.replica }
-      }
-      return report
+      return (try result.get(), served.withLock { try? $0?.get() })
     } catch {
       // The dialogue does not tell the peer about paths. Both ends are local here, so the full error is
       // thrown.
@@ -112,6 +136,25 @@ public struct StoreCarrier: Carrier {
       }
       throw error
     }
+  }
+}
+
+extension StoreCarrier: PairingCarrier {
+  package func pair(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> PairingReport {
+    guard case .opened(let peer as FavoritesStore, _) = peer else {
+      return try withPeer { (peer) throws(HeartlogError) in
+        try StoreCarrier(peer).pair(store, options: options)
+      }
+    }
+    return try Self.hold(
+      options, isDone: { _ in true },
+      serving: { (channel, serving) throws(HeartlogError) in
+        try PairingSession(peer, over: channel, role: .serving, options: serving).run()
+      },
+      calling: { (channel) throws(HeartlogError) in
+        try PairingSession(store, over: channel, role: .calling, options: options).run()
+      }
+    ).0
   }
 }
 

@@ -123,8 +123,9 @@ struct Keyring {
 
   /// Takes the epochs of a carrier that lead on from the ones that are trusted, or that a code which is new here made or signed.
   ///
+  /// - Parameter root: an epoch that a member named to this device, to be trusted, too.
   /// - Returns: Those that were not trusted before, by number.
-  mutating func take(_ found: [KeyEpoch]) -> [KeyEpoch] {
+  mutating func take(_ found: [KeyEpoch], trusting root: EpochID? = nil) -> [KeyEpoch] {
     // Once an epoch with a code is here, the code vouches for no other: it may be void.
     let known = Set(epochs.values.map(\.recovery.publicKey))
     let code = codes.first { !known.contains($0.key.publicKey) }
@@ -132,7 +133,8 @@ struct Keyring {
     let usable = found.filter { epochs[$0.id] == nil && isReadable($0) }
     let before = Set(epochs.keys)
     trusted = TrustedEpochs(
-      among: Array(epochs.values) + usable, roots: before, code: code?.key.publicKey)
+      among: Array(epochs.values) + usable, roots: root.map { before.union([$0]) } ?? before,
+      code: code?.key.publicKey)
     unlock()
     return epochs.values.filter { !before.contains($0.id) }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
   }
@@ -174,10 +176,20 @@ struct Keyring {
       })
   }
 
+  /// The epochs that the next epoch of this device, as a member, follows: the one under which it writes, or those that it has to join. None
+  /// if it is no member of them all.
+  var heads: [KeyEpoch] {
+    switch standing {
+    case .writes(let epoch): [epoch]
+    case .joins(let epochs, withCode: nil): epochs
+    case .joins, .isOut: []
+    }
+  }
+
   /// Under which epoch this device writes.
   var standing: Standing {
     let tips = trusted.tips
-    let mine = tips.filter { $0.isMember(key.publicKey) && keys[$0.id] != nil }
+    let mine = tips.filter(isMember)
     for code in codes {
       let byCode = tips.filter { $0.recovery.publicKey == code.key.publicKey && keys[$0.id] != nil }
       guard !byCode.isEmpty, mine.allSatisfy({ $0.recovery.publicKey == code.key.publicKey }),
@@ -211,6 +223,50 @@ struct Keyring {
     try make(following: epochs, in: epochs[0].vault, revoking: [], withNewCode: false, by: code)
   }
 
+  /// Makes the epoch that joins those of which this device is a member, if there are several.
+  mutating func joinHeads() throws(HeartlogError) {
+    if case .joins(let epochs, withCode: nil) = standing { _ = try join(epochs, withCode: nil) }
+  }
+
+  /// What this device announces to a member, to be admitted.
+  func announcement(in vault: VaultID) throws(HeartlogError) -> Member {
+    do { return try Member(key, agreementKey: agreementKey, vault: vault) } catch {
+      throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
+    }
+  }
+
+  /// Checks that no epoch that is trusted revokes a replica, or this device.
+  ///
+  /// - Throws: `noKey`.
+  func checkNotRevoked(_ replica: ReplicaID? = nil) throws(HeartlogError) {
+    let replica = replica ?? key.publicKey.replica
+    guard let size = revoked[replica] else { return }
+    throw HeartlogError(
+      .noKey,
+      "replica \(replica) was revoked after commit \(size) of its stream: it is never admitted again, and admits nobody"
+    )
+  }
+
+  /// Whether this device is a member of an epoch, and can read its key.
+  func isMember(of epoch: KeyEpoch) -> Bool { epoch.isMember(key.publicKey) && keys[epoch.id] != nil }
+
+  /// Returns an epoch that this device writes under and that admits another one. It is made if there is none.
+  ///
+  /// - Throws: `noKey` if this device is no member, or one of the two was revoked.
+  mutating func admit(_ member: Member) throws(HeartlogError) -> KeyEpoch {
+    try checkNotRevoked()
+    try checkNotRevoked(member.replica)
+    let heads = heads
+    guard !heads.isEmpty else {
+      throw HeartlogError(
+        .noKey, "the device that should admit the other one is no member of the vault any more")
+    }
+    // An earlier attempt may have made it.
+    if heads.count == 1, heads[0].devices.contains(where: { $0.hasSameKeys(as: member) }) { return heads[0] }
+    return try make(
+      following: heads, in: heads[0].vault, revoking: [], admitting: member, withNewCode: false, by: nil)
+  }
+
   /// Makes an epoch with a new key and a new recovery code.
   ///
   /// - Throws: `noKey` if this device is no member.
@@ -233,8 +289,8 @@ struct Keyring {
   }
 
   private mutating func make(
-    following previous: [KeyEpoch], in vault: VaultID, revoking new: [Revocation], withNewCode: Bool,
-    by maker: RecoveryCode?
+    following previous: [KeyEpoch], in vault: VaultID, revoking new: [Revocation],
+    admitting admitted: Member? = nil, withNewCode: Bool, by maker: RecoveryCode?
   ) throws(HeartlogError) -> KeyEpoch {
     var before: [(epoch: KeyEpoch, key: EpochKey)] = []
     for epoch in previous {
@@ -253,16 +309,17 @@ struct Keyring {
     if let code { try add(code) }
     let made: (epoch: KeyEpoch, key: EpochKey)
     do {
-      let own = try Member(key, agreementKey: agreementKey, vault: vault)
-      let others = KeyEpoch.commonDevices(of: previous).filter {
-        $0.publicKey != own.publicKey && revocations[$0.replica] == nil
+      let included =
+        [try Member(key, agreementKey: agreementKey, vault: vault)] + (admitted.map { [$0] } ?? [])
+      let others = KeyEpoch.commonDevices(of: previous).filter { other in
+        !included.contains { $0.publicKey == other.publicKey } && revocations[other.replica] == nil
       }
       guard let recovery = code?.member(of: vault) ?? previous.first?.recovery else {
         preconditionFailure("a first epoch has a new recovery code")
       }
       var generator = SystemRandomNumberGenerator()
       made = try KeyEpoch.make(
-        in: vault, following: before, recovery: recovery, devices: others + [own],
+        in: vault, following: before, recovery: recovery, devices: others + included,
         revocations: Array(revocations.values), by: maker?.key ?? key, signedBy: code, using: &generator)
     } catch let error as EncryptionError {
       throw HeartlogError(.invalid, error.description)

@@ -1,9 +1,12 @@
 import Heartlog
+import HeartlogEncryption
 
 extension Message {
   /// Thrown for a greeting in a version that this program does not speak.
   struct OtherVersion: Error {
     let version: UInt8
+    /// What this program speaks.
+    let known: ClosedRange<UInt8>
   }
 
   /// Decodes a payload.
@@ -99,16 +102,30 @@ extension Message {
       guard let code = ErrorCode(rawValue: try reader.u8()) else {
         throw MalformedError("an unknown failure")
       }
-      let sentence = try reader.text()
-      guard sentence.utf8.count <= Message.sentenceBytesMax else {
-        throw MalformedError("a failure of \(sentence.utf8.count) bytes")
+      self = .failed(code, try reader.sentence())
+    case .pairing: self = .pairing(try PairingGreeting(&reader))
+    case .member: self = .member(Array(try reader.take(Member.byteCount)))
+    case .epoch: self = .epoch(Array(try reader.take(reader.rest.count)))
+    case .head:
+      guard let id = EpochID(bytes: try reader.take(EpochID.byteCount)) else {
+        throw MalformedError("an epoch's id of another length")
       }
-      self = .failed(code, sentence)
+      self = .head(id)
+    case .refused: self = .refused(try reader.sentence())
     }
   }
 }
 
 extension ByteReader {
+  /// Reads the sentence with which an end gives up.
+  fileprivate mutating func sentence() throws(MalformedError) -> String {
+    let sentence = try text()
+    guard sentence.utf8.count <= Message.sentenceBytesMax else {
+      throw MalformedError("a failure of \(sentence.utf8.count) bytes")
+    }
+    return sentence
+  }
+
   /// Reads a stream's index in the list.
   fileprivate mutating func streamIndex() throws(MalformedError) -> Int {
     try count(atMost: Message.listMax - 1, "a place in the list")
@@ -128,8 +145,8 @@ extension Message.Greeting {
       throw MalformedError("a greeting that is not Heartlog's")
     }
     version = try reader.u8()
-    guard (Message.versionMin...Message.version).contains(version) else {
-      throw Message.OtherVersion(version: version)
+    guard Message.versions.contains(version) else {
+      throw Message.OtherVersion(version: version, known: Message.versions)
     }
     let flags = try reader.u8()
     let known: UInt8 = version == 1 ? 15 : flags & 16 == 0 ? 31 | 128 : 255

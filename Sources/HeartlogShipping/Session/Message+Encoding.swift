@@ -1,11 +1,14 @@
 import Heartlog
+import HeartlogEncryption
 
 extension Message {
   /// The kind of a message as it is encoded, with the most bytes that its payload may have.
   enum Kind: UInt8, CaseIterable {
     case versions = 0
     case heads, answer, probe, roots, ends, wants, run, done, failed, checkpoints, evidence,
-      contents
+      contents, member
+    // The first byte of what an end says must not occur in text that a shell prints before it, as that of `member` does.
+    case pairing, epoch, head, refused
 
     var payloadBytesMax: Int {
       switch self {
@@ -20,9 +23,16 @@ extension Message {
       case .done: 20
       case .evidence: 16 + Message.evidenceBytesMax
       case .checkpoints: 16 + Message.checkpointsBytesMax
-      case .failed: 16 + Message.sentenceBytesMax
+      case .failed, .refused: 16 + Message.sentenceBytesMax
+      case .pairing: PairingGreeting.bytesMax
+      case .member: Member.byteCount
+      case .epoch: KeyEpoch.bytesMax
+      case .head: EpochID.byteCount
       }
     }
+
+    /// Whether the message is the first one of the end that is called.
+    var isReply: Bool { self == .answer || self == .pairing }
   }
 
   var kind: Kind {
@@ -40,6 +50,11 @@ extension Message {
     case .run: .run
     case .done: .done
     case .failed: .failed
+    case .pairing: .pairing
+    case .member: .member
+    case .epoch: .epoch
+    case .head: .head
+    case .refused: .refused
     }
   }
 
@@ -104,6 +119,10 @@ extension Message {
     case .failed(let code, let sentence):
       writer.u8(code.rawValue)
       writer.text(sentence)
+    case .pairing(let greeting): greeting.write(to: &writer)
+    case .member(let bytes), .epoch(let bytes): writer.raw(bytes)
+    case .head(let id): writer.raw(id.bytes)
+    case .refused(let sentence): writer.text(sentence)
     }
     return writer.bytes
   }

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogEncryption
 
 /// A message of the dialogue. The format is specified in docs/shipping.md.
 enum Message: Hashable {
@@ -27,11 +28,23 @@ enum Message: Hashable {
   case done(commits: UInt64, events: UInt64)
   /// The sender gives up: an `ErrorCode`, and a sentence.
   case failed(ErrorCode, String)
+  // Of a pairing, which is specified in docs/encryption.md.
+  /// What an end of a pairing says about itself.
+  case pairing(PairingGreeting)
+  /// What the device that is to be admitted announces: the bytes of a `Member`.
+  case member([UInt8])
+  /// The object of a key epoch.
+  case epoch([UInt8])
+  /// The epoch under which the sender writes.
+  case head(EpochID)
+  /// The sender admits nobody, or is not to be admitted: a sentence.
+  case refused(String)
 
   /// The newest version that this program speaks.
   static let version: UInt8 = 2
   /// The oldest one: without vaults and checkpoints.
   static let versionMin: UInt8 = 1
+  static let versions = versionMin...version
   static let checkpointsBytesMax = 32 << 20
   static let evidenceBytesMax = 8 << 20
   /// The most streams that one end may have.

@@ -31,10 +31,14 @@ final class MessageReader: Sendable {
   /// - Throws: `peer` for any other message, `newerFormat` for a greeting in another version, and the peer's
   ///   reason if it gave up.
   func read(_ kinds: Message.Kind..., answering: Int = 0) throws(HeartlogError) -> Message {
+    try read(kinds, answering: answering)
+  }
+
+  func read(_ kinds: [Message.Kind], answering: Int = 0) throws(HeartlogError) -> Message {
     try state.withLock { (state) throws(HeartlogError) in
       let (kind, payload): (Message.Kind, [UInt8])
       do throws(HeartlogError) { (kind, payload) = try next(kinds, &state) } catch {
-        guard error.code == .peer || error.code == .inputOutput, kinds.contains(.answer),
+        guard error.code == .peer || error.code == .inputOutput, kinds.contains(where: \.isReply),
           let beginning = state.beginning, !beginning.isEmpty,
           let banner = Self.banner(
             beginning + link.readRest(atMost: max(0, Self.bannerBytesMax - beginning.count)))
@@ -49,7 +53,7 @@ final class MessageReader: Sendable {
       do {
         message = try Message(kind, payload: payload, answering: answering, version: state.version)
       } catch let error as Message.OtherVersion {
-        throw .otherVersions(error.version, error.version)
+        throw .otherVersions(error.version...error.version, known: error.known)
       } catch let error as MalformedError {
         throw .peer(error.reason)
       } catch {
@@ -84,7 +88,8 @@ final class MessageReader: Sendable {
   ) throws(HeartlogError) -> (Message.Kind, [UInt8]) {
     let first = try take(1, &state)
     guard let kind = Message.Kind(rawValue: first[0]) else { throw .peer("a message of kind \(first[0])") }
-    guard kinds.contains(kind) || kind == .failed || (kind == .versions && kinds.contains(.answer)) else {
+    guard kinds.contains(kind) || kind == .failed || (kind == .versions && kinds.contains(where: \.isReply))
+    else {
       throw .peer("a message of kind \(first[0]) out of turn")
     }
     var head = first
@@ -146,11 +151,15 @@ extension HeartlogError {
   }
 
   /// The error for a peer that does not speak a version of this program.
-  static func otherVersions(_ least: UInt8, _ most: UInt8) -> HeartlogError {
-    HeartlogError(
+  static func otherVersions(
+    _ theirs: ClosedRange<UInt8>, known: ClosedRange<UInt8> = Message.versions
+  ) -> HeartlogError {
+    func shown(_ versions: ClosedRange<UInt8>) -> String {
+      versions.count == 1 ? "\(versions.lowerBound)" : "\(versions.lowerBound) to \(versions.upperBound)"
+    }
+    return HeartlogError(
       .newerFormat,
-      "the peer uses protocol version \(least == most ? "\(most)" : "\(least) to \(most)"); this Heartlog uses "
-        + "\(Message.versionMin) to \(Message.version)")
+      "the peer uses protocol version \(shown(theirs)); this Heartlog uses \(shown(known))")
   }
 
   private static let gaveUp = "the peer gave up: "

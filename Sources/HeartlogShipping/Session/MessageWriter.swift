@@ -28,6 +28,25 @@ final class MessageWriter: Sendable {
     writeLast(.failed(code, Self.cut(sentence)))
   }
 
+  /// Tells the peer of an error, if it can still be told.
+  ///
+  /// - Parameter versions: what is said to a peer that greeted in another version; nil at the calling end, which is answered so.
+  func writeFailure(_ error: HeartlogError, versions: ClosedRange<UInt8>?) {
+    switch error.code {
+    // The peer may be unable to read this.
+    case .timedOut, .locked: writeFailure(.later, error.message)
+    case .peer: writeFailure(.dialogue, error.message)
+    case .newerFormat:
+      if let versions { writeLast(.versions(least: versions.lowerBound, most: versions.upperBound)) }
+    case .corrupt: writeFailure(.store, Message.damage(error))
+    // The store's error may contain paths, which the peer is not told.
+    default: writeFailure(.store, "its store failed (\(error.code.rawValue))")
+    }
+  }
+
+  /// Tells the peer why it is not admitted, or why this end is not to be.
+  func writeRefusal(_ sentence: String) { writeLast(.refused(Self.cut(sentence))) }
+
   /// Writes the last message, if the peer can still decode it.
   func writeLast(_ message: Message) {
     state.withLock { state in

@@ -37,7 +37,7 @@ final class MonitoredChannel: Sendable {
       guard !bytes.isEmpty else {
         // If the other thread has failed, its error may be the reason why the peer hung up.
         try checkFailure()
-        throw HeartlogError(.inputOutput, "the peer hung up before the sync was done")
+        throw HeartlogError(.inputOutput, "the peer hung up before it was done")
       }
       move()
       readCount.add(UInt64(bytes.count), ordering: .relaxed)

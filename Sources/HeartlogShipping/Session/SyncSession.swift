@@ -80,7 +80,7 @@ public struct SyncSession: Sendable {
       case .serving: return try serve()
       }
     } catch {
-      tellPeer(error)
+      writer.writeFailure(error, versions: role == .serving ? Message.versions : nil)
       attempts.brokeOff(read: link.bytesRead, written: link.bytesWritten)
       guard error.isEarlyEnd else { throw error }
       return attempts.reportSoFar()
@@ -270,7 +270,7 @@ public struct SyncSession: Sendable {
   /// The error for a peer that speaks other versions. If there is an older one in common, the next dialogue speaks it.
   private func speakOlder(_ least: UInt8, _ most: UInt8) -> HeartlogError {
     if least <= most, (Message.versionMin..<attempts.version).contains(most) { attempts.speak(most) }
-    return .otherVersions(least, most)
+    return .otherVersions(min(least, most)...most)
   }
 
   // MARK: - Vaults and checkpoints
@@ -297,14 +297,10 @@ public struct SyncSession: Sendable {
       VaultAgreement.Side(
         membership: $0, isEmpty: list.entries.allSatisfy { $0.theirCommit == 0 }, joins: theirs.joins)
     }
-    switch VaultAgreement(mine, other) {
-    case .none: break
-    case .vault(let vault):
-      guard !options.isDryRun, !theirs.isDryRun, !takesNothing, let other = theirs.vault else { return }
-      let joined = store.vault?.joined(vault, with: other, isEstablished: true)
-      if joined != store.vault || joined == nil { try store.join(vault, with: other, isEstablished: true) }
-    case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
-    }
+    guard let vault = try VaultAgreement(mine, other).vault, let other = theirs.vault,
+      !options.isDryRun, !theirs.isDryRun, !takesNothing
+    else { return }
+    try store.join(vault, with: other)
   }
 
   /// Verifies the checkpoints that the other end showed, and takes those whose commits are here.
@@ -529,19 +525,5 @@ public struct SyncSession: Sendable {
     }
     attempts.begin(report)
     return report
-  }
-
-  private func tellPeer(_ error: HeartlogError) {
-    switch error.code {
-    // The peer may be unable to read this.
-    case .timedOut: writer.writeFailure(.later, error.message)
-    case .peer: writer.writeFailure(.dialogue, error.message)
-    case .newerFormat:
-      if role == .serving { writer.writeLast(.versions(least: Message.versionMin, most: Message.version)) }
-    case .locked: writer.writeFailure(.later, error.message)
-    case .corrupt: writer.writeFailure(.store, Message.damage(error))
-    // The store's error may contain paths, which the peer is not told.
-    default: writer.writeFailure(.store, "its store failed (\(error.code.rawValue))")
-    }
   }
 }

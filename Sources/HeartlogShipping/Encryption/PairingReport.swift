@@ -1,0 +1,26 @@
+import Heartlog
+
+/// What a pairing did.
+package struct PairingReport: Hashable, Sendable {
+  /// A device that was admitted.
+  package struct Device: Hashable, Sendable {
+    package let replica: ReplicaID
+    package let name: String
+    /// The fingerprint of its key, which it shows itself, too.
+    package let fingerprint: Digest
+    /// Whether it is this device.
+    package let isOwn: Bool
+  }
+
+  /// The other device.
+  package var peer = ReplicaID(high: 0, low: 0)
+  package var peerName = ""
+  /// `nil` if both devices were members before.
+  package var admitted: Device?
+  /// The key epochs that were new here.
+  package var epochsReceived = 0
+  /// The key epochs that the other device did not announce.
+  package var epochsSent = 0
+  /// Whether this device made a new recovery code, because it had to join epochs that have different ones.
+  package var hasNewRecoveryCode = false
+}
