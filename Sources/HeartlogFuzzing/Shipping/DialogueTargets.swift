@@ -19,6 +19,9 @@ extension FuzzTarget {
             Seed("scene-\(number)-\(index)", [message.kind, 2, UInt8(scene.streamCount)] + message.payload))
         }
       }
+      for message in pairingMessages {
+        seeds.append(Seed("pairing-\(message.kind)", [message.kind, 2, 0] + message.payload))
+      }
       return seeds
     }
   ) { bytes in
@@ -33,6 +36,24 @@ extension FuzzTarget {
     let again = try decoded(encoded)
     try state(again == message, "a message is another one when it is read again")
     try state(again.payload == encoded, "a message has two forms")
+  }
+
+  /// One message of each kind that only a pairing has: docs/encryption.md, "Pairing".
+  private static var pairingMessages: [RawMessage] {
+    let id = Array(UInt8(0)..<16)
+    var greeting = ByteWriter(Array("HLP".utf8) + [1, 8] + id)
+    greeting.text("phone")
+    // An established vault, one before it, that of the epochs, and one epoch.
+    greeting.bytes += [2] + id + [1] + id + id + [1] + id
+    var refusal = ByteWriter()
+    refusal.text("it was revoked")
+    return [
+      RawMessage(kind: 13, payload: [UInt8](repeating: 7, count: 128)),
+      RawMessage(kind: 14, payload: greeting.bytes),
+      RawMessage(kind: 15, payload: id),
+      RawMessage(kind: 16, payload: id),
+      RawMessage(kind: 17, payload: refusal.bytes),
+    ]
   }
 
   /// A whole dialogue: `u8 scene, u8 options, (u8 kind, bytes payload)*`. Checksums are made right.
