@@ -8,24 +8,32 @@ struct KeysCommand: Command {
     case `init`
     case show
     case join
+    case pair
     case rotate
   }
 
   private static let action = Argument(
     "ACTION", form: Action.allCases.map(\.rawValue).joined(separator: "|"), .optional,
     .choice(Action.allCases.map(\.rawValue)),
-    "list the epochs (the default), make the first one, show the recovery code, join with one, or rotate.")
-  private static let code = Argument("CODE", .optional, .text, "The recovery code, for join.")
+    "list the epochs (the default), make the first one, show the recovery code, join with one, pair with another device, "
+      + "or rotate.")
+  private static let code = Argument(
+    "CODE", form: "CODE|PEER", .optional, .text,
+    "The recovery code, for join. The other device, for pair: its directory, exec:COMMAND, or ssh://[user@]host[:port]/path."
+  )
   private static let without = Option.value(
     "without", "REPLICA", .replica,
     "Revoke this device when rotating: it reads nothing that is written later.")
 
   static let description = CommandDescription(
     name: "keys", group: .devices, summary: "encrypt a vault, and admit and revoke devices",
-    arguments: [action, code], options: [without],
+    arguments: [action, code], options: [without, .join, .stdio],
     paragraphs: [
       "What \"sync --encrypted\" puts in a folder or a hub can be read only with the keys of the vault. The recovery code leads to all of them: "
         + "write it down. A device that has the code is admitted when it syncs next.",
+      "\"pair\" admits a device that can be reached, without the code: run it on either of the two, one of which has the keys. On the other "
+        + "machine, ssh:// runs \"heartlog keys pair --stdio\", and so does the COMMAND of exec:COMMAND. Compare the fingerprint that it "
+        + "prints with what \"heartlog replicas --keys\" shows on the new device.",
       "\"rotate\" makes a new key and a new recovery code; the old code is void. With --without, a device that was lost or stolen has no "
         + "part in it, and nothing of its log counts behind what is here now. Sync before, so that this is all that it wrote, and afterwards, "
         + "so that the others learn of it and a hub answers it no more. What it could read until then, it has.",
@@ -34,32 +42,71 @@ struct KeysCommand: Command {
     examples: [
       .init("heartlog keys init", "Encrypt the vault of this store."),
       .init("heartlog keys show", "Print the recovery code."),
+      .init(
+        "heartlog keys pair ssh://anna@desk.local/~/favorites.heartlog",
+        "Get the keys from another device, or give them to it."),
       .init("heartlog keys rotate --without 9b04d1aa", "Revoke a phone that was stolen."),
     ],
     endings: [
       .init(
-        .no, "The vault is not encrypted, or this device does not have what the action needs.")
+        .no,
+        "The vault is not encrypted, this device does not have what the action needs, or a device is not admitted."
+      ),
+      .init(.badInput, "What the other device sent does not admit this one, or is no pairing."),
+      .init(.inputOutput, "The connection to the other device failed."),
+      .init(.tryAgain, "The other device was silent for 30 seconds, or a store is locked."),
     ])
 
   private let action: Action
   private let code: String?
   private let prefix: String?
+  /// The other device of a pairing; nil if this end serves.
+  private let peer: PeerAddress?
+  private let joinsVault: Bool
 
   init(_ arguments: Arguments) throws(CommandError) {
     action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
     code = arguments.optionalText(Self.code)
     prefix = arguments.text(Self.without)?.lowercased()
     let usage = "Usage: \(Self.description.usage.joined(separator: " "))"
-    guard (code != nil) == (action == .join) else {
-      throw .usage(
-        action == .join ? "keys join needs a CODE" : "keys \(action.rawValue) takes no CODE", hint: usage)
+    let serves = arguments.has(.stdio)
+    joinsVault = arguments.has(.join)
+    switch action {
+    case .join:
+      guard code != nil else { throw .usage("keys join needs a CODE", hint: usage) }
+    case .pair:
+      guard (code != nil) != serves else { throw .usage("keys pair needs a PEER or --stdio", hint: usage) }
+    default:
+      guard code == nil else { throw .usage("keys \(action.rawValue) takes no CODE", hint: usage) }
+    }
+    peer = action == .pair ? try code.map { (text) throws(CommandError) in try PeerAddress(text) } : nil
+    if let peer { try Self.checkIsDevice(peer) }
+    guard !serves || action == .pair else {
+      throw .usage("--stdio can be used with keys pair only", hint: usage)
+    }
+    guard !joinsVault || peer != nil else {
+      throw .usage("--join can be used with keys pair PEER only", hint: usage)
     }
     guard prefix == nil || action == .rotate else {
       throw .usage("--without can be used with keys rotate only", hint: usage)
     }
   }
 
+  private static func checkIsDevice(_ peer: PeerAddress) throws(CommandError) {
+    switch peer {
+    case .store, .command, .ssh: break
+    case .folder, .hub:
+      throw .usage(
+        "a device is paired with another one, not with a folder or a hub",
+        hint: "Through these, the recovery code admits it: \"heartlog keys join CODE\".")
+    }
+  }
+
   func run(_ context: CommandContext) throws -> ExitCode {
+    if action == .pair {
+      guard let peer, let text = code else { return try PairingRun(context: context).serve() }
+      return try PairingRun(context: context).call(peer, text, joinsVault: joinsVault)
+    }
     let isReading = action == .list || action == .show
     let store = try isReading ? context.openForReading() : context.openForWriting(endsSoon: true)
     var keys = try VaultKeys(of: store)
@@ -80,6 +127,7 @@ struct KeysCommand: Command {
         try context.output.line(
           "the code is kept; the next sync with the encrypted folder or hub admits this device")
       }
+    case .pair: break
     case .rotate:
       let devices = store.devices
       let members = Set(keys.epochs.flatMap(\.devices)).subtracting(devices.map(\.replica))

@@ -3,11 +3,9 @@ import HeartlogShipping
 
 /// `heartlog serve --stdio`: serves the other end of a sync.
 struct ServeCommand: Command {
-  private static let stdio = Option.flag("stdio", "Use standard input and output.")
-
   static let description = CommandDescription(
     name: "serve", group: .devices, summary: "serve one sync over standard input and output",
-    options: [stdio],
+    options: [.stdio],
     paragraphs: [
       "\"heartlog sync ssh://…\" runs this command on the other machine, and so does the COMMAND of \"heartlog sync exec:COMMAND\". "
         + "It ends when the sync is done. Standard output carries only the protocol."
@@ -22,7 +20,7 @@ struct ServeCommand: Command {
     ])
 
   init(_ arguments: Arguments) throws(CommandError) {
-    guard arguments.has(Self.stdio) else {
+    guard arguments.has(.stdio) else {
       throw .usage("serve needs --stdio", hint: "It is the only transport so far.")
     }
   }

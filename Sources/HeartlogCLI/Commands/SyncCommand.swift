@@ -9,8 +9,6 @@ struct SyncCommand: Command {
   )
   private static let pull = Option.flag("pull", "Only receive; write nothing at the peer.")
   private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
-  private static let join = Option.flag(
-    "join", "Join the vault of the peer, although this store belongs to another.")
   private static let encrypted = Option.flag(
     "encrypted", "Encrypt the vault, if it is not: folders and hubs get nothing else of it from now on.")
   private static let watch = Option.flag(
@@ -25,7 +23,7 @@ struct SyncCommand: Command {
 
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
-    arguments: [peer], options: [pull, dryRun, join, encrypted, libraries, watch, deadline],
+    arguments: [peer], options: [pull, dryRun, .join, encrypted, libraries, watch, deadline],
     paragraphs: [
       "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
         + "favorites; the last tap wins. An interrupted sync continues where it ended.",
@@ -78,7 +76,7 @@ struct SyncCommand: Command {
     var options = SyncOptions()
     options.isPull = arguments.has(Self.pull)
     options.isDryRun = arguments.has(Self.dryRun)
-    options.joinsVault = arguments.has(Self.join)
+    options.joinsVault = arguments.has(.join)
     options.encrypts = arguments.has(Self.encrypted)
     options.deadline = arguments.count(Self.deadline).map { .now + .seconds($0) }
     self.options = options

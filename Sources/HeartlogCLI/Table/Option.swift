@@ -67,6 +67,9 @@ extension Option {
   static let version = Option.flag("version", "Print the version.")
   static let help = Option.flag("help", short: "h", "Print help for heartlog or for a command.")
 
+  static let stdio = Option.flag("stdio", "Use standard input and output.")
+  static let join = Option.flag("join", "Join the vault of the peer, although this store belongs to another.")
+
   static let at = Option.value(
     "at", "WHEN", .moment,
     "Show what the store contained at that moment. A date means its end; an event or a commit means it and everything before it in the log's order."
