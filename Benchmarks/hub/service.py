@@ -26,8 +26,14 @@ class Hub:
 
     def request(self, method, path, body=None, session=None):
         headers = {"Authorization": f"Bearer {session}"} if session else {}
-        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
-        answer = self.connection.getresponse()
+        text = None if body is None else json.dumps(body)
+        try:
+            self.connection.request(method, path, text, headers)
+            answer = self.connection.getresponse()
+        except http.client.RemoteDisconnected:
+            # The hub ends a connection that was silent for half a minute.
+            self.connection.request(method, path, text, headers)
+            answer = self.connection.getresponse()
         text = answer.read()
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {text}")

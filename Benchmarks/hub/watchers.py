@@ -1,20 +1,22 @@
-"""Devices that watch a hub while others put: `Scripts/bench watchers [COUNT]`.
+"""Devices that watch a hub while others put: `Scripts/bench watchers [COUNT [postgresql]]`.
 
 10,000 event streams of vaults in which nothing happens, unless said otherwise, and 100 of vaults in each of which a device puts ten objects of
 400 bytes a second. The clients are in one process beside the hub. Prints what a stream costs the hub, how long a put takes, and how long it
-is until the stream of its vault tells of it.
+is until the stream of its vault tells of it; and, with two devices beside the others, until a commit is in the log of the second one.
 """
 
 import asyncio
+import contextlib
 import json
 import pathlib
 import sys
 import tempfile
 import time
 
+from .database import Database
 from .service import Hub
 
-BUSY, RATE, BYTES, SECONDS = 100, 10, 400, 10
+BUSY, RATE, BYTES, SECONDS, COMMITS = 100, 10, 400, 40, 60
 
 
 def memory(hub):
@@ -77,7 +79,10 @@ async def run(hub, count):
         print(f"{count} streams at rest: {(memory(hub) - before) / count:.1f} KiB of the hub each")
     started, answered, told = {}, {}, {}
     kept += [await watch(hub, *vault, told) for vault in busy]
+    commits = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "hub.commits", hub.url, str(COMMITS), stdout=asyncio.subprocess.PIPE)
     await asyncio.gather(*(put(hub, *vault, started, answered) for vault in busy))
+    arrived = [milliseconds / 1e3 for milliseconds in json.loads((await commits.communicate())[0])]
     await asyncio.sleep(1)
     if told.keys() != started.keys():
         sys.exit(f"watchers: {len(started)} objects were put, and {len(told)} were told")
@@ -85,12 +90,17 @@ async def run(hub, count):
     tells = [told[name] - started[name] for name in started]
     print(f"{len(started) / SECONDS:,.0f} puts a second: {percentile(puts, 0.5):.1f} ms, 99 of 100 within {percentile(puts, 0.99):.1f}")
     print(f"until the stream tells: {percentile(tells, 0.5):.1f} ms, 99 of 100 within {percentile(tells, 0.99):.1f}")
+    print(f"until another device has the commit: {percentile(arrived, 0.5):.1f} ms, all {len(arrived)} within {max(arrived) * 1e3:.1f}")
 
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    with tempfile.TemporaryDirectory(prefix="heartlog-bench-") as folder, Hub("--data", folder) as hub:
-        asyncio.run(run(hub, count))
+    with contextlib.ExitStack() as stack:
+        if "postgresql" in sys.argv:
+            engine = "--database", stack.enter_context(Database()).url
+        else:
+            engine = "--data", stack.enter_context(tempfile.TemporaryDirectory(prefix="heartlog-bench-"))
+        asyncio.run(run(stack.enter_context(Hub(*engine)), count))
 
 
 main()
