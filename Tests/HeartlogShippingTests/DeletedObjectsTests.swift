@@ -1,4 +1,5 @@
 import Heartlog
+import Synchronization
 import Testing
 
 @testable import HeartlogShipping
@@ -29,4 +30,59 @@ struct DeletedObjectsTests {
     #expect(objects.missCount == before)
     #expect(try stores[1].library("papers").item("paper 11") != nil)
   }
+
+  @Test("are found merged with others in the same sync")
+  func mergedMeanwhile() throws {
+    let objects = MemoryObjects()
+    let (writer, reader) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
+    @Sendable func write(_ numbers: Range<Int>) throws {
+      for number in numbers {
+        try writer.library("papers").add("paper \(number)")
+        _ = try ObjectCarrier(objects).sync(writer, options: SyncOptions())
+      }
+    }
+    try write(0..<3)
+    let watched = WatchedObjects(objects) { try? write(3..<12) }
+    _ = try ObjectCarrier(watched).sync(reader, options: SyncOptions())
+    #expect(objects.missCount > 0)
+    #expect(reader.digest == writer.digest)
+  }
+}
+
+/// Objects at a place, and what happens there before the first of the run files is read.
+private final class WatchedObjects: ObjectStore {
+  private let objects: any ObjectStore
+  private let happens: Mutex<(@Sendable () -> Void)?>
+
+  var description: String { objects.description }
+
+  init(_ objects: any ObjectStore, _ happens: @escaping @Sendable () -> Void) {
+    self.objects = objects
+    self.happens = Mutex(happens)
+  }
+
+  func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+    try objects.list(after: cursor)
+  }
+
+  func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
+    if name.hasSuffix(RunFileName.ending) {
+      let body = happens.withLock { happens in
+        defer { happens = nil }
+        return happens
+      }
+      body?()
+    }
+    return try objects.get(name, bytesMax: bytesMax)
+  }
+
+  func put(_ name: String, _ bytes: [UInt8]) throws(HeartlogError) { try objects.put(name, bytes) }
+
+  func delete(_ name: String) throws(HeartlogError) { try objects.delete(name) }
+
+  func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
+    try objects.watch(after: cursor, milliseconds: milliseconds)
+  }
+
+  func removeRemains(of writer: ReplicaID) throws(HeartlogError) { try objects.removeRemains(of: writer) }
 }

@@ -15,13 +15,18 @@ extension ObjectSyncPass {
     let end = try endOfStream(stream, files, listing)
     head = try self.head(of: stream)
     var position = head?.commit.rawValue ?? 0
+    var files = files
     var passed: Set<String> = []
     while head?.isEnded != true,
       let file = next(files.filter { !passed.contains($0.path) }, after: position, limit: end?.commit)
     {
       try options.checkTime()
       passed.insert(file.path)
-      guard let content = try readProven(file) else { continue }
+      guard let content = try readProven(file) else {
+        // Its writer may have merged it with others since the names were listed.
+        if isDeleted(file), passed.count <= Self.listedAgainMax { files = try listedAgain(stream) }
+        continue
+      }
       position = try take(content, of: file, after: position)
       if content.isProven, position == content.lastCommit, let signed = content.checkpoint {
         _ = try store.take(signed, at: options.clock())
@@ -33,6 +38,20 @@ extension ObjectSyncPass {
       counts.waiting += files.filter { $0.kind == .run && $0.name.first > known + 1 && !$0.name.isEnd }.count
     }
     if let end, head?.isEnded != true, position == end.commit { try endIfSame(stream, head, at: end) }
+  }
+
+  /// A stream's files are listed again so often at most.
+  private static let listedAgainMax = 8
+
+  /// Whether the place said that a file is gone for good.
+  private func isDeleted(_ file: FolderFile) -> Bool { memory.catalogue.entries[file.objectName] == nil }
+
+  /// The files of a stream that are there now.
+  private mutating func listedAgain(_ stream: ReplicaID) throws(HeartlogError) -> [FolderFile] {
+    try memory.catalogue.update(from: objects, options)
+    var listing = FolderListing(memory.catalogue)
+    _ = listing.leaveOut(ring?.revoked ?? [:])
+    return listing.files.filter { $0.stream == stream }
   }
 
   /// The file that reaches furthest from `position` without a gap.
