@@ -69,7 +69,7 @@ enum PostgresSchema {
         execute format(
           'create table objects_%s partition of objects for values with (modulus 4, remainder %s)', part, part);
         execute format('alter table objects_%s alter column bytes set storage external', part);
-        execute format('alter table objects_%s set (toast_tuple_target = 4080)', part);
+        execute format('alter table objects_%s set (toast_tuple_target = 8160)', part);
       end loop;
     end $$;
     create unique index on objects (vault, digest);
