@@ -40,7 +40,8 @@ struct EventStream {
     guard name.elementsEqual(Self.name) else { return }
     var value = line.dropFirst(name.count + 1)
     if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
-    let before = data.map { $0 + [0x0A] } ?? []
-    data = Array((before + value).prefix(bytesMax))
+    if data == nil { data = [] } else { data?.append(0x0A) }
+    let room = max(0, bytesMax - (data?.count ?? 0))
+    data?.append(contentsOf: value.prefix(room))
   }
 }

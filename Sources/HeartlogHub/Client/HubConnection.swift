@@ -77,20 +77,22 @@ final class HubConnection: Sendable {
 
   /// Receives a stream in a session, until `receive` returns false or the hub ends it.
   ///
-  /// - Parameter end: Called whenever a connection ends: before the call returns, and before it tries again.
+  /// - Parameters:
+  ///   - path: Called for each connection.
+  ///   - end: Called whenever a connection ends: before the call returns, and before it tries again.
   func stream(
-    _ path: String, isOver: () -> Bool, receive: ([UInt8]) -> Bool, end: () -> Void
+    _ path: () -> String, isOver: () -> Bool, receive: ([UInt8]) -> Bool, end: () -> Void
   ) throws(HeartlogError) {
     _ = try inSession(isOver) { (session) throws(HeartlogError) in
       try trying(isOver) { () throws(HTTPFailure) in
         defer { end() }
-        var request = request("GET", path, .none, HubLimits.jsonBytesMax, session)
+        var request = request("GET", path(), .none, HubLimits.jsonBytesMax, session)
         request.headers.append(("Accept", "text/event-stream"))
         // A comment comes every 30 seconds.
         request.silenceSecondsMax = 75
         return try transport.stream(request, isOver: isOver, receive: receive)
       }
-    }.checked(for: "GET \(path)", at: self)
+    }.checked(for: "GET changes", at: self)
   }
 
   // MARK: - Sessions

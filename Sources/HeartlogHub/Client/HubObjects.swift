@@ -32,10 +32,9 @@ struct HubObjects: ObjectStore {
   }
 
   func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
-    if let told = changes.list(after: cursor) { return told }
-    let list = try list(after: cursor, limit: Self.listMax)
-    changes.note(list)
-    return list
+    try changes.list(after: cursor) { () throws(HeartlogError) in
+      try list(after: cursor, limit: Self.listMax)
+    }
   }
 
   func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
@@ -52,9 +51,10 @@ struct HubObjects: ObjectStore {
   func put(_ name: String, _ bytes: [UInt8]) throws(HeartlogError) {
     let path = try path(of: name)
     try checkWriting()
-    changes.expect(name)
-    let answer = try connection.send(
-      "PUT", path, type: .object(bytes), bytesMax: HubLimits.jsonBytesMax, accepting: [409], isOver: isOver)
+    let answer = try changes.whilePutting(name) { () throws(HeartlogError) in
+      try connection.send(
+        "PUT", path, type: .object(bytes), bytesMax: HubLimits.jsonBytesMax, accepting: [409], isOver: isOver)
+    }
     guard answer.status != 409 else {
       throw HeartlogError(.exists, "\(name) exists already, with other bytes")
     }
@@ -73,6 +73,7 @@ struct HubObjects: ObjectStore {
       let list = try list(after: cursor, limit: 1)
       return list.startsOver || !list.entries.isEmpty
     }
+    _ = try Self.text(of: cursor)
     return try changes.wait(after: cursor, milliseconds: milliseconds, isOver: isOver)
   }
 

@@ -5,14 +5,14 @@ import HeartlogShipping
 
 /// An event stream of a hub that stays open while objects are put and read over other connections: "Changes" in docs/hub.md.
 ///
-/// What it tells need not be asked for, and what this device put itself is no news.
+/// A sync that follows a watch lists what the stream has told, without asking the hub. What this device put itself is no news.
 final class HubWatch: Sendable {
   private let connection: HubConnection
-  private let told = HubTold()
+  private let changes = ChangeBuffer()
 
   init(_ connection: HubConnection) { self.connection = connection }
 
-  deinit { told.stop() }
+  deinit { changes.stop() }
 
   /// Waits until the hub tells of something that was put after a cursor.
   ///
@@ -20,78 +20,111 @@ final class HubWatch: Sendable {
   func wait(
     after cursor: ObjectCursor, milliseconds: Int, isOver: () -> Bool
   ) throws(HeartlogError) -> Bool {
-    if told.begins(after: cursor) {
-      let (connection, told) = (connection, told)
+    if changes.restart(after: cursor) {
+      let (connection, changes) = (connection, changes)
       do throws(HeartlogError) {
-        try WorkerThread { Self.run(connection, told) }.leave()
+        try WorkerThread { Self.run(connection, changes) }.leave()
       } catch {
-        told.end(nil)
+        changes.end(nil)
         throw error
       }
     }
-    return try told.wait(milliseconds: milliseconds, isOver: isOver)
+    return try changes.wait(milliseconds: milliseconds, isOver: isOver)
   }
 
-  /// What was told after a cursor; `nil` if the hub must be asked.
-  func list(after cursor: ObjectCursor?) -> ObjectList? { told.list(after: cursor) }
+  /// Lists what was put after a cursor: what the stream told, if it told all since a watch ended, else what `ask` returns.
+  func list(
+    after cursor: ObjectCursor?, ask: () throws(HeartlogError) -> ObjectList
+  ) throws(HeartlogError) -> ObjectList {
+    if let list = changes.take(after: cursor) { return list }
+    do throws(HeartlogError) {
+      let list = try ask()
+      changes.continue(from: list)
+      return list
+    } catch {
+      changes.loseTrack()
+      throw error
+    }
+  }
 
-  /// Notes the answer of the hub when it was asked.
-  func note(_ list: ObjectList) { told.note(list) }
-
-  /// Notes that this device is about to put an object.
-  func expect(_ name: String) { told.expect(name) }
+  /// Runs what puts an object. If it stores one, the event of that is no news.
+  func whilePutting(
+    _ name: String, _ put: () throws(HeartlogError) -> HTTPAnswer
+  ) throws(HeartlogError) -> HTTPAnswer {
+    changes.ignore(name)
+    var isStored = false
+    defer { if !isStored { changes.ignoreNoMore(name) } }
+    let answer = try put()
+    isStored = answer.status == 201
+    return answer
+  }
 
   /// Reads the stream, and opens it again when it ends, until nobody waits for it any more.
-  private static func run(_ connection: HubConnection, _ told: HubTold) {
+  private static func run(_ connection: HubConnection, _ changes: ChangeBuffer) {
     var pauses = HubPauses()
-    while let cursor = told.position {
+    while !changes.isOver {
       var events = EventStream(bytesMax: HubLimits.jsonBytesMax)
+      let start = MonotonicClock.nanoseconds()
       do throws(HeartlogError) {
         try connection.stream(
-          connection.path("changes?after=\(try HubObjects.text(of: cursor))"), isOver: { told.isOver },
+          {
+            connection.path("changes" + (changes.position.map { "?after=\($0.text)" } ?? ""))
+          }, isOver: { changes.isOver },
           receive: { bytes in
             for data in events.read(bytes) {
-              pauses.reset()
-              told.take((try? JSONValue.parse(data)).flatMap { HubObjects.list($0) })
+              changes.append((try? JSONValue.parse(data)).flatMap { HubObjects.list($0) })
             }
-            return told.connect()
+            return changes.noteBytes()
           },
           end: {
             events = EventStream(bytesMax: HubLimits.jsonBytesMax)
-            told.disconnect()
+            changes.disconnect()
           })
       } catch {
-        told.end(error.isEarlyEnd ? nil : error)
+        changes.end(error.isEarlyEnd ? nil : error)
         return
       }
-      connection.pause({ pauses.next($0) }, { told.isOver })
+      // A hub ends each stream with its session.
+      if MonotonicClock.nanoseconds() - start > steadyNanoseconds { pauses.reset() }
+      connection.pause({ pauses.next($0) }, { changes.isOver })
     }
-    told.end(nil)
+    changes.end(nil)
   }
+
+  /// A stream that was open for so long did not end because something is wrong.
+  private static let steadyNanoseconds: UInt64 = 60 * 1_000_000_000
 }
 
 /// What a stream told and nobody took yet.
-private final class HubTold: Sendable {
+private final class ChangeBuffer: Sendable {
   private struct State {
     var isRunning = false
     var isStopped = false
-    /// Whether the stream is open now, so that silence means that there is nothing.
-    var isConnected = false
-    /// Up to where everything was handed over.
+    /// When bytes came last over the connection that is open; `nil` if none is.
+    var lastBytes: UInt64?
+    /// Whether a watch ended and nobody has listed since. Only then is it known that the stream told what there is.
+    var isWatched = false
+    /// Up to where everything was taken.
     var start: ObjectCursor?
     /// What was told after that, up to where the stream is.
     var entries: [ObjectList.Entry] = []
     var foreignCount = 0
     var end: ObjectCursor?
-    /// Whether the hub must be asked: it has more than it told.
+    /// Whether the hub must be asked: it may have more than it told.
     var isPartial = false
-    /// Names that this device put, and that were not told yet.
-    var expected: Set<String> = []
+    /// Names that this device is putting, or put, and that were not told yet.
+    var ignored: Set<String> = []
     var failure: HeartlogError?
     var waiters = 0
     var lastWait: UInt64 = 0
 
     var hasNews: Bool { isPartial || !entries.isEmpty || foreignCount > 0 }
+
+    mutating func removeEntries() {
+      entries = []
+      foreignCount = 0
+      end = nil
+    }
   }
 
   // Guarded by the condition.
@@ -100,14 +133,17 @@ private final class HubTold: Sendable {
 
   /// How long a stream stays open that nobody waits for.
   private static let idleNanoseconds: UInt64 = 300 * 1_000_000_000
+  /// How long a connection counts as open without a byte. A hub sends a comment every 30 seconds at least.
+  private static let silenceNanoseconds: UInt64 = 40 * 1_000_000_000
   private static let pollMilliseconds = 100
+  private static let entriesMax = 1_000
 
   private func locked<R>(_ body: (inout State) -> R) -> R { condition.withLock { body(&state) } }
 
   // MARK: - The thread of the stream
 
-  /// Where the stream goes on; `nil` if it should not.
-  var position: ObjectCursor? { isOver ? nil : locked { $0.end ?? $0.start } }
+  /// Where the stream goes on.
+  var position: ObjectCursor? { locked { $0.end ?? $0.start } }
 
   var isOver: Bool {
     locked { state in
@@ -117,29 +153,32 @@ private final class HubTold: Sendable {
   }
 
   /// - Returns: Whether the stream goes on.
-  func connect() -> Bool {
-    locked { $0.isConnected = true }
+  func noteBytes() -> Bool {
+    locked { $0.lastBytes = MonotonicClock.nanoseconds() }
     return !isOver
   }
 
   func disconnect() {
     locked { state in
-      state.isConnected = false
-      state.expected = []
+      state.lastBytes = nil
+      state.ignored = []
     }
   }
 
-  /// Takes an event; `nil` for one that does not tell all.
-  func take(_ list: ObjectList?) {
+  /// Takes what an event told; `nil` if it told not all.
+  func append(_ list: ObjectList?) {
     locked { state in
-      guard let list, !list.startsOver, !list.hasMore else {
+      guard let list, !list.startsOver, !list.hasMore,
+        state.entries.count + list.entries.count <= Self.entriesMax
+      else {
+        state.removeEntries()
         state.isPartial = true
         condition.notify()
         return
       }
       state.end = list.cursor
       state.foreignCount += list.foreignCount
-      for entry in list.entries where state.expected.remove(entry.name) == nil { state.entries.append(entry) }
+      for entry in list.entries where state.ignored.remove(entry.name) == nil { state.entries.append(entry) }
       if state.hasNews { condition.notify() }
     }
   }
@@ -147,7 +186,7 @@ private final class HubTold: Sendable {
   func end(_ failure: HeartlogError?) {
     locked { state in
       state.isRunning = false
-      state.isConnected = false
+      state.lastBytes = nil
       state.failure = failure
       condition.notify()
     }
@@ -157,13 +196,13 @@ private final class HubTold: Sendable {
 
   // MARK: - Who waits
 
-  /// Goes on after a cursor.
+  /// Begins to read after a cursor.
   ///
   /// - Returns: Whether a thread must be started.
-  func begins(after cursor: ObjectCursor) -> Bool {
+  func restart(after cursor: ObjectCursor) -> Bool {
     locked { state in
       if state.isRunning {
-        // Somebody asked elsewhere.
+        // Somebody listed elsewhere.
         if state.start != cursor { state.isPartial = true }
         return false
       }
@@ -182,6 +221,7 @@ private final class HubTold: Sendable {
       locked { state in
         state.waiters -= 1
         state.lastWait = MonotonicClock.nanoseconds()
+        state.isWatched = true
       }
     }
     while true {
@@ -199,31 +239,36 @@ private final class HubTold: Sendable {
         return false
       }
       condition.withLock {
-        if state.failure == nil, !state.hasNews {
+        if state.failure == nil, state.isRunning, !state.hasNews {
           condition.wait(milliseconds: min(Self.pollMilliseconds, Int((end - now) / 1_000_000) + 1))
         }
       }
     }
   }
 
-  func list(after cursor: ObjectCursor?) -> ObjectList? {
+  // MARK: - Who lists and puts
+
+  /// Takes what was told after a cursor; `nil` if the hub must be asked.
+  func take(after cursor: ObjectCursor?) -> ObjectList? {
     locked { state in
-      guard state.isConnected, !state.isPartial, let start = state.start, cursor == start else {
-        // What is told while the hub is asked is news again.
+      let isOpen =
+        state.lastBytes.map { MonotonicClock.nanoseconds() - $0 < Self.silenceNanoseconds } ?? false
+      let isWatched = state.isWatched
+      state.isWatched = false
+      defer { state.removeEntries() }
+      guard isOpen, isWatched, !state.isPartial, let start = state.start, cursor == start else {
+        // The answer contains what was told so far. What is told from now on may be missing in it.
         state.isPartial = false
         return nil
       }
       let end = state.end ?? start
-      defer {
-        state.start = end
-        state.entries = []
-        state.foreignCount = 0
-      }
+      state.start = end
       return ObjectList(state.entries, cursor: end, startsOver: false, foreignCount: state.foreignCount)
     }
   }
 
-  func note(_ list: ObjectList) {
+  /// Goes on after the answer of the hub.
+  func `continue`(from list: ObjectList) {
     locked { state in
       state.start = list.cursor
       // Otherwise the rest would be passed over.
@@ -231,5 +276,10 @@ private final class HubTold: Sendable {
     }
   }
 
-  func expect(_ name: String) { locked { if $0.isConnected { $0.expected.insert(name) } } }
+  /// Notes that the hub was asked and did not answer.
+  func loseTrack() { locked { $0.isPartial = true } }
+
+  func ignore(_ name: String) { locked { if $0.lastBytes != nil { $0.ignored.insert(name) } } }
+
+  func ignoreNoMore(_ name: String) { locked { _ = $0.ignored.remove(name) } }
 }

@@ -9,8 +9,7 @@ extension ObjectSyncPass {
     guard let mine = store.vault else { return }
     let isEmpty = try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 }
     var side = VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault)
-    let newest = newestOwnRuns(listing).values.flatMap(\.self).sorted { $0.path < $1.path }
-    for file in format.isEncrypted ? newest : listing.checkpoints
+    for file in format.isEncrypted ? Self.newestOwn(listing.files) : listing.checkpoints
     where file.writer == file.stream && file.writer != store.replica {
       try options.checkTime()
       guard let theirs = try vault(in: file) else { continue }
@@ -29,30 +28,36 @@ extension ObjectSyncPass {
     }
   }
 
-  /// The newest run file that each device has of its own stream; several if one was written again, and the other may be gone.
-  private func newestOwnRuns(_ listing: FolderListing) -> [ReplicaID: [FolderFile]] {
+  /// The newest run files that devices have of their own streams, by path. Of one device they are several if one was written again: the
+  /// other may be gone.
+  private static func newestOwn(_ files: [FolderFile]) -> [FolderFile] {
     var newest: [ReplicaID: [FolderFile]] = [:]
-    for file in listing.files where file.writer == file.stream && file.kind == .run && !file.name.isEnd {
+    for file in files where file.writer == file.stream && file.kind == .run && !file.name.isEnd {
       let last = newest[file.writer]?.first?.name.last ?? 0
       if file.name.last > last { newest[file.writer] = [] }
       if file.name.last >= last { newest[file.writer, default: []].append(file) }
     }
-    return newest
+    return newest.values.flatMap(\.self).sorted { $0.path < $1.path }
   }
 
   /// The vault that the writer of a file was in; `nil` if that says nothing new.
   private mutating func vault(in file: FolderFile) throws(HeartlogError) -> VaultMembership? {
     guard format.isEncrypted else { return file.name.isEnd ? try readCheckpoint(file)?.vault : nil }
     guard !memory.checked.contains(file.path), let content = try read(file) else { return nil }
-    if file.bytes <= Self.metBytesMax { met[file.path] = content }
+    if file.bytes <= Self.readAheadBytesMax, readAhead.count < Self.readAheadCountMax {
+      readAhead[file.path] = content
+    }
     return content.vault
   }
 
-  /// A larger file is read once more when its commits are taken.
-  private static let metBytesMax = 1 << 20
+  /// A larger file, and one of more devices, is read once more when its commits are taken.
+  private static let readAheadBytesMax = 1 << 20
+  private static let readAheadCountMax = 64
 
   /// Takes the checkpoints that stand alone, as far as their commits are here.
-  mutating func takeCheckpoints(_ stream: ReplicaID, _ listing: FolderListing) throws(HeartlogError) {
+  mutating func takeCheckpoints(
+    _ stream: ReplicaID, _ files: [FolderFile], _ listing: FolderListing
+  ) throws(HeartlogError) {
     let known = try head(of: stream)
     for file in listing.checkpoints where file.stream == stream && file.name.isEnd {
       try options.checkTime()
@@ -67,9 +72,9 @@ extension ObjectSyncPass {
       memory.checked.insert(file.path)
     }
     // The commits may have come by another way, without what proves them.
-    for file in format.isEncrypted ? newestOwnRuns(listing)[stream] ?? [] : []
+    for file in format.isEncrypted ? Self.newestOwn(files) : []
     where file.name.last > known?.checkpoint?.checkpoint.size ?? 0 {
-      guard let signed = try read(file)?.checkpoint else { continue }
+      guard try isOwn(file), let signed = try read(file)?.checkpoint else { continue }
       _ = try store.take(signed, at: options.clock())
     }
   }
@@ -146,8 +151,8 @@ extension ObjectSyncPass {
         return true
       }
     }
-    for file in format.isEncrypted ? listing.files : []
-    where file.stream == stream && file.kind == .run && file.name.last > commit {
+    for file in format.isEncrypted ? Self.newestOwn(listing.files.filter { $0.stream == stream }) : []
+    where file.name.last > commit {
       if let signed = try read(file)?.checkpoint, signed.checkpoint.size > commit { return true }
     }
     return false
@@ -221,8 +226,8 @@ extension ObjectSyncPass {
   }
 
   /// Whether this process wrote a checkpoint of a stream a moment ago. Each new one is an object that all devices read.
-  private func hasStated(_ stream: ReplicaID) -> Bool {
-    guard let time = memory.stated[stream] else { return false }
+  private func hasStatement(_ stream: ReplicaID) -> Bool {
+    guard let time = memory.statementTimes[stream] else { return false }
     return (time..<time + Self.statementMilliseconds).contains(options.clock())
   }
 
@@ -236,7 +241,7 @@ extension ObjectSyncPass {
     let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
     // The newest run file of the own stream says what this would say.
     let isInRuns = format.isEncrypted && head.replica == writer
-    let isRecent = head.replica != writer && own.contains { $0.name.isEnd } && hasStated(head.replica)
+    let isRecent = head.replica != writer && own.contains { $0.name.isEnd } && hasStatement(head.replica)
     var path: String?
     if !isInRuns, !isRecent, let signed = try store.streamHead(of: head.replica)?.checkpoint {
       let bytes = CheckpointFile(signed, vault: store.vault).encoded()
@@ -248,7 +253,7 @@ extension ObjectSyncPass {
       let object = try format.sealed("\(FolderFile.folder(of: head.replica, by: writer))/\(file)", bytes).path
       if !own.contains(where: { $0.path == object }) {
         try write(file, bytes, head.replica, writer)
-        memory.stated[head.replica] = options.clock()
+        memory.statementTimes[head.replica] = options.clock()
         memory.checked.insert(object)
       }
       path = object

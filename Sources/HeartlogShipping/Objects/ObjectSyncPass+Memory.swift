@@ -8,9 +8,9 @@ extension ObjectSyncPass {
     /// Keys of the checks that have succeeded: the paths of files whose content was verified, and the keys of compared roots.
     var checked: Set<String> = []
     /// When this process last wrote a checkpoint of each stream.
-    var stated: [ReplicaID: Milliseconds] = [:]
-    /// Under which conditions: whether the objects were encrypted, and in which vault; `nil` before the first pass.
-    fileprivate var condition: String?
+    var statementTimes: [ReplicaID: Milliseconds] = [:]
+    /// What that was found out of: whether the objects were encrypted, and the vault then; `nil` before the first pass.
+    fileprivate var scope: String?
     /// Since when objects are taken for whole without being read.
     fileprivate var since: Milliseconds = 0
     /// What was written down last.
@@ -19,7 +19,7 @@ extension ObjectSyncPass {
     /// Takes over what a pass found that began with an earlier state of this.
     mutating func take(_ other: Memory, deleted: Set<String>) {
       // Another pass may have checked others meanwhile.
-      let checked = condition == other.condition ? self.checked.union(other.checked) : other.checked
+      let checked = scope == other.scope ? self.checked.union(other.checked) : other.checked
       self = other
       self.checked = checked.subtracting(deleted)
     }
@@ -33,19 +33,20 @@ extension ObjectSyncPass {
   /// The file of this place, in the store; `nil` for a place whose objects are read again by each process, because that is cheap.
   private var memoryFile: String? {
     objects.address.map {
-      "places/\(RootPrefix(SHA256Hasher.digest(of: Array("\($0)\(condition)".utf8))).text)"
+      "places/\(RootPrefix(SHA256Hasher.digest(of: Array("\($0)\(scope)".utf8))).text)"
     }
   }
 
   /// What was found of plain objects says nothing of encrypted ones, and those say which vault their writer is in.
-  private var condition: String {
-    format.isEncrypted ? " encrypted \(store.vault?.id.description ?? "")" : ""
+  private var scope: String {
+    guard format.isEncrypted else { return "" }
+    return " encrypted" + (store.vault.map { " \($0.id)\($0.isEstablished ? "" : " provisional")" } ?? "")
   }
 
-  /// Reads what an earlier process found out under the same conditions.
+  /// Reads what an earlier process found out in the same scope.
   mutating func recall() throws(HeartlogError) {
-    guard memory.condition != condition else { return }
-    memory.condition = condition
+    guard memory.scope != scope else { return }
+    memory.scope = scope
     memory.checked = []
     memory.kept = []
     memory.since = options.clock()
@@ -62,7 +63,10 @@ extension ObjectSyncPass {
 
   /// Writes down what was found out, for the next process.
   mutating func remember() throws(HeartlogError) {
-    guard !options.isDryRun, !options.isPull, let file = memoryFile, let keys = store.vaultKeys else {
+    // In a vault that was joined meanwhile, everything is to be looked at again.
+    guard memory.scope == scope, !options.isDryRun, !options.isPull, let file = memoryFile,
+      let keys = store.vaultKeys
+    else {
       return
     }
     let paths = memory.checked.filter { memory.catalogue.entries[$0] != nil }.sorted()

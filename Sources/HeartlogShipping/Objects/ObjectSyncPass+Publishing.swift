@@ -42,7 +42,7 @@ extension ObjectSyncPass {
     var outdated: Set<String> = []
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {
       try options.checkTime()
-      switch try condition(of: file, head) {
+      switch try soundness(of: file, head) {
       case .sound: own.append(file)
       case .outdated: outdated.insert(file.path)
       case .unsound: break
@@ -84,7 +84,7 @@ extension ObjectSyncPass {
         continue
       }
       // If a proof is late, or lost, this store can prove the same commits.
-      if copy.checkpoint == nil, file.name.last <= head.commit.rawValue, try isOwn(file),
+      if copy.checkpoint == nil, copy.lastCommit <= head.commit.rawValue, try isOwn(file),
         let proof = try proof(of: copy.runs, head)
       {
         copy.prove(with: proof)
@@ -138,7 +138,7 @@ extension ObjectSyncPass {
   }
 
   /// What one of this device's own files is worth. A damaged or outdated file is written again, and then removed.
-  private enum Condition {
+  private enum Soundness {
     /// It matches its name and the store.
     case sound
     /// So it does, but it does not prove its runs, or says another vault than this device is in by now.
@@ -146,7 +146,7 @@ extension ObjectSyncPass {
     case unsound
   }
 
-  private mutating func condition(of file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Condition
+  private mutating func soundness(of file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Soundness
   {
     guard file.name.last <= head.commit.rawValue, try isOwn(file) else { return .unsound }
     if memory.checked.contains(file.path) { return .sound }

@@ -266,7 +266,7 @@ extension ObjectSyncPass {
 
   /// The content of a file; `nil` if it is not whole, does not match its name, or no longer exists.
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
-    if let known = met.removeValue(forKey: file.path) { return known }
+    if let known = readAhead.removeValue(forKey: file.path) { return known }
     guard let bytes = try get(file, bytesMax: RunFile.bytesMax) else { return nil }
     guard let content = try? RunFile(bytes), content.replica == file.stream,
       file.kind == .copy || content.isCalled(file.name, bytes, checksContent: !format.isEncrypted),

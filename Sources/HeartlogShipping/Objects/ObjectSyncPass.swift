@@ -12,7 +12,7 @@ struct ObjectSyncPass {
   var report = SyncReport()
   var counts = SyncReport.FolderFiles()
   /// The newest files of other devices, which were read for what they say of a vault, by path, until their commits are taken.
-  var met: [String: RunFile] = [:]
+  var readAhead: [String: RunFile] = [:]
   /// Paths of files that were read and are not whole.
   var damaged: Set<String> = []
   /// Those of them that are not encrypted, in a vault that is, and those of unknown key epochs.
@@ -95,7 +95,7 @@ struct ObjectSyncPass {
       }
     }
     try resolveWaiting()
-    for stream in streams { try takeCheckpoints(stream, listing) }
+    for stream in streams { try takeCheckpoints(stream, files[stream] ?? [], listing) }
     for stream in streams {
       try passingOver(stream, heads) { (round) throws(HeartlogError) in
         try round.complete(stream, files[stream] ?? [])
