@@ -4,6 +4,7 @@ import os
 import pathlib
 import random
 import shlex
+import shutil
 import tempfile
 import time
 import unittest
@@ -49,6 +50,20 @@ class PairingTests(TestCase):
             for store in stores:
                 self.sync(store)
         self.assertEqual(len({self.expect(0, store("status", "--json")).object["digest"] for store in stores}), 1)
+
+    def test_a_copied_store_is_a_device_of_its_own(self):
+        desk, phone = self.device("desk", encrypts=True), self.device("phone")
+        # A copy of a device that is not in the vault, and one of a device that is.
+        for original, calls in ((phone, True), (desk, False)):
+            copied = original.copy(self.cloud.parent / f"{self.cloud.name}-copy-{calls}")
+            self.addCleanup(shutil.rmtree, copied.path)
+            admitted = (self.pair(copied, desk, "--json") if calls else self.pair(desk, copied, "--json")).object["admitted"]
+            self.assertEqual(admitted["replica"], self.replica(copied))
+            self.assertNotEqual(admitted["replica"], self.replica(original))
+            self.assertEqual(admitted["fingerprint"], self.fingerprint(copied))
+            self.sync(desk)
+            self.sync(copied)
+        self.sync(phone, code=1)
 
     def test_either_end_may_call_and_both_sync_through_the_folder(self):
         desk = self.device("desk", encrypts=True)

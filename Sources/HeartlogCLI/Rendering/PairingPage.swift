@@ -20,14 +20,17 @@ struct PairingPage {
     } else {
       let exchanged = [(report.epochsReceived, "received"), (report.epochsSent, "sent")].filter { $0.0 > 0 }
         .map { "\(Quantity.count($0.0, "key epoch")) \($0.1)" }
-      lines.append("nothing had to be done: this device and \(other) have the keys already")
-      if !exchanged.isEmpty { lines.append(exchanged.joined(separator: ", ")) }
+      if exchanged.isEmpty {
+        lines.append("nothing had to be done: this device and \(other) have the keys already")
+      } else {
+        lines.append("this device and \(other) have the same keys now: \(exchanged.joined(separator: ", "))")
+      }
     }
-    if report.hasNewRecoveryCode {
-      lines.append("the vault has a new recovery code: \"heartlog keys show\" prints it")
-    }
+    if report.hasNewRecoveryCode { lines.append(Self.newRecoveryCode) }
     return lines.map(DisplayText.visible)
   }
+
+  static let newRecoveryCode = "the vault has a new recovery code: \"heartlog keys show\" prints it"
 
   private static func shown(_ replica: ReplicaID, _ name: String) -> String {
     "\(replica.description.prefix(EventLine.prefixDigits))\(name.isEmpty ? "" : " \(name)")"
@@ -48,5 +51,6 @@ struct PairingPage {
     }
     json.member("epochsReceived", report.epochsReceived)
     json.member("epochsSent", report.epochsSent)
+    json.member("hasNewRecoveryCode", report.hasNewRecoveryCode)
   }
 }

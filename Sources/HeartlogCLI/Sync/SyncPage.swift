@@ -58,9 +58,7 @@ struct SyncPage {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("the peer's clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this device's")
     }
-    if report.hasNewRecoveryCode {
-      lines.append("the vault has a new recovery code: \"heartlog keys show\" prints it")
-    }
+    if report.hasNewRecoveryCode { lines.append(PairingPage.newRecoveryCode) }
     if report.completedEvents > 0 {
       lines.append("the content of \(Quantity.count(report.completedEvents, "event")) arrived")
     }
@@ -176,6 +174,7 @@ struct SyncPage {
     Self.write(report.sent, "sent", to: &json)
     json.member("changedItems", report.changedItems)
     json.member("conflicts", conflicts)
+    if report.hasNewRecoveryCode { json.member("hasNewRecoveryCode", true) }
     if report.completedEvents > 0 { json.member("completed", report.completedEvents) }
     if report.erasure.eventCount > 0 { ErasurePage(report: report.erasure).write(to: &json) }
     if withoutContent > 0 { json.member("withoutContent", withoutContent) }

@@ -1,4 +1,5 @@
 import HeartlogHub
+
 /// How many bytes of bodies are in memory at a time. Unchecked: guarded by `condition`.
 final class ByteBudget: @unchecked Sendable {
   private let condition = Condition()

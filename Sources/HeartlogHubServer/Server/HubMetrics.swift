@@ -1,4 +1,5 @@
 import HeartlogHub
+
 /// What `/metrics` tells. Unchecked: guarded by `condition`.
 final class HubMetrics: @unchecked Sendable {
   private let condition = Condition()

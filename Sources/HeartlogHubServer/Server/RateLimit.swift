@@ -1,6 +1,6 @@
 import Heartlog
-import HeartlogHub
 import HeartlogFiles
+import HeartlogHub
 
 /// How many requests an address may make in a second. Unchecked: guarded by `condition`.
 final class RateLimit: @unchecked Sendable {

@@ -46,9 +46,12 @@ package struct PairingSession: Sendable {
   }
 
   private func pair() throws(HeartlogError) -> PairingReport {
+    // As a sync does. A copied store gets a key of its own, and only a device that has signed something shows its key, which people compare.
+    _ = try store.prepareToShip()
     let codes = try Keyring.codes(in: store).map(\.key.publicKey)
     var report = PairingReport()
-    for _ in 0..<Self.roundsMax {
+    var isDone = false
+    for _ in 0..<Self.roundsMax where !isDone {
       // Another process may have taken or made epochs since the last round.
       var ring = try Keyring(of: store)
       let (mine, theirs) = try greet(&ring)
@@ -58,9 +61,9 @@ package struct PairingSession: Sendable {
       guard let vault = try VaultAgreement(mine.side, theirs.side).vault else {
         preconditionFailure("both ends of a pairing have a vault")
       }
-      if try hold(mine, theirs, joining: vault, &ring, &report) { break }
+      isDone = try hold(mine, theirs, joining: vault, &ring, &report)
     }
-    // As a sync does. Only a device that has signed something shows its key, which people compare.
+    guard isDone else { throw HeartlogError(.timedOut, "others changed the keys again and again meanwhile") }
     _ = try store.prepareToShip()
     report.hasNewRecoveryCode = try Keyring.codes(in: store).map(\.key.publicKey) != codes
     return report
@@ -85,6 +88,9 @@ package struct PairingSession: Sendable {
           + "on one of them, run \"heartlog sync folder:DIR --encrypted\" or \"heartlog keys init\" first")
     case (let epochVault?, nil):
       let member = try announced(in: epochVault)
+      guard member.replica == theirs.replica else {
+        throw .peer("a device that announces the key of another one")
+      }
       let head = try ring.admit(member)
       report.admitted = device(member, theirs.name, isOwn: false)
       report.epochsSent += try give(ring, head, to: theirs)
@@ -222,6 +228,7 @@ package struct PairingSession: Sendable {
         "the two devices have keys of different vaults: the epochs of neither lead to those of the other")
     }
     if trustsHead {
+      try ring.checkNotRevoked(epoch.maker.replica)
       try ring.checkNotRevoked()
       guard ring.isMember(of: epoch) else { throw .peer("epoch \(head) does not admit this device") }
     }
