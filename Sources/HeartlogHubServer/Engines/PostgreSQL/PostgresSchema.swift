@@ -55,7 +55,7 @@ enum PostgresSchema {
       end if;
     end $$;
 
-    -- Contents are encrypted or compressed already. Those of up to half a page stay in the row.
+    -- Contents are encrypted or compressed already. Those that fit into a page stay in the row: the rest of the page takes small ones.
     create table objects (
       vault uuid not null,
       change bigint not null,
