@@ -77,7 +77,10 @@ public final class HubCarrier: Carrier {
       let link = try link(of: store)
       let isOver: @Sendable () -> Bool = { options.isOver }
       let target = link.connection.vault
-      try link.connection.open(creates: !options.isDryRun && store.vaultID == target, isOver: isOver)
+      // A device that was revoked would be the only one that a hub without the vault admits.
+      let isOut = try VaultKeys.isOut(store)
+      let creates = !options.isDryRun && store.vaultID == target && !isOut
+      try link.connection.open(creates: creates, isOver: isOver)
       try meet(target, store, options)
       let objects = HubObjects(link.connection, changes: link.changes, isOver: isOver) {
         () throws(HeartlogError) in

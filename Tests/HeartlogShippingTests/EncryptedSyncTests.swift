@@ -73,7 +73,7 @@ private struct Devices {
   func writers(of text: String, as store: FavoritesStore) throws -> [ReplicaID] {
     let format = ObjectFormat.encrypted(ObjectKeys(try Keyring(of: store)))
     return try names().compactMap { name in
-      guard case .content(let content) = format.opened(name, try place.bytes(name)), content.contains(text)
+      guard case .content(let content, _) = format.opened(name, try place.bytes(name)), content.contains(text)
       else { return nil }
       return ReplicaID(String(name.prefix(32)))
     }
@@ -210,6 +210,58 @@ struct EncryptedSyncTests {
     #expect(try devices.has("later", stores[0]))
   }
 
+  @Test("a place of another vault is left alone", arguments: ObjectPlace.Kind.allCases)
+  func otherPlace(kind: ObjectPlace.Kind) throws {
+    let (devices, others) = (try Devices(kind), try Devices(kind))
+    let (mine, theirs) = (try devices.vault("desk", "phone"), try others.vault("tablet", "laptop"))
+    let before = try others.place.names()
+    #expect(devices.refusal { try others.sync(mine[0]) }?.code == .noKey)
+    #expect(try others.place.names() == before)
+    // Whoever is told the code of that vault moves there, and puts nothing of the keys of the one before.
+    try others.join(mine[0], try others.code(theirs[0]))
+    _ = try others.place.sync(mine[0]) { $0.joinsVault = true }
+    let epochs = Set(try Keyring(of: mine[1]).epochs.keys.map(\.objectName))
+    #expect(epochs.isDisjoint(with: try others.place.names()))
+    try others.settle([mine[0]] + theirs)
+    #expect(try others.has("desk-1", theirs[1]) && others.has("laptop-1", mine[0]))
+    #expect(Set([mine[0], theirs[0], theirs[1]].map(\.digest)).count == 1)
+    #expect(mine[0].vaultID == theirs[0].vaultID)
+  }
+
+  @Test("two vaults that began in one place become one, once one device has the code of the other")
+  func twoBeginnings() throws {
+    let (devices, others) = (try Devices(.memory), try Devices(.memory))
+    let (desk, phone) = (try devices.store("desk", writing: 3), try others.store("phone", writing: 3))
+    try devices.sync(desk, encrypts: true)
+    try others.sync(phone, encrypts: true)
+    // Both began before either saw the other.
+    for name in try others.place.names() { try devices.place.objects.put(name, try others.place.bytes(name)) }
+    try devices.join(desk, try others.code(phone))
+    try devices.settle([desk, phone])
+    #expect(try devices.has("desk-2", phone) && devices.has("phone-2", desk))
+    #expect(desk.digest == phone.digest)
+  }
+
+  @Test("an epoch that is damaged at a place is put again", arguments: [ObjectPlace.Kind.directory, .memory])
+  func damagedEpochs(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk", "phone")
+    let epochs = try devices.place.names().filter { $0.hasPrefix("keys/") }
+    let whole = try epochs.map { try devices.place.bytes($0) }
+    for name in epochs {
+      var bytes = try devices.place.bytes(name)
+      bytes[bytes.count / 2] ^= 1
+      try devices.place.objects.delete(name)
+      try devices.place.objects.put(name, bytes)
+    }
+    #expect(try devices.sync(stores[1]).folder?.damaged == 0)
+    #expect(try epochs.map { try devices.place.bytes($0) } == whole)
+    let late = try devices.store("late")
+    try devices.join(late, try devices.code(stores[0]))
+    try devices.settle(stores + [late])
+    #expect(late.digest == stores[0].digest)
+  }
+
   @Test("a run file without its proof is written again with it", arguments: ObjectPlace.Kind.allCases)
   func unproven(kind: ObjectPlace.Kind) throws {
     let devices = try Devices(kind)
@@ -219,7 +271,7 @@ struct EncryptedSyncTests {
     try devices.sync(stores[0])
     let name = try #require(try Set(devices.place.names()).subtracting(before).first)
     let format = ObjectFormat.encrypted(ObjectKeys(try Keyring(of: stores[0])))
-    guard case .content(let content) = format.opened(name, try devices.place.bytes(name)) else {
+    guard case .content(let content, _) = format.opened(name, try devices.place.bytes(name)) else {
       Issue.record("\(name) cannot be read")
       return
     }

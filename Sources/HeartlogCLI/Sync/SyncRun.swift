@@ -60,6 +60,8 @@ struct SyncRun {
     var warned: Set<ReplicaID?> = []
     var pauses = HubPauses()
     while !StopSignal.isRaised {
+      // What is written while the round runs may not be in it.
+      let start = try heads(store)
       do {
         let page = try round(
           store, try kept ?? peer.carrier(context, endsSoon: false), isCancelled: { StopSignal.isRaised })
@@ -87,9 +89,9 @@ struct SyncRun {
       heartlog_release_memory()
       if let hub = kept as? HubCarrier {
         if !isTold { pauses.reset() }
-        try watch(store, hub, isAway: isTold, &pauses)
+        try watch(store, hub, isAway: isTold, since: start, &pauses)
       } else {
-        try pause(store)
+        try pause(store, since: start)
       }
     }
     try store.close()
@@ -146,9 +148,8 @@ struct SyncRun {
     }
   }
 
-  /// Waits until this store's log changes, the pause is over, or a signal comes.
-  private func pause(_ store: FavoritesStore) throws {
-    let start = try heads(store)
+  /// Waits until this store's log is another one than that of `start`, the pause is over, or a signal comes.
+  private func pause(_ store: FavoritesStore, since start: [Head]) throws {
     for _ in 0..<(peer.pauseMilliseconds / Self.lookMilliseconds) {
       guard !StopSignal.isRaised else { return }
       Terminal.pause(milliseconds: Self.lookMilliseconds)
@@ -156,15 +157,15 @@ struct SyncRun {
     }
   }
 
-  /// Waits until the hub tells of something new, this store's log changes, the pause is over, or a signal comes.
+  /// Waits until the hub tells of something new, this store's log is another one, the pause is over, or a signal comes.
   ///
   /// - Parameters:
   ///   - isAway: Whether the hub could not be reached just now, or does not take this device.
+  ///   - start: What the log was when the last round began.
   ///   - pauses: How long to stay away from such a hub.
   private func watch(
-    _ store: FavoritesStore, _ hub: HubCarrier, isAway: Bool, _ pauses: inout HubPauses
+    _ store: FavoritesStore, _ hub: HubCarrier, isAway: Bool, since start: [Head], _ pauses: inout HubPauses
   ) throws {
-    let start = try heads(store)
     if !isAway {
       do throws(HeartlogError) {
         _ = try hub.watch(store, milliseconds: Int(peer.pauseMilliseconds)) {

@@ -17,8 +17,7 @@ package final class Condition: @unchecked Sendable {
   package init() {
     mutex.initialize(to: pthread_mutex_t())
     condition.initialize(to: pthread_cond_t())
-    precondition(
-      pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, nil) == 0, "out of memory")
+    precondition(pthread_mutex_init(mutex, nil) == 0 && Self.initialize(condition), "out of memory")
   }
 
   deinit {
@@ -40,12 +39,30 @@ package final class Condition: @unchecked Sendable {
 
   /// Waits for `notify`, for at most some milliseconds. - Precondition: The mutex is held.
   package func wait(milliseconds: Int) {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    let nanoseconds = time.tv_nsec + milliseconds % 1_000 * 1_000_000
-    time.tv_sec += milliseconds / 1_000 + nanoseconds / 1_000_000_000
-    time.tv_nsec = nanoseconds % 1_000_000_000
-    pthread_cond_timedwait(condition, mutex, &time)
+    #if canImport(Darwin)
+      var time = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
+      pthread_cond_timedwait_relative_np(condition, mutex, &time)
+    #else
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      let nanoseconds = time.tv_nsec + milliseconds % 1_000 * 1_000_000
+      time.tv_sec += milliseconds / 1_000 + nanoseconds / 1_000_000_000
+      time.tv_nsec = nanoseconds % 1_000_000_000
+      pthread_cond_timedwait(condition, mutex, &time)
+    #endif
+  }
+
+  /// A condition whose waits no change of the clock makes longer.
+  private static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) -> Bool {
+    #if canImport(Darwin)
+      return pthread_cond_init(condition, nil) == 0
+    #else
+      var attributes = pthread_condattr_t()
+      guard pthread_condattr_init(&attributes) == 0 else { return false }
+      defer { pthread_condattr_destroy(&attributes) }
+      return pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0
+        && pthread_cond_init(condition, &attributes) == 0
+    #endif
   }
 
   /// Wakes all threads that wait.

@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   import CCurl
+  import HeartlogFiles
   import Synchronization
 
   #if canImport(Musl)
@@ -80,8 +81,9 @@
       set(CURLOPT_PROTOCOLS, 3)
       set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectMilliseconds)
-      set(CURLOPT_LOW_SPEED_LIMIT, 1)
-      set(CURLOPT_LOW_SPEED_TIME, request.silenceSecondsMax)
+      // A stream is slower than a byte a second. What is too silent there is seen below.
+      set(CURLOPT_LOW_SPEED_LIMIT, isStream ? 0 : 1)
+      set(CURLOPT_LOW_SPEED_TIME, isStream ? 0 : request.silenceSecondsMax)
       _ = heartlog_curl_set_pointer(curl.set, easy, CURLOPT_HTTPHEADER, headers)
       // Texts are copied by libcurl. A body is not: it stays where it is until the request is done.
       set(CURLOPT_URL, request.url)
@@ -96,12 +98,13 @@
             curl.set, easy, CURLOPT_POSTFIELDS,
             body.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(easy))
         }
-        return try run(CurlReception(request, isStream: isStream), isOver, receive)
+        let silence = isStream ? UInt64(max(0, request.silenceSecondsMax)) * 1_000_000_000 : nil
+        return try run(CurlReception(request, isStream: isStream), silence, isOver, receive)
       }
     }
 
     private func run(
-      _ reception: CurlReception, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+      _ reception: CurlReception, _ silenceNanosecondsMax: UInt64?, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
     ) throws(HTTPFailure) -> HTTPAnswer {
       let context = Unmanaged.passUnretained(reception).toOpaque()
       _ = heartlog_curl_set_write(
@@ -122,11 +125,18 @@
         _ = curl.remove(multi, easy)
         withExtendedLifetime(reception) {}
       }
+      var lastPart = MonotonicClock.nanoseconds()
       while true {
         var running: Int32 = 0
         guard curl.perform(multi, &running) == CURLM_OK else { throw HTTPFailure(.broken, "libcurl failed") }
-        if let part = reception.takePart(), !receive(part) { return reception.answer }
+        if let part = reception.takePart() {
+          lastPart = MonotonicClock.nanoseconds()
+          guard receive(part) else { return reception.answer }
+        }
         if running == 0 { break }
+        if let silenceNanosecondsMax, MonotonicClock.nanoseconds() - lastPart > silenceNanosecondsMax {
+          throw HTTPFailure(.silent, "the stream has been silent for too long")
+        }
         guard !isOver() else { throw HTTPFailure(.over, "the request was ended before it was answered") }
         guard curl.poll(multi, nil, 0, Self.pollMilliseconds, nil) == CURLM_OK else {
           throw HTTPFailure(.broken, "libcurl failed")

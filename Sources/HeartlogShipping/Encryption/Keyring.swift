@@ -20,6 +20,8 @@ struct Keyring {
   /// The recovery codes that this device was told or made, the newest first.
   private(set) var codes: [RecoveryCode]
   private var trusted: TrustedEpochs
+  /// The vault under whose epochs this device writes at a place. A device that changed from one vault to another has keys of both.
+  private(set) var vault: VaultID?
   /// By epoch: the keys that can be read.
   private(set) var keys: [EpochID: EpochKey] = [:]
 
@@ -47,9 +49,11 @@ struct Keyring {
     var kept: [KeyEpoch] = []
     for name in try store.keyFileNames(in: Self.epochsFolder) {
       guard let bytes = try store.keyFile("\(Self.epochsFolder)/\(name)") else { continue }
-      let epoch = try encryptionErrors { () throws(EncryptionError) in try KeyEpoch(bytes) }
-      guard epoch.id.description == name else {
-        throw HeartlogError(.corrupt, "the key epoch \(name) is damaged")
+      guard let epoch = try? KeyEpoch(bytes), epoch.id.description == name else {
+        throw HeartlogError(
+          .corrupt,
+          "the key epoch keys/epochs/\(name) of this store is damaged: remove that file, and the next sync brings it again"
+        )
       }
       kept.append(epoch)
     }
@@ -121,6 +125,26 @@ struct Keyring {
 
   // MARK: - Epochs
 
+  /// Chooses the vault under whose epochs this device writes: one of those that a place has, or of all if it has none. Of several, that of the
+  /// code that it was told or made last, then the one that it belongs to, or belonged to last.
+  ///
+  /// - Throws: `noKey` if the place has epochs, and none that leads to one of this device.
+  mutating func choose(
+    among found: [EpochID], at place: String, of membership: VaultMembership?
+  ) throws(HeartlogError) {
+    let candidates = found.isEmpty ? Array(epochs.values) : found.compactMap { epochs[$0] }
+    guard !candidates.isEmpty || epochs.isEmpty else {
+      throw HeartlogError(
+        .noKey, "\(place) is encrypted with the keys of another vault than those of this device")
+    }
+    let vaults = Set(candidates.map(\.vault))
+    let byCode = codes.lazy.compactMap { code in
+      candidates.first { $0.recovery.publicKey == code.key.publicKey }?.vault
+    }.first
+    let belonging = membership.map { [$0.id] + $0.former } ?? []
+    vault = byCode ?? belonging.first { vaults.contains($0) } ?? vaults.min()
+  }
+
   /// Takes the epochs of a carrier that lead on from the ones that are trusted, or that a code which is new here made or signed.
   ///
   /// - Parameter root: an epoch that a member named to this device, to be trusted, too.
@@ -188,7 +212,7 @@ struct Keyring {
 
   /// Under which epoch this device writes.
   var standing: Standing {
-    let tips = trusted.tips
+    let tips = trusted.tips.filter { vault == nil || $0.vault == vault }
     let mine = tips.filter(isMember)
     for code in codes {
       let byCode = tips.filter { $0.recovery.publicKey == code.key.publicKey && keys[$0.id] != nil }
@@ -203,7 +227,8 @@ struct Keyring {
         ? .writes(only) : .joins(Array(mine.prefix(KeyEpoch.previousMax)), withCode: nil)
     }
     if let size = revoked[key.publicKey.replica] {
-      return .isOut("this device was revoked after commit \(size) of its stream")
+      return .isOut(
+        "this device was revoked after commit \(size) of its stream, and is never admitted again")
     }
     if epochs.isEmpty {
       return .isOut("no key epoch that this device's recovery code made or signed is there")

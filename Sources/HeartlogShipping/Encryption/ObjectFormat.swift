@@ -10,7 +10,8 @@ enum ObjectFormat {
 
   /// What an object turns out to be.
   enum Opened {
-    case content([UInt8])
+    /// The file, and the vault under whose keys it is.
+    case content([UInt8], VaultID?)
     /// It is not what it should be.
     case damaged
     /// It is not encrypted, and the vault is.
@@ -35,13 +36,13 @@ enum ObjectFormat {
 
   /// The file in an object.
   func opened(_ path: String, _ bytes: [UInt8]) -> Opened {
-    guard case .encrypted(let keys) = self else { return .content(bytes) }
+    guard case .encrypted(let keys) = self else { return .content(bytes, nil) }
     guard ObjectHeader.begins(bytes) else { return .plain }
     do throws(EncryptionError) {
       let header = try ObjectHeader(bytes)
       guard let vault = keys.vaults[header.epoch], keys.keys[header.epoch] != nil else { return .locked }
       return .content(
-        try ObjectOpener.content(of: bytes, name: try ObjectName(path), vault: vault, keys: keys.keys))
+        try ObjectOpener.content(of: bytes, name: try ObjectName(path), vault: vault, keys: keys.keys), vault)
     } catch { return .damaged }
   }
 

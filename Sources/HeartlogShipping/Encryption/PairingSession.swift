@@ -91,6 +91,8 @@ package struct PairingSession: Sendable {
       guard member.replica == theirs.replica else {
         throw .peer("a device that announces the key of another one")
       }
+      // Another pairing may have admitted a device meanwhile. Two epochs that admit one each would leave both out.
+      ring = try Keyring(of: store)
       let head = try ring.admit(member)
       report.admitted = device(member, theirs.name, isOwn: false)
       report.epochsSent += try give(ring, head, to: theirs)

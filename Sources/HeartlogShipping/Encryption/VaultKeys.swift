@@ -34,6 +34,14 @@ package struct VaultKeys: ~Copyable {
     try Keyring.codes(in: store).map(\.key)
   }
 
+  /// Whether a store's device was revoked, or left out of the vault's newest epoch, as far as it knows.
+  package static func isOut(_ store: any VaultKeyStore) throws(HeartlogError) -> Bool {
+    guard try Keyring.isPresent(in: store) else { return false }
+    let ring = try Keyring(of: store)
+    if case .isOut = ring.standing { return !ring.epochs.isEmpty }
+    return false
+  }
+
   /// Makes the first epoch, with this device as its only one.
   ///
   /// - Throws: `exists` if the vault is encrypted already.

@@ -40,7 +40,8 @@ extension ObjectSyncPass {
   /// What was found of plain objects says nothing of encrypted ones, and those say which vault their writer is in.
   private var scope: String {
     guard format.isEncrypted else { return "" }
-    return " encrypted" + (store.vault.map { " \($0.id)\($0.isEstablished ? "" : " provisional")" } ?? "")
+    let belonging = store.vault.map { " \($0.id)\($0.isEstablished ? "" : " provisional")" } ?? ""
+    return " encrypted \(ring?.vault?.description ?? "")\(belonging)"
   }
 
   /// Reads what an earlier process found out in the same scope.

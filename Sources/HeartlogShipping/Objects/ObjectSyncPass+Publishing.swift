@@ -141,7 +141,7 @@ extension ObjectSyncPass {
   private enum Soundness {
     /// It matches its name and the store.
     case sound
-    /// So it does, but it does not prove its runs, or says another vault than this device is in by now.
+    /// So it does, but it does not prove its runs, or says another vault than this device is in by now, or has the keys of another one.
     case outdated
     case unsound
   }
@@ -150,7 +150,8 @@ extension ObjectSyncPass {
   {
     guard file.name.last <= head.commit.rawValue, try isOwn(file) else { return .unsound }
     if memory.checked.contains(file.path) { return .sound }
-    guard let content = try read(file) else { return .unsound }
+    guard let (content, vault) = try readWithVault(file) else { return .unsound }
+    if vault != ring?.vault { return .outdated }
     if format.isEncrypted, let size = head.checkpoint?.checkpoint.size, file.name.last <= size {
       let isNewestOwn = file.writer == file.stream && file.name.last == size
       if !content.isProven || isNewestOwn && content.vault != store.vault { return .outdated }
@@ -260,7 +261,7 @@ extension ObjectSyncPass {
     counts.removed += 1
   }
 
-  private mutating func delete(_ path: String) throws(HeartlogError) {
+  mutating func delete(_ path: String) throws(HeartlogError) {
     // Whether it is there is not known until there is an answer.
     deleted.insert(path)
     memory.checked.remove(path)

@@ -267,7 +267,14 @@ extension ObjectSyncPass {
   /// The content of a file; `nil` if it is not whole, does not match its name, or no longer exists.
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
     if let known = readAhead.removeValue(forKey: file.path) { return known }
-    guard let bytes = try get(file, bytesMax: RunFile.bytesMax) else { return nil }
+    return try readWithVault(file)?.content
+  }
+
+  /// The same, with the vault under whose keys the object is; `nil` if it is not encrypted.
+  mutating func readWithVault(
+    _ file: FolderFile
+  ) throws(HeartlogError) -> (content: RunFile, vault: VaultID?)? {
+    guard let (bytes, vault) = try getWithVault(file, bytesMax: RunFile.bytesMax) else { return nil }
     guard let content = try? RunFile(bytes), content.replica == file.stream,
       file.kind == .copy || content.isCalled(file.name, bytes, checksContent: !format.isEncrypted),
       content.isProven ? format.isEncrypted && content.checkpoint?.isSigned == true : true
@@ -275,16 +282,22 @@ extension ObjectSyncPass {
       damaged.insert(file.path)
       return nil
     }
-    return content
+    return (content, vault)
   }
 
   /// The bytes of a file; `nil` if it cannot be read, is too large, or is not here.
   mutating func get(_ file: FolderFile, bytesMax: Int) throws(HeartlogError) -> [UInt8]? {
+    try getWithVault(file, bytesMax: bytesMax)?.bytes
+  }
+
+  private mutating func getWithVault(
+    _ file: FolderFile, bytesMax: Int
+  ) throws(HeartlogError) -> (bytes: [UInt8], vault: VaultID?)? {
     switch try objects.get(file.path, bytesMax: format.bytesMax(bytesMax)) {
     case .bytes(let bytes):
       report.received.bytes += UInt64(bytes.count)
       switch format.opened(file.objectName, bytes) {
-      case .content(let content): return content
+      case .content(let content, let vault): return (content, vault)
       case .damaged: break
       case .plain: plain.insert(file.path)
       case .locked: locked.insert(file.path)

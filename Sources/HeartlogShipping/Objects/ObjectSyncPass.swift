@@ -49,6 +49,7 @@ struct ObjectSyncPass {
     let streams = Set(files.keys).union(heads.map(\.replica)).sorted()
     report.streams = streams.count
     do throws(HeartlogError) {
+      try checkEpochs(listing)
       try meet(listing)
       try settleKeys(listing)
       if options.isDryRun {
