@@ -11,6 +11,11 @@ final class EventStreams: @unchecked Sendable {
   /// Vaults of which keys were removed.
   private var unsure: Set<VaultID> = []
   private var isEnding = false
+  /// The streams that are not looked at yet in this cycle, and how many it began with. One after the other, so that comments to all of them
+  /// never keep an event waiting.
+  private var cycle: [EventStream] = []
+  private var cycleCount = 0
+  private var lastTurn = MonotonicClock.nanoseconds()
   private var thread: WorkerThread?
 
   init(_ service: HubService) throws(HeartlogError) {
@@ -68,20 +73,41 @@ final class EventStreams: @unchecked Sendable {
     thread?.join()
   }
 
+  /// Within so long, each stream is looked at: whether its session is over, and whether it has been silent.
+  private static let cycleNanoseconds = 5e9
+  private static let pauseMilliseconds = 50
+
+  /// Takes the next streams of the cycle, as many as the time since the last turn asks for. - Precondition: The mutex is held.
+  private func takeFromCycle(_ now: UInt64) -> [EventStream] {
+    if cycle.isEmpty {
+      cycle = streams.values.flatMap(\.values)
+      cycleCount = cycle.count
+    }
+    let share = Double(now - lastTurn) / Self.cycleNanoseconds * Double(cycleCount)
+    lastTurn = now
+    let taken = Array(cycle.suffix(max(1, Int(min(share, Double(cycleCount)).rounded(.up)))))
+    cycle.removeLast(taken.count)
+    return taken
+  }
+
   /// Fills the streams that are due. Returns false at the end.
   private func turn() -> Bool {
-    let (work, all, unsure, isEnding) = condition.withLock {
-      () -> ([EventStream], [EventStream], Set<VaultID>, Bool) in
-      if due.isEmpty, self.unsure.isEmpty, !self.isEnding { condition.wait(milliseconds: 1_000) }
-      let work = Array(due.values)
+    let (work, checked, unsure) = condition.withLock { () -> ([EventStream], [EventStream], [EventStream]) in
+      if due.isEmpty, self.unsure.isEmpty, !isEnding {
+        condition.wait(milliseconds: streams.isEmpty ? 1_000 : Self.pauseMilliseconds)
+      }
       defer {
         due = [:]
         self.unsure = []
       }
-      return (work, streams.values.flatMap(\.values), self.unsure, self.isEnding)
+      return (
+        Array(due.values), takeFromCycle(MonotonicClock.nanoseconds()),
+        self.unsure.flatMap { streams[$0].map { Array($0.values) } ?? [] }
+      )
     }
-    if isEnding {
-      for stream in all { stream.finish() }
+    let left = condition.withLock { isEnding ? streams.values.flatMap(\.values) : nil }
+    if let left {
+      for stream in left { stream.finish() }
       return false
     }
     var late: [EventStream] = []
@@ -91,15 +117,9 @@ final class EventStreams: @unchecked Sendable {
       }
     }
     let now = MonotonicClock.nanoseconds()
-    for stream in all {
-      if now >= stream.end {
-        stream.finish()
-      } else if unsure.contains(stream.member.vault) || stream.keepAlive(now) {
-        // An engine that cannot say whether the session is over lets no more be read.
-        do throws(HubRefusal) { if try !service.isOpen(stream.token) { stream.finish() } } catch {
-          stream.finish()
-        }
-      }
+    for stream in unsure { endIfOver(stream) }
+    for stream in checked {
+      if now >= stream.end { stream.finish() } else if stream.keepAlive(now) { endIfOver(stream) }
     }
     if !late.isEmpty {
       condition.withLock {
@@ -111,5 +131,12 @@ final class EventStreams: @unchecked Sendable {
       }
     }
     return true
+  }
+
+  /// Ends a stream whose session is over. An engine that cannot say lets no more be read.
+  private func endIfOver(_ stream: EventStream) {
+    do throws(HubRefusal) { if try !service.isOpen(stream.token) { stream.finish() } } catch {
+      stream.finish()
+    }
   }
 }
