@@ -65,6 +65,8 @@ public final class HubCarrier: Carrier {
 
   /// Receives what other devices put, and puts what is missing.
   ///
+  /// After a watch, it takes what the hub told meanwhile, without asking it again.
+  ///
   /// What a hub sends can do no harm: an object that is not whole, or was not signed by the device it is said to be of, is left alone.
   ///
   /// - Throws: `HeartlogError`; `notAdmitted` if another device must admit this one first, `otherVault`, `diskFull` if the vault's quota is
