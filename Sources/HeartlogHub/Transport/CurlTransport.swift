@@ -104,7 +104,8 @@
     }
 
     private func run(
-      _ reception: CurlReception, _ silenceNanosecondsMax: UInt64?, _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
+      _ reception: CurlReception, _ silenceNanosecondsMax: UInt64?, _ isOver: () -> Bool,
+      _ receive: ([UInt8]) -> Bool
     ) throws(HTTPFailure) -> HTTPAnswer {
       let context = Unmanaged.passUnretained(reception).toOpaque()
       _ = heartlog_curl_set_write(
