@@ -108,17 +108,19 @@ struct HubObjectsTests {
   func told() async throws {
     let place = try HubPlace()
     let (objects, other) = try place.twoClients()
+    // The stream may send requests of its own at any time.
+    var listCount: Int { place.hub.requests.filter { $0.contains("/objects?") }.count }
     let first = try objects.list(after: nil).cursor
     let watching = Task.detached { try objects.watch(after: first, milliseconds: 600_000) }
     try other.put(name(1), [1])
     #expect(try await watching.value)
-    let before = place.hub.requests.count
+    let before = listCount
     let list = try objects.list(after: first)
     #expect(list.entries.map(\.name) == [name(1)] && !list.startsOver && !list.hasMore)
-    #expect(place.hub.requests.count == before)
+    #expect(listCount == before)
     // Without a watch in between, the hub is asked.
     #expect(try objects.list(after: list.cursor).entries.isEmpty)
-    #expect(place.hub.requests.count == before + 1)
+    #expect(listCount == before + 1)
     try objects.put(name(2), [2])
     try other.put(name(3), [3])
     var (cursor, told) = (list.cursor, [] as [String])
@@ -139,9 +141,9 @@ struct HubObjectsTests {
     #expect(try objects.list(after: cursor).entries.map(\.name) == [name(4)])
     // Time that is over without news is a reason to ask.
     _ = try objects.watch(after: cursor, milliseconds: 1)
-    let asked = place.hub.requests.count
+    let asked = listCount
     _ = try objects.list(after: cursor)
-    #expect(place.hub.requests.count == asked + 1)
+    #expect(listCount == asked + 1)
   }
 
   @Test("a hub that lost everything tells from its beginning, also to whoever watches")
