@@ -79,10 +79,7 @@ public final class HubCarrier: Carrier {
       let link = try link(of: store)
       let isOver: @Sendable () -> Bool = { options.isOver }
       let target = link.connection.vault
-      // A device that was revoked would be the only one that a hub without the vault admits.
-      let isOut = try VaultKeys.isOut(store)
-      let creates = !options.isDryRun && store.vaultID == target && !isOut
-      try link.connection.open(creates: creates, isOver: isOver)
+      try link.connection.open(creates: !options.isDryRun && store.vaultID == target, isOver: isOver)
       try meet(target, store, options)
       let objects = HubObjects(link.connection, changes: link.changes, isOver: isOver) {
         () throws(HeartlogError) in
@@ -163,8 +160,9 @@ public final class HubCarrier: Carrier {
         return link
       }
       let connection = HubConnection(
-        address, vault: vault, key: key, invitation: invitation, over: transport, time: time
-      ) { () throws(HeartlogError) in try VaultKeys.recoveryKeys(of: store) }
+        address, vault: vault, key: key, invitation: invitation, over: transport, time: time,
+        recoveryKeys: { () throws(HeartlogError) in try VaultKeys.recoveryKeys(of: store) },
+        isOut: { () throws(HeartlogError) in try VaultKeys.isOut(store) })
       let changes = HubWatch(connection)
       let made = Link(
         connection: connection, changes: changes,

@@ -69,6 +69,24 @@ struct HubMembersTests {
     #expect(!place.hub.requests.dropFirst(before).contains { $0.hasSuffix("/keys") })
   }
 
+  @Test("a device that knows that it was revoked begins no vault at a hub that lost all")
+  func revokedBeginsNothing() throws {
+    try join(1, try code(of: 0))
+    try sync(1, 0, 1)
+    var keys = try VaultKeys(of: devices[0])
+    try keys.rotate(without: devices[1].replica)
+    // It learns of that elsewhere.
+    let elsewhere = MemoryObjects()
+    _ = try ObjectCarrier(elsewhere).sync(devices[0], options: SyncOptions())
+    #expect(
+      refusal { _ = try ObjectCarrier(elsewhere).sync(devices[1], options: SyncOptions()) } == .noKey)
+    place.hub.restart(losingAll: true)
+    #expect(refusal { try sync(1) } == .notAdmitted)
+    #expect(place.hub.state.withLock { $0.vaults.isEmpty })
+    try sync(0)
+    #expect(try !admitted.contains(key(1)))
+  }
+
   @Test("a code of another vault lets nobody in")
   func otherCode() throws {
     let other = try FavoritesStore.inMemory(clock: devices.clock, seed: 55)

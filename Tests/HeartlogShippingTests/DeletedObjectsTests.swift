@@ -31,8 +31,10 @@ struct DeletedObjectsTests {
     #expect(try stores[1].library("papers").item("paper 11") != nil)
   }
 
-  @Test("are found merged with others in the same sync")
-  func mergedMeanwhile() throws {
+  @Test(
+    "are found merged with others in the same sync, also after many files that are damaged",
+    arguments: [0, 9])
+  func mergedMeanwhile(damagedCount: Int) throws {
     let objects = MemoryObjects()
     let (writer, reader) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
     @Sendable func write(_ numbers: Range<Int>) throws {
@@ -42,22 +44,31 @@ struct DeletedObjectsTests {
       }
     }
     try write(0..<3)
-    let watched = WatchedObjects(objects) { try? write(3..<12) }
+    let last = try #require(objects.objects.keys.filter { $0.hasSuffix(RunFileName.ending) }.max())
+    for number in 0..<damagedCount {
+      // They reach further, so they are read first.
+      try objects.put(
+        "\(writer.replica)/\(writer.replica)/0000000000000001-000000000000090\(number)-0000000000000000-0000000000000000.run",
+        [1])
+    }
+    let watched = WatchedObjects(objects, before: last) { try? write(3..<12) }
     _ = try ObjectCarrier(watched).sync(reader, options: SyncOptions())
     #expect(objects.missCount > 0)
     #expect(reader.digest == writer.digest)
   }
 }
 
-/// Objects at a place, and what happens there before the first of the run files is read.
+/// Objects at a place, and what happens there before one of them is read.
 private final class WatchedObjects: ObjectStore {
   private let objects: any ObjectStore
+  private let name: String
   private let happens: Mutex<(@Sendable () -> Void)?>
 
   var description: String { objects.description }
 
-  init(_ objects: any ObjectStore, _ happens: @escaping @Sendable () -> Void) {
+  init(_ objects: any ObjectStore, before name: String, _ happens: @escaping @Sendable () -> Void) {
     self.objects = objects
+    self.name = name
     self.happens = Mutex(happens)
   }
 
@@ -66,7 +77,7 @@ private final class WatchedObjects: ObjectStore {
   }
 
   func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
-    if name.hasSuffix(RunFileName.ending) {
+    if name == self.name {
       let body = happens.withLock { happens in
         defer { happens = nil }
         return happens

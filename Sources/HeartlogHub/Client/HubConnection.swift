@@ -14,6 +14,8 @@ final class HubConnection: Sendable {
   private let invitation: String?
   /// The keys of recovery codes, which may admit this device.
   private let recoveryKeys: @Sendable () throws(HeartlogError) -> [any DeviceKey]
+  /// Whether this device knows that it was revoked, so that it must not begin the vault at a hub as its only device.
+  private let isOut: @Sendable () throws(HeartlogError) -> Bool
   private let transport: any HTTPTransport
   private let time: HubTime
   private struct State {
@@ -28,13 +30,15 @@ final class HubConnection: Sendable {
   init(
     _ address: HubAddress, vault: VaultID, key: any DeviceKey, invitation: String?,
     over transport: any HTTPTransport, time: HubTime,
-    recoveryKeys: @escaping @Sendable () throws(HeartlogError) -> [any DeviceKey] = { () in [] }
+    recoveryKeys: @escaping @Sendable () throws(HeartlogError) -> [any DeviceKey] = { () in [] },
+    isOut: @escaping @Sendable () throws(HeartlogError) -> Bool = { () in false }
   ) {
     self.address = address
     self.vault = vault
     self.key = key
     self.invitation = invitation
     self.recoveryKeys = recoveryKeys
+    self.isOut = isOut
     self.transport = transport
     self.time = time
   }
@@ -111,7 +115,7 @@ final class HubConnection: Sendable {
   private func openSession(_ isOver: () -> Bool) throws(HeartlogError) -> String {
     var answer = try requestSession(key, isOver)
     // Whether there is no such vault, or the key is not one of its, the hub does not say.
-    if answer.status == 403, state.withLock({ $0.creates }) {
+    if answer.status == 403, state.withLock({ $0.creates }), try !isOut() {
       answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
         if let invitation { json.member("invitation", invitation) }
       }

@@ -17,6 +17,7 @@ extension ObjectSyncPass {
     var position = head?.commit.rawValue ?? 0
     var files = files
     var passed: Set<String> = []
+    var relistCount = 0
     while head?.isEnded != true,
       let file = next(files.filter { !passed.contains($0.path) }, after: position, limit: end?.commit)
     {
@@ -24,7 +25,10 @@ extension ObjectSyncPass {
       passed.insert(file.path)
       guard let content = try readProven(file) else {
         // Its writer may have merged it with others since the names were listed.
-        if isDeleted(file), passed.count <= Self.listedAgainMax { files = try listedAgain(stream) }
+        if isDeleted(file), relistCount < Self.relistMax {
+          files = try relisted(stream)
+          relistCount += 1
+        }
         continue
       }
       position = try take(content, of: file, after: position)
@@ -41,13 +45,13 @@ extension ObjectSyncPass {
   }
 
   /// A stream's files are listed again so often at most.
-  private static let listedAgainMax = 8
+  private static let relistMax = 8
 
   /// Whether the place said that a file is gone for good.
   private func isDeleted(_ file: FolderFile) -> Bool { memory.catalogue.entries[file.objectName] == nil }
 
   /// The files of a stream that are there now.
-  private mutating func listedAgain(_ stream: ReplicaID) throws(HeartlogError) -> [FolderFile] {
+  private mutating func relisted(_ stream: ReplicaID) throws(HeartlogError) -> [FolderFile] {
     try memory.catalogue.update(from: objects, options)
     var listing = FolderListing(memory.catalogue)
     _ = listing.leaveOut(ring?.revoked ?? [:])
