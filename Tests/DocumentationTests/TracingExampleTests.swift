@@ -1,6 +1,5 @@
 #if Tracing
   import Dispatch
-  import Foundation
   import Heartlog
   import Synchronization
   import Testing
@@ -23,28 +22,6 @@
   /// The examples of "Measuring a store".
   @Suite("Measuring a store")
   struct TracingExampleTests {
-    @Test("what a store did is in the files of a folder")
-    func files() throws {
-      let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-      defer { try? FileManager.default.removeItem(at: folder) }
-      let url = folder.appending(path: "favorites.heartlog")
-      let tracer = OpenTelemetryTracer(folder: folder, service: "reader")
-      var options = StoreOptions()
-      options.tracer = tracer
-      let store = try FavoritesStore(at: url, options: options)
-      try store.library("papers").add("2006.08594")
-      try store.close()
-      tracer.flush()
-      #expect(tracer.failure == nil)
-      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-      let traces = try #require(names.first { $0.hasPrefix("traces-") })
-      let text = try String(contentsOf: folder.appending(path: traces), encoding: .utf8)
-      for span in ["open", "commit", "synchronize"] {
-        #expect(text.contains("\"heartlog.\(span)\""), "no \(span)")
-      }
-    }
-
     @Test("a tracer of one's own sees each commit")
     func own() throws {
       let tracer = SlowCommits()
