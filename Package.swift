@@ -109,34 +109,34 @@ let package = Package(
         "HeartlogInterchange", "HeartlogShipping", "HeartlogHub",
       ],
       swiftSettings: settings),
-    // What a fuzzer tries, and the program that tries it: Scripts/fuzz. No products.
-    .systemLibrary(name: "CLibFuzzer"),
-    .target(
-      name: "HeartlogFuzzing",
-      dependencies: [
-        "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState", "Heartlog",
-        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI",
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "HeartlogFuzz", dependencies: ["CLibFuzzer", "HeartlogFuzzing"], swiftSettings: settings),
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
     .executableTarget(
       name: "HeartlogExample", dependencies: ["HeartlogInterchange", "HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
 
-    // What looks for promises that are not kept. No product.
+    // The lab: what looks for promises that are not kept. No products.
     .target(
       name: "HeartlogSimulator",
       dependencies: [
         "HeartlogFiles", "HeartlogEvents", "HeartlogStorage", "Heartlog", "HeartlogShipping",
         "HeartlogTesting",
       ],
-      swiftSettings: settings),
+      path: "Tests/Lab/Simulator", swiftSettings: settings),
     .executableTarget(
       name: "HeartlogTorture",
       dependencies: ["HeartlogFiles", "Heartlog", "HeartlogSimulator", "HeartlogTesting"],
+      path: "Tests/Lab/Torture", swiftSettings: settings),
+    .systemLibrary(name: "CLibFuzzer", path: "Tests/Lab/CLibFuzzer"),
+    .target(
+      name: "HeartlogFuzzing",
+      dependencies: [
+        "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState", "Heartlog",
+        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI",
+      ],
+      path: "Tests/Lab/Fuzzing", swiftSettings: settings),
+    .executableTarget(
+      name: "HeartlogFuzz", dependencies: ["CLibFuzzer", "HeartlogFuzzing"], path: "Tests/Lab/Fuzz",
       swiftSettings: settings),
 
     .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
