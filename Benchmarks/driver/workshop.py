@@ -154,7 +154,7 @@ class Workshop:
         heartlog("init")
         heartlog("apply", lines=lines)
         sizes = [json.loads(heartlog("status", "--json"))]
-        heartlog("seal")
+        heartlog("compact")
         sizes.append(json.loads(heartlog("status", "--json")))
         return [status["bytes"] / status["events"] for status in sizes]
 

@@ -65,7 +65,7 @@ extension FavoritesStore {
     }
   }
 
-  /// Reads a checkpoint that was kept, a note as `heartlog checkpoint` prints it.
+  /// Reads a checkpoint that was kept, a note as `heartlog prove --checkpoint` prints it.
   ///
   /// - Throws: `invalid` if it is not one, or its signature is not valid; `notFound` if the key of its replica is not known here.
   public func checkpoint(note: [UInt8]) throws(HeartlogError) -> WitnessedCheckpoint {

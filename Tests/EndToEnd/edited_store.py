@@ -31,7 +31,7 @@ class Device:
         self.test.expect(0, self.store.apply(operations))
 
     def merge(self, other):
-        self.test.expect(0, self.store("merge", other.store.path))
+        self.test.expect(0, self.store("sync", other.store.path, "--pull"))
 
 
 def make(test):
@@ -44,13 +44,13 @@ def make(test):
         tablet.write(2)
         phone.merge(tablet)
         phone.write(4)
-    test.expect(0, phone.store("seal"))
+    phone.store.seal()
     for _ in range(3):
         tablet.write(2)
         phone.merge(tablet)
         phone.write(4)
     lay_out(phone.store.path)
-    test.expect(0, phone.store("snapshot"))
+    phone.store.snapshot()
     tablet.write(2)
     test.expect(0, phone.store("sync", tablet.store.path))
     phone.write(6)

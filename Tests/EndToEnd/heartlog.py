@@ -119,6 +119,24 @@ class Store:
     def start(self, *arguments, **options):
         return start("--store", self.path, *arguments, **options)
 
+    def seal(self):
+        """Seals the log as `compact` does, and writes no snapshot."""
+        self._finish(self.start_half("seal"))
+
+    def snapshot(self):
+        """Writes a snapshot as `compact` does, and leaves the end of the log open."""
+        self._finish(self.start_half("snapshot"))
+
+    def start_half(self, half):
+        """Starts one half of what `compact` does."""
+        program = pathlib.Path(BINARY).parent / "HeartlogTorture"
+        return subprocess.Popen([program, half], env=environment(HEARTLOG_STORE=self.path), stdin=subprocess.DEVNULL)
+
+    @staticmethod
+    def _finish(process):
+        if process.wait(SECONDS_MAX) != 0:
+            raise AssertionError(f"{process.args} ended with {process.returncode}")
+
     def apply(self, operations, *options):
         text = operations if isinstance(operations, (str, bytes)) else lines(operations)
         return self("apply", *options, input=text)

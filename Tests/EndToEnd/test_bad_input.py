@@ -94,7 +94,7 @@ class ArgumentTests(TestCase):
 
 class StorePlaceTests(TestCase):
     COMMANDS = (["status"], ["list", "papers"], ["show", "papers", "x"], ["log"], ["log", "--replica", "x"], ["replay"], ["verify"],
-                ["seal"], ["add", "papers", "x"], ["toggle", "papers", "x"], ["remove", "papers", "x"], ["set", "papers", "x", "f=1"],
+                ["compact"], ["add", "papers", "x"], ["toggle", "papers", "x"], ["remove", "papers", "x"], ["set", "papers", "x", "f=1"],
                 ["apply"])
 
     def test_no_command_but_init_makes_a_store(self):
@@ -172,7 +172,7 @@ class StorePlaceTests(TestCase):
         before = tree(store.path)
         for words in (["status"], ["list", "papers"], ["show", "papers", "x"], ["log"], ["verify"], ["replay"]):
             self.expect(0, other(*words, prefix=prefix))
-        for words in (["add", "papers", "y"], ["seal"], ["apply"], ["init"]):
+        for words in (["add", "papers", "y"], ["compact"], ["apply"], ["init"]):
             with self.subTest(words=words):
                 self.expect(CANNOT_CREATE, other(*words, prefix=prefix, input=GOOD))
         self.expect(CANNOT_CREATE, Store(self.folder / "new")("init", prefix=prefix))
@@ -336,7 +336,7 @@ class ApplyTests(TestCase):
         self.assertEqual(store.log("-n", "1")[0]["commit"], 1)
         self.expect(0, store("apply", input=lines(large[:15])))
         self.expect(0, store("verify"))
-        self.expect(0, store("seal"))
+        self.expect(0, store("compact"))
         self.expect(0, store("replay"))
 
     def test_lines_may_end_as_they_like(self):
@@ -396,7 +396,7 @@ class DiskTests(TestCase):
         self.assertEqual(after[:len(log)], log)
         self.assertEqual([event["sequence"] for event in after], list(range(1, len(after) + 1)))
         self.expect(0, store("verify"))
-        self.expect(0, store("seal"))
+        self.expect(0, store("compact"))
         self.assertEqual(store.log(), after)
 
     def test_a_full_disk_has_no_room_for_a_store(self):
@@ -420,7 +420,7 @@ class DiskTests(TestCase):
         store = self.store()
         self.expect(0, store("add", "papers", "x", "title=" + "t" * 60_000))
         before = store.log()
-        for words in (["set", "papers", "x", "title=" + "u" * 60_000], ["seal"], ["snapshot"]):
+        for words in (["set", "papers", "x", "title=" + "u" * 60_000], ["compact"]):
             with self.subTest(words[0]):
                 self.expect(INPUT_OUTPUT, limited(store, *words), "File too large", "ulimit")
                 self.assertEqual(store.log(), before)
@@ -441,7 +441,7 @@ class DiskTests(TestCase):
         remount("ro")
         for words in (["status"], ["list", "papers"], ["show", "papers", "x"], ["log"], ["verify"], ["replay"]):
             self.expect(0, store(*words))
-        for words in (["add", "papers", "y"], ["toggle", "papers", "y"], ["remove", "papers", "x"], ["set", "papers", "x", "f=1"], ["seal"], ["apply"]):
+        for words in (["add", "papers", "y"], ["toggle", "papers", "y"], ["remove", "papers", "x"], ["set", "papers", "x", "f=1"], ["compact"], ["apply"]):
             with self.subTest(words=words):
                 self.expect(CANNOT_CREATE, store(*words, input=GOOD), "Read-only")
         self.expect(CANNOT_CREATE, Store(place / "new")("init"))
@@ -528,7 +528,7 @@ class DiskTests(TestCase):
                     store = self.store()
                     self.expect(0, store.apply(trace(20)))
                     log = store.log()
-                    store("seal", prefix=prefix)
+                    store("compact", prefix=prefix)
                     self.assertEqual(store.log(), log)
                     self.expect(0, store("verify"))
                     self.expect(0, store("add", "papers", "after"))
@@ -548,7 +548,7 @@ class LockTests(TestCase):
                 self.expect(0, store(*words))
             answers = {}
             writers = [threading.Thread(target=lambda words=words: answers.update({words: store(*words, input=GOOD)}))
-                       for words in (("add", "papers", "y"), ("remove", "papers", "x"), ("seal",), ("apply", "--ack"))]
+                       for words in (("add", "papers", "y"), ("remove", "papers", "x"), ("compact",), ("apply", "--ack"))]
             for writer in writers:
                 writer.start()
             for writer in writers:
@@ -620,7 +620,7 @@ class OutputTests(TestCase):
     def test_what_devices_exchanged_is_named_where_the_output_fails(self):
         here, there = self.store("here"), self.store("there")
         self.expect(0, here("add", "cities", "1", "name=A"))
-        self.assertIn("Written: 1 event in 1 commit received, nothing sent.", self.into_nothing(there, "merge", here.path))
+        self.assertIn("Written: 1 event in 1 commit received, nothing sent.", self.into_nothing(there, "sync", here.path, "--pull"))
         self.expect(0, here("set", "cities", "1", "name=B"))
         self.expect(0, there("set", "cities", "1", "name=C"))
         self.assertIn("Written: 1 event in 1 commit received, 1 event in 1 commit sent.", self.into_nothing(here, "sync", there.path))
@@ -631,7 +631,7 @@ class OutputTests(TestCase):
         own, other = (store("status", "--json").object["replica"] for store in (here, there))
         self.assertIn(f"Written: cities 1 has new fields ({own[:8]}:3).", said)
         self.assertEqual(here("conflicts", "--json").lines, [])
-        self.assertIn(f"Written: settings replica-{other} has new fields ({own[:8]}:4).", self.into_nothing(here, "retire", other))
+        self.assertIn(f"Written: settings replica-{other} has new fields ({own[:8]}:4).", self.into_nothing(here, "devices", "retire", other))
         new = Store(self.folder / "new")
         self.assertIn(f"Written: the new store {new.path}.", self.into_nothing(new, "init"))
         self.expect(0, new("status"))

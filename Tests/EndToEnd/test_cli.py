@@ -131,12 +131,13 @@ class KeyTests(TestCase):
         self.assert_keys(stream, "replica", "name", "commits", "events", "segments", "bytes", "root", "isSound", "signedCommits")
         self.assertRegex(stream["root"], DIGEST)
         self.assertEqual((stream["commits"], stream["events"], stream["segments"], stream["isSound"]), (1, 1, 1, True))
-        sealed = self.expect(0, store("seal", "--json")).object
-        self.assert_keys(sealed, "replacedFiles", "sealedFiles", "events", "bytesBefore", "bytesAfter")
+        sealed = self.expect(0, store("compact", "--json")).object
+        self.assert_keys(
+            sealed, "erased", "remaining", "replacedFiles", "sealedFiles", "events", "bytesBefore", "bytesAfter", "snapshot")
         self.assertEqual((sealed["replacedFiles"], sealed["sealedFiles"], sealed["events"]), (1, 1, 1))
-        again = self.expect(0, store("verify", "--json")).object
+        again = self.expect(0, store("verify", "--json")).lines[0]
         self.assertEqual(again["root"], stream["root"])
-        self.assertEqual(self.expect(0, store("seal", "--json")).object["sealedFiles"], 0)
+        self.assertEqual(self.expect(0, store("compact", "--json")).object["sealedFiles"], 0)
 
     def test_the_global_options_may_stand_anywhere(self):
         store = self.store()
@@ -218,8 +219,8 @@ class WritingTests(TestCase):
         self.expect(0, store("verify"))
 
     def test_help_and_version(self):
-        commands = re.findall(r"^  ([a-z]+) ", run("help").out, re.M)
-        for command in ("init", "status", "add", "remove", "toggle", "set", "apply", "list", "show", "log", "replay", "verify", "seal"):
+        commands = re.findall(r"^(?:[A-Z][a-z]+)? +([a-z-]+)  ", run("help").out, re.M)
+        for command in ("init", "status", "add", "remove", "toggle", "set", "apply", "list", "show", "log", "replay", "verify", "compact"):
             self.assertIn(command, commands)
         for command in set(commands) - {"heartlog"}:
             page = self.expect(0, run("help", command)).out
@@ -323,7 +324,7 @@ class LogTests(TestCase):
                 self.expect(0, self.history("toggle", "cities", ident))
                 self.expect(0, self.history("toggle", "papers", ident))
                 self.assertEqual(next()["item"], ident)
-            self.expect(0, self.history("seal"))
+            self.expect(0, self.history("compact"))
             self.expect(0, self.history("toggle", "papers", "newest"))
             self.assertEqual(next()["item"], "newest")
             process.send_signal(signal.SIGINT)

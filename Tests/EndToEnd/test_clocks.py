@@ -33,7 +33,7 @@ class ClockTestCase(TestCase):
         return {event["item"] for event in self.expect(0, store("log", "--json", *arguments)).lines}
 
     def devices(self, store):
-        return {device["name"]: device for device in self.expect(0, store("replicas", "--json")).lines}
+        return {device["name"]: device for device in self.expect(0, store("devices", "--json")).lines}
 
     def digest(self, store):
         return self.expect(0, store("status", "--json")).object["digest"]
@@ -63,9 +63,9 @@ class FastClockTests(ClockTestCase):
         self.assertGreater(stamp, (now().timestamp() + 9 * DAY) * 1000)
 
         # A third device that only meets the innocent one.
-        answer = self.expect(0, self.third("merge", self.right.path, "--json"), "the clock of fast (")
+        answer = self.expect(0, self.third("sync", self.right.path, "--pull", "--json"), "the clock of fast (")
         self.assertEqual([clock["name"] for clock in answer.object["clocksAhead"]], ["fast"])
-        self.assertEqual(self.expect(0, self.third("merge", self.right.path)).err, "")
+        self.assertEqual(self.expect(0, self.third("sync", self.right.path, "--pull")).err, "")
         self.expect(0, self.third("add", "papers", "third"))
         today, late = {"before", "after", "third"}, text(now() + datetime.timedelta(seconds=1))
         for store in (self.third, self.third):
@@ -80,8 +80,8 @@ class FastClockTests(ClockTestCase):
             self.assertEqual(by_event["digest"], self.digest(store))
             counted = self.expect(0, store("stats", "--until", late, "--json")).lines
             self.assertEqual({line["name"] for line in counted if line["kind"] == "source"}, {"right", "third"})
-            self.expect(0, store("seal"))
-            self.expect(0, store("snapshot"))
+            store.seal()
+            store.snapshot()
         for store in (self.right, self.third):
             devices = self.devices(store)
             ahead = {name: device["wallClockAheadSeconds"] for name, device in devices.items()}
@@ -90,7 +90,7 @@ class FastClockTests(ClockTestCase):
             for name in set(devices) - {"fast"}:
                 if devices[name]["lastSeen"]:
                     self.assertLess(devices[name]["lastSeen"], late)
-            self.assertEqual(store("replicas").out.count("ahead"), 1)
+            self.assertEqual(store("devices").out.count("ahead"), 1)
             self.assertEqual(store("status").out.count("ahead"), 1)
 
     def test_a_clock_that_is_set_right_is_no_longer_ahead_but_was(self):
@@ -100,7 +100,7 @@ class FastClockTests(ClockTestCase):
         device = self.devices(self.third)["fast"]
         self.assertEqual(device["wallClockAheadSeconds"], 0)
         self.assertGreater(device["latestTime"], device["lastSeen"])
-        self.assertIn("was ahead, at", self.third("replicas").out)
+        self.assertIn("was ahead, at", self.third("devices").out)
 
     def test_a_peer_that_is_ahead_is_named_by_its_greeting(self):
         self.expect(0, self.fast("add", "papers", "x"))

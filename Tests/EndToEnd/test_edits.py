@@ -75,7 +75,7 @@ class EditTests(TestCase):
         store.write()
         verdict = self.verdict(Store(place))
         if verdict == "verify" and edit.kind in CONTENTS | AMONG:
-            Store(place)("seal")
+            Store(place)("compact")
             if Store(place)("verify").code == 0:
                 verdict = "verify, until it is sealed"
         shutil.rmtree(place)

@@ -138,10 +138,10 @@ class FailingCallTests(TestCase):
         self.check(["sync", "folder:{folder}"], lambda scene: self.assertIn("elsewhere", scene.ids()))
 
     def test_seal(self):
-        self.check(["seal"], lambda scene: self.assertTrue(scene.store.segments(".sealed")))
+        self.check(["compact"], lambda scene: self.assertTrue(scene.store.segments(".sealed")))
 
     def test_snapshot(self):
-        self.check(["snapshot"], lambda scene: self.assertTrue(
+        self.check(["compact"], lambda scene: self.assertTrue(
             list(pathlib.Path(scene.store.path, "snapshots").glob("*.snapshot"))))
 
     def test_erase(self):

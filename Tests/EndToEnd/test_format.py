@@ -211,7 +211,7 @@ class StoreTests(unittest.TestCase):
 
     def check_before_and_after_sealing(self):
         before = self.check().summary
-        self.run_heartlog("seal")
+        self.run_heartlog("compact")
         after = self.check()
         kinds = [segment.is_sealed for stream in after.streams for segment in stream.segments]
         self.assertTrue(kinds and all(kinds))
@@ -271,7 +271,7 @@ class StoreTests(unittest.TestCase):
             json.dumps({"op": "set", "library": "n", "id": str(place % 7), "fields": {"v": place}, "commit": place // 30,
                         "time": "2024-01-01T00:00:00Z"}) for place in range(52_000)]
         self.make("\n".join(lines))
-        self.run_heartlog("seal")
+        self.run_heartlog("compact")
         self.check()
 
     def test_odd_values(self):

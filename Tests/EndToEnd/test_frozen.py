@@ -85,7 +85,7 @@ class FrozenTests(TestCase):
 
     def test_while_it_seals(self):
         names = lambda: {"store": self.prepared().path}
-        self.assertGreater(self.check(names, ["--store", "{store}", "seal"]), 0)
+        self.assertGreater(self.check(names, ["--store", "{store}", "compact"]), 0)
 
     def test_while_it_receives(self):
         source = self.store("other")

@@ -88,7 +88,7 @@ class HubClientTestCase(HubTestCase):
             self.assertEqual(self.seen(client), self.listed(store))
             self.assertEqual(digest(state(client.commits)), self.expect(0, store("status", "--json")).object["digest"])
             self.expect(0, store("verify"))
-            replicas = self.expect(0, store("replicas", "--json")).lines
+            replicas = self.expect(0, store("devices", "--json")).lines
             self.assertEqual(
                 {replica["id"]: (replica["head"], replica["signature"]["root"]) for replica in replicas},
                 {replica.hex(): (len(stream.commits), stream.trees[len(stream.commits)].root.hex())

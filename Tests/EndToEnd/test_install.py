@@ -82,7 +82,7 @@ class InstallTests(TestCase):
         self.assertIn("339 events in 326 commits", self.program("apply", FORTNIGHT / "phone.jsonl").stdout)
         self.assertIn("Berlin", self.program("toggle", "cities", "2950159", "name=Berlin", "--json").stdout)
         self.assertIn("Coimbra", self.program("list", "cities").stdout)
-        self.program("seal")
+        self.program("compact")
         self.assertIn("sound", self.program("verify").stdout)
         self.program("replay")
 

@@ -17,23 +17,23 @@ class KeyTests(TestCase):
         return store
 
     def replica(self, store):
-        return next(line for line in self.expect(0, store("replicas", "--json")).lines if line["isOwn"])
+        return next(line for line in self.expect(0, store("devices", "--json")).lines if line["isOwn"])
 
     def test_a_checkpoint_is_a_signed_note_and_stays_the_same_until_something_is_written(self):
         store = self.device("phone")
-        note = self.expect(0, store("checkpoint")).out
+        note = self.expect(0, store("prove", "--checkpoint")).out
         origin, size, root, empty, signature = note.splitlines()
         device = self.replica(store)
         self.assertEqual(origin, f"heartlog/{device['signature']['vault']}/{device['id']}")
         self.assertEqual((size, empty), ("3", ""))
         self.assertTrue(signature.startswith(f"\u2014 {origin} "))
-        self.assertEqual(self.expect(0, store("checkpoint")).out, note)
-        self.assertEqual(self.expect(0, store("checkpoint", "--json")).object["note"], note)
+        self.assertEqual(self.expect(0, store("prove", "--checkpoint")).out, note)
+        self.assertEqual(self.expect(0, store("prove", "--checkpoint", "--json")).object["note"], note)
         self.expect(0, store("add", "papers", "more"))
-        self.assertNotEqual(self.expect(0, store("checkpoint")).out, note)
+        self.assertNotEqual(self.expect(0, store("prove", "--checkpoint")).out, note)
 
     def test_a_device_without_a_commit_has_nothing_to_sign(self):
-        self.expect(1, self.store("phone")("checkpoint"))
+        self.expect(1, self.store("phone")("prove", "--checkpoint"))
 
     def test_only_the_owner_can_read_the_key(self):
         store = self.device("phone")
@@ -45,24 +45,24 @@ class KeyTests(TestCase):
         phone, tablet = self.device("phone"), self.device("tablet")
         self.expect(0, phone("sync", tablet.path))
         mine = self.replica(phone)
-        seen = next(line for line in self.expect(0, tablet("replicas", "--json")).lines if line["id"] == mine["id"])
+        seen = next(line for line in self.expect(0, tablet("devices", "--json")).lines if line["id"] == mine["id"])
         self.assertEqual(seen["signature"]["fingerprint"], mine["signature"]["fingerprint"])
         self.assertTrue(mine["signature"]["fingerprint"].startswith(mine["id"]))
         self.assertFalse(seen["signature"]["isTrusted"])
         self.assertEqual(seen["signature"]["witnesses"], [self.replica(tablet)["id"]])
-        self.assertIn("not confirmed", self.expect(0, tablet("replicas", "--keys")).out)
+        self.assertIn("not confirmed", self.expect(0, tablet("devices", "--keys")).out)
         wrong = "0" * 64
-        self.expect(65, tablet("trust", mine["id"][:8], wrong))
-        self.expect(64, tablet("trust", mine["id"][:8], "12"))
+        self.expect(65, tablet("devices", "trust", mine["id"][:8], wrong))
+        self.expect(64, tablet("devices", "trust", mine["id"][:8], "12"))
         grouped = " ".join(mine["signature"]["fingerprint"][index:index + 4] for index in range(0, 64, 4))
-        self.expect(0, tablet("trust", mine["id"][:8], grouped))
+        self.expect(0, tablet("devices", "trust", mine["id"][:8], grouped))
         verified = next(line for line in self.expect(0, tablet("verify", "--json")).lines if line.get("replica") == mine["id"])
         self.assertTrue(verified["isTrusted"])
         self.assertEqual(verified["signedCommits"], 3)
 
     def test_a_store_that_lost_its_key_writes_as_a_new_replica(self):
         store = self.device("phone")
-        self.expect(0, store("checkpoint"))
+        self.expect(0, store("prove", "--checkpoint"))
         before = self.replica(store)["id"]
         (pathlib.Path(store.path) / "keys/device").unlink()
         self.expect(0, store("add", "papers", "after"))
@@ -78,11 +78,11 @@ class KeyTests(TestCase):
         before = self.replica(store)["id"]
         self.expect(0, copy("add", "papers", "copy"))
         self.assertNotEqual(self.replica(copy)["id"], before)
-        old = next(line for line in self.expect(0, copy("replicas", "--json")).lines if line["id"] == before)
+        old = next(line for line in self.expect(0, copy("devices", "--json")).lines if line["id"] == before)
         self.assertEqual(old["signature"]["commits"], 3)
         self.expect(0, store("add", "papers", "original"))
         self.expect(0, store("sync", copy.path))
-        self.expect(1, store("evidence"))
+        self.expect(1, store("devices", "forks"))
         self.assertEqual(len(self.expect(0, store("list", "papers", "--json")).lines), 5)
 
     def test_a_folder_that_is_put_back_unnoticed_leaves_evidence_that_anybody_can_check(self):
@@ -97,14 +97,14 @@ class KeyTests(TestCase):
         shutil.copytree(yesterday, phone.path, dirs_exist_ok=True)
         for item in ("second life", "and more"):
             self.expect(0, phone("add", "papers", item))
-        self.expect(0, phone("checkpoint"))
+        self.expect(0, phone("prove", "--checkpoint"))
         self.expect(0, tablet("sync", phone.path))
         for store in (phone, tablet):
-            evidence = self.expect(0, store("evidence", "--json")).lines[0]
+            evidence = self.expect(0, store("devices", "forks", "--json")).lines[0]
             self.assertEqual(evidence["replica"], replica)
             said = check(pathlib.Path(evidence["file"]).read_bytes())
             self.assertEqual((said["proof"], said["fingerprint"]), ("fork", evidence["fingerprint"]))
-            shown = self.expect(0, store("verify-proof", evidence["file"], "--json")).object
+            shown = self.expect(0, store("verify", evidence["file"], "--json")).object
             self.assertEqual(shown["proof"], "fork")
             self.expect(0, store("verify"))
         self.expect(0, tablet("sync", phone.path))
@@ -124,7 +124,7 @@ class KeyTests(TestCase):
 
     def test_a_changed_key_or_checkpoint_is_told(self):
         store = self.device("phone")
-        self.expect(0, store("checkpoint"))
+        self.expect(0, store("prove", "--checkpoint"))
         own = self.replica(store)["id"]
         path = pathlib.Path(store.path) / "replicas" / own / "checkpoint"
         whole = path.read_bytes()

@@ -113,7 +113,7 @@ class KillTests(TestCase):
             # Whatever the last one left behind, the next one goes on.
             self.expect(0, store.apply([{"op": "add", "library": "books", "id": "last"}]))
             self.expect(0, store("verify"))
-            self.expect(0, store("seal"))
+            self.expect(0, store("compact"))
             self.assertEqual(store.log()[:-1], history)
             self.check_numbers(store.log())
 

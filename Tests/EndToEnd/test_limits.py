@@ -32,7 +32,7 @@ class ManyDevicesTests(TestCase):
         self.assertEqual(len(self.expect(0, store("log", "--json", **limited)).lines), 90)
         self.assertEqual(len(self.expect(0, store("verify", "--json", **limited)).lines), 90)
         self.expect(0, store("replay", **limited))
-        self.expect(0, store("snapshot", **limited))
+        self.expect(0, store("compact", **limited))
         self.expect(0, store("add", "papers", "one more", **limited))
         at = self.expect(0, store("replay", "--at", "2999-01-01", "--json", **limited)).object
         self.assertEqual(at["events"], 91)
@@ -44,7 +44,7 @@ class ManyDevicesTests(TestCase):
         folder.mkdir()
         self.expect(0, other("sync", f"folder:{folder}", **limited))
         self.expect(0, third("sync", f"folder:{folder}", **limited))
-        self.expect(0, third("seal", **limited))
+        self.expect(0, third("compact", **limited))
         digests = {self.expect(0, each("status", "--json", **limited)).object["digest"] for each in (store, other, third)}
         self.assertEqual(len(digests), 1)
         self.assertTrue(all(line["isSound"] for line in self.expect(0, third("verify", "--json", **limited)).lines))
@@ -88,7 +88,7 @@ class NoFilesTests(TestCase):
     def test_in_place_of_a_snapshot(self):
         store = self.store()
         self.expect(0, store("add", "papers", "one"))
-        self.expect(0, store("snapshot"))
+        self.expect(0, store("compact"))
         (snapshot,) = pathlib.Path(store.path, "snapshots").glob("*.snapshot")
         self.put(snapshot, "pipe")
         for command in (("status",), ("log",), ("add", "papers", "new")):
@@ -102,7 +102,7 @@ class LeftoverTests(TestCase):
         self.expect(0, store("sync", other.path))
         (segment,) = store.segments(".open")
         unfinished = segment.with_name(segment.name + ".tmp-12ab")
-        for command in (("seal",), ("sync", other.path)):
+        for command in (("compact",), ("sync", other.path)):
             unfinished.write_bytes(b"half a segment")
             self.expect(0, other("add", "papers", " ".join(command)[:20]))
             self.expect(0, store(*command))

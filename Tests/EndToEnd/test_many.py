@@ -118,7 +118,7 @@ class ManyTests(TestCase):
         def seal():
             while len(followers[0].wait(0)) < count and not done.is_set():
                 time.sleep(0.01)
-            reads.append(store("seal"))
+            reads.append(store("compact"))
 
         try:
             readers = [threading.Thread(target=target) for target in (list_repeatedly, seal)]

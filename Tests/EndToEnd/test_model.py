@@ -24,7 +24,7 @@ class ModelTests(TestCase):
         self.check_reading(store, expected)
         replayed = self.expect(0, store("replay", "--json")).object
         self.expect(0, store("verify"))
-        self.expect(0, store("seal"))
+        self.expect(0, store("compact"))
         self.assertEqual([path.suffix for path in store.segments()], [".sealed"] * len(store.segments()))
         self.check_reading(store, expected)
         resealed = self.expect(0, store("replay", "--json")).object
@@ -75,7 +75,7 @@ class ModelTests(TestCase):
     def test_a_sealed_event_costs_few_bytes(self):
         store = self.store()
         self.expect(0, store.apply(trace(100_000, libraries="papers")))
-        self.expect(0, store("seal"))
+        self.expect(0, store("compact"))
         status = store("status", "--json").object
         self.assertEqual(status["events"], 100_000)
         self.assertLessEqual(sum(path.stat().st_size for path in store.segments()) / 100_000, SEALED_BYTES_PER_EVENT_MAX)

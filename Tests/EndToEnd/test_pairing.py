@@ -42,7 +42,7 @@ class PairingTests(TestCase):
         return self.expect(0, store("status", "--json")).object["replica"]
 
     def fingerprint(self, store):
-        devices = self.expect(0, store("replicas", "--keys", "--json")).lines
+        devices = self.expect(0, store("devices", "--keys", "--json")).lines
         return next(device["signature"]["fingerprint"] for device in devices if device["isOwn"])
 
     def expect_same(self, *stores):

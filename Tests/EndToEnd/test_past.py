@@ -35,8 +35,8 @@ class PastTestCase(SyncTestCase):
             if chance.random() < 0.3:
                 self.sync(stores[chance.randrange(1, count)], stores[0].path)
             if number == rounds // 2:
-                self.expect(0, stores[0]("seal"))
-                self.expect(0, stores[0]("snapshot"))
+                stores[0].seal()
+                stores[0].snapshot()
         for index, store in enumerate(stores):
             self.expect(0, store.apply([{"op": "set", "library": "papers", "id": "8", "fields": {"@note": f"device {index}"},
                                          "time": "2026-03-20T00:00:00Z"}]))
@@ -311,7 +311,7 @@ class BisectTests(PastTestCase):
 
     def test_a_damaged_store_is_searched_as_far_as_it_is_sound(self):
         store = self.numbered(40)
-        self.expect(0, store("seal"))
+        store.seal()
         self.expect(0, store.apply([{"op": "add", "library": "papers", "id": f"more-{number}"} for number in range(40)]))
         (tail,) = store.segments(".log") or store.segments()[-1:]
         with open(tail, "r+b") as file:

@@ -76,7 +76,7 @@ class Commands(heartlog.TestCase):
         said = self.expect(0, store("prove", *arguments, "-o", path, "--json")).object
         data = pathlib.Path(path).read_bytes()
         self.assertEqual((said.pop("file"), said.pop("bytes")), (path, len(data)))
-        self.assertEqual(said, self.expect(0, heartlog.run("verify-proof", path, "--json")).object)
+        self.assertEqual(said, self.expect(0, heartlog.run("verify", path, "--json")).object)
         checked = proof_checker.check(data)
         self.assertEqual((said["proof"], said["key"], said["fingerprint"], said["checkpoint"]["size"]),
                          (checked["proof"], checked["key"], checked["fingerprint"], checked["size"]))
@@ -99,7 +99,7 @@ class Commands(heartlog.TestCase):
             path, data, said, checked = self.prove(store, name)
             self.check_event(event, said, checked)
             made[name] = data
-        self.expect(0, store("seal"))
+        self.expect(0, store("compact"))
         for name, data in made.items():
             self.assertEqual(self.prove(store, name)[1], data)
 
@@ -109,12 +109,12 @@ class Commands(heartlog.TestCase):
         elsewhere = heartlog.environment(HEARTLOG_STORE=os.path.join(self.folder, "nothing"))
         vkey = "heartlog/x+00000000+" + base64.b64encode(b"\1" + bytes.fromhex(said["key"])).decode()
         for key in said["key"], said["fingerprint"], said["fingerprint"][:32]:
-            answer = self.expect(0, heartlog.run("verify-proof", path, "--key", key, env=elsewhere))
+            answer = self.expect(0, heartlog.run("verify", path, "--key", key, env=elsewhere))
             self.assertIn("signed with the key that you gave", answer.out)
-        self.expect(1, heartlog.run("verify-proof", path, "--key", "0" * 64, env=elsewhere), "another key")
+        self.expect(1, heartlog.run("verify", path, "--key", "0" * 64, env=elsewhere), "another key")
         for key in vkey, "phone", "00":
-            self.expect(64, heartlog.run("verify-proof", path, "--key", key, env=elsewhere), "not a key")
-        answer = self.expect(0, heartlog.run("verify-proof", "-", input=data, env=elsewhere))
+            self.expect(64, heartlog.run("verify", path, "--key", key, env=elsewhere), "not a key")
+        answer = self.expect(0, heartlog.run("verify", "-", input=data, env=elsewhere))
         self.assertIn("compare it", answer.out)
 
     def test_a_changed_file_proves_nothing(self):
@@ -127,7 +127,7 @@ class Commands(heartlog.TestCase):
                 changed = bytearray(data)
                 changed[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
                 pathlib.Path(path).write_bytes(changed)
-                self.expect(65, heartlog.run("verify-proof", path), "proves nothing")
+                self.expect(65, heartlog.run("verify", path), "proves nothing")
                 self.assertTrue(is_refused(bytes(changed)))
 
     def test_a_history_goes_on_from_an_earlier_proof(self):
@@ -144,7 +144,7 @@ class Commands(heartlog.TestCase):
         self.expect(64, store("prove", "--between", f"{replica}:20", f"{replica}:9"), "later")
         self.assertEqual(self.prove(store, "--between", f"{replica}:c4", f"{replica}:c20")[2]["commits"], 4)
         note = self.folder / "today.note"
-        note.write_text(self.expect(0, store("checkpoint")).out)
+        note.write_text(self.expect(0, store("prove", "--checkpoint")).out)
         self.expect(0, store("add", "papers", "latest"))
         self.assertTrue(self.prove(store, "--between", str(note), f"{replica}:52")[3]["isSigned"])
         note.write_text(note.read_text().replace("heartlog/", "heartlog/0", 1))
@@ -156,8 +156,8 @@ class Commands(heartlog.TestCase):
         self.expect(1, store("prove", f"{replica}:4"), "no event")
         self.expect(64, store("prove", "now"), "needs an event")
         self.expect(66, store("prove", "--between", "nothing.proof", f"{replica}:1"), "cannot read")
-        self.expect(65, heartlog.run("verify-proof", store.path + "/store"), "not a proof")
-        self.expect(66, heartlog.run("verify-proof", store.path + "/nothing"), "cannot read")
+        self.expect(65, heartlog.run("verify", store.path + "/store"), "not a proof")
+        self.expect(66, heartlog.run("verify", store.path + "/nothing"), "cannot read")
 
     def test_events_of_another_device_are_proven_with_its_witness(self):
         phone, desk = self.written(count=40), self.written("desk", 10)

@@ -71,7 +71,7 @@ class FigureTests(ReportTestCase):
             page.table("The libraries"),
             [[library[key] for key in ("name", "favorites", "items", "events")] for library in status["libraries"]])
 
-        replicas = lines("replicas", at=())
+        replicas = lines("devices", at=())
         self.assertEqual([row[2] for row in page.table("The key")],
                          [replica["signature"]["commits"] if replica["signature"] else 0 for replica in replicas])
         for row, replica in zip(page.table("The key"), replicas):
@@ -126,15 +126,15 @@ class FigureTests(ReportTestCase):
             self.assertIn(word, text)
         # A later commit is not signed yet, and a compared key is confirmed.
         self.expect(0, phone("add", "papers", "2606.00001v1"))
-        other = next(line["id"] for line in self.expect(0, phone("replicas", "--json")).lines if not line["isOwn"])
-        self.expect(0, phone("trust", other))
+        other = next(line["id"] for line in self.expect(0, phone("devices", "--json")).lines if not line["isOwn"])
+        self.expect(0, phone("devices", "trust", other))
         text = self.check_figures(phone).section("meaning").text
         self.assertNotIn("Nobody has confirmed the key", text)
         self.assertIn("The 1 commit after that is not signed yet", text)
 
     def test_the_figures_of_a_moment_are_those_of_the_command_line_then(self):
         phone = self.fortnight()
-        self.expect(0, phone("seal"))
+        self.expect(0, phone("compact"))
         for moment in ("2026-03-05", "2026-03-09T12:00:00Z", "1999-01-01"):
             with self.subTest(moment):
                 text = self.report(phone, "--at", moment)

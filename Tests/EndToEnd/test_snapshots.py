@@ -53,7 +53,7 @@ class SnapshotTestCase(TestCase):
     def snapshot(self, store):
         """Makes one, and returns its file."""
         before = set(self.snapshots(store))
-        self.expect(0, store("snapshot"))
+        store.snapshot()
         (new,) = set(self.snapshots(store)) - before
         return new
 
@@ -103,18 +103,18 @@ class MakingTests(SnapshotTestCase):
     def test_a_snapshot_is_made_when_it_is_asked_for(self):
         store = self.filled(300)
         self.assertEqual(self.snapshots(store), [])
-        report = self.expect(0, store("snapshot", "--json")).object
+        report = self.expect(0, store("compact", "--json")).object["snapshot"]
         (file,) = self.snapshots(store)
-        self.assertEqual(report, {"events": 300, "bytes": file.stat().st_size, "new": True})
+        self.assertEqual(report, {"events": 300, "bytes": file.stat().st_size})
         self.assertEqual(file.name[:17], "%016d-" % 300)
-        self.assertEqual(self.expect(0, store("snapshot", "--json")).object, report | {"new": False})
+        self.assertEqual(self.expect(0, store("compact", "--json")).object["snapshot"], report)
         self.assertEqual(self.snapshots(store), [file])
-        self.assertRegex(self.expect(0, store("snapshot")).out, r"^the last snapshot is up to date: 300 events, \d+ KiB\n$")
+        self.assertRegex(self.expect(0, store("compact")).out, r"\nsnapshot of 300 events: \d+ KiB\n$")
         self.write(store)
-        self.assertRegex(self.expect(0, store("snapshot")).out, r"^snapshot written: 301 events, \d+ KiB\n$")
+        self.assertRegex(self.expect(0, store("compact")).out, r"\nsnapshot of 301 events: \d+ KiB\n$")
 
     def test_there_is_none_of_a_store_that_is_not_there(self):
-        self.expect(66, Store(self.folder / "nothing")("snapshot"))
+        self.expect(66, Store(self.folder / "nothing")("compact"))
 
     def test_there_is_none_of_a_store_that_cannot_be_written(self):
         store = self.filled(20)
@@ -123,7 +123,7 @@ class MakingTests(SnapshotTestCase):
         data = bytearray(segment.read_bytes())
         data[4096 + 50] ^= 1
         segment.write_bytes(data)
-        self.expect(65, store("snapshot"), "damaged")
+        self.expect(65, store("compact"), "damaged")
         self.assertEqual(self.snapshots(store), [])
 
     def test_many_operations_bring_one_by_themselves(self):
@@ -148,7 +148,7 @@ class MakingTests(SnapshotTestCase):
         store = self.filled()
         expected = self.expected(store)
         self.snapshot(store)
-        self.expect(0, store("seal"))
+        store.seal()
         for round_ in range(2):
             status, note = self.status(store)
             self.assertEqual((status | {"bytes": 0}, note), (expected[0] | {"bytes": 0}, ""))
@@ -251,7 +251,7 @@ class FormatTests(SnapshotTestCase):
         self.expect(0, store.apply(trace(4_000)))
         self.read(store)
         self.expect(0, store.apply(lines(operations(1_200))))
-        self.expect(0, store("seal"))
+        store.seal()
         shutil.rmtree(self.folder_of(store))
         snapshot = self.read(store)
         self.assertTrue(any(len(ident) > 24 for library in snapshot.libraries for ident in library.ids))
@@ -351,8 +351,8 @@ class UselessTests(SnapshotTestCase):
             for words_of_command in (
                     ("status",), ("list", "papers"), ("list", "cities", "--json"), ("show", "papers", "paper-1"),
                     ("conflicts",), ("replay", "--at", "2026-03-01T00:02:00Z"), ("toggle", "papers", "paper-1"),
-                    ("set", "papers", "paper-2", "title=another", "line=2"), ("add", "papers", "new"), ("snapshot",),
-                    ("status", "--json"), ("seal",), ("export", "papers"), ("verify",)):
+                    ("set", "papers", "paper-2", "title=another", "line=2"), ("add", "papers", "new"), ("compact",),
+                    ("status", "--json"), ("export", "papers"), ("verify",)):
                 answer = other(*words_of_command)
                 self.assertIn(answer.code, range(0, 80), (words_of_command, answer.err))
             shutil.rmtree(other.path)
@@ -388,7 +388,7 @@ class UselessTests(SnapshotTestCase):
         # Old snapshots go when a new one is written; these are none.
         other = self.folder_of(store) / "0000000000000599-00000000.snapshot"
         other.mkdir()
-        self.expect(0, store("snapshot"))
+        store.snapshot()
         self.assertTrue((file / "a file").exists() and other.exists())
         self.check(store, expected, [])
         shutil.rmtree(file)
@@ -407,7 +407,7 @@ class UselessTests(SnapshotTestCase):
         self.check(store, expected, [])
         self.write(store)
         self.expect(0, store("list", "books"))
-        answer = store("snapshot")
+        answer = store("compact")
         self.assertIn(answer.code, (73, 74), answer.err)
         self.assertEqual(self.folder_of(store).read_text(), "no folder")
 
@@ -483,7 +483,7 @@ class UselessTests(SnapshotTestCase):
 
     def test_a_log_that_is_damaged_in_front_of_its_snapshot(self):
         store = self.filled(600)
-        self.expect(0, store("seal"))
+        store.seal()
         file = self.snapshot(store)
         whole, (segment,) = file.read_bytes(), store.segments(".sealed")
         expected = self.expected(store)
@@ -518,7 +518,7 @@ class UselessTests(SnapshotTestCase):
         content = old.read_bytes()
         for round_ in range(3):
             self.expect(0, store.apply(lines(operations(300, 600 + 300 * round_))))
-            self.expect(0, store("seal" if round_ == 1 else "snapshot"))
+            store.seal() if round_ == 1 else store.snapshot()
             for path in self.snapshots(store):
                 path.unlink()
             old.write_bytes(content)
@@ -531,7 +531,7 @@ class UselessTests(SnapshotTestCase):
         copy = store.copy(pathlib.Path(self.folder) / "copy")
         self.check(copy, self.expected(store), [])
         self.expect(0, copy.apply(lines(operations(50, 900))))
-        self.expect(0, copy("snapshot"))
+        copy.snapshot()
         self.check(copy, self.expected(copy), [])
         self.assertEqual(len(self.status(copy)[0]["replicas"]), 2)
         self.expect(0, store.apply(lines(operations(70, 2000))))
@@ -549,7 +549,7 @@ class UselessTests(SnapshotTestCase):
         for call in ("pwrite64", "fsync", "rename,renameat,renameat2"):
             for error in ("ENOSPC", "EIO"):
                 with self.subTest(call=call, error=error):
-                    self.expect(74, store("snapshot", prefix=self.inject(f"{call}:error={error}:when=1+")))
+                    self.expect(74, store("compact", prefix=self.inject(f"{call}:error={error}:when=1+")))
                     self.assertEqual(self.snapshots(store), [])
                     self.check(store, expected, [])
         self.snapshot(store)
@@ -590,12 +590,12 @@ class ManyAtOnceTests(SnapshotTestCase):
         store = self.filled()
         for round_ in range(5):
             self.expect(0, store.apply([{"op": "add", "library": "books", "id": str(round_)}]))
-            makers = [store.start("snapshot", "--json") for _ in range(4)]
+            makers = [store.start("compact", "--json") for _ in range(4)]
             for maker in makers:
                 with self.ended(maker):
                     out, err = maker.communicate()
                     self.assertEqual((maker.returncode, err), (0, b""))
-                    self.assertEqual(json.loads(out)["events"], self.status(store)[0]["events"])
+                    self.assertEqual(json.loads(out)["snapshot"]["events"], self.status(store)[0]["events"])
             self.assertFalse([path for path in self.snapshots(store) if not NAME.fullmatch(path.name)])
             self.check(store, self.expected(store), [])
 
@@ -612,7 +612,7 @@ class ManyAtOnceTests(SnapshotTestCase):
             feeder.start()
             rounds = 0
             while writer.poll() is None or rounds < 2:
-                self.expect(0, store("snapshot"))
+                store.snapshot()
                 rounds += 1
             feeder.join()
             self.assertEqual(writer.wait(), 0)
@@ -630,7 +630,7 @@ class ManyAtOnceTests(SnapshotTestCase):
 
     def check_no_leftovers(self, store):
         self.expect(0, store("add", "books", f"book {time.monotonic_ns()}"))
-        self.expect(0, store("snapshot"))
+        store.snapshot()
         self.assertFalse([path.name for path in self.snapshots(store) if not NAME.fullmatch(path.name)])
 
     def test_kills_while_a_snapshot_is_made(self):
@@ -643,7 +643,7 @@ class ManyAtOnceTests(SnapshotTestCase):
         for round_ in range(KILLS):
             self.expect(0, store.apply([{"op": "add", "library": "books", "id": str(round_)}]))
             expected = self.expected(store) if round_ % 5 == 0 else None
-            killed += self.kill(store.start("snapshot", stdout=subprocess.DEVNULL), chance.uniform(0, lasts / 2))
+            killed += self.kill(store.start_half("snapshot"), chance.uniform(0, lasts / 2))
             if expected:
                 self.check(store, expected, [])
                 self.check_no_leftovers(store)
@@ -688,13 +688,13 @@ class SyncTests(SnapshotTestCase):
                         found[-1]["fields"] = {"title": f"what {number} wrote in round {round_}, at step {step}"}
                 self.expect(0, store.apply(lines(found)))
                 if chance.random() < 0.7:
-                    self.expect(0, store("snapshot"))
+                    store.snapshot()
                 if chance.random() < 0.3:
-                    self.expect(0, store("seal"))
+                    store.seal()
             for one, other in ((0, 1), (1, 2), (0, 2), (0, 1)):
                 self.expect(0, stores[one]("sync", stores[other].path))
                 if chance.random() < 0.4:
-                    self.expect(0, stores[chance.randrange(3)]("snapshot"))
+                    stores[chance.randrange(3)].snapshot()
             found = [self.status(store) for store in stores]
             self.assertEqual({note for _, note in found}, {""})
             self.assertEqual(len({status["digest"] for status, _ in found}), 1)

@@ -83,8 +83,8 @@ class SubscribingTests(SyncTestCase):
         told = self.expect(0, watch("sync", phone.path, "--libraries", "papers")).out
         self.assertIn("same history, less content: 1 event here without content", told)
         self.assertIn("takes only papers from other devices", self.expect(0, watch("status")).out)
-        self.assertIn("only papers here", self.expect(0, watch("replicas")).out)
-        lines = {line["id"]: line for line in self.expect(0, watch("replicas", "--json")).lines}
+        self.assertIn("only papers here", self.expect(0, watch("devices")).out)
+        lines = {line["id"]: line for line in self.expect(0, watch("devices", "--json")).lines}
         self.assertEqual(lines[replica]["partial"], {"fromCommit": 1, "libraries": ["papers"]})
         self.assertEqual(sum("partial" in line for line in lines.values()), 1)
         listed = self.expect(0, watch("list", "cities"))
@@ -104,9 +104,9 @@ class SubscribingTests(SyncTestCase):
         phone, watch = self.store("phone"), self.store("watch")
         for part in range(8):
             self.write(chance, phone, 400, part * 400)
-            self.expect(0, phone("seal"))
+            self.expect(0, phone("compact"))
         self.sync(watch, phone.path, "--libraries", "papers")
-        self.expect(0, watch("snapshot"))
+        self.expect(0, watch("compact"))
         unkilled = 0
         for turn in range(30):
             with watch.start("sync", phone.path, "--libraries", "all") as process:
@@ -121,7 +121,7 @@ class SubscribingTests(SyncTestCase):
                 # From the beginning.
                 watch = self.store(f"watch-{turn}")
                 self.sync(watch, phone.path, "--libraries", "papers")
-                self.expect(0, watch("snapshot"))
+                self.expect(0, watch("compact"))
         self.assertLess(unkilled, 30)
         self.sync(watch, phone.path, "--libraries", "all")
         self.check_same(watch, phone)

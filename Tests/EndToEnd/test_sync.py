@@ -96,9 +96,9 @@ class CarrierTests(SyncTestCase):
     def test_merge_takes_and_gives_nothing(self):
         phone, tablet = self.both()
         before = tablet.log()
-        self.expect(0, phone("merge", tablet.path))
+        self.expect(0, phone("sync", tablet.path, "--pull"))
         self.assertEqual(tablet.log(), before)
-        self.expect(0, tablet("merge", phone.path))
+        self.expect(0, tablet("sync", phone.path, "--pull"))
         self.check_same(phone, tablet)
 
     def test_a_dry_run_changes_nothing(self):

@@ -68,7 +68,7 @@ class TamperTests(TestCase):
         self.assertGreaterEqual(last, commits[0], verified.err)
         self.check_reads(sound, log, damaged, first, offset < HEADER_BYTES)
         # A write is refused and changes nothing.
-        writes = {"toggle papers new": None, "seal": None, "apply": '{"op":"add","library":"papers","id":"new"}\n'}
+        writes = {"toggle papers new": None, "compact": None, "apply": '{"op":"add","library":"papers","id":"new"}\n'}
         for words, text in self.some(writes.items()):
             answer = self.expect(65, damaged(*words.split(), input=text))
             self.assertEqual(answer.out, "")
@@ -179,7 +179,7 @@ class TamperTests(TestCase):
 
     def test_any_byte_changed_in_a_sealed_segment_is_found(self):
         store = self.small_store()
-        self.expect(0, store("seal"))
+        store.seal()
         self.expect(0, store.apply(trace(20, seed=3)))
         path, tail = store.segments()
         data = path.read_bytes()
@@ -204,7 +204,7 @@ class TamperTests(TestCase):
     def test_a_byte_in_a_segment_with_successors_is_found(self):
         """A middle segment: what stands behind it is sound, and still not shown."""
         store = self.small_store(60, 6)
-        self.expect(0, store("seal"))
+        store.seal()
         self.expect(0, store.apply(trace(40, seed=4)))
         first, second = store.segments()
         self.try_bytes(store, first, [self.chance.randrange(first.stat().st_size) for _ in range(10)], first.stat().st_size)
@@ -275,7 +275,7 @@ class TamperTests(TestCase):
 
     def test_a_deleted_segment_is_named(self):
         store = self.small_store(40, 4)
-        self.expect(0, store("seal"))
+        store.seal()
         self.expect(0, store.apply(trace(40, seed=4)))
         first, second = store.segments()
         log = store.log()
@@ -299,7 +299,7 @@ class TamperTests(TestCase):
         other = self.store()
         self.expect(0, other.apply(trace(60, seed=9)))
         for each in (store, other):
-            self.expect(0, each("seal"))
+            each.seal()
             self.expect(0, each.apply(trace(20, seed=8)))
         for mine, theirs in zip(store.segments(), other.segments()):
             with self.subTest(mine.name):

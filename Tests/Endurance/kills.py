@@ -16,8 +16,8 @@ def load(stores, other, chance, round, acknowledged):
     writers = [Writer(store, f"{name}.{round}.{index}", chance, chance.choice((40, 400)))
                for name, store in enumerate(stores) for index in range(2)]
     commands = [
-        Command(stores[0], "seal"), Command(stores[0], "sync", stores[1], "--join"), Command(stores[1], "sync", stores[0], "--join"),
-        Command(stores[0], "list", "papers"), Command(stores[1], "verify"), Command(stores[1], "snapshot"),
+        Command(stores[0], "compact"), Command(stores[0], "sync", stores[1], "--join"), Command(stores[1], "sync", stores[0], "--join"),
+        Command(stores[0], "list", "papers"), Command(stores[1], "verify"), Command(stores[1], "compact"),
         Command(stores[1], "sync", other, "--join"),
     ]
     actors = writers + commands

@@ -68,7 +68,7 @@ def once(image, folder, chance, number, acknowledged):
         for store in stores:
             check_store(store, acknowledged.get(store, {}))
         writers = [Writer(store, f"{name}.{number}.{index}", chance) for name, store in enumerate(stores) for index in range(2)]
-        commands = [Command(stores[0], "seal"), Command(stores[0], "sync", stores[1], "--join"), Command(stores[1], "snapshot")]
+        commands = [Command(stores[0], "compact"), Command(stores[0], "sync", stores[1], "--join"), Command(stores[1], "compact")]
         time.sleep(chance.uniform(0, 0.4))
         # When the journal ends under an fdatasync, Linux 6.18 may return 0 from it although the new size of the file is lost: a loop of
         # pwrite and fdatasync shows the same. So nobody is in one.

@@ -48,7 +48,7 @@ struct CandidatesTests {
       #expect(ask("zsh", "collection", "", after: "list", "recipes", "--collection") == ["to cook"])
       #expect(ask("bash", "collection", "to", after: "list", "recipes", "--collection") == ["to\\ cook"])
       let digits = String(store.replica.description.prefix(8))
-      #expect(ask("fish", "replica", String(digits.prefix(3)), after: "retire") == [digits])
+      #expect(ask("fish", "replica", String(digits.prefix(3)), after: "devices", "retire") == [digits])
     }
   }
 

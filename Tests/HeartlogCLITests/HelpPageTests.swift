@@ -54,91 +54,63 @@ struct HelpPageTests {
     }
   }
 
-  @Test("heartlog alone lists the commands by task")
+  @Test("heartlog alone lists the commands by task, on one screen")
   func overview() {
     let golden = """
       ♥ heartlog: favorites that remember
-
       Usage: heartlog [--store DIR] [--json] COMMAND …
 
-      Store
-        init            create a new, empty store
-        status          show what the store contains: libraries, replicas, size,
-                        digest
+      Store     init            create a new, empty store
+                status          show what the store contains: libraries, devices, size
 
-      Write
-        add             make an item a favorite
-        toggle          flip whether an item is a favorite
-        remove          remove an item from the favorites
-        set             write fields of an item, favorite or not
-        note            show, write or clear the note of an item
-        collection      list, fill and order the collections of a library
-        apply           execute operations from a file or a pipe, one per line
-        import          import the items of a file
-        undo            take back events: restore what was there before them
-        restore         make favorites, dates and fields equal to those at a moment
-        erase           take what was written of an item out of all stores, for good
+      Write     add             make an item a favorite
+                toggle          flip whether an item is a favorite
+                remove          remove an item from the favorites
+                set             write fields of an item, favorite or not
+                note            show, write or clear the note of an item
+                collection      list, fill and order the collections of a library
+                apply           execute operations from a file or a pipe, one per line
+                import          import the items of a file
+                undo            take back events: restore what was there before them
+                restore         return favorites and fields to what they were
+                erase           delete an item's content from all stores, for good
 
-      Read
-        list            list the favorites of a library
-        show            show an item: whether it is a favorite, since when, its fields
-        log             show events, oldest first
-        stats           count events by time, by item and by device
-        diff            show what changed between two moments
-        blame           show which event wrote an item's state and each field
-        bisect          find the commit that changed the answer of a command
-        export          write the favorites of a library to a file
+      Read      list            list the favorites of a library
+                show            show an item with its date and its fields
+                log             show events, oldest first
+                stats           count events by time, by item and by device
+                diff            show what changed between two moments
+                blame           show which event wrote an item's state and each field
+                bisect          find the commit that changed the answer of a command
+                export          write the favorites of a library to a file
 
-      Devices
-        sync            exchange commits with another store
-        merge           receive the commits of another store
-        hub             show and change which devices a hub admits
-        serve           serve one sync over standard input and output
-        replicas        list the devices whose commits are in the store
-        trust           confirm the key of a device
-        retire          mark a device that will not come back
-        keys            encrypt a vault, and admit and revoke devices
-        schema          show which device runs which version of an item type
-        conflicts       list or resolve open conflicts between devices
+      Devices   sync            exchange commits with another store
+                hub             show and change which devices a hub admits
+                serve           serve one sync over standard input and output
+                devices         list, trust and retire devices; show forks and schemas
+                keys            encrypt a vault, and admit and revoke devices
+                conflicts       list or resolve open conflicts between devices
 
-      Maintenance
-        replay          rebuild the state from the log alone
-        verify          check every byte of the log
-        doctor          name what is wrong with the store, and what to do
-        checkpoint      sign how far this device's log has come
-        evidence        list the devices that signed two histories
-        prove           prove an event, or a history, to anybody
-        verify-proof    check a proof with nothing but its file
-        report          write an evidence report as an HTML page
-        backup          copy the store while others write it
-        restore-backup  make a store of a backup
-        repair          rebuild damaged files, or salvage what can be read
-        seal            compress the log's open end into sealed segments
-        compact         make the store small, and look for what was erased
-        snapshot        write a snapshot, so that the store opens faster
+      Maintain  replay          rebuild the state from the log alone
+                verify          check every byte of the log, or a proof
+                doctor          name what is wrong with the store, and what to do
+                prove           prove an event, or a history, to anybody
+                report          write an evidence report as an HTML page
+                backup          copy the store while others write it
+                restore-backup  make a store of a backup
+                repair          rebuild damaged files, or salvage what can be read
+                compact         make the store small and quick to open
 
-      Help
-        help            print help for heartlog or for a command
-        completions     print a completion script for your shell
-        man             print the man page as roff
+      Help      help            print help for heartlog or for a command
+                completions     print a completion script for your shell
+                man             print the man page as roff
 
-      Options, before or after the command
-        --store DIR  The store. Default: $HEARTLOG_STORE, or else a store in your data
-                     directory.
-        --json       Print JSON Lines: one object per line, for programs.
-        --version    Print the version.
-        -h, --help   Print help for heartlog or for a command.
-
-      Getting started
-        heartlog init
-        heartlog toggle cities 2950159 name=Berlin country=DE
-        heartlog list cities
-        heartlog log
-
-      "heartlog help COMMAND" describes a command, with examples.
+      Options: --store DIR   --json   --version   -h, --help
+      "heartlog help COMMAND" describes a command. Begin with "heartlog init".
 
       """
     #expect(page.text(nil) == golden)
+    #expect(golden.filter(\.isNewline).count <= 50)
     let run = CapturedOutput.run()
     #expect(run.exitCode == 0 && run.standard == golden && run.error.isEmpty)
   }
@@ -176,7 +148,7 @@ struct HelpPageTests {
         1  The item already has these values; nothing was written.
 
       Options of all commands: --store, --json, --version, --help (see "heartlog
-      help").
+      man").
 
       """
     #expect(CapturedOutput.run("help", "set").standard == golden)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeartlogCLI
 
-@Suite("The command schema")
+@Suite("Versions of item types")
 struct SchemaTests {
   private struct Trip: FavoriteItem {
     static let library = "trips"
@@ -51,13 +51,13 @@ struct SchemaTests {
       (first < second ? [ofPhone, ofTablet] : [ofTablet, ofPhone]).joined()
     }
     #expect(
-      Self.run("schema", in: phone).text
+      Self.run("devices", "schemas", in: phone).text
         == "library  replica   name    version  last write        old names\n"
         + sorted(
           "trips    \(first.prefix(8))  phone         2  2026-03-02 08:00             this device\n",
           "trips    \(second.prefix(8))  tablet        1  2026-03-02 09:00  desc       not announced\n"))
     #expect(
-      Self.run("schema", "trips", "--json", in: phone).text
+      Self.run("devices", "schemas", "trips", "--json", in: phone).text
         == sorted(
           #"{"library":"trips","replica":"\#(first)","name":"phone","isOwn":true,"version":2,"isAnnounced":true,"#
             + #""lastSeen":"2026-03-02T08:00:00.000Z","isRetired":false,"isEnded":false,"oldNames":[]}"#
@@ -67,8 +67,9 @@ struct SchemaTests {
             + #""oldNames":["desc"]}"# + "\n"))
     try phone.retire(tablet.replica)
     #expect(
-      Self.run("schema", in: phone).text.contains("2026-03-02 09:00             retired, not announced\n"))
-    let none = Self.run("schema", "papers", in: phone)
+      Self.run("devices", "schemas", in: phone).text.contains(
+        "2026-03-02 09:00             retired, not announced\n"))
+    let none = Self.run("devices", "schemas", "papers", in: phone)
     #expect(none.code == 0 && none.text == "no device has announced a version of papers\n")
   }
 }

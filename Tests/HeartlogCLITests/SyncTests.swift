@@ -34,7 +34,8 @@ struct SyncTests {
     arguments: [
       ["sync", "ssh://anna:secret@desk/s"], ["sync", "ssh://anna:secret@desk:22/s", "--json"],
       ["sync", "https://anna:secret@desk/s"], ["hub", "https://anna:secret@desk/s"],
-      ["sync", "ssh://anna:secret@desk"], ["merge", "ssh://anna:secret@desk/s", "--store", "/nowhere"],
+      ["sync", "ssh://anna:secret@desk"],
+      ["sync", "ssh://anna:secret@desk/s", "--pull", "--store", "/nowhere"],
       ["ssh://anna:secret@desk/s"], ["status", "--store", "ssh://anna:secret@desk/s"],
       ["sync", "x", "ssh://anna:secret@desk/s"], ["sync", "--peer=ssh://anna:secret@desk/s"],
     ])

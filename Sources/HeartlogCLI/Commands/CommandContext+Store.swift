@@ -138,7 +138,7 @@ extension CommandContext {
     try output.flush()
     let what = library.map { "everything of \(Quoted($0))" } ?? "everything"
     output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) this store does not take \(what) from other devices: see \"heartlog replicas\"."
+      "\(errorStyle(.failure, "heartlog:")) this store does not take \(what) from other devices: see \"heartlog devices\"."
     )
     return true
   }

@@ -10,7 +10,7 @@ struct EraseCommand: Command {
   private static let dryRun = Option.flag("dry-run", "Erase nothing; count what would be erased.")
 
   static let description = CommandDescription(
-    name: "erase", group: .write, summary: "take what was written of an item out of all stores, for good",
+    name: "erase", group: .write, summary: "delete an item's content from all stores, for good",
     arguments: [library, item], options: [events, dryRun],
     paragraphs: [
       "Everything that any device ever wrote of the item is erased: its id, favorites, dates, fields, notes. On this device now, on "

@@ -26,7 +26,7 @@ struct HubCommand: Command {
       "A hub knows the devices of a vault by their keys. The device that creates the vault is admitted. Any other one shows its key when "
         + "it syncs with the hub's address and the vault. Compare it with what you type: who is admitted can read what is at the hub, unless the "
         + "vault is encrypted, and can write there.",
-      "A device that was removed keeps what it has. \"heartlog retire\" marks it for the others.",
+      "A device that was removed keeps what it has. \"heartlog devices retire\" marks it for the others.",
     ],
     examples: [
       .init("heartlog hub https://hub.example.org", "List the devices that are admitted."),

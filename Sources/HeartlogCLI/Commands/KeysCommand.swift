@@ -33,7 +33,7 @@ struct KeysCommand: Command {
         + "write it down. A device that has the code is admitted when it syncs next.",
       "\"pair\" admits a device that can be reached, without the code: run it on either of the two, one of which has the keys. On the other "
         + "machine, ssh:// runs \"heartlog keys pair --stdio\", and so does the COMMAND of exec:COMMAND. Compare the fingerprint that it "
-        + "prints with what \"heartlog replicas --keys\" shows on the new device.",
+        + "prints with what \"heartlog devices --keys\" shows on the new device.",
       "\"rotate\" makes a new key and a new recovery code; the old code is void. With --without, a device that was lost or stolen has no "
         + "part in it, and nothing of its log counts behind what is here now. Sync before, so that this is all that it wrote, and afterwards, "
         + "so that the others learn of it and a hub answers it no more. What it could read until then, it has.",

@@ -8,7 +8,7 @@ struct RestoreCommand: Command {
     "library", "LIBRARY", .library, "Restore only this library.")
 
   static let description = CommandDescription(
-    name: "restore", group: .write, summary: "make favorites, dates and fields equal to those at a moment",
+    name: "restore", group: .write, summary: "return favorites and fields to what they were",
     options: [at, library, UndoCommand.dryRun],
     paragraphs: [
       "Takes back everything after the moment, whichever device wrote it, by new events. What was not a favorite then is removed, and "

@@ -3,7 +3,7 @@ import Heartlog
 /// `heartlog show`: shows one item.
 struct ShowCommand: Command {
   static let description = CommandDescription(
-    name: "show", group: .read, summary: "show an item: whether it is a favorite, since when, its fields",
+    name: "show", group: .read, summary: "show an item with its date and its fields",
     arguments: [.library, .item], options: [.at],
     paragraphs: ["Shows every item that is in the store, whether it is a favorite or not."],
     examples: [

@@ -3,7 +3,7 @@ import Heartlog
 /// `heartlog status`: shows what the store contains.
 struct StatusCommand: Command {
   static let description = CommandDescription(
-    name: "status", group: .store, summary: "show what the store contains: libraries, replicas, size, digest",
+    name: "status", group: .store, summary: "show what the store contains: libraries, devices, size",
     options: [.at],
     paragraphs: [
       "The digest covers everything that is visible: two stores that show the same have the same digest, on any machine."

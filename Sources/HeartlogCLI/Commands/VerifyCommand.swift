@@ -1,20 +1,92 @@
 import Heartlog
 import HeartlogProofs
 
-/// `heartlog verify`: checks every byte of the log against its checksums and hashes.
+/// `heartlog verify`: checks every byte of the log against its checksums and hashes, or a proof with nothing but its file.
 struct VerifyCommand: Command {
+  private static let file = Argument(
+    "FILE", .optional, .file,
+    "A proof that \"heartlog prove\" wrote; - for standard input. Default: the store.")
+  private static let key = Option.value(
+    "key", "KEY", .text,
+    "The key that must have signed the proof: a fingerprint or a public key (64 digits), a replica's id, or a verifier key."
+  )
+
   static let description = CommandDescription(
-    name: "verify", group: .check, summary: "check every byte of the log",
+    name: "verify", group: .check, summary: "check every byte of the log, or a proof",
+    arguments: [file], options: [key],
     paragraphs: [
       "Prints the number of commits and the root hash of each device's stream. Two stores that print the same root for a stream "
-        + "have the same history of it. Snapshots are also checked, and compared with the log."
+        + "have the same history of it. Snapshots are also checked, and compared with the log.",
+      "With FILE, checks every hash and every signature of a proof, and says what it proves. It needs no store. A valid proof shows what "
+        + "the owner of a key wrote. Whose key that is, the file cannot show: compare it with the fingerprint that "
+        + "\"heartlog devices --keys\" shows on that device, or give that as KEY.",
     ],
-    examples: [.init("heartlog verify", "Check that nothing is damaged.")],
-    endings: [.init(.badInput, "Something is damaged; the message names the file, byte offset and commits.")])
+    examples: [
+      .init("heartlog verify", "Check that nothing is damaged."),
+      .init("heartlog verify 3f9a12c0-42.proof", "Check a proof."),
+      .init(
+        "heartlog verify 3f9a12c0-42.proof --key 3f9a12c0d4e85b6791ac0f2b37de4c58",
+        "Check also that this replica signed it."),
+    ],
+    endings: [
+      .init(.no, "The proof is valid, but another key than KEY signed it."),
+      .init(
+        .badInput,
+        "Something is damaged, and the message names the file, byte offset and commits; or FILE is not a valid proof."
+      ),
+    ])
 
-  init(_ arguments: Arguments) throws(CommandError) {}
+  private let proof: String?
+  private let key: KeyReference?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    proof = arguments.optionalText(Self.file)
+    guard let text = arguments.text(Self.key) else {
+      key = nil
+      return
+    }
+    guard proof != nil else { throw .usage("--key can be used with a FILE only") }
+    guard let key = KeyReference(text) else {
+      throw .usage(
+        "\(Quoted(text)) is not a key",
+        hint:
+          "A key has 64 hexadecimal digits, as its fingerprint has; a replica's id has 32. A verifier key is NAME+ID+BASE64."
+      )
+    }
+    self.key = key
+  }
 
   func run(_ context: CommandContext) throws -> ExitCode {
+    try proof.map { try verify($0, context) } ?? verifyStore(context)
+  }
+
+  private func verify(_ path: String, _ context: CommandContext) throws -> ExitCode {
+    let proof = try ProofPage.read(path)
+    let page = ProofPage(proof)
+    let isExpected = key.map { $0.matches(proof.checkpoint.key) }
+    if context.isJSON {
+      try context.jsonLine { json in
+        page.write(to: &json)
+        if let isExpected { json.member("isExpectedKey", isExpected) }
+      }
+    } else {
+      try page.print(context)
+      let valid = context.style(.good, "valid")
+      switch isExpected {
+      case true?: try context.output.line("\(valid), and signed with the key that you gave")
+      case false?: break
+      case nil:
+        try context.output.line(
+          "\(valid) for the owner of this key: compare it with \"heartlog devices --keys\" on that device")
+      }
+    }
+    guard isExpected == false else { return .success }
+    throw CommandError(
+      .no, "the proof is valid, but another key signed it",
+      hint: "It proves nothing of the replica whose key you gave.")
+  }
+
+  private func verifyStore(_ context: CommandContext) throws -> ExitCode {
     let found = try context.verified()
     for stream in found.streams {
       if context.isJSON {

@@ -77,7 +77,7 @@ struct FaultAdvice {
     case .diskFull:
       .problem(
         "the disk is almost full", "Writes will fail. No acknowledged commit is lost by that.",
-        "Make room. \"heartlog seal\" makes the log smaller, and the folder snapshots may be removed.")
+        "Make room. \"heartlog compact\" makes the log smaller, and the folder snapshots may be removed.")
     case .readOnlyFileSystem:
       .problem(
         "the file system is read-only", "Reading works; every command that writes fails.",
@@ -130,7 +130,7 @@ struct FaultAdvice {
     case .damagedTrust:
       .damage(
         "the list of confirmed keys is damaged", "It is not known which keys a person has compared.",
-        "Remove the file, and confirm the keys again with \"heartlog trust\".")
+        "Remove the file, and confirm the keys again with \"heartlog devices trust\".")
     case .damagedSubscription:
       .damage(
         "the list of the libraries that this store subscribes to is damaged",
@@ -145,17 +145,17 @@ struct FaultAdvice {
       .notice(
         "a device's stream forked",
         "A folder was copied or restored. Both histories continue as replicas of their own.",
-        "Nothing. \"heartlog replicas\" shows both.")
+        "Nothing. \"heartlog devices\" shows both.")
     case .ownStreamEnded:
       .notice(
         "this device's stream forked",
         "A folder was copied or restored. The next write continues as a new replica.",
-        "Nothing. \"heartlog replicas\" shows both.")
+        "Nothing. \"heartlog devices\" shows both.")
     case .unseenDevice:
       .notice(
         "a device wrote nothing for three months or more",
         "What it has may never arrive, and it may have missed yours.",
-        "Sync with it, or mark it with \"heartlog retire\" if it will not come back.")
+        "Sync with it, or mark it with \"heartlog devices retire\" if it will not come back.")
     case .unshippedCommits:
       .notice(
         "commits of this device are newer than its last sync",
@@ -165,7 +165,7 @@ struct FaultAdvice {
       .notice(
         "commits of another device are here that it has not signed",
         "They are not shipped until it has: a restored store has them, or one that lost its key.",
-        "Sync with that device. If it will not come back, \"heartlog retire\": then the next sync ships them."
+        "Sync with that device. If it will not come back, \"heartlog devices retire\": then the next sync ships them."
       )
     case .provisionalVault:
       .notice(

@@ -1,11 +1,6 @@
 /// The help pages.
 struct HelpPage: Sendable {
   static let tagline = "favorites that remember"
-  static let invitation = [
-    "heartlog init", "heartlog toggle cities 2950159 name=Berlin country=DE", "heartlog list cities",
-    "heartlog log",
-  ]
-
   let table: CommandTable
   let style: Style
   private let width: Int
@@ -23,23 +18,28 @@ struct HelpPage: Sendable {
   }
 
   private func overview() -> [String] {
-    var lines = ["\(style(.favorite, "♥")) \(style(.heading, "heartlog")): \(Self.tagline)", ""]
+    var lines = ["\(style(.favorite, "♥")) \(style(.heading, "heartlog")): \(Self.tagline)"]
     lines.append("\(style(.heading, "Usage:")) heartlog [--store DIR] [--json] COMMAND …")
-    let column = 4 + (table.commands.map(\.name.count).max() ?? 0)
-    for group in CommandDescription.Group.allCases {
-      let commands = table.commands(in: group)
-      guard !commands.isEmpty else { continue }
-      lines += ["", style(.heading, group.rawValue)]
-      for command in commands {
-        lines += Paragraph.definition(
-          command.name, style(.name, command.name), command.summary, column: column, width: width)
+    let groups = CommandDescription.Group.allCases
+    let nameColumn = 2 + (groups.map(\.rawValue.count).max() ?? 0)
+    let column = nameColumn + 2 + (table.commands.map(\.name.count).max() ?? 0)
+    for group in groups {
+      for (index, command) in table.commands(in: group).enumerated() {
+        if index == 0 { lines.append("") }
+        let heading = index == 0 ? group.rawValue : ""
+        let summary = Paragraph.lines(command.summary, width: max(20, width - column))
+        lines.append(
+          style(.heading, heading) + String(repeating: " ", count: nameColumn - heading.count)
+            + style(.name, command.name)
+            + String(repeating: " ", count: column - nameColumn - command.name.count)
+            + (summary.first ?? ""))
+        lines += summary.dropFirst().map { String(repeating: " ", count: column) + $0 }
       }
     }
-    lines += ["", style(.heading, "Options, before or after the command")]
-    lines += definitions(table.globalOptions.map { ($0.synopsis, $0.summary) })
-    lines += ["", style(.heading, "Getting started")]
-    lines += Self.invitation.map { "  \(style(.name, $0))" }
-    lines += ["", "\"heartlog help COMMAND\" describes a command, with examples."]
+    let options = table.globalOptions.map(\.synopsis).joined(separator: "   ")
+    lines += ["", "\(style(.heading, "Options:")) \(options)"]
+    lines += Paragraph.lines(
+      "\"heartlog help COMMAND\" describes a command. Begin with \"heartlog init\".", width: width)
     return lines
   }
 
@@ -68,7 +68,7 @@ struct HelpPage: Sendable {
     }
     let globals = table.globalOptions.map(\.spelling).joined(separator: ", ")
     lines +=
-      [""] + Paragraph.lines("Options of all commands: \(globals) (see \"heartlog help\").", width: width)
+      [""] + Paragraph.lines("Options of all commands: \(globals) (see \"heartlog man\").", width: width)
     return lines
   }
 

@@ -89,7 +89,7 @@ extension EvidenceReport {
     html.element(
       .p,
       text:
-        "This page is a copy, and anybody can edit a page. With the store at hand, run \"heartlog verify\" and \"heartlog replicas --keys\", "
+        "This page is a copy, and anybody can edit a page. With the store at hand, run \"heartlog verify\" and \"heartlog devices --keys\", "
         + "and compare roots, digest and fingerprints; with a device at hand, compare the fingerprint that it shows of itself."
     )
   }
@@ -128,7 +128,7 @@ extension EvidenceReport {
       if !stream.isOwn, !stream.isTrusted {
         sentences.append(
           "Nobody has confirmed the key: it is the one that came at the first contact, and may be that of somebody who was in between. "
-            + "\"heartlog trust\" confirms it.")
+            + "\"heartlog devices trust\" confirms it.")
       }
     }
     return sentences.joined(separator: " ")

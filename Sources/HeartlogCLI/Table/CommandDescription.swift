@@ -6,7 +6,7 @@ struct CommandDescription: Sendable {
     case write = "Write"
     case read = "Read"
     case devices = "Devices"
-    case check = "Maintenance"
+    case check = "Maintain"
     case help = "Help"
   }
 

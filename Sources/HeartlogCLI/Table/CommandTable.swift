@@ -12,13 +12,10 @@ struct CommandTable: Sendable {
     EraseCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
     BlameCommand.self, BisectCommand.self, ExportCommand.self,
-    SyncCommand.self, MergeCommand.self, HubCommand.self, ServeCommand.self,
-    ReplicasCommand.self, TrustCommand.self, RetireCommand.self, KeysCommand.self,
-    SchemaCommand.self, ConflictsCommand.self,
-    ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, CheckpointCommand.self,
-    EvidenceCommand.self, ProveCommand.self, VerifyProofCommand.self, ReportCommand.self,
-    BackupCommand.self, RestoreBackupCommand.self, RepairCommand.self, SealCommand.self,
-    CompactCommand.self, SnapshotCommand.self,
+    SyncCommand.self, HubCommand.self, ServeCommand.self,
+    DevicesCommand.self, KeysCommand.self, ConflictsCommand.self,
+    ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, ProveCommand.self, ReportCommand.self,
+    BackupCommand.self, RestoreBackupCommand.self, RepairCommand.self, CompactCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 

@@ -77,16 +77,8 @@ enum ValueKind: Hashable, Sendable {
     }
   }
 
-  private static func checkLibrary(_ text: String) throws(CommandError) {
-    let isSound = text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-        UInt8(ascii: "_"), UInt8(ascii: "."):
-        true
-      default: false
-      }
-    }
-    guard isSound, (1...Limits.libraryBytesMax).contains(text.utf8.count) else {
+  static func checkLibrary(_ text: String) throws(CommandError) {
+    do { try NameRules.checkLibrary(text) } catch {
       throw .usage(
         "\(Quoted(text)) is not a valid library name",
         hint:
@@ -95,8 +87,7 @@ enum ValueKind: Hashable, Sendable {
   }
 
   private static func checkItem(_ text: String) throws(CommandError) {
-    guard (1...Limits.itemBytesMax).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl)
-    else {
+    do { try NameRules.checkItem(text) } catch {
       throw .usage(
         text.isEmpty ? "the ID is empty" : "\(Quoted(text)) is not a valid ID",
         hint: "An ID has 1 to \(Quantity.count(Limits.itemBytesMax)) bytes and no control characters.")

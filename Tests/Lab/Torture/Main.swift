@@ -13,6 +13,7 @@ struct Main {
     case "calls": CallsCommand.run(&arguments)
     case "interleavings": InterleavingsCommand.run(&arguments)
     case "neighbour": NeighbourCommand.run(&arguments)
+    case "seal", "snapshot": CompactionCommand.run(arguments.verb)
     default:
       print(
         """
@@ -22,6 +23,7 @@ struct Main {
                HeartlogTorture calls [--part N --parts N]
                HeartlogTorture interleavings [--part N --parts N]
                HEARTLOG_STORE=STORE HeartlogTorture neighbour [--extension 1] [--number N] [--seed S]
+               HEARTLOG_STORE=STORE HeartlogTorture seal|snapshot
         """)
       exit(64)
     }
