@@ -152,3 +152,131 @@ package struct CommitPosition: Hashable, Sendable, Comparable {
     ) { (b.replica, than: a.replica) }
   }
 }
+
+extension Commit {
+  /// Checks every rule that the format states for one commit: names, values, order, numbers, times, size.
+  ///
+  /// Decoded commits have already been checked; this is for commits created in other ways.
+  package func validate() throws(MalformedError) {
+    try validateParts()
+    try Self.checkByteCount(RowEncoding.limitedByteCount(of: self))
+  }
+
+  /// Checks every rule except the size, which is known once the commit is encoded.
+  ///
+  /// - Parameter recordsAreChecked: each record has already been checked, with the commit's wall time.
+  package func validateParts(recordsAreChecked: Bool = false) throws(MalformedError) {
+    try header.validate()
+    if let origin { try NameRules.checkOrigin(origin) }
+    try Head.validate(heads, of: replica)
+    try UnknownMember.validate(unknownMembers)
+    guard !recordsAreChecked else { return }
+    try contents.forEach { (record) throws(MalformedError) in try record.validate(wallTime: wallTime) }
+  }
+
+  /// - Parameter count: the size of a row in bytes.
+  package static func checkByteCount(_ count: Int) throws(MalformedError) {
+    guard count <= Limits.commitBytesMax else {
+      throw MalformedError("a commit of \(count) bytes, the most is \(Limits.commitBytesMax)")
+    }
+  }
+}
+
+extension Head {
+  /// Checks a vector of heads in the stream of `own`: sorted by replica, without duplicates, and not including `own`.
+  static func validate(_ heads: [Head], of own: ReplicaID) throws(MalformedError) {
+    guard heads.count <= Limits.headsMax else {
+      throw MalformedError("\(heads.count) heads, the most is \(Limits.headsMax)")
+    }
+    for (index, head) in heads.enumerated() {
+      guard index == 0 || heads[index - 1].replica < head.replica else {
+        throw MalformedError("heads that are not sorted by replica")
+      }
+      guard head.replica != own else { throw MalformedError("a head of the stream's own replica") }
+      guard (1...Limits.numberMax).contains(head.commit.rawValue) else {
+        throw MalformedError("a head at commit number \(head.commit)")
+      }
+    }
+  }
+}
+
+extension UnknownMember {
+  static func validate(_ members: [UnknownMember]) throws(MalformedError) {
+    guard members.count > 1 else { return }
+    for index in 1..<members.count where members[index - 1].tag >= members[index].tag {
+      throw MalformedError("members that are not sorted by tag")
+    }
+  }
+}
+
+extension EventRecord {
+  /// - Parameter wallTime: the commit's wall time; a favorited date equal to it is omitted.
+  func validate(wallTime: Milliseconds) throws(MalformedError) {
+    switch self {
+    case .withheld: return
+    case .unknown(let kind, _):
+      guard kind >= 8 else { throw MalformedError("an event of a later version with kind \(kind)") }
+    case .event(let event):
+      try event.validate(wallTime: wallTime)
+    }
+  }
+}
+
+/// The rules from commit to commit along a stream: numbers and sequence numbers follow without a gap, and stamps rise.
+package struct StreamContinuity: Hashable, Sendable {
+  /// The replica that writes the stream.
+  package let replica: ReplicaID
+  /// The number of the next commit.
+  package private(set) var next: CommitNumber
+  /// The sequence number of the next event.
+  package private(set) var nextSequence: SequenceNumber
+  /// The stamp of the last commit; 0 if it is not known.
+  package private(set) var lastStamp: HybridTimestamp
+
+  /// The state before a commit.
+  package init(
+    replica: ReplicaID, next: CommitNumber = CommitNumber(rawValue: 1),
+    nextSequence: SequenceNumber = SequenceNumber(rawValue: 1),
+    lastStamp: HybridTimestamp = HybridTimestamp(rawValue: 0)
+  ) {
+    self.replica = replica
+    self.next = next
+    self.nextSequence = nextSequence
+    self.lastStamp = lastStamp
+  }
+
+  /// The state after a commit.
+  package init(behind commit: CommitHeader) {
+    self.init(
+      replica: commit.replica, next: commit.number.next, nextSequence: commit.nextSequence,
+      lastStamp: commit.stamp)
+  }
+
+  /// Advances past the next commit. Throws if it does not continue the stream, and is then unchanged.
+  package mutating func extend(by commit: CommitHeader) throws(MalformedError) {
+    try check(commit)
+    pass(commit)
+  }
+
+  /// Advances past the commits of a block, whose continuity is checked when the block is read.
+  package mutating func extend(by block: ColumnBlock) throws(MalformedError) {
+    try check(block.header(at: block.commitIndices.lowerBound))
+    pass(block.header(at: block.commitIndices.upperBound - 1))
+  }
+
+  private func check(_ commit: CommitHeader) throws(MalformedError) {
+    guard commit.replica == replica, commit.number == next else {
+      throw MalformedError("commit \(commit.number) where \(next) should be")
+    }
+    guard commit.firstSequence == nextSequence else {
+      throw MalformedError("a commit that starts at event \(commit.firstSequence) instead of \(nextSequence)")
+    }
+    guard commit.stamp > lastStamp else { throw MalformedError("a commit whose stamp does not rise") }
+  }
+
+  private mutating func pass(_ commit: CommitHeader) {
+    next = commit.number.next
+    nextSequence = commit.nextSequence
+    lastStamp = commit.stamp
+  }
+}

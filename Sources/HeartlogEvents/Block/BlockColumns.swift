@@ -187,3 +187,135 @@ extension RowEncoding {
     return members
   }
 }
+
+extension BlockColumns {
+  /// The position in each column. The columns' counts were taken from `kinds` and `shapes`, so no column ends
+  /// early.
+  package struct Cursor: Sendable {
+    package var event = 0
+    package var item = 0
+    package var favoritedDate = 0
+    package var shape = 0
+    var members = 0
+    var withheld = 0
+    var unknown = 0
+    /// For each value column, an index in `words`.
+    package var values: [Int]
+
+    /// Passes an event, except the values of its fields.
+    @inline(__always)
+    mutating func pass(_ kind: EventHeader) {
+      event += 1
+      if kind.isEvent {
+        item += 1
+      } else if kind == .withheld {
+        withheld += 1
+      } else {
+        unknown += 1
+      }
+      if kind.hasFavoritedDate { favoritedDate += 1 }
+      if kind.hasFields { shape += 1 }
+      if kind.hasMembers { members += 1 }
+    }
+  }
+
+  /// A cursor before the first event.
+  package var start: Cursor { Cursor(values: values.map(\.range.lowerBound)) }
+
+  /// Skips events.
+  package func skip(_ count: Int, _ cursor: inout Cursor) {
+    // Events of one shape usually follow each other: their members are visited once.
+    var shape: Int32 = 0
+    var uses = 0
+    for kind in kinds[cursor.event..<cursor.event + count] {
+      if kind.hasFields {
+        let next = shapeIndices[cursor.shape]
+        if next != shape {
+          skip(uses, of: shape, &cursor)
+          uses = 0
+        }
+        shape = next
+        uses += 1
+      }
+      cursor.pass(kind)
+    }
+    skip(uses, of: shape, &cursor)
+  }
+
+  /// Skips the values of events of one shape.
+  @inline(__always)
+  private func skip(_ uses: Int, of shape: Int32, _ cursor: inout Cursor) {
+    guard uses > 0 else { return }
+    for member in shapes[Int(shape)].members {
+      if let column = member.values { cursor.values[column] += uses }
+    }
+  }
+
+  /// The value of a member with that tag; if it has a column, the value of the word there. Its bytes are valid as long as the columns.
+  @inline(__always)
+  package func value(_ word: Int64, tag: UInt8) -> BorrowedValue {
+    let text = TextSlice(word: word)
+    return BorrowedValue(tag: tag, number: { word }, text: { texts.bytes(text) })
+  }
+}
+
+extension ColumnBlock {
+  /// Throws if the row encodings of the commits, all that were read, would exceed the size allowed for a block.
+  func checkRowByteCount() throws(MalformedError) {
+    if columns.rowByteCountBound <= Limits.blockRowBytesMax { return }
+    try Block.validateRowByteCount(rowByteCount - columns.withheldHashes.count * Digest.byteCount)
+  }
+
+  /// The total size of the row encodings of the commits: `RowEncoding.byteCount(of:)` of each.
+  var rowByteCount: Int {
+    let commits = columns.commits
+    var events = BlockEvents(self)
+    return RowEncoding.byteCount { writer in
+      for index in commitIndices {
+        RowEncoding.write(
+          header(at: index), origin: commits.origin(at: index), heads: commits.heads[index] ?? [],
+          unknownMembers: commits.members[index] ?? [], to: &writer)
+        for _ in 0..<commits.eventCount(at: index) {
+          events.write(to: &writer)
+          events.pass()
+        }
+      }
+    }
+  }
+}
+
+extension BlockColumns {
+  /// An upper bound of `rowByteCount` of the whole block, computed without reading any event: sufficient for most blocks.
+  var rowByteCountBound: Int {
+    let varintMax = 10
+    // Presence, stamp, wall time, sequence number and number of events.
+    let originMax = commits.origins.reduce(0) { max($0, $1.utf8.count) }
+    var count = commits.count * (1 + 8 + 3 * varintMax + ByteWriter.lengthAndBytesByteCount(originMax))
+    count += partsByteCount
+    let libraryMax = libraries.reduce(0) { max($0, $1.utf8.count) }
+    let itemMax = items.reduce(0) { max($0, $1.id.count) }
+    count +=
+      itemIndices.count
+      * (ByteWriter.lengthAndBytesByteCount(libraryMax) + ByteWriter.lengthAndBytesByteCount(itemMax))
+    count += kinds.count + varintMax * favoritedDates.count + shapeRowByteCount + rareByteCount
+    for column in values { count += varintMax * column.range.count + column.byteCount }
+    return count
+  }
+
+  /// Heads and members of commits.
+  private var partsByteCount: Int {
+    RowEncoding.byteCount { writer in
+      for heads in commits.heads.values { RowEncoding.write(heads: heads, to: &writer) }
+      for members in commits.members.values { RowEncoding.write(members: members, to: &writer) }
+    }
+  }
+
+  /// Members, withheld records, and records of a later version.
+  private var rareByteCount: Int {
+    RowEncoding.byteCount { writer in
+      for members in eventMembers { RowEncoding.write(members: members, to: &writer) }
+      for hash in withheldHashes { RowEncoding.write(.withheld(hash), to: &writer) }
+      for record in unknownEvents { RowEncoding.write(record, to: &writer) }
+    }
+  }
+}

@@ -98,3 +98,168 @@ struct BlockHeader {
     }
   }
 }
+
+/// The names and kinds of an event's fields, shared by many events.
+package struct Shape: Sendable {
+  package struct Member: Sendable {
+    package let name: String
+    package let tag: UInt8
+    package let isQuiet: Bool
+    /// The index of the column that holds the value; nil for tags that have none.
+    package let values: Int?
+  }
+
+  package let members: [Member]
+}
+
+/// The values of one field name and tag, in the order of the events.
+package struct ValueColumn: Sendable {
+  package let tag: UInt8
+  /// Their range in `BlockColumns.words`: whole numbers as they are, doubles as their bits, all others as slices of the texts.
+  package let range: Range<Int>
+  /// The size of all slices in bytes.
+  let byteCount: Int
+}
+
+extension BlockColumns {
+  /// Reads the shapes, the names and the values that the shapes require.
+  static func shapes(
+    _ table: inout ColumnReader, _ uses: NewOrKnown, texts: inout TextBuilder
+  ) throws(MalformedError) -> ([Shape], rowByteCount: Int, [ValueColumn], ColumnWords) {
+    let raw = try table.opaque(.shapes, count: uses.distinctCount) {
+      (reader) throws(MalformedError) in try readShape(from: &reader)
+    }
+    var nameIndices: [Int64] = []
+    for shape in raw { for member in shape { nameIndices.append(member.name) } }
+    let nameCount = try nameIndices.withUnsafeBufferPointer { (indices) throws(MalformedError) in
+      try firstUses(indices, what: "a field name")
+    }
+    let names = try table.table(.fieldNames, count: nameCount)
+    for name in names { try NameRules.checkFieldName(name) }
+    var useCounts = [Int](repeating: 0, count: raw.count)
+    for index in uses.indices { useCounts[Int(index)] += 1 }
+    let rowByteCount = try rowByteCount(raw, useCounts, names: names)
+
+    // The number of values of each column, and its position among them.
+    var counts: [ColumnKey: Int] = [:]
+    for (shape, useCount) in zip(raw, useCounts) {
+      for member in shape where member.hasValue { counts[member.key, default: 0] += useCount }
+    }
+    let keys = counts.keys.sorted()
+    let words = ColumnWords(count: counts.values.reduce(0, +))
+    var columnIndices: [ColumnKey: Int] = [:]
+    var columns: [ValueColumn] = []
+    var start = 0
+    for key in keys {
+      columnIndices[key] = columns.count
+      let range = start..<start + (counts[key] ?? 0)
+      columns.append(try readValues(&table, key, range, into: words.cells(range), texts: &texts))
+      start = range.upperBound
+    }
+    var shapes: [Shape] = []
+    for shape in raw {
+      var members: [Shape.Member] = []
+      for member in shape {
+        let name = names[Int(member.name)]
+        if let last = members.last, !last.name.bytesPrecede(name) {
+          throw MalformedError("fields that are not sorted by the bytes of their names")
+        }
+        members.append(
+          Shape.Member(
+            name: name, tag: member.tag, isQuiet: member.isQuiet,
+            values: member.hasValue ? columnIndices[member.key] : nil))
+      }
+      shapes.append(Shape(members: members))
+    }
+    return (shapes, rowByteCount, columns, words)
+  }
+
+  private struct RawMember {
+    let name: Int64
+    let tag: UInt8
+    let isQuiet: Bool
+
+    var hasValue: Bool { tag > ValueTag.yes }
+    /// `name` has been checked to be an index in a table before this is called.
+    var key: ColumnKey { .values(name: Int(name), tag: tag) }
+  }
+
+  private static func readShape(from reader: inout ByteReader) throws(MalformedError) -> [RawMember] {
+    // A field takes at least two bytes.
+    let count = try reader.count(atMost: reader.remaining / 2, "fields of a shape")
+    guard count > 0 else { throw MalformedError("a shape without fields") }
+    var shape: [RawMember] = []
+    shape.reserveCapacity(count)
+    for _ in 0..<count {
+      let name = try reader.count(atMost: Limits.blockRowBytesMax, "the place of a field name")
+      let tagByte = try reader.u8()
+      let tag = tagByte & ~ValueTag.quietBit
+      guard tag <= ValueTag.unknown.upperBound else {
+        throw MalformedError("a value with tag byte \(tagByte)")
+      }
+      shape.append(
+        RawMember(name: Int64(name), tag: tag, isQuiet: tagByte & ValueTag.quietBit != 0))
+    }
+    return shape
+  }
+
+  /// The size in rows of the fields of all events, except the values that have a column.
+  ///
+  /// Rejects sizes that no block has room for, before as many fields are created: null and constant values take no
+  /// bytes of their own, so a short block may claim any number of fields.
+  private static func rowByteCount(
+    _ shapes: [[RawMember]], _ useCounts: [Int], names: [String]
+  ) throws(MalformedError) -> Int {
+    var rowByteCount = 0
+    var leastByteCount = 0
+    for (shape, useCount) in zip(shapes, useCounts) {
+      var size = 0
+      var valueCount = 0
+      for member in shape {
+        size += ByteWriter.lengthAndBytesByteCount(names[Int(member.name)].utf8.count) + 1
+        if member.hasValue { valueCount += 1 }
+      }
+      // With 64 MiB of columns, names of 256 bytes and 50,000 uses, no product or sum exceeds 2^53.
+      rowByteCount += useCount * (size + ByteWriter.varintByteCount(UInt64(shape.count)))
+      // A value takes at least one byte.
+      leastByteCount += useCount * (size + valueCount)
+    }
+    guard leastByteCount <= Limits.blockRowBytesMax else {
+      throw MalformedError("a block whose rows pass \(Limits.blockRowBytesMax) bytes")
+    }
+    return rowByteCount
+  }
+
+  private static func readValues(
+    _ table: inout ColumnReader, _ key: ColumnKey, _ range: Range<Int>,
+    into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
+  ) throws(MalformedError) -> ValueColumn {
+    let tag = UInt8(key.index % 64)
+    var byteCount = 0
+    switch tag {
+    case ValueTag.int64: try table.ints(key, into: output)
+    case ValueTag.double: try table.doubles(key, into: output)
+    case ValueTag.string:
+      let traits = try table.texts(key, into: output, texts: &texts)
+      try MalformedError.check(BorrowedValue.problem(ofByteCount: traits.longest))
+      byteCount = traits.byteCount
+    case ValueTag.json:
+      let traits = try table.texts(key, into: output, texts: &texts)
+      try checkJSON(UnsafeBufferPointer(output), isRepeated: traits.isRepeated, texts)
+      byteCount = traits.byteCount
+    default: byteCount = try table.opaque(key, into: output, texts: &texts).byteCount
+    }
+    return ValueColumn(tag: tag, range: range, byteCount: byteCount)
+  }
+
+  /// Throws if a text is not canonical, byte for byte. Each text is checked once, however often it occurs.
+  private static func checkJSON(
+    _ slices: UnsafeBufferPointer<Int64>, isRepeated: Bool, _ texts: borrowing TextBuilder
+  ) throws(MalformedError) {
+    var known: Set<Int64> = []
+    for slice in slices {
+      if isRepeated, !known.insert(slice).inserted { continue }
+      _ = try CanonicalJSON(canonical: texts.bytes(TextSlice(word: slice)))
+    }
+  }
+}

@@ -65,3 +65,138 @@ enum StringsColumn {
     return suits ? times : nil
   }
 }
+
+extension StringsColumn {
+  /// Returns the maximum number of text bytes that a column decodes to. Reserve that many before decoding.
+  ///
+  /// - Parameters:
+  ///   - byteCount: the size of the column.
+  ///   - count: the number of its texts.
+  static func roomNeeded(encoding: UInt8, byteCount: Int, count: Int) -> Int {
+    switch encoding {
+    case plain: byteCount
+    case nibbles: 2 * byteCount + NibbleText.slack
+    case lowerUUIDs, upperUUIDs: UUIDText.length * min(count, byteCount / 16)
+    case seconds, milliseconds: CivilTime.millisecondsLength * count
+    // The distinct texts may be in any of the other encodings.
+    case repeated: 3 * byteCount + NibbleText.slack + CivilTime.millisecondsLength * (count / repeatedShare)
+    default: 0
+    }
+  }
+
+  /// Fills `output` with texts, as slices. The caller must limit the count.
+  ///
+  /// - Parameters:
+  ///   - reader: reads bytes of `texts`, which are then used in place, or other bytes.
+  ///   - texts: must have room for `roomNeeded`.
+  static func decode(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>,
+    texts: inout TextBuilder, mayRepeat: Bool = true
+  ) throws(MalformedError) -> TextTraits {
+    switch try reader.u8() {
+    case plain: return try decodePlain(from: &reader, into: output, texts: &texts)
+    case nibbles: return try NibbleText.decode(from: &reader, into: output, texts: &texts)
+    case lowerUUIDs: return try decodeUUIDs(from: &reader, into: output, texts: &texts, isUpper: false)
+    case upperUUIDs: return try decodeUUIDs(from: &reader, into: output, texts: &texts, isUpper: true)
+    case seconds: return try decodeTimes(from: &reader, into: output, texts: &texts, unit: 1_000)
+    case milliseconds: return try decodeTimes(from: &reader, into: output, texts: &texts, unit: 1)
+    case repeated where mayRepeat && output.count >= repeatedCountMin:
+      return try decodeRepeated(from: &reader, into: output, texts: &texts)
+    case let encoding: throw MalformedError("texts in encoding \(encoding)")
+    }
+  }
+
+  private static func decodeRepeated(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
+  ) throws(MalformedError) -> TextTraits {
+    let distinctCount = try reader.count(atMost: output.count / repeatedShare, "distinct texts")
+    let distinct = UnsafeMutableBufferPointer<Int64>.allocate(capacity: distinctCount)
+    defer { distinct.deallocate() }
+    let all = try decode(from: &reader, into: distinct, texts: &texts, mayRepeat: false)
+    try IntsColumn.decode(from: &reader, into: output)
+    // Lengths are noted for texts that are used; unused ones are not part of the column.
+    var traits = TextTraits(isPrintable: all.isPrintable, isRepeated: true)
+    for index in output.indices {
+      let number = output[index]
+      guard number >= 0, number < distinctCount else { throw MalformedError("the distinct text \(number)") }
+      let slice = TextSlice(word: distinct[Int(number)])
+      output[index] = slice.word
+      traits.note(slice.count)
+    }
+    return traits
+  }
+
+  private static func decodePlain(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
+  ) throws(MalformedError) -> TextTraits {
+    var lengthsReader = ByteReader(try reader.lengthAndBytes())
+    try IntsColumn.decode(from: &lengthsReader, into: output)
+    try lengthsReader.end()
+    var traits = TextTraits(isPrintable: false)
+    var left = reader.remaining
+    for length in output {
+      guard length >= 0, length <= left else { throw .endOfBytes }
+      left -= Int(length)
+      traits.note(Int(length))
+    }
+    let bytes = try reader.take(traits.byteCount)
+    let check = UTF8Check(bytes)
+    if check == .malformed { throw MalformedError("text that is not well-formed UTF-8") }
+    let offset = texts.place(bytes)
+    var start = 0
+    for index in output.indices {
+      let length = Int(output[index])
+      // The concatenation is well-formed. Each text is too, unless one begins inside a character.
+      if check == .wellFormed, length > 0, UTF8Check.isContinuation(bytes[start]) {
+        throw MalformedError("text that is not well-formed UTF-8")
+      }
+      output[index] = TextSlice(offset: offset + start, count: length).word
+      start += length
+    }
+    return traits
+  }
+
+  private static func decodeUUIDs(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder,
+    isUpper: Bool
+  ) throws(MalformedError) -> TextTraits {
+    guard output.count <= reader.remaining / 16 else { throw .endOfBytes }
+    let bytes = try reader.take(16 * output.count)
+    let room = texts.room
+    let offset = texts.take(UUIDText.length * output.count)
+    for index in output.indices {
+      UUIDText.write(
+        UnsafeRawBufferPointer(rebasing: bytes[16 * index..<16 * index + 16]), isUpper: isUpper,
+        to: UnsafeMutableRawBufferPointer(
+          rebasing: room[UUIDText.length * index..<UUIDText.length * (index + 1)]))
+      output.initializeElement(
+        at: index, to: TextSlice(offset: offset + UUIDText.length * index, count: UUIDText.length).word)
+    }
+    return traits(count: output.count, length: UUIDText.length)
+  }
+
+  private static func decodeTimes(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder,
+    unit: Int64
+  ) throws(MalformedError) -> TextTraits {
+    try IntsColumn.decode(from: &reader, into: output)
+    let withFraction = unit == 1
+    let length = withFraction ? CivilTime.millisecondsLength : CivilTime.secondsLength
+    let room = texts.room
+    let offset = texts.take(length * output.count)
+    for index in output.indices {
+      let (milliseconds, overflow) = output[index].multipliedReportingOverflow(by: unit)
+      let text = UnsafeMutableRawBufferPointer(rebasing: room[length * index..<length * (index + 1)])
+      guard !overflow, CivilTime.write(milliseconds: milliseconds, withFraction: withFraction, to: text)
+      else {
+        throw MalformedError("a time outside the years 0000 to 9999")
+      }
+      output[index] = TextSlice(offset: offset + length * index, count: length).word
+    }
+    return traits(count: output.count, length: length)
+  }
+
+  private static func traits(count: Int, length: Int) -> TextTraits {
+    TextTraits(isPrintable: true, shortest: length, longest: length, byteCount: count * length)
+  }
+}

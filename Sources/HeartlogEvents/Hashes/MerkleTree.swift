@@ -98,3 +98,70 @@ package struct MerkleTree: Sendable, Hashable {
     }
   }
 }
+
+/// The roots of the full subtrees of a growing Merkle tree, about one byte a leaf.
+///
+/// Smaller subtrees than `heightMin` are left out: their leaves are hashed again when they are needed.
+package struct MerkleNodes: Sendable {
+  /// Subtrees that end at or before this leaf are unknown.
+  package let start: UInt64
+  /// By height from `heightMin` on: the roots from the subtree that contains the leaf `start`.
+  private var levels: [[Digest]] = []
+
+  package static let heightMin = 6
+  /// The number of leaves of the smallest subtree.
+  package static let groupLeaves: UInt64 = 1 << UInt64(heightMin)
+
+  /// The smallest subtree that contains a leaf, as far as it is in a tree of `size` leaves.
+  package static func group(of leaf: UInt64, size: UInt64) -> Range<UInt64> {
+    let first = leaf / groupLeaves * groupLeaves
+    return first..<min(first + groupLeaves, size)
+  }
+
+  /// Creates the nodes that are added to a tree of `start` leaves.
+  package init(after start: UInt64) { self.start = start }
+
+  /// Adds the root of a subtree that has become full, in the order in which `MerkleTree.append` reports them.
+  package mutating func add(_ root: Digest, height: Int) {
+    guard height >= Self.heightMin else { return }
+    while levels.count <= height - Self.heightMin { levels.append([]) }
+    levels[height - Self.heightMin].append(root)
+  }
+
+  /// The root of a subtree; nil if it is too small, not full yet, or before the start.
+  package func root(of subtree: MerkleSubtree) -> Digest? {
+    let level = subtree.height - Self.heightMin
+    guard levels.indices.contains(level), subtree.leaves.upperBound > start else { return nil }
+    let index = subtree.index - start >> UInt64(subtree.height)
+    return index < UInt64(levels[level].count) ? levels[level][Int(index)] : nil
+  }
+}
+
+/// A full subtree of a Merkle tree: `2^height` leaves from a multiple of that number on.
+package struct MerkleSubtree: Hashable, Sendable {
+  package let height: Int
+  /// The number of subtrees of this height before it.
+  package let index: UInt64
+
+  package init(height: Int, index: UInt64) {
+    self.height = height
+    self.index = index
+  }
+
+  /// Its leaves, counted from 0.
+  package var leaves: Range<UInt64> { index << UInt64(height)..<(index + 1) << UInt64(height) }
+
+  /// The fewest full subtrees that have exactly these leaves, from left to right.
+  package static func covering(_ leaves: Range<UInt64>) -> [MerkleSubtree] {
+    precondition(leaves.upperBound <= Limits.numberMax, "more leaves than a stream can have")
+    var subtrees: [MerkleSubtree] = []
+    var first = leaves.lowerBound
+    while first < leaves.upperBound {
+      let room = UInt64.bitWidth - 1 - (leaves.upperBound - first).leadingZeroBitCount
+      let height = min(first.trailingZeroBitCount, room)
+      subtrees.append(MerkleSubtree(height: height, index: first >> UInt64(height)))
+      first += 1 << UInt64(height)
+    }
+    return subtrees
+  }
+}

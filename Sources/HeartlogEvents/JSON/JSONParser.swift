@@ -180,3 +180,283 @@ extension JSONValue {
     try parse(Array(text.utf8), depthMax: depthMax)
   }
 }
+
+extension JSONParser {
+  /// Reads a string, from its opening quotation mark at `offset` to after its closing one.
+  ///
+  /// A string without escapes, as nearly all are, is copied once. Pure ASCII is not validated.
+  package mutating func string() throws(MalformedError) -> String {
+    let start = offset + 1
+    var end = start
+    var union: UInt8 = 0
+    while end < bytes.count {
+      let byte = bytes[end]
+      if byte == UInt8(ascii: "\"") {
+        let utf8 = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+        let text = try text(utf8, isASCII: union < 0x80, from: start)
+        offset = end + 1
+        return text
+      }
+      if byte == UInt8(ascii: "\\") { return try escapedString(start: start, firstEscape: end) }
+      guard byte >= 0x20 else { throw malformed("a control character in a string", at: end) }
+      union |= byte
+      end += 1
+    }
+    throw malformed("a string without an end", at: offset)
+  }
+
+  private func text(
+    _ utf8: UnsafeRawBufferPointer, isASCII: Bool, from start: Int
+  ) throws(MalformedError) -> String {
+    guard utf8.count <= Limits.valueBytesMax else {
+      throw malformed("a string of more than \(Limits.valueBytesMax) bytes", at: start)
+    }
+    if isASCII { return String(decoding: utf8, as: UTF8.self) }
+    guard let text = String(validating: utf8, as: UTF8.self) else {
+      throw malformed("a string that is not UTF-8", at: start)
+    }
+    return text
+  }
+
+  private mutating func escapedString(start: Int, firstEscape: Int) throws(MalformedError) -> String {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(firstEscape - start + 64)
+    decoded.append(contentsOf: bytes[start..<firstEscape])
+    offset = firstEscape
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      switch byte {
+      case UInt8(ascii: "\""):
+        offset += 1
+        return try decoded.withUnsafeBufferPointer { (utf8) throws(MalformedError) in
+          try text(UnsafeRawBufferPointer(utf8), isASCII: false, from: start)
+        }
+      case UInt8(ascii: "\\"):
+        try escape(into: &decoded)
+      case ..<0x20:
+        throw malformed("a control character in a string")
+      default:
+        decoded.append(byte)
+        offset += 1
+      }
+    }
+    throw malformed("a string without an end", at: start - 1)
+  }
+
+  /// Reads one escape, or both escapes of a surrogate pair, from the backslash at `offset`.
+  private mutating func escape(into decoded: inout [UInt8]) throws(MalformedError) {
+    let start = offset
+    offset += 1
+    let letter = current
+    offset += 1
+    switch letter {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): decoded.append(letter)
+    case UInt8(ascii: "b"): decoded.append(0x08)
+    case UInt8(ascii: "f"): decoded.append(0x0C)
+    case UInt8(ascii: "n"): decoded.append(0x0A)
+    case UInt8(ascii: "r"): decoded.append(0x0D)
+    case UInt8(ascii: "t"): decoded.append(0x09)
+    case UInt8(ascii: "u"):
+      let unit = try hexadecimal(escapeAt: start)
+      var code = UInt32(unit)
+      if (0xD800..<0xDC00).contains(unit), current == UInt8(ascii: "\\") {
+        offset += 1
+        guard current == UInt8(ascii: "u") else { throw malformed("a lone surrogate", at: start) }
+        offset += 1
+        let low = try hexadecimal(escapeAt: start)
+        guard (0xDC00..<0xE000).contains(low) else { throw malformed("a lone surrogate", at: start) }
+        code = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw malformed("a lone surrogate", at: start) }
+      decoded.append(contentsOf: UTF8.encode(scalar).unsafelyUnwrapped)
+    default: throw malformed("an escape that JSON does not have", at: start)
+    }
+  }
+
+  private mutating func hexadecimal(escapeAt start: Int) throws(MalformedError) -> UInt16 {
+    guard bytes.count - offset >= 4 else { throw malformed("an escape without its four digits", at: start) }
+    var unit: UInt16 = 0
+    for byte in bytes[offset..<offset + 4] {
+      let digit: UInt8
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
+      default: throw malformed("an escape without its four digits", at: start)
+      }
+      unit = unit << 4 | UInt16(digit)
+    }
+    offset += 4
+    return unit
+  }
+}
+
+extension JSONParser {
+  /// The maximum length of a number: more than twice what distinguishes any double from its neighbours.
+  private static let numberBytesMax = 4_096
+
+  /// 10^0 to 10^22, the powers of ten that a double represents exactly.
+  private static let powersOfTen: [Double] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+  ]
+
+  /// Reads a number. An integer keeps its exact value: within Int64 no double is involved; beyond it, only the form in which RFC 8785
+  /// writes a double is accepted. A number with a fraction or an exponent becomes the nearest double, or an int64 if `Int64(exactly:)`
+  /// accepts that.
+  mutating func number() throws(MalformedError) -> JSONValue {
+    let start = offset
+    let isNegative = current == UInt8(ascii: "-")
+    if isNegative { offset += 1 }
+    var digits = Digits()
+    try integerPart(&digits)
+    var isInteger = true
+    if current == UInt8(ascii: ".") {
+      isInteger = false
+      offset += 1
+      let integerDigits = offset
+      try run(of: &digits)
+      digits.exponent = integerDigits - offset
+    }
+    if current | 0x20 == UInt8(ascii: "e") {
+      isInteger = false
+      digits.exponent += try exponent()
+    }
+    guard offset - start <= Self.numberBytesMax else {
+      throw malformed("a number of more than \(Self.numberBytesMax) digits", at: start)
+    }
+    if isInteger, !digits.hasOverflowed {
+      if !isNegative, let integer = Int64(exactly: digits.magnitude) { return .int64(integer) }
+      if isNegative, digits.magnitude <= 1 << 63 {
+        return .int64(Int64(truncatingIfNeeded: 0 &- digits.magnitude))
+      }
+    }
+    let magnitude = digits.exactDouble ?? nearestDouble(from: isNegative ? start + 1 : start)
+    guard let value = JSONValue.number(isNegative ? -magnitude : magnitude) else {
+      throw malformed("a number too large for a double", at: start)
+    }
+    if isInteger {
+      let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+      guard value.jsonText == text else {
+        refusedPath = []
+        throw malformed(FieldValue.refusal(ofInteger: text).reason, at: start)
+      }
+    }
+    return value
+  }
+
+  /// The digits read so far, as magnitude × 10^exponent.
+  private struct Digits {
+    var magnitude: UInt64 = 0
+    var hasOverflowed = false
+    var exponent = 0
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) {
+      let (tens, overflowed) = magnitude.multipliedReportingOverflow(by: 10)
+      let (sum, carried) = tens.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+      magnitude = sum
+      hasOverflowed = hasOverflowed || overflowed || carried
+    }
+
+    /// The double, if one multiplication or division of exact operands rounds it correctly.
+    /// Source: Clinger, "How to Read Floating Point Numbers Accurately" (1990).
+    var exactDouble: Double? {
+      guard !hasOverflowed, magnitude <= 1 << 53, abs(exponent) <= 22 else { return nil }
+      return exponent < 0
+        ? Double(magnitude) / JSONParser.powersOfTen[-exponent]
+        : Double(magnitude) * JSONParser.powersOfTen[exponent]
+    }
+  }
+
+  private var isAtDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(current) }
+
+  private mutating func integerPart(_ digits: inout Digits) throws(MalformedError) {
+    guard current == UInt8(ascii: "0") else { return try run(of: &digits) }
+    offset += 1
+    if isAtDigit { throw malformed("a number with a leading zero", at: offset - 1) }
+  }
+
+  /// Reads one or more digits.
+  private mutating func run(of digits: inout Digits) throws(MalformedError) {
+    guard isAtDigit else { throw unexpected("a digit") }
+    while isAtDigit {
+      digits.append(current)
+      offset += 1
+    }
+  }
+
+  /// Reads the exponent, starting at its letter. Clamped to ±100,000, which is far outside a double's range.
+  private mutating func exponent() throws(MalformedError) -> Int {
+    offset += 1
+    let isNegative = current == UInt8(ascii: "-")
+    if isNegative || current == UInt8(ascii: "+") { offset += 1 }
+    guard isAtDigit else { throw unexpected("a digit") }
+    var exponent = 0
+    while isAtDigit {
+      exponent = min(100_000, exponent * 10 + Int(current - UInt8(ascii: "0")))
+      offset += 1
+    }
+    return isNegative ? -exponent : exponent
+  }
+
+  /// Returns the double nearest to the digits from `start` to `offset`; infinity if they exceed every double.
+  private func nearestDouble(from start: Int) -> Double {
+    Double(String(decoding: bytes[start..<offset], as: UTF8.self)) ?? .infinity
+  }
+}
+
+/// Skips values without parsing them: only looks at quotation marks and brackets, and does not recurse.
+///
+/// Finds the records of a text, so that each can be parsed separately and a malformed one does not affect the others.
+extension JSONParser {
+  /// Skips white space and then one byte. Stays in front of any other byte.
+  package mutating func take(_ byte: UInt8) -> Bool {
+    skipWhitespace()
+    guard current == byte else { return false }
+    offset += 1
+    return true
+  }
+
+  /// Skips a string, starting at its opening quotation mark.
+  ///
+  /// - Returns: whether the string is terminated.
+  package mutating func skipString() -> Bool {
+    offset += 1
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case UInt8(ascii: "\""):
+        offset += 1
+        return true
+      case UInt8(ascii: "\\"): offset = min(offset + 2, bytes.count)
+      default: offset += 1
+      }
+    }
+    return false
+  }
+
+  /// Skips to the next comma or closing bracket of the same level, or to the end. In well-formed text this skips a value.
+  ///
+  /// - Returns: the range of the skipped text, without leading white space. O(its length).
+  package mutating func skipValue() -> Range<Int> {
+    skipWhitespace()
+    let start = offset
+    var depth = 0
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case UInt8(ascii: "\""):
+        _ = skipString()
+        continue
+      case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+      case UInt8(ascii: "]"), UInt8(ascii: "}"):
+        if depth == 0 { return start..<offset }
+        depth -= 1
+      case UInt8(ascii: ","):
+        if depth == 0 { return start..<offset }
+      default: break
+      }
+      offset += 1
+    }
+    return start..<offset
+  }
+}

@@ -169,3 +169,148 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 }
+
+/// The parts of JSON text as RFC 8785 writes them, shared by all output.
+enum JSONText {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  /// Appends a string with its quotation marks. Only `"`, `\` and control characters are escaped.
+  static func append(_ text: String, to output: inout [UInt8]) {
+    var text = text
+    text.withUTF8 { utf8 in
+      output.append(UInt8(ascii: "\""))
+      var start = 0
+      for index in 0..<utf8.count {
+        let byte = utf8[index]
+        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+        output.append(contentsOf: utf8[start..<index])
+        appendEscape(of: byte, to: &output)
+        start = index + 1
+      }
+      output.append(contentsOf: utf8[start...])
+      output.append(UInt8(ascii: "\""))
+    }
+  }
+
+  private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\\"))
+    switch byte {
+    case 0x08: output.append(UInt8(ascii: "b"))
+    case 0x09: output.append(UInt8(ascii: "t"))
+    case 0x0A: output.append(UInt8(ascii: "n"))
+    case 0x0C: output.append(UInt8(ascii: "f"))
+    case 0x0D: output.append(UInt8(ascii: "r"))
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(byte)
+    default:
+      output.append(contentsOf: "u00".utf8)
+      output.append(digits[Int(byte >> 4)])
+      output.append(digits[Int(byte & 15)])
+    }
+  }
+
+  static func append(_ value: some BinaryInteger, to output: inout [UInt8]) {
+    output.append(contentsOf: String(value).utf8)
+  }
+
+  /// Appends a finite number as ECMAScript's Number::toString does. JSON cannot represent other numbers; they become null, as in
+  /// `JSON.stringify`.
+  ///
+  /// Swift, like ECMAScript, produces the shortest digits that read back as the same double. Only the layout differs.
+  static func append(_ value: Double, to output: inout [UInt8]) {
+    guard value.isFinite else { return output.append(contentsOf: "null".utf8) }
+    if let integer = Int64(exactly: value), integer.magnitude <= 1 << 53 {
+      return append(integer, to: &output)
+    }
+    var digits: [UInt8] = []
+    // The value is 0.DIGITS × 10^point.
+    var point = 0
+    var pointIsRead = false
+    var bytes = value.description.utf8.makeIterator()
+    scan: while let byte = bytes.next() {
+      switch byte {
+      case UInt8(ascii: "-"): output.append(byte)
+      case UInt8(ascii: "."): pointIsRead = true
+      case UInt8(ascii: "e"):
+        var isNegative = false
+        var exponent = 0
+        while let byte = bytes.next() {
+          if byte == UInt8(ascii: "-") { isNegative = true }
+          if byte >= UInt8(ascii: "0") { exponent = exponent * 10 + Int(byte - UInt8(ascii: "0")) }
+        }
+        point += isNegative ? -exponent : exponent
+        break scan
+      default:
+        if digits.isEmpty, byte == UInt8(ascii: "0") {
+          if pointIsRead { point -= 1 }
+        } else {
+          digits.append(byte)
+          if !pointIsRead { point += 1 }
+        }
+      }
+    }
+    while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+    append(digits, point: point, to: &output)
+  }
+
+  /// Lays out 0.DIGITS × 10^point as ECMAScript's Number::toString does.
+  private static func append(_ digits: [UInt8], point: Int, to output: inout [UInt8]) {
+    let zero = UInt8(ascii: "0")
+    switch point {
+    // A double needs at most 17 digits.
+    case digits.count...21:
+      output.append(contentsOf: digits)
+      output.append(contentsOf: repeatElement(zero, count: point - digits.count))
+    case 1...21:
+      output.append(contentsOf: digits[..<point])
+      output.append(UInt8(ascii: "."))
+      output.append(contentsOf: digits[point...])
+    case -5...0:
+      output.append(contentsOf: "0.".utf8)
+      output.append(contentsOf: repeatElement(zero, count: -point))
+      output.append(contentsOf: digits)
+    default:
+      output.append(contentsOf: digits[..<1])
+      if digits.count > 1 { output.append(UInt8(ascii: ".")) }
+      output.append(contentsOf: digits[1...])
+      output.append(UInt8(ascii: "e"))
+      output.append(UInt8(ascii: point > 0 ? "+" : "-"))
+      append(abs(point - 1), to: &output)
+    }
+  }
+}
+
+extension JSONValue {
+  /// Appends the value as JSON text without spaces, with members in their stored order.
+  package func appendJSON(to output: inout [UInt8]) {
+    switch self {
+    case .null: output.append(contentsOf: "null".utf8)
+    case .bool(let value): output.append(contentsOf: value ? "true".utf8 : "false".utf8)
+    case .int64(let value): JSONText.append(value, to: &output)
+    case .double(let value): JSONText.append(value, to: &output)
+    case .string(let value): JSONText.append(value, to: &output)
+    case .array(let elements):
+      output.append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() {
+        if index > 0 { output.append(UInt8(ascii: ",")) }
+        element.appendJSON(to: &output)
+      }
+      output.append(UInt8(ascii: "]"))
+    case .object(let members):
+      output.append(UInt8(ascii: "{"))
+      for (index, member) in members.enumerated() {
+        if index > 0 { output.append(UInt8(ascii: ",")) }
+        JSONText.append(member.name, to: &output)
+        output.append(UInt8(ascii: ":"))
+        member.value.appendJSON(to: &output)
+      }
+      output.append(UInt8(ascii: "}"))
+    }
+  }
+
+  /// The value as JSON text without spaces.
+  package var jsonText: String {
+    var output: [UInt8] = []
+    appendJSON(to: &output)
+    return String(decoding: output, as: UTF8.self)
+  }
+}

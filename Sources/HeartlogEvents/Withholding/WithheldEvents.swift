@@ -92,3 +92,164 @@ package struct WithheldEvents: Sendable {
     return block.redacted(to: commits, runs: runs[block.replica] ?? [:])
   }
 }
+
+extension Block {
+  /// The block without the secrets that lead to the salts of withheld events. All other hashes can still be computed.
+  ///
+  /// A secret remains only if an event with content confirms it.
+  private var withoutWithheldSecrets: Block { redacted(to: commits) ?? self }
+
+  /// The block as a store keeps it: without what was erased, without the content of other libraries, and without secrets that no event with
+  /// content confirms.
+  package func reduced(to libraries: LibrarySelection, without erased: WithheldEvents) -> Block {
+    let rest = erased.redacted(self) ?? self
+    return libraries.redacted(rest) ?? rest.withoutWithheldSecrets
+  }
+
+  /// The number of withheld events.
+  package var withheldCount: Int { commits.reduce(0) { $0 + $1.withheldCount } }
+
+  /// The block with the same commits of which some events are withheld, without the secrets that lead to their salts.
+  ///
+  /// - Parameter runs: more runs whose secrets are left out, by the first commit of their segment.
+  /// - Returns: nil if nothing changes.
+  func redacted(to commits: [Commit], runs: [CommitNumber: Set<UInt32>] = [:]) -> Block? {
+    var salts = Salts(secrets)
+    var hasher = SHA256Hasher()
+    var remaining: [SegmentSecret] = []
+    for (index, secret) in secrets.enumerated() {
+      let end = index + 1 < secrets.count ? secrets[index + 1].firstCommit.rawValue : .max
+      let covered = commits.filter { $0.number >= secret.firstCommit && $0.number.rawValue < end }
+      var runs = runs[secret.firstCommit] ?? []
+      for commit in covered where commit.hasWithheld {
+        if let run = secret.run(of: commit.number) { runs.insert(run) }
+      }
+      remaining.append(runs.isEmpty ? secret : secret.redacted(runs, of: covered, &salts, &hasher))
+    }
+    guard commits != self.commits || remaining != secrets else { return nil }
+    return Block(
+      replica: replica, firstCommit: firstCommit, headsAtStart: headsAtStart, secrets: remaining,
+      commits: commits)
+  }
+
+  /// The block with the content of withheld events, as far as another block of the same commits has it.
+  ///
+  /// - Parameter other: leads to the same hashes, and has no secret that they do not confirm.
+  package func completed(from other: Block) -> Block {
+    var completed: [Commit] = []
+    for commit in commits {
+      let index = commit.number.rawValue &- other.firstCommit.rawValue
+      completed.append(
+        index < other.commits.count ? commit.completed(from: other.commits[Int(index)]) : commit)
+    }
+    guard completed != commits else { return self }
+    return Block(
+      replica: replica, firstCommit: firstCommit, headsAtStart: headsAtStart,
+      secrets: Salts(secrets + other.secrets(like: secrets)).secrets(serving: firstCommit...lastCommit),
+      commits: completed
+    ).withoutWithheldSecrets
+  }
+
+  /// The secrets, as far as another block of the same commits says that they begin with the same commits; the salts of all other events,
+  /// under the secrets of that block. Where a segment begins, no hash confirms.
+  private func secrets(like others: [SegmentSecret]) -> [SegmentSecret] {
+    let known = Set(others.map(\.firstCommit))
+    if secrets.allSatisfy({ known.contains($0.firstCommit) }) { return secrets }
+    let places = Salts(others)
+    var salts = Salts(secrets)
+    var hasher = SHA256Hasher()
+    var found: [SegmentSecret] = []
+    for commit in commits {
+      guard let segment = places.segment(of: commit.number),
+        let run = SegmentSecret(firstCommit: segment, kind: .runs([])).run(of: commit.number)
+      else { continue }
+      let own = (0..<commit.eventCount).compactMap { event in
+        salts.salt(commit: commit.number, event: event, hasher: &hasher).map {
+          EventSalt(commit: commit.number, event: event, salt: $0)
+        }
+      }
+      if !own.isEmpty {
+        found.append(
+          SegmentSecret(firstCommit: segment, kind: .runs([RunSecret(run: run, kind: .salts(own))])))
+      }
+    }
+    return SegmentSecret.joined(found)
+  }
+}
+
+extension Commit {
+  /// The number of withheld events.
+  var withheldCount: Int {
+    var count = 0
+    contents.forEach { if case .withheld = $0 { count += 1 } }
+    return count
+  }
+
+  fileprivate var hasWithheld: Bool { withheldCount > 0 }
+
+  /// The commit with only the hashes of some events, by index.
+  func withholding(_ hashes: [Int: EventHash]) -> Commit {
+    var records = records
+    for (index, hash) in hashes { records[index] = .withheld(hash) }
+    return with(records)
+  }
+
+  /// The commit with the content that another copy of it has.
+  fileprivate func completed(from other: Commit) -> Commit {
+    guard hasWithheld, other.eventCount == eventCount else { return self }
+    var records = records
+    for (index, record) in other.records.enumerated() {
+      if case .withheld = records[index] { records[index] = record }
+    }
+    return with(records)
+  }
+
+  private func with(_ records: [EventRecord]) -> Commit {
+    Commit(
+      replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
+      origin: origin, heads: heads, unknownMembers: unknownMembers, records: records)
+  }
+}
+
+extension SegmentSecret {
+  /// What remains of the secret for a block: of some runs only the salts of the events that have content.
+  ///
+  /// - Parameter commits: the commits of the block that the secret covers.
+  fileprivate func redacted(
+    _ withheld: Set<UInt32>, of commits: [Commit], _ salts: inout Salts, _ hasher: inout SHA256Hasher
+  ) -> SegmentSecret {
+    var remaining: [RunSecret] = []
+    var index = 0
+    while index < commits.count {
+      guard let run = run(of: commits[index].number) else { break }
+      var commitsOfRun: [Commit] = []
+      while index < commits.count, self.run(of: commits[index].number) == run {
+        commitsOfRun.append(commits[index])
+        index += 1
+      }
+      if !withheld.contains(run) {
+        if let secret = secret(of: run, &hasher) { remaining.append(secret) }
+        continue
+      }
+      var left: [EventSalt] = []
+      for commit in commitsOfRun {
+        for (event, record) in commit.records.enumerated() {
+          if case .withheld = record { continue }
+          if let salt = salts.salt(commit: commit.number, event: event, hasher: &hasher) {
+            left.append(EventSalt(commit: commit.number, event: event, salt: salt))
+          }
+        }
+      }
+      if !left.isEmpty { remaining.append(RunSecret(run: run, kind: .salts(left))) }
+    }
+    return SegmentSecret(firstCommit: firstCommit, kind: .runs(remaining))
+  }
+
+  private func secret(of run: UInt32, _ hasher: inout SHA256Hasher) -> RunSecret? {
+    switch kind {
+    case .whole(let secret):
+      RunSecret(run: run, kind: .whole(Salts.runSecret(run, segmentSecret: secret, hasher: &hasher)))
+    case .runs(let runs): runs.first { $0.run == run }
+    }
+  }
+}
