@@ -214,7 +214,7 @@ let package = Package(
       name: "AppleObservation", dependencies: ["Combine", "Heartlog"], path: "Tests/AppleObservation",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .target(
-      name: "AppleHub", dependencies: ["HeartlogHub"], path: "Tests/AppleHub",
+      name: "AppleHub", dependencies: ["HeartlogFiles", "HeartlogHub"], path: "Tests/AppleHub",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .testTarget(
       name: "AppleHubTests", dependencies: ["AppleHub", "HeartlogHub"], swiftSettings: settings),

@@ -25,5 +25,22 @@ static inline size_t heartlog_request_header_bytes(struct MHD_Connection *connec
   return info == NULL ? 0 : info->header_size;
 }
 
+/// The socket of a connection; -1 if it is not known.
+static inline int heartlog_connection_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == NULL ? -1 : (int)info->connect_fd;
+}
+
+/// What the callback for new connections has kept for one.
+static inline void *heartlog_connection_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == NULL ? NULL : info->socket_context;
+}
+
+/// Whether a connection begins; otherwise it ends.
+static inline int heartlog_is_new_connection(enum MHD_ConnectionNotificationCode code) {
+  return code == MHD_CONNECTION_NOTIFY_STARTED;
+}
+
 /// Whether the library was built with TLS.
 static inline enum MHD_Result heartlog_has_tls(void) { return MHD_is_feature_supported(MHD_FEATURE_TLS); }

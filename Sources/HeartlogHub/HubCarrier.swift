@@ -77,6 +77,8 @@ public final class HubCarrier: Carrier {
       // A vault has its id from the first signature on.
       if !options.isDryRun { try store.prepareToShip() }
       let link = try link(of: store)
+      link.connection.beginSync()
+      defer { link.connection.endSync() }
       let isOver: @Sendable () -> Bool = { options.isOver }
       let target = link.connection.vault
       try link.connection.open(creates: !options.isDryRun && store.vaultID == target, isOver: isOver)

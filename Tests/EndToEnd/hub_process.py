@@ -28,9 +28,11 @@ class NotStarted(Exception):
 class HubProcess:
     """A hub that runs, and what it says."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, limit=None):
+        """`limit` is how many files it may have open."""
+        prefix = ["prlimit", f"--nofile={limit}"] if limit else []
         self.process = subprocess.Popen(
-            [HUB, "--listen", "127.0.0.1:0", *map(str, options)], stdin=subprocess.DEVNULL,
+            [*prefix, HUB, "--listen", "127.0.0.1:0", *map(str, options)], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
         self.reader = None
         line = self.process.stdout.readline().decode()

@@ -40,8 +40,8 @@ class HubTests(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.data = pathlib.Path(self.folder.name) / "hub"
 
-    def hub(self, *options):
-        hub = HubProcess("--data", self.data, *(() if "--rate" in options else ("--rate", "1000000")), *options)
+    def hub(self, *options, limit=None):
+        hub = HubProcess("--data", self.data, *(() if "--rate" in options else ("--rate", "1000000")), *options, limit=limit)
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         return hub
 
@@ -90,7 +90,7 @@ class HubTests(unittest.TestCase):
         self.assertEqual(first.request("POST", keys, {"remove": [first.public]})[0], 400)
         self.assertEqual(hub.end(signal.SIGINT), 0)
 
-    def test_challenges_and_signatures_are_good_once(self):
+    def test_a_challenge_opens_one_session(self):
         hub = self.hub()
         device = self.device(hub)
         device.create()
@@ -99,10 +99,121 @@ class HubTests(unittest.TestCase):
         self.assertEqual(device.request("POST", "/v1/sessions", proof)[0], 401)
         wrong = device.proof(host="elsewhere") | {"vault": device.vault}
         self.assertEqual(device.request("POST", "/v1/sessions", wrong)[0], 403)
-        self.assertEqual(device.request("POST", "/v1/sessions", wrong)[0], 401)
+        # A challenge is for the host that was asked for it.
+        self.assertEqual(device.request("POST", "/v1/sessions", device.proof() | {"vault": device.vault}, host="localhost:%d" % hub.port)[0], 401)
         other = device.proof(vault="0" * 31 + "2") | {"vault": "0" * 31 + "2"}
         self.assertEqual(device.request("POST", "/v1/sessions", other)[0], 403)
         self.assertEqual(hub.end(), 0)
+
+    def test_whether_a_vault_exists_is_not_told(self):
+        words = pathlib.Path(self.folder.name) / "words"
+        words.write_text("spring\nautumn\n")
+        hub = self.hub("--invitations", str(words))
+        self.assertEqual(self.device(hub).create(invitation="spring")[0], 201)
+        for more in {}, {"invitation": "winter"}, {"invitation": "spring"}:
+            refused = {self.device(hub, "0" * 31 + number).create(**more) for number in "12"}
+            self.assertEqual([status for status, _ in refused], [403], more)
+        self.assertEqual(len({self.device(hub, "0" * 31 + number).open() for number in "12"}), 1)
+
+    def test_a_hub_has_a_name_unless_only_this_machine_reaches_it(self):
+        started = subprocess.run([HUB, "--listen", "0.0.0.0:0", "--data", self.data], capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertEqual(started.returncode, 64)
+        self.assertIn("--name", started.stderr)
+        hub = self.hub()
+        device = self.device(hub)
+        for host, status in (f"localhost:{hub.port}", 200), (f"127.0.0.1:{hub.port}", 200), ("127.0.0.1", 403), ("hub.example", 403):
+            self.assertEqual(device.request("POST", "/v1/challenges", {}, host=host)[0], status, host)
+        self.assertEqual(device.request("GET", "/healthz", host="hub.example")[0], 200)
+
+    def test_two_bodies_do_not_keep_others_out(self):
+        hub = self.hub()
+        large, other = self.device(hub, "0" * 31 + "2"), self.device(hub)
+        large.create()
+        other.create()
+        most = 134_283_264
+        for number in range(2):
+            connection = socket.create_connection(("127.0.0.1", hub.port), timeout=SECONDS_MAX)
+            self.addCleanup(connection.close)
+            connection.sendall(f"PUT {large.path(run_name(number + 1))} HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n"
+                               f"Authorization: Bearer {large.session}\r\nContent-Length: {most}\r\n\r\n".encode())
+            # All but the last byte of what the hub keeps in memory at a time.
+            for start in range(0, (128 << 20) - (1 << 16), 1 << 20):
+                connection.sendall(bytes(min(1 << 20, (128 << 20) - (1 << 16) - start)))
+        for number in range(1, 4):
+            self.assertEqual(other.put(run_name(number), bytes(number << 20)), 201)
+        self.assertEqual(other.request("GET", other.path(run_name(3))), (200, bytes(3 << 20)))
+
+    def test_idle_connections_of_one_address_do_not_fill_it(self):
+        hub = self.hub(limit=128)
+        device = self.device(hub)
+        device.create()
+        for _ in range(400):
+            connection = socket.create_connection(("127.0.0.1", hub.port), timeout=SECONDS_MAX)
+            self.addCleanup(connection.close)
+        for source in "127.0.0.1", "127.0.0.2":
+            asking = Device(hub, device.vault, source=source)
+            self.addCleanup(asking.connection.close)
+            self.assertEqual(asking.request("GET", "/healthz"), (200, b"ok"))
+            self.assertEqual(asking.request("POST", "/v1/challenges", {})[0], 200)
+
+    def test_busy_connections_of_one_address_leave_room_for_health(self):
+        hub = self.hub(limit=128)
+        device = self.device(hub)
+        device.create()
+        sessions = [device.session] + [json.loads(device.open()[1])["session"] for _ in range(7)]
+        for session in sessions * 4:
+            stream = socket.create_connection(("127.0.0.1", hub.port), timeout=SECONDS_MAX)
+            self.addCleanup(stream.close)
+            stream.sendall(f"GET /v1/vaults/{device.vault}/changes HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n"
+                           f"Authorization: Bearer {session}\r\n\r\n".encode())
+        for _ in range(3):
+            asking = Device(hub, device.vault)
+            self.addCleanup(asking.connection.close)
+            self.assertEqual(asking.request("GET", "/healthz"), (200, b"ok"))
+            asking.connection.close()
+        asking = Device(hub, device.vault, source="127.0.0.2")
+        self.addCleanup(asking.connection.close)
+        self.assertEqual(asking.request("POST", "/v1/challenges", {})[0], 200)
+
+    def test_a_session_has_four_streams(self):
+        hub = self.hub()
+        device = self.device(hub)
+        device.create()
+        streams = []
+        for _ in range(5):
+            stream = socket.create_connection(("127.0.0.1", hub.port), timeout=SECONDS_MAX)
+            self.addCleanup(stream.close)
+            stream.sendall(f"GET /v1/vaults/{device.vault}/changes HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n"
+                           f"Authorization: Bearer {device.session}\r\n\r\n".encode())
+            found = b""
+            while b":\n\n" not in found:
+                found += stream.recv(4_096)
+            streams.append(stream)
+        found = b""
+        while not found.endswith(b"0\r\n\r\n"):
+            found += streams[0].recv(4_096)
+        device.put(run_name(1), b"1")
+        for stream in streams[1:]:
+            found = b""
+            while run_name(1).encode() not in found:
+                found += stream.recv(4_096)
+
+    def test_a_header_that_comes_a_byte_at_a_time_is_not_waited_for(self):
+        hub = self.hub()
+        sent = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\nX: {'y' * 1_000}".encode()
+        with socket.create_connection(("127.0.0.1", hub.port)) as connection:
+            connection.settimeout(0.5)
+            for place in range(len(sent)):
+                try:
+                    connection.sendall(sent[place:place + 1])
+                    if not connection.recv(1):
+                        break
+                except TimeoutError:
+                    continue
+                except ConnectionError:
+                    break
+            else:
+                self.fail("the connection is still open")
 
     def test_hosts_and_invitations(self):
         words = pathlib.Path(self.folder.name) / "words"
@@ -256,9 +367,8 @@ class HubTests(unittest.TestCase):
             self.assertEqual(stranger.request("POST", "/v1/sessions", used)[0], 200)
             fresh = stranger.proof()
             for wrong in (
-                    (401, used), (401, used | {"vault": victim.vault}), (401, used | {"key": victim.public}),
-                    # Another signature of a challenge that is good uses it up.
-                    (403, fresh | {"vault": stranger.vault, "signature": used["signature"]}), (401, fresh | {"vault": stranger.vault}),
+                    (401, used), (403, used | {"vault": victim.vault}), (403, used | {"key": victim.public}),
+                    (403, fresh | {"vault": stranger.vault, "signature": used["signature"]}),
                     (403, stranger.proof() | {"vault": victim.vault}), (403, stranger.proof() | {"vault": stranger.vault, "key": victim.public}),
                     (403, stranger.proof(vault=victim.vault) | {"vault": victim.vault}),
                     (403, stranger.proof(host="elsewhere") | {"vault": stranger.vault})):

@@ -144,7 +144,9 @@ import Testing
     try withEngine { engine throws in
       _ = try engine.changeKeys(removing: [], admitting: [Self.key(2)], as: Self.member)
       let token = SHA256Hasher.digest(of: [1])
-      try engine.sessions.open(token, vault: Self.vault, key: Self.key(2))
+      let challenge = try #require(HubChallenge([UInt8](repeating: 7, count: 32)))
+      let second = VaultMember(vault: Self.vault, key: Self.key(2))
+      #expect(try engine.sessions.open(token, for: second, with: challenge))
       #expect(try engine.sessions.session(token) != nil)
       _ = try engine.changeKeys(removing: [Self.key(2)], admitting: [Self.key(2)], as: Self.member)
       #expect(try engine.sessions.session(token) == nil)

@@ -197,24 +197,42 @@ struct PostgresEngineTests {
     #expect(try engine.list(after: nil, limit: 100, as: member).entries.count == 19)
   }
 
-  @Test("a challenge is good once, and a session ends with its key")
+  @Test("a challenge opens one session, which ends with its key")
   func sessions() throws {
-    let challenge = try #require(HubChallenge(Array(repeating: 7, count: 32)))
+    let challenge = try #require(HubChallenge(RandomBytes.next(32)))
     let store = engine.sessions
-    #expect(try store.add(challenge))
-    #expect(try store.take(challenge))
-    #expect(try !store.take(challenge))
     let token = SHA256Hasher.digest(of: Array("\(vault)".utf8))
     #expect(try store.session(token) == nil)
-    try store.open(token, vault: vault, key: Self.newKey())
+    _ = try store.open(token, for: VaultMember(vault: vault, key: Self.newKey()), with: challenge)
     #expect(try store.session(token) == nil, "the key is not admitted")
-    try store.open(token, vault: vault, key: key)
+    #expect(try store.open(token, for: member, with: challenge))
+    #expect(try !store.open(SHA256Hasher.digest(of: [1]), for: member, with: challenge))
     let session = try #require(try store.session(token))
     #expect(session.member == member)
     #expect(try engine.isAdmitted(key, to: vault))
     #expect(try engine.changeKeys(removing: [key], admitting: [Self.newKey()], as: member)?.count == 1)
     #expect(try store.session(token) == nil)
     #expect(try !engine.isAdmitted(key, to: vault))
+  }
+
+  @Test("all hubs of a database make the same challenges")
+  func challenges() throws {
+    let second = try PostgresEngine(try Self.server.get().address, quotaBytes: 1_000)
+    defer { second.close() }
+    let challenge = try engine.sessions.challengeKey().challenge(for: "hub", at: 1_000)
+    #expect(try second.sessions.challengeKey().admits(challenge, for: "hub", at: 1_000))
+  }
+
+  @Test("a key has so many sessions, and the oldest ends")
+  func manySessions() throws {
+    func token(_ number: Int) -> Digest { SHA256Hasher.digest(of: Array("\(vault) \(number)".utf8)) }
+    for number in 0...HubLimits.sessionsMax {
+      let challenge = try #require(HubChallenge(RandomBytes.next(32)))
+      #expect(try engine.sessions.open(token(number), for: member, with: challenge))
+    }
+    #expect(try engine.sessions.session(token(0)) == nil)
+    #expect(try engine.sessions.session(token(1)) != nil)
+    #expect(try engine.sessions.session(token(HubLimits.sessionsMax)) != nil)
   }
 
   @Test("a vault is created once, and an invitation makes one")

@@ -112,6 +112,28 @@
       #expect(try send(server.url).status == 200)
     }
 
+    @Test("end when too few bytes of an answer come")
+    func slow() throws {
+      let part = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc"
+      let server = CannedServer([.init(part, stays: true), .init("HTTP/1.1 200 OK\r\n", stays: true)])
+      #expect(kind { _ = try send(server.url) { $0.secondsMax = 0 } } == .slow)
+      var stream = HTTPRequest("GET", server.url, bytesMax: 9)
+      stream.secondsMax = 0
+      #expect(kind { _ = try transport.stream(stream, isOver: { false }) { _ in true } } == .slow)
+    }
+
+    @Test(
+      "have time for the bytes of both bodies", arguments: [(0, 0, 30), (8_192, 0, 32), (4_096, 40_960, 41)])
+    func time(sent: Int, received: Int, seconds: UInt64) throws {
+      var request = HTTPRequest("PUT", "http://hub", bytesMax: 9)
+      request.body = [UInt8](repeating: 0, count: sent)
+      try request.checkTime(nanoseconds: seconds * 1_000_000_000 - 1, received: received)
+      let failure = #expect(throws: HTTPFailure.self) {
+        try request.checkTime(nanoseconds: seconds * 1_000_000_000, received: received)
+      }
+      #expect(failure?.kind == .slow)
+    }
+
     @Test("hand over a stream as it comes, and end it when asked to")
     func stream() throws {
       let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogTesting
+import Synchronization
 import Testing
 
 @testable import HeartlogHub
@@ -158,6 +159,49 @@ struct HubObjectsTests {
     #expect(next.startsOver && next.entries.isEmpty)
     #expect(try objects.watch(after: list.cursor, milliseconds: 0))
     #expect(try objects.watch(after: list.cursor, milliseconds: 600_000))
+  }
+
+  @Test("a list that goes on is full, and none goes on for ever", arguments: [1, 399, 400])
+  func endlessLists(count: Int) throws {
+    let place = try HubPlace()
+    let objects = try place.objects()
+    let pages = Mutex(0)
+    place.hub.answer { request in
+      guard request.url.contains("/objects?") else { return nil }
+      let page = pages.withLock { pages in
+        pages += 1
+        return pages
+      }
+      // The same names again and again, from the beginning each time.
+      let names = (0..<count).map { "[\"a/b/\($0)\", 1]" }.joined(separator: ",")
+      return .success(
+        FakeHub.answer(
+          200,
+          "{\"objects\": [\(names)], \"cursor\": \"1-\(page)\", \"startsOver\": true, \"hasMore\": true}"))
+    }
+    let error = #expect(throws: HeartlogError.self) { try listed(objects) }
+    #expect(error?.code == (count == 400 ? .inputOutput : .peer))
+  }
+
+  @Test("a sync ends after a quarter of an hour, unless bytes came for all that time")
+  func slowSync() throws {
+    let minutes = Mutex<UInt64>(0)
+    let place = try HubPlace()
+    let connection = try place.connection(
+      time: HubTime(
+        pause: { _, _ in }, random: { 0.5 }, now: { minutes.withLock { $0 } * 60_000_000_000 }))
+    let objects = HubObjects(connection, changes: HubWatch(connection))
+    try objects.put(name(1), [UInt8](repeating: 1, count: 60 * HubLimits.bytesPerSecond))
+    connection.beginSync()
+    minutes.withLock { $0 += 14 }
+    _ = try objects.get(name(1), bytesMax: 1 << 20)
+    minutes.withLock { $0 += 1 }
+    #expect(try objects.get(name(2), bytesMax: 9) == .deleted)
+    minutes.withLock { $0 += 2 }
+    let error = #expect(throws: HeartlogError.self) { try objects.list(after: nil) }
+    #expect(error?.code == .timedOut)
+    connection.endSync()
+    #expect(try objects.list(after: nil).entries.count == 1)
   }
 
   @Test("a session that is over is opened anew, once", arguments: [false, true])

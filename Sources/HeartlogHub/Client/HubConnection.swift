@@ -23,6 +23,8 @@ final class HubConnection: Sendable {
     var session: String?
     /// Whether the vault is created if the hub does not have it.
     var creates = false
+    /// When the sync that runs must be over; `nil` if none runs.
+    var syncEnd: UInt64?
   }
 
   private let state = Mutex(State())
@@ -57,6 +59,29 @@ final class HubConnection: Sendable {
     if session == nil { _ = try openSession(isOver) }
   }
 
+  /// Begins a sync, which fails when it takes too long for the bytes that are sent and received.
+  func beginSync() {
+    let end = time.now() + UInt64(HubLimits.syncSeconds) * 1_000_000_000
+    state.withLock { $0.syncEnd = end }
+  }
+
+  func endSync() { state.withLock { $0.syncEnd = nil } }
+
+  /// - Throws: `timedOut` if the sync has taken too long.
+  private func checkTime() throws(HeartlogError) {
+    guard let end = state.withLock({ $0.syncEnd }), time.now() >= end else { return }
+    throw HeartlogError(
+      .timedOut,
+      "the hub \(address.host) is too slow: this sync has taken more than \(HubLimits.syncSeconds / 60) minutes. What came is kept: sync again"
+    )
+  }
+
+  /// Gives the sync time for bytes that were sent or received.
+  private func count(_ byteCount: Int) {
+    let nanoseconds = UInt64(byteCount) * 1_000_000_000 / UInt64(HubLimits.bytesPerSecond)
+    state.withLock { state in state.syncEnd = state.syncEnd.map { $0 + nanoseconds } }
+  }
+
   /// Sends a request in a session, and in another one if the first is over.
   ///
   /// - Parameter accepted: Statuses that are no errors. With 413, an answer that is larger than `bytesMax` is one with this status.
@@ -65,10 +90,14 @@ final class HubConnection: Sendable {
     _ method: String, _ path: String, type: HubBody = .none, bytesMax: Int, accepting accepted: Set<Int> = [],
     isOver: () -> Bool
   ) throws(HeartlogError) -> HTTPAnswer {
-    try inSession(isOver) { (session) throws(HeartlogError) in
+    try checkTime()
+    return try inSession(isOver) { (session) throws(HeartlogError) in
       try trying(isOver) { () throws(HTTPFailure) in
         do throws(HTTPFailure) {
-          return try transport.send(request(method, path, type, bytesMax, session), isOver: isOver)
+          let request = request(method, path, type, bytesMax, session)
+          let answer = try transport.send(request, isOver: isOver)
+          count((request.body?.count ?? 0) + answer.body.count)
+          return answer
         } catch {
           guard error.kind == .tooLarge, accepted.contains(Self.tooLarge) else { throw error }
           var answer = HTTPAnswer()
@@ -270,7 +299,7 @@ extension HTTPFailure {
   fileprivate var mayPass: Bool {
     switch kind {
     case .unreachable, .silent, .broken: true
-    case .untrusted, .over, .tooLarge, .missingLibrary: false
+    case .untrusted, .over, .tooLarge, .missingLibrary, .slow: false
     }
   }
 }

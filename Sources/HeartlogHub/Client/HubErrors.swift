@@ -82,6 +82,7 @@ extension HeartlogError {
         .inputOutput,
         "the hub \(address.host) does not prove that it is that host: \(failure.reason). Nothing was sent")
     case .silent: HeartlogError(.timedOut, "the hub \(address.host) was silent for too long")
+    case .slow: HeartlogError(.timedOut, "the hub \(address.host) is too slow: \(failure.reason)")
     case .tooLarge: HeartlogError(.peer, "the hub \(address.host) sent too much: \(failure.reason)")
     case .broken:
       HeartlogError(.inputOutput, "the connection to the hub \(address.host) broke: \(failure.reason)")

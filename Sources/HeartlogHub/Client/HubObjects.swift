@@ -102,9 +102,10 @@ struct HubObjects: ObjectStore {
     if let cursor { query += "&after=\(try Self.text(of: cursor))" }
     let json = try connection.send("GET", connection.path(query), bytesMax: Self.listBytesMax, isOver: isOver)
       .json(at: connection)
-    guard let list = Self.list(json), !list.hasMore || !list.entries.isEmpty && list.cursor != cursor else {
-      throw .noHub("something that is no list", at: connection)
-    }
+    // A list that goes on is full, so that no hub can go on for long.
+    guard let list = Self.list(json),
+      !list.hasMore || list.entries.count + list.foreignCount == limit && list.cursor != cursor
+    else { throw .noHub("something that is no list", at: connection) }
     return cursor == nil
       ? ObjectList(
         list.entries, cursor: list.cursor, startsOver: true, hasMore: list.hasMore,

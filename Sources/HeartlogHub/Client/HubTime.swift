@@ -14,13 +14,17 @@ package struct HubTime: Sendable {
   package var pause: @Sendable (_ milliseconds: Int, _ isOver: () -> Bool) -> Void
   /// A number from 0 to 1, so that clients that lost a hub at once do not come back at once.
   package var random: @Sendable () -> Double
+  /// Nanoseconds since some fixed point.
+  package var now: @Sendable () -> UInt64
 
   package init(
     pause: @escaping @Sendable (_ milliseconds: Int, _ isOver: () -> Bool) -> Void,
-    random: @escaping @Sendable () -> Double
+    random: @escaping @Sendable () -> Double,
+    now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds
   ) {
     self.pause = pause
     self.random = random
+    self.now = now
   }
 
   /// The clock of the machine.

@@ -10,8 +10,15 @@ package enum HubLimits {
   package static let keysBytesMax = 262_144
   package static let objectsMax = 262_144
   package static let listMax = 1_000
-  package static let challengesMax = 65_536
   package static let challengeSeconds = 60
   package static let sessionSeconds = 600
+  /// Of one key.
+  package static let sessionsMax = 64
+  /// Of one session.
+  package static let streamsMax = 4
   package static let silenceSeconds = 30
+  /// What a body grows by in each second at least, both ways, after the first `silenceSeconds`.
+  package static let bytesPerSecond = 4_096
+  /// What a sync may take, beside the time that its bytes have.
+  package static let syncSeconds = 900
 }

@@ -99,13 +99,13 @@
             body.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(easy))
         }
         let silence = isStream ? UInt64(max(0, request.silenceSecondsMax)) * 1_000_000_000 : nil
-        return try run(CurlReception(request, isStream: isStream), silence, isOver, receive)
+        return try run(CurlReception(request, isStream: isStream), request, silence, isOver, receive)
       }
     }
 
     private func run(
-      _ reception: CurlReception, _ silenceNanosecondsMax: UInt64?, _ isOver: () -> Bool,
-      _ receive: ([UInt8]) -> Bool
+      _ reception: CurlReception, _ request: HTTPRequest, _ silenceNanosecondsMax: UInt64?,
+      _ isOver: () -> Bool, _ receive: ([UInt8]) -> Bool
     ) throws(HTTPFailure) -> HTTPAnswer {
       let context = Unmanaged.passUnretained(reception).toOpaque()
       _ = heartlog_curl_set_write(
@@ -126,7 +126,8 @@
         _ = curl.remove(multi, easy)
         withExtendedLifetime(reception) {}
       }
-      var lastPart = MonotonicClock.nanoseconds()
+      let start = MonotonicClock.nanoseconds()
+      var lastPart = start
       while true {
         var running: Int32 = 0
         guard curl.perform(multi, &running) == CURLM_OK else { throw HTTPFailure(.broken, "libcurl failed") }
@@ -139,6 +140,10 @@
           throw HTTPFailure(.silent, "the stream has been silent for too long")
         }
         guard !isOver() else { throw HTTPFailure(.over, "the request was ended before it was answered") }
+        if !reception.isStreaming {
+          try request.checkTime(
+            nanoseconds: MonotonicClock.nanoseconds() - start, received: reception.answer.body.count)
+        }
         guard curl.poll(multi, nil, 0, Self.pollMilliseconds, nil) == CURLM_OK else {
           throw HTTPFailure(.broken, "libcurl failed")
         }
@@ -188,6 +193,8 @@
     private(set) var failure: HTTPFailure?
     private let bytesMax: Int
     private let isStream: Bool
+    /// Whether the body is handed over as it comes.
+    var isStreaming: Bool { isStream && answer.isSuccess }
     private var headerBytes = 0
     /// What arrived of a stream and was not handed over yet.
     private var part: [UInt8] = []
@@ -233,7 +240,7 @@
     }
 
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      if isStream, answer.isSuccess {
+      if isStreaming {
         part += bytes
         return true
       }

@@ -27,6 +27,7 @@ enum HTTPFrame {
       writer.lengthAndBytes(request.body ?? [])
       writer.varint(request.bytesMax)
       writer.varint(request.silenceSecondsMax)
+      writer.varint(request.secondsMax)
     case .part(let bytes):
       writer.u8(2)
       writer.lengthAndBytes(bytes)
@@ -65,6 +66,7 @@ enum HTTPFrame {
       request.body = hasBody ? body : nil
       request.bytesMax = try reader.count(atMost: .max, "bytes")
       request.silenceSecondsMax = try reader.count(atMost: .max, "seconds")
+      request.secondsMax = try reader.count(atMost: .max, "seconds")
       self = .request(request, isStream: kind == 1)
     case 2: self = .part(Array(try reader.lengthAndBytes()))
     case 3:

@@ -40,11 +40,23 @@ package struct HTTPRequest: Sendable {
   package var bytesMax: Int
   /// How long neither end may send a byte.
   package var silenceSecondsMax = 30
+  /// How long the request may take, beside the time that the bytes of both bodies have. A stream that has begun is not limited.
+  package var secondsMax = 30
 
   package init(_ method: String, _ url: String, bytesMax: Int) {
     self.method = method
     self.url = url
     self.bytesMax = bytesMax
+  }
+}
+
+extension HTTPRequest {
+  /// - Throws: `slow` if an answer of which so many bytes came should be whole by now.
+  func checkTime(nanoseconds: UInt64, received: Int) throws(HTTPFailure) {
+    let seconds = secondsMax + ((body?.count ?? 0) + received) / HubLimits.bytesPerSecond
+    guard nanoseconds / 1_000_000_000 < seconds else {
+      throw HTTPFailure(.slow, "\(received) bytes of the answer came in \(seconds) seconds")
+    }
   }
 }
 
@@ -82,6 +94,8 @@ package struct HTTPFailure: Error, Hashable {
     case broken
     /// The system lacks the library that does this.
     case missingLibrary
+    /// Bytes come, but too few.
+    case slow
   }
 
   package let kind: Kind

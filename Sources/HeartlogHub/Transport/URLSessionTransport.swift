@@ -1,5 +1,6 @@
 #if canImport(Darwin) || HEARTLOG_STAND_INS
   import Foundation
+  import HeartlogFiles
   import Synchronization
 
   #if canImport(FoundationNetworking)
@@ -48,12 +49,18 @@
       // Does nothing if the task is done.
       defer { task.cancel() }
       task.resume()
+      let start = MonotonicClock.nanoseconds()
       while true {
         _ = reception.changes.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds))
         let (part, end) = reception.take()
         if !part.isEmpty, !receive(part) { return reception.answer }
         if let end { return try end.get() }
         guard !isOver() else { throw HTTPFailure(.over, "the request was ended before it was answered") }
+        let answer = reception.answer
+        if !isStream || !answer.isSuccess {
+          try request.checkTime(
+            nanoseconds: MonotonicClock.nanoseconds() - start, received: answer.body.count)
+        }
       }
     }
   }

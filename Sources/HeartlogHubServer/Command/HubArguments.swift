@@ -21,7 +21,8 @@ struct HubArguments {
       --listen HOST:PORT     an address of this machine and a port; port 0 takes a free one
       --data DIR             the directory that keeps everything; created if there is none
       --database ADDRESS     a PostgreSQL database that keeps everything, as psql takes it: postgresql://…
-      --name HOST            a name of this hub, again for each; others are refused
+      --name HOST            a name of this hub, again for each; others are refused. Needed unless only this machine
+                             reaches it
       --invitations FILE     words, one a line, that each allow one new vault; without it, anybody may create one
       --certificate FILE     a certificate with its chain, in PEM, to serve HTTPS
       --key FILE             its key, in PEM

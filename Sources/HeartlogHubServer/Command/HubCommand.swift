@@ -62,9 +62,17 @@ public enum HubCommand {
 
     var options = HubServer.Options()
     options.address = try SocketAddress(arguments.listen ?? "")
+    options.names = Set(arguments.names.map { $0.lowercased() })
+    guard options.address.isLoopback || !options.names.isEmpty else {
+      throw HeartlogError(
+        .invalid,
+        "--name is missing: others reach \(options.address), so give the host that devices use, for example --name hub.example.org"
+      )
+    }
     options.rate = arguments.rate
     // Files, the log and the standard streams need a few too.
-    options.connectionsMax = max(16, min(openFilesTarget, openFilesMax()) - 64)
+    options.limits.connections = max(
+      16, min(openFilesTarget, openFilesMax()) - 64 - ClientConnections.spareCount)
     options.log = { line in write(line, to: STDERR_FILENO) }
     if let certificate = arguments.certificate, let key = arguments.key {
       options.certificate = (try contents(of: certificate), try contents(of: key))
@@ -75,8 +83,7 @@ public enum HubCommand {
       invitations = Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
     }
     let engine = try engine(arguments)
-    let names = Set(arguments.names.map { $0.lowercased() })
-    let service = HubService(engine: engine, names: names, invitations: invitations)
+    let service = HubService(engine: engine, invitations: invitations)
     let server: HubServer
     do throws(HeartlogError) { server = try HubServer(service, options) } catch {
       try engine.close()

@@ -9,8 +9,11 @@ import HeartlogHub
 final class EventStream: @unchecked Sendable {
   let member: VaultMember
   let token: Digest
+  let start = MonotonicClock.nanoseconds()
   let end: UInt64
   private let connection: ConnectionHandle
+  /// Closes the connection.
+  private let drop: @Sendable () -> Void
   private let condition = Condition()
   private var pending: [UInt8] = Array(":\n\n".utf8)
   private var isSuspended = false
@@ -18,12 +21,16 @@ final class EventStream: @unchecked Sendable {
   private var cursor: String?
   private var lastEvent = MonotonicClock.nanoseconds()
 
-  init(member: VaultMember, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle) {
+  init(
+    member: VaultMember, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle,
+    drop: @escaping @Sendable () -> Void
+  ) {
     self.member = member
     self.token = token
     self.end = end
     self.cursor = cursor
     self.connection = connection
+    self.drop = drop
   }
 
   static let listMax = 100
@@ -31,6 +38,8 @@ final class EventStream: @unchecked Sendable {
   private static let bufferBytes = 1_024
   /// Half of what the page promises, less a little.
   static let silence: UInt64 = 15 * 1_000_000_000
+  /// How long a client may take for an event.
+  private static let takingMax = UInt64(HubLimits.silenceSeconds) * 1_000_000_000
 
   /// Fills a buffer of the library with what is to be sent. Suspends the connection if there is nothing.
   ///
@@ -81,6 +90,12 @@ final class EventStream: @unchecked Sendable {
     let isSilent = condition.withLock { isSuspended && now >= lastEvent + Self.silence }
     if isSilent { append(Array(":\n\n".utf8), cursor: nil) }
     return isSilent
+  }
+
+  /// Closes the connection of a client that has not taken an event for too long.
+  func dropIfStuck(_ now: UInt64) {
+    let isStuck = condition.withLock { !pending.isEmpty && !isSuspended && now >= lastEvent + Self.takingMax }
+    if isStuck { drop() }
   }
 
   private func append(_ bytes: [UInt8], cursor: String?) {

@@ -18,18 +18,26 @@ final class EventStreams: @unchecked Sendable {
   private var lastTurn = MonotonicClock.nanoseconds()
   private var thread: WorkerThread?
 
-  init(_ service: HubService) throws(HeartlogError) {
+  /// The most streams of a vault.
+  private let vaultMax: Int
+
+  init(_ service: HubService, vaultMax: Int) throws(HeartlogError) {
     self.service = service
+    self.vaultMax = vaultMax
     service.engine.observe { [weak self] in self?.tell($0) }
     thread = try WorkerThread { [weak self] in while self?.turn() ?? false {} }
   }
 
   var count: Int { condition.withLock { streams.values.reduce(0) { $0 + $1.count } } }
 
-  /// Adds a stream. Returns false if the hub stops.
+  /// Adds a stream, for which another one of its session or its vault may end. Returns false if the hub stops.
   func add(_ stream: EventStream) -> Bool {
     condition.withLock {
       if isEnding { return false }
+      let others = streams[stream.member.vault].map { Array($0.values) } ?? []
+      let own = others.filter { $0.token == stream.token }
+      let surplus = own.count >= HubLimits.streamsMax ? own : others.count >= vaultMax ? others : []
+      surplus.min { $0.start < $1.start }?.finish()
       streams[stream.member.vault, default: [:]][ObjectIdentifier(stream)] = stream
       due[ObjectIdentifier(stream)] = stream
       condition.notify()
@@ -119,6 +127,7 @@ final class EventStreams: @unchecked Sendable {
     let now = MonotonicClock.nanoseconds()
     for stream in unsure { endIfOver(stream) }
     for stream in checked {
+      stream.dropIfStuck(now)
       if now >= stream.end { stream.finish() } else if stream.keepAlive(now) { endIfOver(stream) }
     }
     if !late.isEmpty {

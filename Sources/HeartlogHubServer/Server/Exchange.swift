@@ -8,6 +8,8 @@ import HeartlogHub
 /// Unchecked: the library's thread of its connection uses it, or, while the connection is suspended, the thread that answers.
 final class Exchange: @unchecked Sendable {
   let target: String
+  /// The id of its connection.
+  let connection: Int
   let start = MonotonicClock.nanoseconds()
   var isStarted = false
   var method = ""
@@ -16,8 +18,8 @@ final class Exchange: @unchecked Sendable {
   var request: HubRequest?
   /// How many bytes its body has.
   var announced = 0
-  /// How many bytes of all bodies are held for it.
-  var reserved = 0
+  /// Whether the connection is closed after the answer.
+  var closes = false
   /// What is sent once the connection goes on.
   var answer: HubAnswer?
   var session: (token: Digest, session: HubSession)?
@@ -26,12 +28,18 @@ final class Exchange: @unchecked Sendable {
   /// For the log alone.
   var detail: String?
 
-  init(target: String) { self.target = target }
+  init(target: String, connection: Int) {
+    self.target = target
+    self.connection = connection
+  }
 }
 
 /// A connection of the library. Unchecked: its calls may come from any thread while the connection is suspended.
 struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
+
+  /// What `ClientConnections` gave it.
+  var id: Int { Int(bitPattern: heartlog_connection_context(pointer)) }
 
   func suspend() { MHD_suspend_connection(pointer) }
   func resume() { MHD_resume_connection(pointer) }

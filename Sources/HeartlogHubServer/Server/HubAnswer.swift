@@ -47,6 +47,8 @@ struct HubRefusal: Error, Hashable {
   /// Whether its key may open another one, it is told when it tries.
   static let sessionOver = HubRefusal(401, "The session is over")
 
+  static let unknownChallenge = HubRefusal(401, "The challenge is unknown, used or old")
+
   init(_ error: HeartlogError) {
     switch error.code {
     case .invalid: self.init(400, error.message)

@@ -20,13 +20,13 @@ import HeartlogProofs
 final class HubServer: @unchecked Sendable {
   struct Options: Sendable {
     var address = SocketAddress.loopback
+    /// The hosts that clients may sign for, in lower case; if there is none, this machine's.
+    var names: Set<String> = []
     /// A certificate and its key, in PEM.
     var certificate: (chain: [UInt8], key: [UInt8])?
     /// Requests of one address in a second.
     var rate = 1_000
-    /// Bytes of all bodies that are in memory at a time.
-    var bodyBytesMax = 256 << 20
-    var connectionsMax = 4_096
+    var limits = ClientConnections.Limits()
     /// Gets a line of JSON for each request that failed or was slow.
     var log: @Sendable ([UInt8]) -> Void = { _ in }
   }
@@ -35,7 +35,7 @@ final class HubServer: @unchecked Sendable {
   private let options: Options
   private let streams: EventStreams
   private let metrics = HubMetrics()
-  private let budget: ByteBudget
+  private let connections: ClientConnections
   private let rates: RateLimit
   private let activity = Activity()
   private var daemon: OpaquePointer?
@@ -50,10 +50,14 @@ final class HubServer: @unchecked Sendable {
   init(_ service: HubService, _ options: Options) throws(HeartlogError) {
     self.service = service
     self.options = options
-    budget = ByteBudget(options.bodyBytesMax)
+    connections = ClientConnections(options.limits)
     rates = RateLimit(options.rate)
-    streams = try EventStreams(service)
-    do { try start() } catch {
+    streams = try EventStreams(service, vaultMax: options.limits.connectionsOfAddress)
+    do {
+      try connections.start()
+      try start()
+    } catch {
+      connections.stop()
       streams.close()
       throw error
     }
@@ -71,10 +75,27 @@ final class HubServer: @unchecked Sendable {
     let uri:
       @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) ->
         UnsafeMutableRawPointer? =
-        { context, uri, _ in
-          guard let context, let uri else { return nil }
-          return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().begin(String(cString: uri))
+        { context, uri, connection in
+          guard let context, let uri, let connection else { return nil }
+          return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
+            .begin(String(cString: uri), ConnectionHandle(pointer: connection))
         }
+    let connected:
+      @convention(c) (
+        UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+        MHD_ConnectionNotificationCode
+      ) -> Void = { context, connection, id, code in
+        guard let context, let connection, let id else { return }
+        let connections = Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().connections
+        if heartlog_is_new_connection(code) != 0 {
+          let client = SocketAddress.text(of: heartlog_client_address(connection))
+          id.pointee = UnsafeMutableRawPointer(
+            bitPattern: connections.add(
+              heartlog_connection_socket(connection), of: SocketAddress.network(of: client)))
+        } else {
+          connections.remove(Int(bitPattern: id.pointee))
+        }
+      }
     let completed:
       @convention(c) (
         UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
@@ -90,7 +111,9 @@ final class HubServer: @unchecked Sendable {
     if options.address.isIPv6 { flags |= MHD_USE_IPv6.rawValue }
     var items = [
       MHD_OptionItem(option: .THREAD_POOL_SIZE, value: Self.threads, ptr_value: nil),
-      MHD_OptionItem(option: .CONNECTION_LIMIT, value: options.connectionsMax, ptr_value: nil),
+      MHD_OptionItem(
+        option: .CONNECTION_LIMIT, value: options.limits.connections + ClientConnections.spareCount,
+        ptr_value: nil),
       MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: HubLimits.silenceSeconds, ptr_value: nil),
       // The headers, their table, and the head of the answer.
       MHD_OptionItem(
@@ -99,6 +122,8 @@ final class HubServer: @unchecked Sendable {
         option: .URI_LOG_CALLBACK, value: unsafeBitCast(uri, to: Int.self), ptr_value: context),
       MHD_OptionItem(
         option: .NOTIFY_COMPLETED, value: unsafeBitCast(completed, to: Int.self), ptr_value: context),
+      MHD_OptionItem(
+        option: .NOTIFY_CONNECTION, value: unsafeBitCast(connected, to: Int.self), ptr_value: context),
     ]
     if let certificate = options.certificate {
       guard heartlog_has_tls() == .YES else {
@@ -147,19 +172,20 @@ final class HubServer: @unchecked Sendable {
     streams.close()
     activity.waitForRest(milliseconds: HubLimits.silenceSeconds * 1_000)
     MHD_stop_daemon(daemon)
+    connections.stop()
     if listening != -1 { close(listening) }
     self.daemon = nil
   }
 
   // MARK: One request
 
-  private func begin(_ target: String) -> UnsafeMutableRawPointer {
+  private func begin(_ target: String, _ connection: ConnectionHandle) -> UnsafeMutableRawPointer {
     activity.begin()
-    return Unmanaged.passRetained(Exchange(target: target)).toOpaque()
+    return Unmanaged.passRetained(Exchange(target: target, connection: connection.id)).toOpaque()
   }
 
   private func end(_ exchange: Exchange) {
-    if exchange.reserved > 0 { budget.giveBack(exchange.reserved) }
+    connections.end(exchange.connection)
     if let stream = exchange.stream { streams.remove(stream) }
     let nanoseconds = MonotonicClock.nanoseconds() - exchange.start
     let isStream = exchange.stream != nil
@@ -184,17 +210,17 @@ final class HubServer: @unchecked Sendable {
         exchange.request = try check(exchange, connection, method.map { String(cString: $0) } ?? "")
         return .YES
       }
-      guard let request = exchange.request else { return .NO }
       if !bytes.isEmpty {
-        // The library reads no more than the length that was checked. What is announced alone takes no memory from others.
-        guard request.body.count + bytes.count <= exchange.announced, budget.take(bytes.count) else {
-          return .NO
-        }
-        exchange.reserved += bytes.count
+        // The library reads no more than the length that was checked.
+        guard let received = exchange.request?.body.count, received + bytes.count <= exchange.announced,
+          connections.take(exchange.connection, bytes.count)
+        else { return .NO }
         exchange.request?.body.append(contentsOf: bytes)
         return .YES
       }
+      guard let request = exchange.request else { return .NO }
       if let answer = exchange.answer { return send(answer, exchange, connection) }
+      connections.work(exchange.connection)
       return try answer(request, exchange, connection)
     } catch {
       exchange.detail = error.detail
@@ -209,6 +235,7 @@ final class HubServer: @unchecked Sendable {
     _ exchange: Exchange, _ connection: ConnectionHandle, _ method: String
   ) throws(HubRefusal) -> HubRequest {
     exchange.method = Self.methods.contains(method) ? method : "other"
+    let isTaken = connections.begin(exchange.connection)
     guard !activity.isStopping else { throw HubRefusal(503, "The hub stops", retryAfter: 5) }
     guard rates.admits(SocketAddress.network(of: exchange.client)) else {
       throw HubRefusal(429, "Too many requests", retryAfter: 1)
@@ -217,6 +244,11 @@ final class HubServer: @unchecked Sendable {
       throw HubRefusal(431, "The headers are too large")
     }
     let route = try HubRoute(method: method, target: exchange.target)
+    let isOfOperator = route == .health || route == .metrics
+    exchange.closes = !isTaken
+    guard isTaken || isOfOperator else {
+      throw HubRefusal(503, "Too many connections are open", retryAfter: 5)
+    }
     guard connection.header("Transfer-Encoding") == nil else {
       throw HubRefusal(411, "A body has a Content-Length, and no Transfer-Encoding")
     }
@@ -228,23 +260,33 @@ final class HubServer: @unchecked Sendable {
     guard byteCount <= route.bodyBytesMax else { throw HubRefusal(413, "The body is too large") }
     guard connection.count("host") == 1 else { throw HubRefusal(400, "There is one Host header") }
     let host = connection.header("Host")
-    let isOfOperator = route == .health || route == .metrics
-    let checkedHost = isOfOperator ? host ?? "" : try service.check(host: host)
+    let checkedHost = isOfOperator ? host ?? "" : try check(host: host)
     if route.needsSession, let vault = route.vault {
       exchange.session = try service.session(authorization: connection.header("Authorization"), vault: vault)
     }
-    guard budget.has(byteCount) else {
+    let (token, vault) = (exchange.session?.token, exchange.session?.session.member.vault)
+    guard connections.receive(exchange.connection, byteCount, vault: vault, session: token) else {
       throw HubRefusal(503, "Too many bodies are being read", retryAfter: 1)
     }
     exchange.announced = byteCount
     return HubRequest(route: route, host: checkedHost)
   }
 
+  /// Refuses a host that is not one of this hub's: a signature for another one must be good for nothing here.
+  private func check(host: String?) throws(HubRefusal) -> String {
+    guard let host, !host.isEmpty else { throw HubRefusal(400, "There is no Host header") }
+    let (address, port) = (options.address, options.address.port == 0 ? port : options.address.port)
+    let names = options.names.isEmpty ? address.loopbackNames(port: port) : options.names
+    guard HubService.isName(host, of: names) else { throw HubRefusal(403, "This hub has another name") }
+    return host
+  }
+
   private func send(_ answer: HubAnswer, _ exchange: Exchange, _ connection: ConnectionHandle) -> MHD_Result {
     exchange.status = answer.status
     exchange.answer = nil
     exchange.request?.body = []
-    return connection.send(answer, closes: activity.isStopping)
+    connections.send(exchange.connection, byteCount: answer.body.count)
+    return connection.send(answer, closes: exchange.closes || activity.isStopping)
   }
 
   private func answer(
@@ -258,9 +300,7 @@ final class HubServer: @unchecked Sendable {
       let member = exchange.member
       let found = try refusals { () throws(HeartlogError) in
         try service.engine.get(name, as: member) { byteCount in
-          guard budget.take(byteCount) else { return false }
-          exchange.reserved += byteCount
-          return true
+          connections.take(exchange.connection, byteCount)
         }
       }
       switch found {
@@ -303,9 +343,11 @@ final class HubServer: @unchecked Sendable {
     case .changes(_, let cursor):
       guard let (token, session) = exchange.session else { preconditionFailure("the session was checked") }
       let stream = EventStream(
-        member: session.member, token: token, end: session.end, after: cursor, connection: connection)
+        member: session.member, token: token, end: session.end, after: cursor, connection: connection,
+        drop: { [connections, id = exchange.connection] in connections.close(id) })
       guard streams.add(stream) else { throw HubRefusal(503, "The hub stops", retryAfter: 5) }
       exchange.stream = stream
+      connections.stream(exchange.connection) { stream.finish() }
       guard let response = stream.response() else { return .NO }
       defer { MHD_destroy_response(response) }
       MHD_add_response_header(response, "Content-Type", "text/event-stream")

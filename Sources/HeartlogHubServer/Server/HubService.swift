@@ -5,26 +5,16 @@ import HeartlogProofs
 /// Answers requests, whatever carries them. Keeps nothing: what lasts is behind the engine.
 struct HubService: Sendable {
   let engine: any HubEngine
-  /// The hosts that clients may sign for, in lower case; any if there is none.
-  let names: Set<String>
   /// Words that each allow one vault; `nil` if anybody may create one.
   let invitations: Set<String>?
 
   // MARK: Who asks
 
-  /// Refuses a host that is none of this hub.
-  func check(host: String?) throws(HubRefusal) -> String {
-    guard let host, !host.isEmpty else { throw HubRefusal(400, "There is no Host header") }
-    guard !names.isEmpty else { return host }
-    let lowered = host.lowercased()
-    var name = lowered[...]
-    if let colon = lowered.lastIndex(of: ":"), lowered[colon...].dropFirst().allSatisfy(\.isNumber) {
-      name = lowered[..<colon]
-    }
-    guard names.contains(lowered) || names.contains(String(name)) else {
-      throw HubRefusal(403, "This hub has another name")
-    }
-    return host
+  /// Whether a host is one of these names, which have a port or are for any.
+  static func isName(_ host: String, of names: Set<String>) -> Bool {
+    let host = host.lowercased()
+    let colon = host.lastIndex(of: ":").flatMap { host[$0...].dropFirst().allSatisfy(\.isNumber) ? $0 : nil }
+    return names.contains(host) || colon.map { names.contains(String(host[..<$0])) } ?? false
   }
 
   /// The session that a request has for a vault.
@@ -83,11 +73,8 @@ struct HubService: Sendable {
 
   private func challenge(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
     _ = try request.object()
-    guard let challenge = HubChallenge(Self.randomBytes(HubChallenge.byteCount)) else {
-      preconditionFailure("a challenge has 32 bytes")
-    }
-    guard try refusals({ () throws(HeartlogError) in try engine.sessions.add(challenge) }) else {
-      throw HubRefusal(429, "Too many challenges are open", retryAfter: HubLimits.challengeSeconds)
+    let challenge = try refusals { () throws(HeartlogError) in
+      try engine.sessions.challengeKey().challenge(for: request.host, at: WallClock.seconds)
     }
     return .json(200) { writer in
       writer.name("challenge")
@@ -95,11 +82,12 @@ struct HubService: Sendable {
     }
   }
 
-  /// Uses up the challenge, and checks the signature.
+  /// Checks the challenge and the signature.
   private func verify(_ proof: KeyProof, vault: VaultID, host: String) throws(HubRefusal) {
-    guard try refusals({ () throws(HeartlogError) in try engine.sessions.take(proof.challenge) }) else {
-      throw HubRefusal(401, "The challenge is unknown, used or old")
+    let isGood = try refusals { () throws(HeartlogError) in
+      try engine.sessions.challengeKey().admits(proof.challenge, for: host, at: WallClock.seconds)
     }
+    guard isGood else { throw HubRefusal.unknownChallenge }
     guard proof.key.verifies(proof.signature, of: proof.challenge.message(vault: vault, host: host)) else {
       throw HubRefusal(403, "The signature is wrong")
     }
@@ -112,19 +100,22 @@ struct HubService: Sendable {
     }
     let proof = try KeyProof(object)
     try verify(proof, vault: vault, host: request.host)
-    return try open(200, vault, proof.key)
-  }
-
-  private func open(_ status: UInt32, _ vault: VaultID, _ key: PublicKey) throws(HubRefusal) -> HubAnswer {
-    guard try refusals({ () throws(HeartlogError) in try engine.isAdmitted(key, to: vault) }) else {
+    guard try refusals({ () throws(HeartlogError) in try engine.isAdmitted(proof.key, to: vault) }) else {
       throw HubRefusal(403, "This key is not admitted to this vault")
     }
+    return try open(200, vault, proof)
+  }
+
+  private func open(_ status: UInt32, _ vault: VaultID, _ proof: KeyProof) throws(HubRefusal) -> HubAnswer {
     // The alphabet of base64url.
     let session = String(
-      Base64.text(Self.randomBytes(16)).prefix(22).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
-    try refusals { () throws(HeartlogError) in
-      try engine.sessions.open(SHA256Hasher.digest(of: Array(session.utf8)), vault: vault, key: key)
+      Base64.text(RandomBytes.next(16)).prefix(22).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+    let isOpen = try refusals { () throws(HeartlogError) in
+      try engine.sessions.open(
+        SHA256Hasher.digest(of: Array(session.utf8)), for: VaultMember(vault: vault, key: proof.key),
+        with: proof.challenge)
     }
+    guard isOpen else { throw HubRefusal.unknownChallenge }
     return .json(status) { writer in
       writer.name("session")
       writer.value(session)
@@ -138,22 +129,23 @@ struct HubService: Sendable {
     let proof = try KeyProof(object)
     let invitation = object["invitation"]?.string
     try verify(proof, vault: vault, host: request.host)
-    let isThere = try refusals { () throws(HeartlogError) in try engine.keys(of: vault) != nil }
-    if !isThere, let invitations {
-      guard let invitation, invitations.contains(invitation) else {
-        throw HubRefusal(403, "This hub wants an invitation, and this is none")
-      }
+    if try refusals({ () throws(HeartlogError) in try engine.isAdmitted(proof.key, to: vault) }) {
+      return try open(200, vault, proof)
     }
-    let creation = try refusals { () throws(HeartlogError) in
-      isThere
-        ? .exists
-        : try engine.createVault(vault, key: proof.key, invitation: invitations == nil ? nil : invitation)
+    // Whether the vault exists, or the invitation is none, is not told.
+    let refusal = HubRefusal(
+      403,
+      invitations == nil
+        ? "This key is not admitted to this vault"
+        : "This key is not admitted to this vault, and a new one needs an invitation that was not used")
+    if let invitations {
+      guard let invitation, invitations.contains(invitation) else { throw refusal }
     }
-    switch creation {
-    case .created: return try open(201, vault, proof.key)
-    case .exists: return try open(200, vault, proof.key)
-    case .invitationUsed: throw HubRefusal(403, "The invitation was used")
+    let isCreated = try refusals { () throws(HeartlogError) in
+      try engine.createVault(vault, key: proof.key, invitation: invitations == nil ? nil : invitation)
     }
+    guard isCreated == .created else { throw refusal }
+    return try open(201, vault, proof)
   }
 
   private func changeKeys(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
@@ -164,11 +156,6 @@ struct HubService: Sendable {
     }
     guard let keys else { throw HubRefusal(400, "At least one key stays, and \(HubLimits.keysMax) at most") }
     return .keys(keys)
-  }
-
-  private static func randomBytes(_ count: Int) -> [UInt8] {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
   }
 }
 

@@ -64,6 +64,20 @@ struct SocketAddress: Sendable, CustomStringConvertible {
 
   var description: String { text(port: port) }
 
+  /// Whether only this machine reaches it.
+  var isLoopback: Bool {
+    isIPv6
+      ? bytes.count >= 24 && bytes[8..<24].elementsEqual([UInt8](repeating: 0, count: 15) + [1])
+      : bytes.count >= 8 && bytes[4] == 127
+  }
+
+  /// The hosts that clients on this machine reach it by.
+  func loopbackNames(port: UInt16) -> Set<String> {
+    // Clients leave out the ports of http and https.
+    let hosts = Set([host.contains(":") ? "[\(host)]" : host.lowercased(), "localhost", "127.0.0.1", "[::1]"])
+    return Set(hosts.map { "\($0):\(port)" }).union(port == 80 || port == 443 ? hosts : [])
+  }
+
   /// The address with another port.
   func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 

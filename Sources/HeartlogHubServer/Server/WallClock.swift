@@ -10,6 +10,9 @@ import Heartlog
 
 enum WallClock {
   /// Since 1970.
+  static var seconds: UInt64 { UInt64(max(0, milliseconds() / 1_000)) }
+
+  /// Since 1970.
   static func milliseconds() -> Milliseconds {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

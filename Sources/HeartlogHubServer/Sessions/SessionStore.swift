@@ -9,18 +9,17 @@ struct HubSession: Hashable, Sendable {
   let end: UInt64
 }
 
-/// Keeps challenges and sessions, for all hubs that serve the same vaults.
+/// Keeps sessions, for all hubs that serve the same vaults.
 protocol SessionStore: Sendable {
-  /// Adds a challenge that lasts as long as the limits say. Returns false if too many are open.
-  func add(_ challenge: HubChallenge) throws(HeartlogError) -> Bool
+  /// Makes and checks challenges.
+  func challengeKey() throws(HeartlogError) -> ChallengeKey
 
-  /// Uses up a challenge. Returns whether it was there and not too old.
-  func take(_ challenge: HubChallenge) throws(HeartlogError) -> Bool
-
-  /// Opens a session that lasts as long as the limits say.
+  /// Opens a session that lasts as long as the limits say. A key has a limited number of them: the oldest ends.
   ///
-  /// - Parameter token: SHA-256 of what the client has.
-  func open(_ token: Digest, vault: VaultID, key: PublicKey) throws(HeartlogError)
+  /// - Parameter token: SHA-256 of the session that the client has.
+  /// - Returns: False if the challenge opened a session before.
+  func open(_ token: Digest, for member: VaultMember, with challenge: HubChallenge) throws(HeartlogError)
+    -> Bool
 
   /// The session of a token, unless it is over.
   func session(_ token: Digest) throws(HeartlogError) -> HubSession?

@@ -18,6 +18,7 @@ struct ObjectCatalogue: Sendable {
   /// - Throws: `inputOutput` if there are more than `directoryNamesMax` names.
   mutating func update(from objects: any ObjectStore, _ options: SyncOptions) throws(HeartlogError) {
     var hasMore = true
+    var listedCount = 0
     while hasMore {
       let list = try objects.list(after: cursor)
       if list.startsOver {
@@ -27,8 +28,9 @@ struct ObjectCatalogue: Sendable {
       for entry in list.entries { add(entry) }
       foreignCount += list.foreignCount
       cursor = list.cursor
-      // Whoever may put objects may put any number.
-      guard entries.count <= directoryNamesMax else {
+      // Whoever may put objects may put any number, and a server may list them without end.
+      listedCount += list.entries.count + list.foreignCount
+      guard entries.count <= directoryNamesMax, listedCount <= 2 * directoryNamesMax else {
         throw HeartlogError(
           .inputOutput, "cannot list \(objects.description): more than \(directoryNamesMax) objects are there"
         )

@@ -25,13 +25,19 @@ struct HubPlace {
   /// The objects of a new vault of its own.
   func objects(seed: UInt64 = 1) throws -> HubObjects { try twoClients(seed: seed).0 }
 
-  /// Two clients of a new vault.
-  func twoClients(seed: UInt64 = 1) throws -> (HubObjects, HubObjects) {
+  /// A connection to a new vault.
+  func connection(seed: UInt64 = 1, time: HubTime = .none) throws -> HubConnection {
     var random = SeededRandomSource(seed: seed)
     let key = SigningKey(using: &random)
     let connection = HubConnection(
-      address, vault: .random(using: &random), key: key, invitation: nil, over: transport, time: .none)
+      address, vault: .random(using: &random), key: key, invitation: nil, over: transport, time: time)
     try connection.open(creates: true, isOver: { false })
+    return connection
+  }
+
+  /// Two clients of a new vault.
+  func twoClients(seed: UInt64 = 1) throws -> (HubObjects, HubObjects) {
+    let connection = try connection(seed: seed)
     return (
       HubObjects(connection, changes: HubWatch(connection)),
       HubObjects(connection, changes: HubWatch(connection))

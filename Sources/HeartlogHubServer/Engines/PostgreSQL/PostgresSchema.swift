@@ -23,36 +23,36 @@ enum PostgresSchema {
 
     create table invitations (digest bytea primary key, vault uuid not null);
 
-    -- What is in these two is worth ten minutes: no log is written for it.
-    create unlogged table challenges (challenge bytea primary key, expires timestamptz not null);
+    -- What challenges are made with: 32 bytes, of which 244 bits are random.
+    create table secret as
+      select sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) as bytes;
+
+    -- What is in it is worth ten minutes: no log is written for it.
     create unlogged table sessions (
-      digest bytea primary key, vault uuid not null, key bytea not null, expires timestamptz not null
+      digest bytea primary key, vault uuid not null, key bytea not null, challenge bytea not null unique,
+      expires timestamptz not null
     );
     create index on sessions (vault, key);
     create index on sessions (expires);
-    create index on challenges (expires);
 
+    -- Only while the key is admitted: its removal locks the same row. 0 if the challenge was used.
+    --
     -- The time is a variable: a function that is volatile would keep the index from being used, and all rows would be read.
-    create function add_challenge(challenge bytea, seconds integer, most integer)
-    returns integer language plpgsql as $$
-    declare now_ timestamptz := clock_timestamp();
-    begin
-      delete from challenges where expires < now_;
-      if (select count(*) from challenges) >= most then return 0; end if;
-      insert into challenges values (challenge, now_ + make_interval(secs => seconds));
-      return 1;
-    end $$;
-
-    -- Only while the key is admitted: its removal locks the same row.
-    create function open_session(digest bytea, vault_ uuid, key_ bytea, seconds integer)
-    returns void language plpgsql as $$
+    create function open_session(
+      digest_ bytea, vault_ uuid, key_ bytea, challenge_ bytea, seconds integer, most integer
+    ) returns integer language plpgsql as $$
     declare now_ timestamptz := clock_timestamp();
     begin
       delete from sessions where expires < now_;
       perform from vaults where id = vault_ and key_ = any(keys) for share;
-      if found then
-        insert into sessions values (digest, vault_, key_, now_ + make_interval(secs => seconds));
-      end if;
+      if not found then return 1; end if;
+      insert into sessions values (digest_, vault_, key_, challenge_, now_ + make_interval(secs => seconds))
+        on conflict do nothing;
+      if not found then return 0; end if;
+      delete from sessions where digest in (
+        select s.digest from sessions s where s.vault = vault_ and s.key = key_
+        order by s.expires desc offset most);
+      return 1;
     end $$;
 
     -- Contents are encrypted or compressed already. Those that fit into a page stay in the row: the rest of the page takes small ones.

@@ -4,36 +4,33 @@ import HeartlogHub
 import HeartlogProofs
 import Synchronization
 
-/// Challenges and sessions in the database, for all hubs that use it. A hub remembers the sessions that it has seen: whether a key is
+/// Sessions in the database, for all hubs that use it. A hub remembers the sessions that it has seen: whether a key is
 /// admitted, the engine looks at each call.
 final class PostgresSessions: SessionStore {
   private let connections: PostgresConnections
-  private let seen = Mutex(ExpiringTable<Digest, HubSession>())
   /// Some 200 bytes each.
-  private static let seenMax = 1 << 18
+  private let seen = Mutex(ExpiringTable<Digest, HubSession>(countMax: 1 << 18))
+  private let key = Mutex<ChallengeKey?>(nil)
 
   init(_ connections: PostgresConnections) { self.connections = connections }
 
-  func add(_ challenge: HubChallenge) throws(HeartlogError) -> Bool {
+  func challengeKey() throws(HeartlogError) -> ChallengeKey {
+    if let key = key.withLock({ $0 }) { return key }
+    let key = ChallengeKey(secret: try run(.secret, []).bytes(0, 0))
+    self.key.withLock { $0 = key }
+    return key
+  }
+
+  func open(
+    _ token: Digest, for member: VaultMember, with challenge: HubChallenge
+  ) throws(HeartlogError) -> Bool {
     let rows = try run(
-      .addChallenge,
-      [
-        .bytes(challenge.bytes), .int32(Int32(HubLimits.challengeSeconds)),
-        .int32(Int32(HubLimits.challengesMax)),
-      ])
-    return try rows.integer(0, 0) == 1
-  }
-
-  func take(_ challenge: HubChallenge) throws(HeartlogError) -> Bool {
-    try run(.takeChallenge, [.bytes(challenge.bytes)]).count == 1
-  }
-
-  func open(_ token: Digest, vault: VaultID, key: PublicKey) throws(HeartlogError) {
-    _ = try run(
       .openSession,
       [
-        .bytes(token.bytes), .uuid(vault.bytes), .bytes(key.bytes), .int32(Int32(HubLimits.sessionSeconds)),
+        .bytes(token.bytes), .uuid(member.vault.bytes), .bytes(member.key.bytes), .bytes(challenge.bytes),
+        .int32(Int32(HubLimits.sessionSeconds)), .int32(Int32(HubLimits.sessionsMax)),
       ])
+    return try rows.integer(0, 0) == 1
   }
 
   func session(_ token: Digest) throws(HeartlogError) -> HubSession? {
@@ -49,7 +46,6 @@ final class PostgresSessions: SessionStore {
       member: VaultMember(vault: vault, key: key), end: MonotonicClock.nanoseconds() + left * 1_000_000)
     seen.withLock { seen in
       seen.expire(now)
-      if seen.count >= Self.seenMax { seen = ExpiringTable() }
       seen.insert(session, for: token, until: session.end)
     }
     return session

@@ -13,8 +13,7 @@ enum PostgresStatement: String, CaseIterable {
   case notify
   case vaultCount
   case isAdmitted
-  case addChallenge
-  case takeChallenge
+  case secret
   case openSession
   case session
 
@@ -48,10 +47,9 @@ enum PostgresStatement: String, CaseIterable {
       "select set_config('synchronous_commit', 'off', true), pg_notify('\(PostgresNotices.channel)', $1::text)"
     case .vaultCount: "select count(*) from vaults"
     case .isAdmitted: "select 1 from vaults where id = $1::uuid and $2::bytea = any(keys)"
-    case .addChallenge: "select add_challenge($1::bytea, $2::integer, $3::integer)"
-    case .takeChallenge:
-      "delete from challenges where challenge = $1::bytea and expires > clock_timestamp() returning 1"
-    case .openSession: "select open_session($1::bytea, $2::uuid, $3::bytea, $4::integer)"
+    case .secret: "select bytes from secret"
+    case .openSession:
+      "select open_session($1::bytea, $2::uuid, $3::bytea, $4::bytea, $5::integer, $6::integer)"
     case .session:
       """
       select vault, key, (extract(epoch from expires - clock_timestamp()) * 1000)::bigint
