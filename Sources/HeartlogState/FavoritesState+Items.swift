@@ -119,16 +119,18 @@ extension FavoritesState {
   /// Returns the favorites with a value that `isWanted`. Searches values in place, and creates only the items found.
   ///
   /// - Parameters:
-  ///   - names: the fields to search; if nil, all fields, and the id as a string.
+  ///   - names: the fields to search; if nil, all fields.
+  ///   - isWantedID: whether an id matches; nil if ids are not searched.
   ///   - isWanted: whether a value matches. Its bytes are valid until it returns.
   package func favorites(
-    in library: String, order: ListOrder, textsOf names: [String]?, where isWanted: (BorrowedValue) -> Bool
+    in library: String, order: ListOrder, textsOf names: [String]?,
+    idWhere isWantedID: ((UnsafeRawBufferPointer) -> Bool)?, where isWanted: (BorrowedValue) -> Bool
   ) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
     let slots = names.map { $0.compactMap { fieldNames.find($0) } }
     return ItemListing(of: table, order: order) { slot, record in
       guard record.pointee.isFavorite else { return false }
-      if slots == nil, table.ids.withBytes(of: Int32(slot), { isWanted(.string($0)) }) { return true }
+      if let isWantedID, table.ids.withBytes(of: Int32(slot), isWantedID) { return true }
       return table.holdsField(of: record.pointee) { field in
         slots?.contains(field.name) ?? true && field.value.withBorrowed(in: table.texts, isWanted)
       }
