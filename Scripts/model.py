@@ -191,10 +191,12 @@ class Store:
         self.commits += other.commits
 
     def listing(self, library, everything=False):
-        """Favorites, newest first, ties by id; `everything` adds what is not one, without a date, last and by id."""
+        """Favorites, newest first, of one date the last written first; `everything` adds what is not one, without a date, last and by id."""
         items = [(ident, item) for ident, item in self.libraries.get(library, {}).items()
                  if item.date is not None or everything and (item.is_visible() or item.membership)]
-        return sorted(items, key=lambda pair: (pair[1].date is None, -(pair[1].date or 0), pair[0].encode()))
+        favorites = sorted((pair for pair in items if pair[1].date is not None), reverse=True,
+                           key=lambda pair: (pair[1].date, pair[1].membership[0]))
+        return favorites + sorted((pair for pair in items if pair[1].date is None), key=lambda pair: pair[0].encode())
 
     def digest(self):
         def counted(text):

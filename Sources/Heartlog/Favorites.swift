@@ -53,7 +53,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     library.item(id.favoriteID)?.favoritedDate.map(Date.init(milliseconds:))
   }
 
-  /// Returns the favorites, newest first by default. Favorites of the same millisecond are ordered by the bytes of their ids.
+  /// Returns the favorites, newest first by default. Of two favorites of the same millisecond, the one that was written last is
+  /// the newer one.
   ///
   /// Leaves out items that do not decode to an `Item`; `load` and `failures` report them, and debug builds print a warning to standard
   /// error, once per field. O(n log n) for all favorites. With a limit, items after the last one returned are not decoded.

@@ -40,7 +40,7 @@ public struct FavoritesLibrary: Sendable {
     return store.projection.isFavorite(id, in: key)
   }
 
-  /// Returns the favorites, newest first by default; ties are ordered by the bytes of their ids. Inside `write { }` they include the
+  /// Returns the favorites, newest first by default; ties are in the order in which they were written. Inside `write { }` they include the
   /// closure's changes.
   ///
   /// - Parameters:

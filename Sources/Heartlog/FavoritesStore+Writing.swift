@@ -61,9 +61,12 @@ extension FavoritesStore {
     return (result, transaction.events)
   }
 
+  /// The time at which a person asked for what is being written: the wall time of its commits, in place of the clock's.
+  @TaskLocal package static var timeOfTap: Milliseconds?
+
   /// The wall time of a commit that is drafted now: the clock's, or `time` if it is given.
   private func wallTime(_ time: Milliseconds?) throws(HeartlogError) -> Milliseconds {
-    let wallTime = time ?? options.clock()
+    let wallTime = time ?? Self.timeOfTap ?? options.clock()
     guard wallTime >= 0, wallTime <= Limits.clockMillisecondsMax else {
       throw .refusing(wallTime, isClock: time == nil)
     }

@@ -23,7 +23,7 @@ import Synchronization
 public final class FavoritesStore: Sendable {
   /// The folder of the store, as passed when it was opened.
   public let path: String
-  let options: StoreOptions
+  package let options: StoreOptions
   let fileSystem: any FileSystem
   let snapshots: SnapshotKeeper
   let projection: Projection

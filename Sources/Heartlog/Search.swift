@@ -1,4 +1,4 @@
-/// How a search compares texts.
+/// How a search compares texts, and which ones it looks at.
 public struct SearchOptions: Sendable {
   /// Where in a text the search text must occur.
   public enum Match: Sendable {
@@ -10,38 +10,23 @@ public struct SearchOptions: Sendable {
 
   /// Where in a text the search text must occur; anywhere by default.
   public var match = Match.substring
-  /// Whether é differs from e. The case of letters never matters.
-  public var diacriticsCount = true
-  /// The fields to search; if nil, the id and all fields of an item.
+  /// Whether case and diacritics matter. By default they do not: "sao" finds "São", "strasse" finds "Straße", and "lodz" finds "Łódź".
+  public var isExact = false
+  /// The fields to search, whatever they hold, with numbers in decimal; `id` is the item's id. If nil, the id and all fields, but only texts
+  /// that people read: no dates, addresses, UUIDs and numbers.
   public var fields: [String]?
 
-  /// Creates search options. By default, a search finds substrings in all texts of an item and tells é from e.
+  /// Creates search options. By default, a search finds substrings in all texts of an item that people read, without regard to case and
+  /// diacritics.
   ///
   /// - Parameters:
   ///   - match: where in a text the search text must occur.
-  ///   - diacriticsCount: whether é differs from e.
-  ///   - fields: the fields to search; if nil, the id and all fields of an item.
-  public init(match: Match = .substring, diacriticsCount: Bool = true, fields: [String]? = nil) {
+  ///   - isExact: whether case and diacritics matter.
+  ///   - fields: the fields to search, whatever they hold; if nil, the id and all fields, but only texts that people read.
+  public init(match: Match = .substring, isExact: Bool = false, fields: [String]? = nil) {
     self.match = match
-    self.diacriticsCount = diacriticsCount
+    self.isExact = isExact
     self.fields = fields
-  }
-
-  /// The form of a text that is compared.
-  func folded(_ text: String) -> String {
-    let lower = text.lowercased()
-    guard !diacriticsCount else { return lower }
-    // After decomposition, an accent is a scalar of its own: a nonspacing mark.
-    var scalars = String.UnicodeScalarView()
-    for scalar in lower.decomposed where scalar.properties.generalCategory != .nonspacingMark {
-      scalars.append(scalar)
-    }
-    return String(scalars)
-  }
-
-  func matches(_ needle: String, in text: String) -> Bool {
-    let text = folded(text)
-    return match == .prefix ? text.hasPrefix(needle) : text.contains(needle)
   }
 }
 
@@ -67,8 +52,10 @@ extension FavoritesLibrary {
         order.sorted(
           transaction.items(in: name).filter { $0.isFavorite && search.isFound(in: $0) }))
     }
-    let found = store.read {
-      $0.favorites(in: name, order: order, textsOf: options.fields) { search.isFound(in: $0) }
+    let found = store.read { state in
+      state.favorites(
+        in: name, order: order, textsOf: options.fields,
+        idWhere: search.searchesIDs ? { search.isFound(inID: $0) } : nil, where: { search.isFound(in: $0) })
     }
     return withLocalValues(found)
   }

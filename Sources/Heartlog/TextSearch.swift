@@ -1,28 +1,84 @@
+import HeartlogEvents
+
 /// A text to search for in many others.
 ///
-/// Texts are compared as `String` does: Character by Character, with canonical equivalence. If the search text is ASCII, as most are, its
-/// bytes are searched first, and most texts need not become a string.
+/// Without regard to case and diacritics, texts are compared by the bytes of their folded form: see `FoldedScalar`. If the search text is
+/// ASCII, as most are, its bytes are searched eight at a time, and only what stands around other scalars is folded.
+///
+/// An exact search compares as `String` does: Character by Character, with canonical equivalence.
 package struct TextSearch: Sendable {
   private let options: SearchOptions
-  /// The folded search text.
-  private let folded: String
-  /// The bytes of `folded`, if a byte search is possible.
-  private let bytes: FoldedBytes?
-  /// Whether the search text is ASCII, or canonically equivalent to ASCII. Any other text cannot occur in ASCII text.
-  private let isASCII: Bool
+  private let text: String
+  /// The bytes to find: folded, or for an exact search decomposed.
+  private let bytes: [UInt8]
+  /// Finds `bytes` in ASCII; nil if they occur in no ASCII text.
+  private let pattern: ASCIIPattern?
 
   package init(_ text: String, options: SearchOptions = SearchOptions()) {
     self.options = options
-    folded = options.folded(text)
-    let scalars = Array(folded.decomposed)
-    isASCII = scalars.allSatisfy(\.isASCII)
-    // CR followed by LF is a single Character, which bytes do not show.
-    let areBytesFound = isASCII && !scalars.isEmpty && !scalars.contains { $0 == "\r" || $0 == "\n" }
-    bytes = areBytesFound ? FoldedBytes(scalars.map { UInt8($0.value) }) : nil
+    self.text = text
+    if options.isExact {
+      bytes = Array(String(String.UnicodeScalarView(text.decomposed)).utf8)
+    } else {
+      bytes = text.unicodeScalars.flatMap { FoldedScalar.bytes(of: $0.value) }
+    }
+    pattern =
+      bytes.allSatisfy { $0 < 0x80 } && !bytes.isEmpty
+      ? ASCIIPattern(bytes, ignoresCase: !options.isExact) : nil
   }
 
   /// Whether the search text is empty, and so occurs in every text.
-  var isEmpty: Bool { folded.isEmpty }
+  package var isEmpty: Bool { bytes.isEmpty }
+
+  // MARK: - Items
+
+  /// Returns whether the search text occurs in an item: in its id and its fields, as the options say.
+  package func isFound(in item: ItemState) -> Bool {
+    if searchesIDs, isFound(inID: item.id) { return true }
+    return item.fields.contains { field in
+      options.fields?.contains { $0.hasSameBytes(as: field.name) } ?? true
+        && field.value.withBorrowed { isFound(in: $0) }
+    }
+  }
+
+  /// Whether the ids of items are searched.
+  var searchesIDs: Bool { options.fields?.contains("id") ?? true }
+
+  /// Returns whether the search text occurs in an item's id.
+  func isFound(inID id: String) -> Bool {
+    var id = id
+    return id.withUTF8 { isFound(inID: UnsafeRawBufferPointer($0)) }
+  }
+
+  func isFound(inID id: UnsafeRawBufferPointer) -> Bool {
+    isFound(in: id) && (options.fields != nil || id.isReadByPeople && !id.isNumber)
+  }
+
+  /// Returns whether the search text occurs in a field's value: in a string, or in a string inside a list or an object.
+  func isFound(in value: BorrowedValue) -> Bool {
+    switch value {
+    case .string(let text): return isFound(in: text) && isSearched(text)
+    case .json(let text):
+      // JSON contains the bytes of a string unchanged, except for escaped characters. What a folded text begins with is no matter.
+      if !options.isExact, !bytes.isEscapedInJSON, !isFoundAnywhere(in: text) { return false }
+      return FieldValue(copying: value).jsonValue.holdsText { text in
+        var text = text
+        return text.withUTF8 {
+          let bytes = UnsafeRawBufferPointer($0)
+          return isFound(in: bytes) && isSearched(bytes)
+        }
+      }
+    case .null, .unknown: return false
+    case .bool, .int64, .double:
+      return options.fields != nil && isFound(in: FieldValue(copying: value).jsonValue.jsonText)
+    }
+  }
+
+  private func isSearched(_ text: UnsafeRawBufferPointer) -> Bool {
+    options.fields != nil || text.isReadByPeople
+  }
+
+  // MARK: - Texts
 
   /// Returns whether the search text occurs in a text.
   package func isFound(in text: String) -> Bool {
@@ -30,67 +86,126 @@ package struct TextSearch: Sendable {
     return text.withUTF8 { isFound(in: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Returns whether the search text occurs in an item's id or fields, or in the fields that the options name.
-  func isFound(in item: ItemState) -> Bool {
-    if options.fields == nil, isFound(in: item.id) { return true }
-    return item.fields.contains { field in
-      options.fields?.contains { $0.hasSameBytes(as: field.name) } ?? true
-        && field.value.withBorrowed { isFound(in: $0) }
-    }
-  }
-
-  /// Returns whether the search text occurs in a value: in a string, or in a string inside a list or an object.
-  func isFound(in value: BorrowedValue) -> Bool {
-    switch value {
-    case .string(let text): return isFound(in: text)
-    case .json(let text):
-      // JSON contains the bytes of a string unchanged, except for escaped characters.
-      if let bytes, !bytes.isEscapedInJSON, !mayBeFoundOtherwise(in: text), !bytes.isFound(in: text) {
-        return false
-      }
-      if !isASCII, text.isASCII { return false }
-      return FieldValue(copying: value).jsonValue.holdsText { isFound(in: $0) }
-    default: return false
-    }
-  }
-
   /// Returns whether the search text occurs in a text of well-formed UTF-8.
   private func isFound(in text: UnsafeRawBufferPointer) -> Bool {
-    if isEmpty { return true }
-    if let bytes {
-      let isThere = options.match == .prefix ? bytes.isPrefix(of: text) : bytes.isFound(in: text)
-      if text.isASCII { return isThere }
-      if !isThere, !mayBeFoundOtherwise(in: text) { return false }
-    } else if !isASCII, text.isASCII {
-      return false
-    }
-    return options.matches(folded, in: String(decoding: text, as: UTF8.self))
+    if options.isExact { return isFoundExactly(in: text) }
+    guard options.match == .prefix else { return isFoundAnywhere(in: text) }
+    return stands(in: text, at: 0)
   }
 
-  /// Returns whether the search text may occur in a text that does not contain its bytes.
-  private func mayBeFoundOtherwise(in text: UnsafeRawBufferPointer) -> Bool {
-    if !options.diacriticsCount { return !text.isASCII }
-    return bytes?.hasEquivalents ?? true && text.holdsEquivalentOfASCII
+  private func isFoundExactly(in text: UnsafeRawBufferPointer) -> Bool {
+    if isEmpty { return true }
+    // CR followed by LF is a single Character, which bytes do not show.
+    if text.isASCII, !bytes.contains(where: { $0 == 0x0D || $0 == 0x0A }) {
+      guard let pattern else { return false }
+      return options.match == .prefix ? pattern.isPrefix(of: text) : pattern.isFound(in: text)
+    }
+    let string = String(decoding: text, as: UTF8.self)
+    return options.match == .prefix ? string.hasPrefix(self.text) : string.firstRange(of: self.text) != nil
+  }
+
+  private func isFoundAnywhere(in text: UnsafeRawBufferPointer) -> Bool {
+    if isEmpty { return true }
+    if let pattern {
+      return pattern.isFound(in: text) || isFoundAroundOthers(in: text)
+    }
+    if text.isASCII { return false }
+    var offset = 0
+    while offset < text.count {
+      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+      for index in 0..<folded.count
+      where folded[index] == bytes[0] && stands(in: text, at: offset, skipping: index) { return true }
+      offset += byteCount
+    }
+    return false
+  }
+
+  /// Returns whether the search text, which is ASCII, occurs at scalars that are not.
+  private func isFoundAroundOthers(in text: UnsafeRawBufferPointer) -> Bool {
+    // Whatever begins before this offset was tried.
+    var tried = 0
+    var offset = text.firstNonASCII(from: 0)
+    while offset < text.count {
+      if FoldedScalar.isNeverASCII(text[offset]) {
+        offset = text.firstNonASCII(from: offset + 1)
+        continue
+      }
+      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+      // Since `tried` there are only ASCII, each its own folded byte, and scalars that no match crosses.
+      if folded.count == 0 {
+        for start in max(tried, offset - bytes.count + 1)..<offset where stands(in: text, at: start) {
+          return true
+        }
+      } else {
+        for index in bytes.indices
+        where bytes[index] == folded[0] && offset - index >= tried && stands(in: text, at: offset - index) {
+          return true
+        }
+        for index in 1..<max(1, folded.count)
+        where folded[index] == bytes[0] && stands(in: text, at: offset, skipping: index) { return true }
+      }
+      offset += byteCount
+      tried = offset
+      offset = text.firstNonASCII(from: offset)
+    }
+    return false
+  }
+
+  /// Returns whether the text from an offset on begins, when it is folded, with the search text.
+  ///
+  /// - Parameter skipping: the number of bytes to skip of the first folded scalar.
+  private func stands(in text: UnsafeRawBufferPointer, at start: Int, skipping: Int = 0) -> Bool {
+    var (offset, skipping, matched) = (start, skipping, 0)
+    while matched < bytes.count {
+      guard offset < text.count else { return false }
+      let byte = text[offset]
+      if byte < 0x80 {
+        guard byte.lowercased == bytes[matched] else { return false }
+        matched += 1
+        offset += 1
+        continue
+      }
+      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+      for index in skipping..<max(skipping, folded.count) where matched < bytes.count {
+        guard folded[index] == bytes[matched] else { return false }
+        matched += 1
+      }
+      skipping = 0
+      offset += byteCount
+    }
+    return true
   }
 }
 
-/// Lowercase ASCII bytes, found in either case.
-private struct FoldedBytes: Sendable {
+extension [UInt8] {
+  /// Whether JSON escapes one of the characters.
+  fileprivate var isEscapedInJSON: Bool {
+    contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+  }
+}
+
+extension UInt8 {
+  @inline(__always)
+  fileprivate var lowercased: UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+  }
+}
+
+/// ASCII bytes to find.
+private struct ASCIIPattern: Sendable {
   let bytes: [UInt8]
-  /// Whether a scalar beyond ASCII folds to one of its Characters: see `holdsEquivalentOfASCII`.
-  let hasEquivalents: Bool
-  /// Whether JSON escapes one of its characters.
-  let isEscapedInJSON: Bool
+  private let ignoresCase: Bool
   private let first: Pattern
   private let last: Pattern
 
-  /// A byte repeated eight times. If it is a letter, `mask` lowercases the compared word.
+  /// A byte repeated eight times. If it is a letter whose case does not matter, `mask` lowercases the compared word.
   private struct Pattern {
     let mask: UInt64
     let word: UInt64
 
-    init(_ byte: UInt8) {
-      mask = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) ? 0x2020_2020_2020_2020 : 0
+    init(_ byte: UInt8, ignoresCase: Bool) {
+      let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+      mask = ignoresCase && isLetter ? 0x2020_2020_2020_2020 : 0
       word = UInt64(byte) * 0x0101_0101_0101_0101
     }
 
@@ -102,15 +217,13 @@ private struct FoldedBytes: Sendable {
     }
   }
 
-  /// - Parameter bytes: at least one byte.
-  init(_ bytes: [UInt8]) {
+  /// - Parameters:
+  ///   - bytes: at least one byte; lowercase if their case does not matter.
+  init(_ bytes: [UInt8], ignoresCase: Bool) {
     self.bytes = bytes
-    hasEquivalents = bytes.contains {
-      $0 == UInt8(ascii: "k") || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "`")
-    }
-    isEscapedInJSON = bytes.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
-    first = Pattern(bytes[0])
-    last = Pattern(bytes[bytes.count - 1])
+    self.ignoresCase = ignoresCase
+    first = Pattern(bytes[0], ignoresCase: ignoresCase)
+    last = Pattern(bytes[bytes.count - 1], ignoresCase: ignoresCase)
   }
 
   func isPrefix(of text: UnsafeRawBufferPointer) -> Bool {
@@ -143,37 +256,54 @@ private struct FoldedBytes: Sendable {
   private func stands(in text: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     for index in bytes.indices {
       let byte = text[offset + index]
-      let small = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-      if small != bytes[index] { return false }
+      if (ignoresCase ? byte.lowercased : byte) != bytes[index] { return false }
     }
     return true
   }
 }
 
 extension UnsafeRawBufferPointer {
-  fileprivate var isASCII: Bool {
-    var offset = 0
+  fileprivate var isASCII: Bool { firstNonASCII(from: 0) == count }
+
+  /// The offset of the first byte beyond ASCII, or the end.
+  fileprivate func firstNonASCII(from start: Int) -> Int {
+    var offset = start
     while offset + 8 <= count {
-      if loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+      let high = loadUnaligned(fromByteOffset: offset, as: UInt64.self).littleEndian & 0x8080_8080_8080_8080
+      if high != 0 { return offset + high.trailingZeroBitCount / 8 }
       offset += 8
     }
-    return self[offset...].allSatisfy { $0 < 0x80 }
+    while offset < count, self[offset] < 0x80 { offset += 1 }
+    return offset
   }
 
-  /// Whether the text contains a scalar beyond ASCII that is equivalent to an ASCII scalar, or becomes one in lowercase: the Kelvin sign
-  /// U+212A, the Greek question mark U+037E or the varia U+1FEF.
-  fileprivate var holdsEquivalentOfASCII: Bool {
-    for index in indices where self[index] >= 0x80 {
-      switch self[index] {
-      case 0xCD: if index + 1 < count, self[index + 1] == 0xBE { return true }
-      case 0xE1:
-        if index + 2 < count, self[index + 1] == 0xBF, self[index + 2] == 0xAF { return true }
-      case 0xE2:
-        if index + 2 < count, self[index + 1] == 0x84, self[index + 2] == 0xAA { return true }
-      default: break
-      }
+  /// Whether a text is one that people read, and not a date, an address or a UUID as item types store them.
+  fileprivate var isReadByPeople: Bool {
+    let text = String(decoding: self, as: UTF8.self)
+    return !text.isAddress && !text.isUUID && (try? RFC3339.parse(text)) == nil
+  }
+
+  fileprivate var isNumber: Bool {
+    allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-") }
+  }
+}
+
+extension String {
+  /// Whether it is a URL with a scheme and an authority, and nothing else.
+  fileprivate var isAddress: Bool {
+    guard let separator = firstRange(of: "://"), separator.lowerBound > startIndex else { return false }
+    return self[..<separator.lowerBound].allSatisfy {
+      $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0))
     }
-    return false
+      && !contains(where: \.isWhitespace)
+  }
+
+  fileprivate var isUUID: Bool {
+    guard utf8.count == 36 else { return false }
+    return utf8.enumerated().allSatisfy { index, byte in
+      [8, 13, 18, 23].contains(index)
+        ? byte == UInt8(ascii: "-") : Character(Unicode.Scalar(byte)).isHexDigit
+    }
   }
 }
 

@@ -111,10 +111,7 @@ final class WriteTransaction: @unchecked Sendable {
         .invalid, "the commit has more than \(Limits.commitEventsMax) events; write it in parts")
     }
     // After everything else, and in the order of the closure.
-    let position = EventPosition(
-      stamp: HybridTimestamp(rawValue: .max), replica: ReplicaID(high: .max, low: .max),
-      sequence: SequenceNumber(rawValue: UInt64(records.count)))
-    changes.apply(event, at: position, wallTime: wallTime)
+    changes.apply(event, at: .draft(UInt64(records.count)), wallTime: wallTime)
     contentBytes += event.contentByteCount
     records.append(.event(event))
     return drafted.result
@@ -143,6 +140,17 @@ extension FavoritesStore {
       throw HeartlogError(.invalid, error.reason)
     }
     return (event, result)
+  }
+}
+
+extension EventPosition {
+  /// The position of a write that has none yet: after all that have one.
+  ///
+  /// - Parameter number: decides between two of them.
+  static func draft(_ number: UInt64) -> EventPosition {
+    EventPosition(
+      stamp: HybridTimestamp(rawValue: .max), replica: ReplicaID(high: .max, low: .max),
+      sequence: SequenceNumber(rawValue: number))
   }
 }
 

@@ -141,7 +141,8 @@ extension FavoritesLibrary {
 }
 
 extension FavoritesLibrary {
-  /// Exports this library's favorites as a file, newest first.
+  /// Exports this library's favorites as a file, newest first. Those of the same second are in the order in which they were written, so that
+  /// importing the file writes them in that order again, whether its dates have milliseconds or not.
   ///
   /// A file of JSON Lines contains every visible item, favorite or not. So does every file of settings, which
   /// are not favorites.
@@ -176,9 +177,29 @@ extension FileFormat {
     _ library: any LibraryDescriptor, local: Set<String>, all: () -> [ItemState], favorites: () -> [ItemState]
   ) throws(LibraryError) -> [UInt8] {
     let holdsAll = self is JSONLinesFormat || library.traits.contains(.settings)
-    let items = holdsAll ? all().filter(\.isVisible) : favorites()
+    let items = (holdsAll ? all().filter(\.isVisible) : favorites()).reversingSeconds()
     return try write(items.map { FileItem($0).withoutLocal(local, of: library) }, of: library)
   }
+}
+
+extension [ItemState] {
+  /// Favorites that are listed newest first, with each second's in the order in which they were written; the other items as they are.
+  fileprivate func reversingSeconds() -> [ItemState] {
+    var items = self
+    var start = 0
+    while start < items.count, let date = items[start].favoritedDate {
+      let second = date.second
+      let end = items[start...].firstIndex { $0.favoritedDate?.second != second } ?? items.count
+      items[start..<end].reverse()
+      start = end
+    }
+    return items
+  }
+}
+
+extension Milliseconds {
+  /// The whole second that it is in.
+  fileprivate var second: Milliseconds { (self - (self % 1_000 + 1_000) % 1_000) / 1_000 }
 }
 
 /// Import and export for items whose type has a library descriptor.

@@ -45,9 +45,9 @@ extension FavoritesState {
     }
     return CatalogMerge(
       catalog: merged,
-      orphans: ItemListing(of: table, order: .newestFirst) { slot, item in
+      orphans: ItemListing(of: table, order: .newestFirst, replicas: replicas) { slot, item in
         item.pointee.isFavorite && !isListed[slot]
       }
-      .slots.map { table.state(of: $0, names: fieldNames) })
+      .slots.map { table.state(of: $0, names: fieldNames, replicas: replicas) })
   }
 }

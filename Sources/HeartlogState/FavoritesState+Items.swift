@@ -24,7 +24,8 @@ extension FavoritesState {
     else {
       return nil
     }
-    return tables[table].state(of: ItemSlot(index: Int32(slot)), id: id, names: fieldNames)
+    return tables[table].state(
+      of: ItemSlot(index: Int32(slot)), id: id, names: fieldNames, replicas: replicas)
   }
 
   /// Returns whether an item is a favorite. One lookup.
@@ -97,9 +98,9 @@ extension FavoritesState {
   /// Returns every item that was ever written, including tombstones, in no particular order. Items are created one at a time.
   public func items(in library: String) -> some Sequence<ItemState> {
     let table = table(of: library) ?? ItemTable()
-    let names = fieldNames
+    let (names, replicas) = (fieldNames, replicas)
     return (0..<table.items.count).lazy.filter { table.items[$0].wasWritten }
-      .map { table.state(of: ItemSlot(index: Int32($0)), names: names) }
+      .map { table.state(of: ItemSlot(index: Int32($0)), names: names, replicas: replicas) }
   }
 
   /// Returns the favorites of a library.
@@ -112,36 +113,40 @@ extension FavoritesState {
     in library: String, order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
-    return ItemListing(of: table, order: order, limit: limit) { $1.pointee.isFavorite }
-      .slots.map { table.state(of: $0, names: fieldNames) }
+    return ItemListing(of: table, order: order, replicas: replicas, limit: limit) { $1.pointee.isFavorite }
+      .slots.map { table.state(of: $0, names: fieldNames, replicas: replicas) }
   }
 
   /// Returns the favorites with a value that `isWanted`. Searches values in place, and creates only the items found.
   ///
   /// - Parameters:
-  ///   - names: the fields to search; if nil, all fields, and the id as a string.
+  ///   - names: the fields to search; if nil, all fields.
+  ///   - isWantedID: whether an id matches; nil if ids are not searched.
   ///   - isWanted: whether a value matches. Its bytes are valid until it returns.
   package func favorites(
-    in library: String, order: ListOrder, textsOf names: [String]?, where isWanted: (BorrowedValue) -> Bool
+    in library: String, order: ListOrder, textsOf names: [String]?,
+    idWhere isWantedID: ((UnsafeRawBufferPointer) -> Bool)?, where isWanted: (BorrowedValue) -> Bool
   ) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
     let slots = names.map { $0.compactMap { fieldNames.find($0) } }
-    return ItemListing(of: table, order: order) { slot, record in
+    return ItemListing(of: table, order: order, replicas: replicas) { slot, record in
       guard record.pointee.isFavorite else { return false }
-      if slots == nil, table.ids.withBytes(of: Int32(slot), { isWanted(.string($0)) }) { return true }
+      if let isWantedID, table.ids.withBytes(of: Int32(slot), isWantedID) { return true }
       return table.holdsField(of: record.pointee) { field in
         slots?.contains(field.name) ?? true && field.value.withBorrowed(in: table.texts, isWanted)
       }
     }
-    .slots.map { table.state(of: $0, names: fieldNames) }
+    .slots.map { table.state(of: $0, names: fieldNames, replicas: replicas) }
   }
 
   /// Returns every visible item and the tombstones: newest favorited date first, then those without a date, by id.
   public func all(in library: String) -> [ItemState] {
     guard let table = table(of: library) else { return [] }
-    let favorites = ItemListing(of: table, order: .newestFirst) { $1.pointee.isFavorite }
-    let others = ItemListing(of: table, order: .byID) { !$1.pointee.isFavorite && $1.pointee.isListed }
-    return (favorites.slots + others.slots).map { table.state(of: $0, names: fieldNames) }
+    let favorites = ItemListing(of: table, order: .newestFirst, replicas: replicas) { $1.pointee.isFavorite }
+    let others = ItemListing(of: table, order: .byID, replicas: replicas) {
+      !$1.pointee.isFavorite && $1.pointee.isListed
+    }
+    return (favorites.slots + others.slots).map { table.state(of: $0, names: fieldNames, replicas: replicas) }
   }
 
   /// Returns the table and the slot of an item, without copying the table, which would cost more than the lookup.

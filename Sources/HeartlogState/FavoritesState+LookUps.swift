@@ -21,7 +21,8 @@ extension FavoritesState {
     let table = found.table
     let record = found.record.pointee
     guard record.addedFieldCount == 0 else {
-      return state.tables[table].state(of: ItemSlot(index: found.item), id: id, names: state.fieldNames)
+      return state.tables[table].state(
+        of: ItemSlot(index: found.item), id: id, names: state.fieldNames, replicas: state.replicas)
     }
     // All of its fields came with the snapshot, sorted by the bytes of their names.
     let fields = state.tables[table].fields.reader
@@ -38,7 +39,7 @@ extension FavoritesState {
     ) { name, count in
       mapped.bytes(name, count: count) ?? state.tables[table].texts.bytes(name, count: count)
     }
-    return ItemState(record, id: id, held)
+    return ItemState(record, id: id, held, state.replicas)
   }
 
   /// `isDamaged`.

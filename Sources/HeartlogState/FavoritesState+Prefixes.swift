@@ -13,10 +13,12 @@ extension FavoritesState {
     func isWanted(_ slot: Int) -> Bool {
       prefix.isEmpty || ids.withBytes(of: Int32(slot)) { $0.starts(with: prefix) }
     }
-    var slots = ItemListing(of: table, order: .newestFirst, limit: limit) { slot, _ in isWanted(slot) }.slots
+    var slots = ItemListing(of: table, order: .newestFirst, replicas: replicas, limit: limit) { slot, _ in
+      isWanted(slot)
+    }.slots
     if slots.count < limit {
       slots +=
-        ItemListing(of: table, order: .byID, limit: limit - slots.count) { slot, record in
+        ItemListing(of: table, order: .byID, replicas: replicas, limit: limit - slots.count) { slot, record in
           !record.pointee.isFavorite && record.pointee.isListed && isWanted(slot)
         }.slots
     }

@@ -9,21 +9,22 @@ struct ItemListing {
   private struct SortKey {
     /// The favorited date, or the first eight bytes of the id.
     let rank: UInt64
-    /// The next four bytes of the id, which decide most ties without reading the items.
+    /// In the order by id: the next four bytes of the id, which decide most ties without reading the items. Otherwise 0.
     let tie: UInt32
     let slot: Int32
   }
 
   /// - Parameters:
   ///   - order: an order by favorited date lists favorites only.
+  ///   - replicas: the replicas that wrote the items. Which one wrote later decides between favorites of the same date.
   ///   - limit: the maximum number of items; all if nil, none if negative.
   init(
-    of table: ItemTable, order: ListOrder, limit: Int? = nil,
+    of table: ItemTable, order: ListOrder, replicas: ReplicaTable, limit: Int? = nil,
     where isIncluded: (Int, UnsafePointer<ItemRecord>) -> Bool
   ) {
     let limit = max(0, limit ?? .max)
     guard limit > 0 else { return }
-    let ranking = Ranking(table: table, order: order)
+    let ranking = Ranking(table: table, order: order, replicas: replicas)
     func isListed(_ slot: Int, _ record: UnsafePointer<ItemRecord>) -> Bool {
       (order == .byID || record.pointee.isFavorite) && isIncluded(slot, record)
     }
@@ -72,22 +73,8 @@ struct ItemListing {
         if slot >= 0, Int(slot) < base.itemCount, !visit(slot) { return false }
       }
     case .oldestFirst:
-      // Items with the same date are sorted by ascending id in every order, so each run of equal dates is visited forwards.
-      var end = base.favoriteCount - Int(table.movedLast)
-      while end > 0 {
-        var start = end
-        var date: Milliseconds?
-        while start > 0 {
-          let record = table.items.read(start - 1)
-          if !record.pointee.isMoved {
-            if let date, record.pointee.favoritedDate != date { break }
-            date = record.pointee.favoritedDate
-          }
-          start -= 1
-        }
-        for slot in start..<end where !visit(Int32(slot)) { return false }
-        end = start
-      }
+      let count = max(0, Int32(clamping: base.favoriteCount) - table.movedLast)
+      for slot in (0..<count).reversed() where !visit(slot) { return false }
     }
     return true
   }
@@ -96,21 +83,20 @@ struct ItemListing {
   private struct Ranking {
     let table: ItemTable
     let order: ListOrder
+    let replicas: ReplicaTable
 
     func key(_ slot: Int32, _ record: UnsafePointer<ItemRecord>) -> SortKey {
+      guard order == .byID else {
+        return SortKey(rank: rank(of: record.pointee.favoritedDate), tie: 0, slot: slot)
+      }
       var id = record.pointee.key.words
       if !record.pointee.key.isInline {
         table.ids.withBytes(of: slot) {
           id = Key(UnsafeRawBufferPointer(rebasing: $0.prefix(Key.inlineBytesMax))).words
         }
       }
-      if order == .byID {
-        return SortKey(
-          rank: id.0.bigEndian, tie: UInt32(truncatingIfNeeded: id.1.bigEndian >> 32), slot: slot)
-      }
       return SortKey(
-        rank: rank(of: record.pointee.favoritedDate), tie: UInt32(truncatingIfNeeded: id.0.bigEndian >> 32),
-        slot: slot)
+        rank: id.0.bigEndian, tie: UInt32(truncatingIfNeeded: id.1.bigEndian >> 32), slot: slot)
     }
 
     /// Returns the rank of a date, for an order by date.
@@ -122,7 +108,17 @@ struct ItemListing {
 
     func precedes(_ a: SortKey, _ b: SortKey) -> Bool {
       if a.rank != b.rank { return a.rank < b.rank }
-      return a.tie != b.tie ? a.tie < b.tie : table.ids.precedes(a.slot, b.slot)
+      switch order {
+      case .newestFirst: return wasWritten(a, after: b)
+      case .oldestFirst: return wasWritten(b, after: a)
+      case .byID: return a.tie != b.tie ? a.tie < b.tie : table.ids.precedes(a.slot, b.slot)
+      }
+    }
+
+    private func wasWritten(_ a: SortKey, after b: SortKey) -> Bool {
+      replicas.isLater(
+        table.items.read(Int(a.slot)).pointee.membership,
+        than: table.items.read(Int(b.slot)).pointee.membership)
     }
 
     /// Returns the first `limit` keys, sorted, of the items that the snapshot does not have in order: new items, and for an order by date
@@ -155,17 +151,21 @@ struct ItemListing {
         sort()
         if keys.count == limit { bound = keys.last }
       }
-      func consider(run: Int, earliest rank: UInt64) {
+      func consider(_ slots: some Sequence<Int32>, earliest rank: UInt64) {
         if let bound, rank > bound.rank { return }
-        for slot in table.favorited.run(run) { consider(slot) }
+        for slot in slots { consider(slot) }
       }
-      let dates = table.favorited.dates
+      let favorited = table.favorited
       switch order {
-      // The last written items are usually the newest, so the other runs are skipped by their dates.
+      // The last written items are usually the newest, so the other runs are skipped by their dates, and little is left to sort.
       case .newestFirst:
-        for run in dates.indices.reversed() { consider(run: run, earliest: rank(of: dates[run].upperBound)) }
+        for run in favorited.dates.indices.reversed() {
+          consider(favorited.run(run).reversed(), earliest: rank(of: favorited.dates[run].upperBound))
+        }
       case .oldestFirst:
-        for run in dates.indices { consider(run: run, earliest: rank(of: dates[run].lowerBound)) }
+        for run in favorited.dates.indices {
+          consider(favorited.run(run), earliest: rank(of: favorited.dates[run].lowerBound))
+        }
       case .byID:
         for slot in Int32(table.base?.itemCount ?? 0)..<Int32(table.items.count) { consider(slot) }
       }

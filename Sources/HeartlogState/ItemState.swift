@@ -8,8 +8,8 @@ public struct ItemState: Sendable {
   public let id: String
   /// Whether it is a favorite.
   public let isFavorite: Bool
-  /// When it became a favorite; nil unless it is one.
-  public let favoritedDate: Milliseconds?
+  /// When it became a favorite, and by which write; nil unless it is one.
+  package let favoritedMoment: FavoritedMoment?
   /// The fields that hold a value other than null, sorted by the bytes of their names.
   public let fields: ItemFields
 
@@ -21,15 +21,20 @@ public struct ItemState: Sendable {
   ///   - favoritedDate: when it became a favorite; ignored unless it is one.
   ///   - fields: without nulls or duplicates, sorted by the bytes of their names.
   public init(id: String, isFavorite: Bool, favoritedDate: Milliseconds? = nil, fields: [Field] = []) {
-    self.init(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: ItemFields(fields))
+    self.init(
+      id: id, isFavorite: isFavorite, favoritedMoment: favoritedDate.map { FavoritedMoment(date: $0) },
+      fields: ItemFields(fields))
   }
 
-  init(id: String, isFavorite: Bool, favoritedDate: Milliseconds?, fields: ItemFields) {
+  package init(id: String, isFavorite: Bool, favoritedMoment: FavoritedMoment?, fields: ItemFields) {
     self.id = id
     self.isFavorite = isFavorite
-    self.favoritedDate = isFavorite ? favoritedDate : nil
+    self.favoritedMoment = isFavorite ? favoritedMoment : nil
     self.fields = fields
   }
+
+  /// When it became a favorite; nil unless it is one.
+  public var favoritedDate: Milliseconds? { favoritedMoment?.date }
 
   /// Whether it is a favorite or holds a value.
   public var isVisible: Bool { isFavorite || !fields.isEmpty }
@@ -57,7 +62,10 @@ extension ItemState: Hashable {
   }
 }
 
-/// The order of a list of favorites. Equal favorited dates are ordered by the bytes of the ids, ascending in every order.
+/// The order of a list of favorites.
+///
+/// Favorites of the same millisecond are in the order in which they were written, which is the same on every device; `newestFirst` is the
+/// exact reverse of `oldestFirst`.
 public enum ListOrder: Hashable, Sendable, CaseIterable {
   /// By favorited date, latest first.
   case newestFirst
@@ -66,19 +74,20 @@ public enum ListOrder: Hashable, Sendable, CaseIterable {
   /// By the bytes of the ids.
   case byID
 
-  /// Returns items in this order. In an order by date, items without a favorited date come last, by the bytes of their ids.
+  /// Returns items in this order. In an order by date, items without a favorited date come last, by the bytes of their ids. So are items of
+  /// the same date that were not read from a store.
   public func sorted(_ items: [ItemState]) -> [ItemState] {
-    items.sorted { places($0.id, $0.favoritedDate, before: $1.id, $1.favoritedDate) }
+    items.sorted { places($0.id, $0.favoritedMoment, before: $1.id, $1.favoritedMoment) }
   }
 
   /// Whether an item comes before another one.
   package func places(
-    _ id: String, _ date: Milliseconds?, before otherID: String, _ otherDate: Milliseconds?
+    _ id: String, _ moment: FavoritedMoment?, before otherID: String, _ otherMoment: FavoritedMoment?
   ) -> Bool {
     if self != .byID {
-      switch (date, otherDate) {
-      case (let date?, let otherDate?) where date != otherDate:
-        return self == .newestFirst ? date > otherDate : date < otherDate
+      switch (moment, otherMoment) {
+      case (let moment?, let other?) where moment != other:
+        return self == .newestFirst ? moment > other : moment < other
       case (_?, nil): return true
       case (nil, _?): return false
       default: break

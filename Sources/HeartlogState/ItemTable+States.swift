@@ -35,7 +35,9 @@ extension ItemTable {
   }
 
   /// - Parameter id: the item's id, if known.
-  func state(of item: ItemSlot, id: String? = nil, names: FieldNames) -> ItemState {
+  func state(
+    of item: ItemSlot, id: String? = nil, names: FieldNames, replicas: ReplicaTable
+  ) -> ItemState {
     let record = self.item(item)
     let held =
       record.addedFieldCount > 0
@@ -45,13 +47,14 @@ extension ItemTable {
       : PackedFields.make(
         of: record.baseFieldRange(of: fields.count), in: fields.reader, names: names.texts,
         textBytesMax: texts.byteCountMax, text: { texts.bytes($0, count: $1) })
-    return ItemState(record, id: id ?? ids.string(of: item.index), held)
+    return ItemState(record, id: id ?? ids.string(of: item.index), held, replicas)
   }
 }
 
 extension ItemState {
-  init(_ record: ItemRecord, id: String, _ fields: PackedFields?) {
+  init(_ record: ItemRecord, id: String, _ fields: PackedFields?, _ replicas: ReplicaTable) {
     self.init(
-      id: id, isFavorite: record.isFavorite, favoritedDate: record.favoritedDate, fields: ItemFields(fields))
+      id: id, isFavorite: record.isFavorite, favoritedMoment: replicas.favoritedMoment(of: record),
+      fields: ItemFields(fields))
   }
 }

@@ -8,7 +8,7 @@ struct ItemTable: Sendable {
   /// The part of a table that describes the items of its snapshot.
   struct Base: Sendable {
     let itemCount: Int
-    /// The number of favorites, which come first: newest first; equal dates by the bytes of their ids.
+    /// The number of favorites, which come first: newest first, as `ListOrder.newestFirst` says.
     let favoriteCount: Int
     /// The slots of all items, sorted by the bytes of their ids.
     let byID: PagedTable<Int32>

@@ -176,6 +176,15 @@ struct ReplicaTable: Sendable {
     return CausalityCache(commits: replicas[Int(stream.index)].seen.span(around: commit), seen: reached)
   }
 
+  /// Returns since when an item is a favorite; nil unless it is one.
+  func favoritedMoment(of item: ItemRecord) -> FavoritedMoment? {
+    guard item.isFavorite else { return nil }
+    guard let position = eventPosition(of: item.membership) else {
+      return FavoritedMoment(date: item.favoritedDate)
+    }
+    return FavoritedMoment(date: item.favoritedDate, position: position)
+  }
+
   /// Returns the position of a write for use outside this state; nil if there was none.
   func eventPosition(of write: WritePosition) -> EventPosition? {
     guard has(write.replica) else { return nil }

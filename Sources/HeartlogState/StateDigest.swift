@@ -36,7 +36,9 @@ extension FavoritesState {
   private func digest(of table: ItemTable) -> Digest {
     var hasher = SHA256Hasher()
     var bytes: [UInt8] = []
-    for slot in ItemListing(of: table, order: .byID, where: { $1.pointee.isVisible }).slots {
+    for slot in ItemListing(of: table, order: .byID, replicas: replicas, where: { $1.pointee.isVisible })
+      .slots
+    {
       let item = table.items[Int(slot.index)]
       table.ids.withBytes(of: slot.index) { bytes.appendCounted($0) }
       bytes.append(item.isFavorite ? 1 : 0)

@@ -150,12 +150,12 @@ package struct WriteOverlay: Sendable {
     guard let pending = written(id, in: library, under: draft) else { return below }
 
     var isFavorite = below?.isFavorite ?? false
-    var favoritedDate = below?.favoritedDate
+    var favoritedMoment = below?.favoritedMoment
     if let write = pending.membership,
       write.isLater(than: base.membershipPosition(of: id, in: library))
     {
       isFavorite = write.isFavorite
-      favoritedDate = write.favoritedDate
+      favoritedMoment = FavoritedMoment(date: write.favoritedDate, position: write.position)
     }
     var fields: [Field] = []
     var held = Array(below?.fields ?? [])[...]
@@ -167,7 +167,8 @@ package struct WriteOverlay: Sendable {
       if !write.field.value.isNull { fields.append(Field(name: name, value: write.field.value)) }
     }
     fields += held
-    return ItemState(id: id, isFavorite: isFavorite, favoritedDate: favoritedDate, fields: fields)
+    return ItemState(
+      id: id, isFavorite: isFavorite, favoritedMoment: favoritedMoment, fields: ItemFields(fields))
   }
 
   /// Whether an item will be a favorite once the pending writes and those of `draft` are published.

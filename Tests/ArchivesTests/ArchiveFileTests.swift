@@ -76,7 +76,7 @@ struct ArchiveFileTests {
       ArchiveJSONFormat(), into: "archives")
     #expect(report.added == 2 && report.refusals.isEmpty)
     var archives = try FavoriteArchives(store).favoriteArchives
-    #expect(archives.map(\.identifier) == ["a", "b"] && archives.map(\.creators) == [["C"], ["C"]])
+    #expect(archives.map(\.identifier) == ["b", "a"] && archives.map(\.creators) == [["C"], ["C"]])
     for index in archives.indices { (archives[index].identifier, archives[index].iconUrlString) = ("", nil) }
     #expect(archives[0].title == "T" && archives[0] == archives[1])
   }

@@ -199,14 +199,16 @@ struct FavoriteArchivesTests {
     #expect(listed.dateAdded != clock.now)
   }
 
-  @Test("archives keep: the order is dateAdded, newest first; mend: ties are broken by identifier")
+  @Test(
+    "archives keep: the order is dateAdded, newest first; mend: of two with the same date, the one that was added last is the newer one"
+  )
   func order() throws {
     for identifier in ["b", "c", "a"] { try archives.addFavoriteArchive(Archive(identifier: identifier)) }
     clock.advance(by: 1)
     try archives.addFavoriteArchive(Archive(identifier: "z"))
     try archives.addFavoriteArchive(
       Archive(identifier: "old"), since: Date(timeIntervalSince1970: 1_000_000_000))
-    #expect(archives.favoriteArchives.map(\.identifier) == ["z", "a", "b", "c", "old"])
+    #expect(archives.favoriteArchives.map(\.identifier) == ["z", "a", "c", "b", "old"])
   }
 
   @Test(
@@ -225,8 +227,9 @@ struct FavoriteArchivesTests {
   @Test(
     "archives keep: the filter is a case-insensitive substring over archiveTitle, creator, desc and publisher, empty is all; mend: also over title",
     arguments: [
-      ("", ["a", "b"]), ("BARTON", ["a"]), ("dead", ["a"]), ("nell\n19", ["a"]), ("taper", ["a"]),
-      ("only title", ["b"]), ("ÉTUDES", ["b"]), ("Dead, Jerry", ["a"]), ("zzz", []), ("a, ", ["a"]),
+      ("", ["b", "a"]), ("BARTON", ["a"]), ("dead", ["a"]), ("nell\n19", ["a"]), ("taper", ["a"]),
+      ("only title", ["b"]), ("ÉTUDES", ["b"]), ("etudes", ["b"]), ("Dead, Jerry", ["a"]), ("zzz", []),
+      ("a, ", ["a"]),
     ])
   func filter(query: String, found: [String]) throws {
     var one = album

@@ -117,6 +117,24 @@ struct BookLibraryModelTests {
     #expect(await deletion.value?.id == book(1).id)
   }
 
+  @Test("a failed write is kept with its subject until it is dismissed, or until the same is written")
+  func failedWrites() async throws {
+    let model = try model()
+    model.settings.playbackSpeed = 9
+    model.add([book(1)])
+    model.select(book(1).id)
+    await model.finishWriting()
+    #expect(model.failedWrites.map(\.id) == [.settings] && model.lastError?.code == .invalidItem)
+    await wait { model.settings.playbackSpeed == 1 }
+    model.settings.playbackSpeed = 2
+    await model.finishWriting()
+    #expect(model.failedWrites.isEmpty)
+    model.settings.playbackSpeed = 9
+    await model.finishWriting()
+    model.dismissFailure(of: .settings)
+    #expect(model.failedWrites.isEmpty && model.lastError == nil)
+  }
+
   @Test("what cannot be written is taken back and told")
   func failure() async throws {
     let model = try model()

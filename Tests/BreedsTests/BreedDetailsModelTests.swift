@@ -52,6 +52,9 @@ struct BreedDetailsModelTests {
     try store.close()
     await model.toggle(images[2])
     #expect(model.images.map(\.isFavorite) == [false, false, false] && model.tapError?.code == .misuse)
+    #expect(model.failedTaps.map(\.id) == [images[2].url])
+    model.tapError = nil
+    #expect(model.failedTaps.isEmpty)
   }
 
   @Test("a tap shows before it is written, and of several quick taps the last one wins")

@@ -50,6 +50,30 @@ struct CitySearchModelTests {
     #expect(found == [4, 5] && model.lastError?.code == .misuse)
   }
 
+  @Test("a failed tap is kept with its city until it is dismissed or written, and a tap has its own time")
+  func failedTaps() async throws {
+    let start = app.clock.now
+    let gate = await app.store.holdWrites()
+    let taps = [5, 4].map { id in
+      defer { app.clock.now += 1_000 }
+      let tap = Task.immediate { await model.toggle(city(id, "Sydney", "AU")) }
+      return tap
+    }
+    gate.signal()
+    for tap in taps { await tap.value }
+    let dates = [5, 4].map { app.repository.favorites.favoritedDate(of: $0)?.timeIntervalSince1970 }
+    #expect(dates == [0, 1_000].map { Double(start + $0) / 1_000 })
+
+    await model.toggle(City(id: 90, name: "Nowhere", country: "", lon: .nan, lat: 0))
+    await model.toggle(City(id: 91, name: "Nowhere", country: "", lon: .nan, lat: 0))
+    await model.toggle(city(1, "Albuquerque", "US"))
+    #expect(model.failedTaps.map(\.id) == [90, 91] && model.lastError?.code == .invalidItem)
+    await model.toggle(City(id: 90, name: "Nowhere", country: "", lon: 0, lat: 0))
+    #expect(model.failedTaps.map(\.id) == [91])
+    model.lastError = nil
+    #expect(model.failedTaps.isEmpty && model.lastError == nil)
+  }
+
   @Test("a tap shows before it is written")
   func tapBeforeWrite() async throws {
     model.favoritesOnly = true

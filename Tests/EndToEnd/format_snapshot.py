@@ -172,9 +172,11 @@ class Library:
         require(self.find(b"nobody has this id") is None, "an id that is found")
         require([self.ids[number] for number in self.by_id] == sorted(self.ids), "ids out of order")
         items = [self.item(number) for number in range(count)]
-        favorites = [(-item.date, ident) for item, ident in zip(items, self.ids) if item.is_favorite]
+        writes = [self.membership(record) for record in self.items]
+        favorites = [(item.date, write.stamp, write.replica, write.sequence)
+                     for item, write in zip(items, writes) if item.is_favorite]
         require(len(favorites) == self.favorite_count and all(item.is_favorite for item in items[:len(favorites)]), "favorites out of place")
-        require(favorites == sorted(favorites) and self.ids[len(favorites):] == sorted(self.ids[len(favorites):]), "items out of order")
+        require(favorites == sorted(favorites, reverse=True) and self.ids[len(favorites):] == sorted(self.ids[len(favorites):]), "items out of order")
         listed = sum(bool(item.is_favorite or item.values or self.membership(record)) for item, record in zip(items, self.items))
         require(listed == self.listed_count, "items that are counted wrong")
         require(sum(struct.unpack_from("<I", record, 64)[0] for record in self.items) == len(self.fields), "fields of no item")
@@ -204,7 +206,7 @@ class Snapshot:
     def __init__(self, data):
         self.data = data
         require(len(data) % 64 == 0 and len(data) >= 128, "a snapshot of a wrong size")
-        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 5, "no snapshot")
+        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 6, "no snapshot")
         require(struct.unpack_from("<Q", data, 56)[0] == xxh3(data[:56], 0), "a damaged header")
         low, high = struct.unpack_from("<QQ", data, 16)
         self.seed = low ^ high

@@ -54,7 +54,7 @@ struct CatalogMergeTests {
     #expect(merge(catalog, FavoritesState()).catalog == [City(id: 1, name: "Bern")])
     let orphans = merge([], state([(1, .added, 20), (2, .added, 30), (3, .added, 20), (4, .removed, nil)]))
       .orphans
-    #expect(orphans.map(\.id) == ["2", "1", "3"])
+    #expect(orphans.map(\.id) == ["2", "3", "1"])
     #expect(orphans.first?.value(of: "name") == .string("stored"))
     #expect(orphans.first?.favoritedDate == 30)
   }

@@ -18,6 +18,11 @@ struct ConvergenceTests {
         #expect(state.item(item.id, in: library) == item, "\(context)")
         #expect(state.isFavorite(item.id, in: library) == item.isFavorite, "\(context)")
       }
+      let newest = state.favorites(in: library).map(\.id)
+      #expect(newest == model.favorites(in: library), "\(library), \(context)")
+      #expect(
+        state.favorites(in: library, order: .oldestFirst).map(\.id) == newest.reversed(),
+        "\(library), \(context)")
       #expect(state.all(in: library).count == model.counts(of: library).items, "\(context)")
     }
     #expect(state.conflicts == model.conflicts, "\(context)")

@@ -17,6 +17,8 @@ struct NaiveModel {
     var wasWritten = false
     /// It was a favorite once, or was removed.
     var hasMembership = false
+    /// The number of the membership's write in the total order.
+    var favorited = 0
 
     var isListed: Bool { hasMembership || fields.values.contains { $0 != .null } }
   }
@@ -25,6 +27,7 @@ struct NaiveModel {
   private(set) var libraryEvents: [Bytes: UInt64] = [:]
   private(set) var eventCount: UInt64 = 0
   private(set) var commitCount: UInt64 = 0
+  private var writeCount = 0
   let conflicts: [Conflict]
 
   /// - Parameter commits: in any order, with repetitions.
@@ -47,6 +50,8 @@ struct NaiveModel {
       item.favoritedDate = event.favoritedDate ?? commit.wallTime
       item.wasWritten = true
       item.hasMembership = true
+      writeCount += 1
+      item.favorited = writeCount
     }
     for field in event.fields {
       item.fields[Bytes(field.name)] = field.value
@@ -65,6 +70,13 @@ struct NaiveModel {
             .sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
             .map { Field(name: $0.key.text, value: $0.value) })
       }
+  }
+
+  /// The ids of the favorites, newest first.
+  func favorites(in library: String) -> [String] {
+    (libraries[Bytes(library)] ?? [:]).filter(\.value.isFavorite).sorted { a, b in
+      (a.value.favoritedDate, a.value.favorited) > (b.value.favoritedDate, b.value.favorited)
+    }.map(\.key.text)
   }
 
   func counts(of library: String) -> LibraryCounts {

@@ -136,12 +136,15 @@ public struct AsyncFavoritesStore: Sendable {
   }
 
   /// Runs calls on one of Heartlog's own threads.
+  ///
+  /// - Parameter time: the time of their commits; that of the clock if nil.
   package func run<R: Sendable, E: Error>(
-    _ call: @escaping @Sendable (FavoritesStore) throws(E) -> R
+    at time: Milliseconds? = nil, _ call: @escaping @Sendable (FavoritesStore) throws(E) -> R
   ) async throws(E) -> R {
     let result = await withCheckedContinuation { continuation in
       WorkerPool.shared.run { [store] in
-        continuation.resume(returning: Result { () throws(E) in try call(store) })
+        let result = FavoritesStore.$timeOfTap.withValue(time) { Result { () throws(E) in try call(store) } }
+        continuation.resume(returning: result)
       }
     }
     return try result.get()

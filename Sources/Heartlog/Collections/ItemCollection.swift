@@ -53,7 +53,8 @@ public struct ItemCollection: Sendable {
     try library.store.writeAsOne { () throws(HeartlogError) in
       let positions = positions()
       guard !positions.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else { return false }
-      return try put(id, at: index ?? positions.count, among: positions)
+      try put([id], at: index ?? positions.count, among: positions)
+      return true
     }
   }
 
@@ -73,8 +74,57 @@ public struct ItemCollection: Sendable {
       }
       positions.remove(at: old)
       guard min(max(0, index), positions.count) != old else { return false }
-      return try put(id, at: index, among: positions)
+      try put([id], at: index, among: positions)
+      return true
     }
+  }
+
+  /// Moves items of the collection in one commit, as `onMove` of a SwiftUI list hands them over. They keep their order.
+  ///
+  /// - Parameters:
+  ///   - offsets: indices into `ids`, such as an `IndexSet`.
+  ///   - offset: the index in `ids`, before the move, of the item that they are put in front of; the number of items for the end.
+  /// - Returns: whether an item moved.
+  /// - Throws: `invalid` for an index that the collection does not have, because it has changed since it was shown; any error of a write:
+  ///   see <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func move(fromOffsets offsets: some Sequence<Int>, toOffset offset: Int) throws(HeartlogError)
+    -> Bool
+  {
+    let offsets = Set(offsets)
+    return try library.store.writeAsOne { () throws(HeartlogError) in
+      let positions = positions()
+      try check([offset], 0..<positions.count + 1)
+      try check(offsets, positions.indices)
+      let isMoved = positions.indices.map(offsets.contains)
+      let moved = positions.indices.filter { isMoved[$0] }
+      let others = positions.indices.filter { !isMoved[$0] }
+      let index = others.count { $0 < offset }
+      guard others[..<index] + moved + others[index...] != Array(positions.indices)[...] else { return false }
+      try put(moved.map { positions[$0].id }, at: index, among: others.map { positions[$0] })
+      return true
+    }
+  }
+
+  /// Removes items from the collection in one commit, as `onDelete` of a SwiftUI list hands them over.
+  ///
+  /// - Parameter offsets: indices into `ids`, such as an `IndexSet`.
+  /// - Throws: `invalid` for an index that the collection does not have, because it has changed since it was shown; any error of a write:
+  ///   see <doc:WhatCanGoWrong>.
+  public func remove(atOffsets offsets: some Sequence<Int>) throws(HeartlogError) {
+    let offsets = Set(offsets)
+    try library.store.writeAsOne { () throws(HeartlogError) in
+      let ids = ids
+      try check(offsets, ids.indices)
+      for index in offsets.sorted() { try remove(ids[index]) }
+    }
+  }
+
+  private func check(_ offsets: Set<Int>, _ bounds: Range<Int>) throws(HeartlogError) {
+    guard let wrong = offsets.first(where: { !bounds.contains($0) }) else { return }
+    throw HeartlogError(
+      .invalid,
+      "the collection \(name) has no item at \(wrong): it has changed since it was shown. Show it again")
   }
 
   /// Removes an item from the collection.
@@ -87,17 +137,23 @@ public struct ItemCollection: Sendable {
   }
 
   private func put(
-    _ id: String, at index: Int, among positions: [(id: String, key: OrderKey)]
-  ) throws(HeartlogError) -> Bool {
+    _ ids: [String], at index: Int, among positions: [(id: String, key: OrderKey)]
+  ) throws(HeartlogError) {
     let index = min(max(0, index), positions.count)
-    let before = index > 0 ? positions[index - 1].key : nil
+    var before = index > 0 ? positions[index - 1].key : nil
     let after = index < positions.count ? positions[index].key : nil
-    if let key = Self.key(between: before, and: after) { return try setKey(key, of: id) }
+    var keys: [OrderKey] = []
+    while keys.count < ids.count, let key = Self.key(between: before, and: after) {
+      keys.append(key)
+      before = key
+    }
+    if keys.count == ids.count {
+      for (id, key) in zip(ids, keys) { try setKey(key, of: id) }
+      return
+    }
     // No room left: two devices chose the same position, or a thousand items were inserted into one gap. Give all items new keys.
-    var ids = positions.map(\.id)
-    ids.insert(id, at: index)
-    for (id, key) in zip(ids, OrderKey.spread(ids.count)) { try setKey(key, of: id) }
-    return true
+    let all = positions[..<index].map(\.id) + ids + positions[index...].map(\.id)
+    for (id, key) in zip(all, OrderKey.spread(all.count)) { try setKey(key, of: id) }
   }
 
   /// Returns a key between two others that is short enough to store; nil if there is no room.
@@ -106,9 +162,8 @@ public struct ItemCollection: Sendable {
     return OrderKey(OrderKey.between(low, high).text)
   }
 
-  @discardableResult
-  private func setKey(_ key: OrderKey, of id: String) throws(HeartlogError) -> Bool {
-    try library.set([Field(name: field, value: .string(key.text))], of: id).isChange
+  private func setKey(_ key: OrderKey, of id: String) throws(HeartlogError) {
+    try library.set([Field(name: field, value: .string(key.text))], of: id)
   }
 
   private func positions() -> [(id: String, key: OrderKey)] {

@@ -101,8 +101,8 @@ struct LocalValues {
     }
     guard !local.isEmpty || logged.fields.contains(where: { names.contains($0.name) }) else { return logged }
     return ItemState(
-      id: id, isFavorite: logged.isFavorite, favoritedDate: logged.favoritedDate,
-      fields: logged.fields.filter { !names.contains($0.name) }.setting(local))
+      id: id, isFavorite: logged.isFavorite, favoritedMoment: logged.favoritedMoment,
+      fields: ItemFields(logged.fields.filter { !names.contains($0.name) }.setting(local)))
   }
 
   /// Items of the log, as `item(_:_:)` shows each.

@@ -1,9 +1,11 @@
+import HeartlogEvents
+import HeartlogState
 import Observation
 
 /// The favorites of one type, for views. A view that reads the model, or code inside `Observations { }`, is updated automatically.
 ///
-/// A tap shows at once. Its write runs in the background; if it fails, the tap is taken back, and `lastError` says why. Writes of other
-/// processes and devices show as soon as they have arrived in the store.
+/// A tap shows at once. It is written in the background, with the time of the tap; if that fails, the tap is taken back, and
+/// `failedTaps` has the item and the error. Writes of other processes and devices show as soon as they have arrived in the store.
 ///
 /// A change costs the main actor one look-up, one decoded item and a few hundred moved ones. What must be read as a whole, such as a long list or the results of a search, is read and decoded in the
 /// background. <doc:FollowingChanges> has an example.
@@ -13,8 +15,15 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   public private(set) var items: ItemList<Item> = []
   /// The favorites that could not be decoded and so are missing from `items`: the id of each, with an error that names the field.
   public private(set) var failures: [(id: String, error: HeartlogError)] = []
-  /// The error of the tap that was written last; nil if it succeeded.
-  public private(set) var lastError: HeartlogError?
+  /// The taps that could not be written, one for each item, the latest last. Each stays until it is dismissed, or until a later tap on the
+  /// same item is written.
+  public private(set) var failedTaps: [WriteFailure<Item.ID>] = []
+  /// The error of the last of `failedTaps`; nil if there is none. Setting it to nil, as an alert's binding does, dismisses all of them;
+  /// it cannot be set to an error.
+  public var lastError: HeartlogError? {
+    get { failedTaps.last?.error }
+    set { if newValue == nil, !failedTaps.isEmpty { failedTaps = [] } }
+  }
   /// Whether `items` is being read in the background. Until it is, it contains the first items, or those that were there before.
   public private(set) var isLoading = false
 
@@ -31,6 +40,8 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   @ObservationIgnored private var positions: ListPositions
   /// The items whose taps are being written. They are shown as they were tapped.
   private var taps: [UTF8Key: Tap] = [:]
+  /// The number of taps so far.
+  @ObservationIgnored private var tapCount: UInt64 = 0
   /// Raised by every change, also of an item that is not in `items`.
   private var changeCount = 0
   /// Whether an item was added at the end of `items`, although favorites that are not in the list may come before it.
@@ -48,7 +59,8 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     let item: Item?
     /// The number of taps whose writes have not ended.
     var count: Int
-    let date: Milliseconds
+    /// As if it were written after everything else, which it will be.
+    let moment: FavoritedMoment
   }
 
   /// Items that are decoded before `init` returns: more than a screen shows.
@@ -96,11 +108,14 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
 
   // MARK: - Taps
 
-  /// Makes an item a favorite if the model shows that it is none, and removes it otherwise. An error appears in `lastError`.
+  /// Makes an item a favorite if the model shows that it is none, and removes it otherwise. An error appears in `failedTaps`.
   public func toggle(_ item: Item) { tap(item.id, contains(item.id) ? nil : item) }
 
-  /// Removes the item with this id from the favorites. An error appears in `lastError`.
+  /// Removes the item with this id from the favorites. An error appears in `failedTaps`.
   public func remove(_ id: Item.ID) { tap(id, nil) }
+
+  /// Dismisses the failed tap on the item with this id.
+  public func dismissFailure(of id: Item.ID) { failedTaps.add(nil, of: id) }
 
   /// Waits until all taps so far are written, or have failed: call it before the app is suspended.
   public func finishWriting() async { await writing?.value }
@@ -108,11 +123,12 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   /// - Parameter item: the item to add; nil to remove it.
   private func tap(_ id: Item.ID, _ item: Item?) {
     let key = UTF8Key(id.favoriteID)
-    let date = favorites.library.store.options.clock()
+    let time = favorites.library.store.options.clock()
+    tapCount += 1
     let tap = Tap(
       // As it will be read. One that cannot be written shows as it is until that is told.
-      item: item.map { (try? favorites.stored($0, since: date)) ?? $0 }, count: (taps[key]?.count ?? 0) + 1,
-      date: date)
+      item: item.map { (try? favorites.stored($0, since: time)) ?? $0 }, count: (taps[key]?.count ?? 0) + 1,
+      moment: FavoritedMoment(date: time, position: .draft(tapCount)))
     taps[key] = tap
     show(tap, of: key)
     let earlier = writing
@@ -120,9 +136,11 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
       await earlier?.value
       var failure: HeartlogError?
       do throws(HeartlogError) {
-        if let item { try await favorites.async.add(item) } else { try await favorites.async.remove(id) }
+        try await favorites.library.store.async.run(at: time) { _ throws(HeartlogError) in
+          _ = if let item { try favorites.add(item) } else { try favorites.remove(id) }
+        }
       } catch { failure = error }
-      self?.didWrite(key, failure)
+      self?.didWrite(id, failure)
     }
   }
 
@@ -130,11 +148,12 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     changeCount += 1
     guard let item = tap.item else { return remove(key) }
     // Whether it contains the text is known when it is written.
-    if search.isEmpty { place(item, key, tap.date) }
+    if search.isEmpty { place(item, key, tap.moment) }
   }
 
-  private func didWrite(_ key: UTF8Key, _ failure: HeartlogError?) {
-    lastError = failure
+  private func didWrite(_ id: Item.ID, _ failure: HeartlogError?) {
+    let key = UTF8Key(id.favoriteID)
+    failedTaps.add(failure, of: id)
     taps[key]?.count -= 1
     guard taps[key]?.count == 0 else { return }
     taps[key] = nil
@@ -166,21 +185,22 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     if failures.contains(where: { UTF8Key($0.id) == key }) { failures.removeAll { UTF8Key($0.id) == key } }
     guard let state = favorites.library.item(key.text), state.isFavorite else { return remove(key) }
     do throws(HeartlogError) {
-      place(try favorites.decode(state, isListed: true), key, state.favoritedDate)
+      place(try favorites.decode(state, isListed: true), key, state.favoritedMoment)
     } catch {
       remove(key)
       failures.append((key.text, error))
     }
   }
 
-  private func place(_ item: Item, _ key: UTF8Key, _ date: Milliseconds?) {
-    if let position = positions.position(of: key, since: date) {
+  private func place(_ item: Item, _ key: UTF8Key, _ moment: FavoritedMoment?) {
+    if let position = positions.keep(key, since: moment) {
+      if position == items.count - 1 { isEndUncertain = true }
       // A view is not told of what it shows already, such as a tap when it is written.
       if !favorites.isSame(items[position], item) { items[position] = item }
       return
     }
     remove(key)
-    let position = positions.insert(key, since: date)
+    let position = positions.insert(key, since: moment)
     guard position < limit ?? .max else {
       _ = positions.remove(key)
       return

@@ -6,31 +6,41 @@ import HeartlogState
 struct ListPositions: Sendable {
   private struct Key: Sendable {
     let id: UTF8Key
-    let date: Milliseconds?
+    let moment: FavoritedMoment?
   }
 
   let order: ListOrder
   private var keys: ItemList<Key> = []
-  /// The favorited dates in `keys`, by id.
-  private var dates: [UTF8Key: Milliseconds?] = [:]
+  /// The moments in `keys`, by id.
+  private var moments: [UTF8Key: FavoritedMoment?] = [:]
 
   /// - Parameter states: the items of the list, in its order.
   init(of states: [ItemState], in order: ListOrder) {
     self.order = order
-    keys = ItemList(states.map { Key(id: UTF8Key($0.id), date: $0.favoritedDate) })
-    dates = Dictionary(keys.map { ($0.id, $0.date) }) { _, last in last }
+    keys = ItemList(states.map { Key(id: UTF8Key($0.id), moment: $0.favoritedMoment) })
+    moments = Dictionary(keys.map { ($0.id, $0.moment) }) { _, last in last }
   }
 
-  /// Returns the position of an item; nil if it is not in the list, or is there with another date.
-  func position(of id: UTF8Key, since date: Milliseconds?) -> Int? {
-    guard let known = dates[id], known == date else { return nil }
-    return position(Key(id: id, date: date))
+  /// Gives an item of the list another moment, if it keeps its position.
+  ///
+  /// - Returns: the position; nil if the item is not in the list, or would move. Then nothing is changed.
+  mutating func keep(_ id: UTF8Key, since moment: FavoritedMoment?) -> Int? {
+    guard let known = moments[id] else { return nil }
+    let position = position(Key(id: id, moment: known))
+    guard known != moment else { return position }
+    let key = Key(id: id, moment: moment)
+    guard position == 0 || places(keys[position - 1], before: key),
+      position + 1 == keys.count || places(key, before: keys[position + 1])
+    else { return nil }
+    keys[position] = key
+    moments[id] = .some(moment)
+    return position
   }
 
   /// Adds an item that is not in the list, and returns its position.
-  mutating func insert(_ id: UTF8Key, since date: Milliseconds?) -> Int {
-    precondition(dates.updateValue(date, forKey: id) == nil, "an item is in a list once")
-    let key = Key(id: id, date: date)
+  mutating func insert(_ id: UTF8Key, since moment: FavoritedMoment?) -> Int {
+    precondition(moments.updateValue(moment, forKey: id) == nil, "an item is in a list once")
+    let key = Key(id: id, moment: moment)
     let position = position(key)
     keys.insert(key, at: position)
     return position
@@ -38,26 +48,26 @@ struct ListPositions: Sendable {
 
   /// Removes an item, and returns the position that it had; nil if it is not in the list.
   mutating func remove(_ id: UTF8Key) -> Int? {
-    guard let date = dates.removeValue(forKey: id) else { return nil }
-    let position = position(Key(id: id, date: date))
+    guard let moment = moments.removeValue(forKey: id) else { return nil }
+    let position = position(Key(id: id, moment: moment))
     keys.remove(at: position)
     return position
   }
 
   /// Removes the item at the end of the list, which must not be empty.
-  mutating func removeLast() { dates[keys.removeLast().id] = nil }
+  mutating func removeLast() { moments[keys.removeLast().id] = nil }
 
   /// The number of keys before this one.
   private func position(_ key: Key) -> Int {
     var range = keys.indices
     while !range.isEmpty {
       let middle = range.lowerBound + range.count / 2
-      if order.places(keys[middle].id.text, keys[middle].date, before: key.id.text, key.date) {
-        range = middle + 1..<range.upperBound
-      } else {
-        range = range.lowerBound..<middle
-      }
+      range = places(keys[middle], before: key) ? middle + 1..<range.upperBound : range.lowerBound..<middle
     }
     return range.lowerBound
+  }
+
+  private func places(_ key: Key, before other: Key) -> Bool {
+    order.places(key.id.text, key.moment, before: other.id.text, other.moment)
   }
 }

@@ -20,8 +20,17 @@
     @Published public private(set) var items: ItemList<Item> = []
     /// The favorites that could not be decoded: the id of each, with an error that names the field.
     @Published public private(set) var failures: [(id: String, error: HeartlogError)] = []
-    /// The error of the tap that was written last; nil if it succeeded.
-    @Published public private(set) var lastError: HeartlogError?
+    /// The taps that could not be written, as `FavoritesModel.failedTaps` has them.
+    @Published public private(set) var failedTaps: [WriteFailure<Item.ID>] = []
+    /// The error of the last of `failedTaps`; nil if there is none. Setting it to nil, as an alert's binding does, dismisses all of them;
+    /// it cannot be set to an error.
+    public var lastError: HeartlogError? {
+      get { failedTaps.last?.error }
+      set {
+        model.lastError = newValue
+        failedTaps = model.failedTaps
+      }
+    }
     /// Whether `items` is being read in the background.
     @Published public private(set) var isLoading = false
 
@@ -43,7 +52,7 @@
       withObservationTracking {
         items = model.items
         failures = model.failures
-        lastError = model.lastError
+        failedTaps = model.failedTaps
         isLoading = model.isLoading
       } onChange: { [weak self] in
         // The model has its new value after this call.

@@ -16,16 +16,18 @@ struct ListCommand: Command {
     "newest (most recently favorited first, the default), oldest, or id.")
   private static let limit = Option.value("limit", "N", .count, "List at most N items.")
   private static let match = Option.value(
-    "match", "TEXT", .text, "List only items whose id or fields contain TEXT, ignoring case.")
-
+    "match", "TEXT", .text, "List only items whose id or texts contain TEXT, ignoring case and diacritics.")
+  private static let exact = Option.flag("exact", "With --match: case and diacritics matter.")
+  private static let field = Option.value(
+    "field", "NAME", .text, "With --match: search only this field, whatever it holds; id is the item's id.")
   private static let collection = Option.value(
     "collection", "NAME", .collection, "List the items of a collection, favorites or not, in its order.")
 
   static let description = CommandDescription(
     name: "list", group: .read, summary: "list the favorites of a library",
-    arguments: [.library], options: [all, order, limit, match, collection, .at],
+    arguments: [.library], options: [all, order, limit, match, exact, field, collection, .at],
     paragraphs: [
-      "The default order is newest first, by the date when each item became a favorite; equal dates are ordered by id."
+      "The default order is newest first, by the date when each item became a favorite; of two items with equal dates, the one that was written last is the newer one."
     ],
     examples: [
       .init("heartlog list papers --limit 10", "List the ten newest papers."),
@@ -41,6 +43,7 @@ struct ListCommand: Command {
   let order: Order
   let limit: Int?
   let match: String?
+  let search: SearchOptions
   let collection: String?
   let moment: Moment?
 
@@ -50,8 +53,13 @@ struct ListCommand: Command {
     order = arguments.text(Self.order).flatMap(Order.init) ?? .newest
     limit = arguments.count(Self.limit)
     match = arguments.text(Self.match)
+    search = SearchOptions(
+      isExact: arguments.has(Self.exact), fields: arguments.text(Self.field).map { [$0] })
     collection = arguments.text(Self.collection)
     moment = try arguments.moment(.at)
+    if match == nil, search.isExact || search.fields != nil {
+      throw .usage("--exact and --field say how to search", hint: "Say with --match what to search for.")
+    }
     if collection != nil, isAll || arguments.text(Self.order) != nil {
       throw .usage(
         "a collection is listed as a whole, in its own order",
@@ -100,13 +108,12 @@ struct ListCommand: Command {
         order.sorted(state.all(in: library))
       } else { state.favorites(in: library, order: order, limit: early) }
     if let match {
-      let search = TextSearch(match)
-      items = items.filter { Self.holds(search, $0) }
+      let search = TextSearch(match, options: search)
+      // The list shows the ids: here, they are texts that people read, whatever they are.
+      items = items.filter {
+        self.search.fields == nil && search.isFound(in: $0.id) || search.isFound(in: $0)
+      }
     }
     return limit.map { Array(items.prefix($0)) } ?? items
-  }
-
-  private static func holds(_ search: TextSearch, _ item: ItemState) -> Bool {
-    search.isFound(in: item.id) || item.fields.contains { search.isFound(in: ItemLine.text($0.value)) }
   }
 }

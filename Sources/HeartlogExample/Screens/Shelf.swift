@@ -37,7 +37,7 @@ import Heartlog
     // The store searches all fields of a favorite, the note, too.
     let items =
       query.isEmpty
-      ? Array(model.items) : model.favorites.search(query, options: SearchOptions(diacriticsCount: false))
+      ? Array(model.items) : model.favorites.search(query)
     var pane = pane(title, of: items, placeholder: placeholder, keys: keys)
     // What another version of the app wrote and this one cannot read is told, and hides nothing else.
     pane.rows += model.failures.map { id, error in
@@ -85,7 +85,10 @@ import Heartlog
     guard isWriting else { return }
     isWriting = false
     await model.finishWriting()
-    if let error = model.lastError { throw error }
+    if let error = model.lastError {
+      model.lastError = nil
+      throw error
+    }
   }
 }
 

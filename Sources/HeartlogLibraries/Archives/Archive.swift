@@ -145,23 +145,22 @@ struct OneOrMany: Codable {
 
 /// Search in a list of archives.
 extension Archive {
-  /// Whether the titles, the creators, the description or the publishers contain a query, ignoring case.
+  /// Whether the titles, the creators, the description or the publishers contain a query, ignoring case and
+  /// diacritics.
   ///
   /// Any archive contains an empty query.
-  public func matches(_ query: String) -> Bool { matches(lowercased: query.lowercased()) }
+  public func matches(_ query: String) -> Bool { matches(TextSearch(query)) }
 
-  fileprivate func matches(lowercased query: String) -> Bool {
-    guard !query.isEmpty else { return true }
-    return [archiveTitle, title, creator, desc, publisher].contains { text in
-      text?.lowercased().contains(query) ?? false
-    }
+  fileprivate func matches(_ search: TextSearch) -> Bool {
+    search.isEmpty
+      || [archiveTitle, title, creator, desc, publisher].contains { $0.map(search.isFound) ?? false }
   }
 }
 
 extension Sequence<Archive> {
   /// The archives that match a query, in order; all of them if the query is empty.
   public func matching(_ query: String) -> [Archive] {
-    let query = query.lowercased()
-    return filter { $0.matches(lowercased: query) }
+    let search = TextSearch(query)
+    return filter { $0.matches(search) }
   }
 }

@@ -85,17 +85,6 @@ public final class BookLibrary: Sendable {
   func members() -> (books: [Book], failures: [(id: String, error: HeartlogError)]) {
     let loaded = books.load(order: .oldestFirst)
     var members = loaded.items
-    if zip(members, members.dropFirst()).contains(where: { $0.dateAdded == $1.dateAdded }) {
-      // Books added in the same millisecond are ordered by their positions in the log.
-      let positions = store.read { state in
-        members.map { state.membershipPosition(of: $0.id.favoriteID, in: Book.library) }
-      }
-      members = zip(members, positions).sorted { a, b in
-        if a.0.dateAdded != b.0.dateAdded { return a.0.dateAdded < b.0.dateAdded }
-        guard let first = a.1, let second = b.1 else { return a.1 == nil && b.1 != nil }
-        return first < second
-      }.map(\.0)
-    }
     for index in members.indices {
       members[index].currentPosition = loadPosition(for: members[index].id)
     }

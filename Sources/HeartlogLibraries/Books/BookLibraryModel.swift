@@ -9,9 +9,9 @@ import Observation
 
 /// The books of a player for views: the library, the current book with its position, and the settings.
 ///
-/// What a person does shows at once. It is written in the background, in order; if a write fails, `lastError` says
-/// why, and the model shows what is stored again. Writes of other processes and devices show when they arrive in the
-/// store.
+/// What a person does shows at once. It is written in the background, in order and with its own time; if a write
+/// fails, `failedWrites` says what and why, and the model shows what is stored again. Writes of other processes and
+/// devices show when they arrive in the store.
 @MainActor @Observable
 public final class BookLibraryModel {
   /// The books in the order in which they were added, with the positions that were reported last, also those that
@@ -19,19 +19,40 @@ public final class BookLibraryModel {
   public private(set) var books: [Book] = []
   /// The records that are not valid books: the id of each, with an error that names the field.
   public private(set) var failures: [(id: String, error: HeartlogError)] = []
-  /// The settings. A setting that is out of its range is not written, and told by `lastError`.
+  /// What a write is about.
+  public enum Subject: Hashable, Sendable {
+    /// A book: its record and the state of its cover.
+    case book(Book.ID)
+    /// Which book is the current one.
+    case currentBook
+    /// The positions in books.
+    case positions
+    /// The settings.
+    case settings
+  }
+
+  /// The settings. A setting that is out of its range is not written, and reported in `failedWrites`.
   public var settings: PlaybackSettings {
     get { shownSettings }
     set {
       let before = shownSettings
       shownSettings = newValue
-      write { library throws(HeartlogError) in try library.saveSettings(newValue, since: before) }
+      write([.settings]) { library throws(HeartlogError) in
+        try library.saveSettings(newValue, since: before)
+      }
     }
   }
   /// The id of the current book; `nil` if there is none.
   public private(set) var currentBookID: Book.ID?
-  /// The error of the last write; `nil` if it succeeded.
-  public private(set) var lastError: HeartlogError?
+  /// The writes that failed, one for each subject, the latest last. Each stays until it is dismissed, or until a
+  /// later write of the same subject succeeds.
+  public private(set) var failedWrites: [WriteFailure<Subject>] = []
+  /// The error of the last of `failedWrites`; `nil` if there is none. Setting it to `nil`, as an alert's binding
+  /// does, dismisses all of them; it cannot be set to an error.
+  public var lastError: HeartlogError? {
+    get { failedWrites.last?.error }
+    set { if newValue == nil, !failedWrites.isEmpty { failedWrites = [] } }
+  }
 
   /// The library that the model shows. No one else should load from and save to this instance.
   @ObservationIgnored public let library: BookLibrary
@@ -83,7 +104,7 @@ public final class BookLibraryModel {
   /// Selects a book, or none, as `BookLibrary.saveCurrentBookID` does.
   public func select(_ id: Book.ID?) {
     currentBookID = id
-    write { library throws(HeartlogError) in try library.saveCurrentBookID(id) }
+    write([.currentBook]) { library throws(HeartlogError) in try library.saveCurrentBookID(id) }
   }
 
   /// Takes the position of the current book from the player, many times a second. It is written as
@@ -100,16 +121,16 @@ public final class BookLibraryModel {
     }
     guard isDue, !isWritingPosition else { return }
     isWritingPosition = true
-    write(isPosition: true) { library throws(HeartlogError) in try library.flush(id) }
+    write([.positions], isPosition: true) { library throws(HeartlogError) in try library.flush(id) }
   }
 
   /// Writes the positions that wait: on pause and stop, and before the app is suspended.
-  public func pause() { write { library throws(HeartlogError) in try library.flush() } }
+  public func pause() { write([.positions]) { library throws(HeartlogError) in try library.flush() } }
 
   /// Sets a book back to its beginning.
   public func restart(_ id: Book.ID) {
     if let index = books.firstIndex(where: { $0.id == id }) { books[index].currentPosition = 0 }
-    write { library throws(HeartlogError) in try library.restartBook(id) }
+    write([.positions]) { library throws(HeartlogError) in try library.restartBook(id) }
   }
 
   // MARK: - The library
@@ -118,7 +139,7 @@ public final class BookLibraryModel {
   public func add(_ new: [Book]) {
     let known = Set(books.map(\.id))
     books += new.filter { !known.contains($0.id) }
-    write { library throws(HeartlogError) in try library.addBooks(new) }
+    write(new.map { .book($0.id) }) { library throws(HeartlogError) in try library.addBooks(new) }
   }
 
   /// Deletes a book, as `BookLibrary.deleteBook` does.
@@ -129,42 +150,49 @@ public final class BookLibraryModel {
   public func delete(_ id: Book.ID) async -> DeletedBook? {
     books.removeAll { $0.id == id }
     if currentBookID == id { currentBookID = nil }
-    return await write { library throws(HeartlogError) in try library.deleteBook(id) }.value ?? nil
+    return await write([.book(id)]) { library throws(HeartlogError) in try library.deleteBook(id) }.value
+      ?? nil
   }
 
   /// Saves the state of the search for a book's cover, as `BookLibrary.saveCoverStatus` does.
   public func save(_ status: CoverStatus, for id: Book.ID) {
     if let index = books.firstIndex(where: { $0.id == id }) { books[index].coverStatus = status }
-    write { library throws(HeartlogError) in try library.saveCoverStatus(status, for: id) }
+    write([.book(id)]) { library throws(HeartlogError) in try library.saveCoverStatus(status, for: id) }
   }
+
+  /// Dismisses the failed write about a subject.
+  public func dismissFailure(of subject: Subject) { failedWrites.add(nil, of: subject) }
 
   /// Waits until everything so far is written, or has failed: call it before the app is suspended.
   public func finishWriting() async { await writing?.value }
 
   @discardableResult
   private func write<R: Sendable>(
-    isPosition: Bool = false,
+    _ subjects: [Subject], isPosition: Bool = false,
     _ body: @escaping @Sendable (BookLibrary) throws(HeartlogError) -> R
   ) -> Task<R?, Never> {
     writes += 1
+    let time = library.store.options.clock()
     let earlier = writing
     let write = Task { [weak self, library] () -> R? in
       await earlier?.value
       let result: Result<R, HeartlogError>
-      do throws(HeartlogError) { result = .success(try await library.async(body)) } catch {
+      do throws(HeartlogError) { result = .success(try await library.async(at: time, body)) } catch {
         result = .failure(error)
       }
       if isPosition { self?.isWritingPosition = false }
-      self?.didWrite(result)
+      self?.didWrite(subjects, result)
       return try? result.get()
     }
     writing = Task { _ = await write.value }
     return write
   }
 
-  private func didWrite<R>(_ result: Result<R, HeartlogError>) {
+  private func didWrite<R>(_ subjects: [Subject], _ result: Result<R, HeartlogError>) {
     writes -= 1
-    if case .failure(let error) = result { lastError = error } else { lastError = nil }
+    var failure: HeartlogError?
+    if case .failure(let error) = result { failure = error }
+    for subject in subjects { failedWrites.add(failure, of: subject) }
     if writes == 0 { load() }
   }
 

@@ -20,8 +20,15 @@ public final class BreedDetailsModel {
   public private(set) var isLoading = false
   /// The error of the last fetch; `nil` if it succeeded.
   public private(set) var fetchError: (any Error)?
-  /// The error of the last tap; `nil` if it was written.
-  public private(set) var tapError: HeartlogError?
+  /// The taps that could not be written, one for each image, the latest last. Each stays until it is dismissed, or
+  /// until a later tap on the same image is written.
+  public private(set) var failedTaps: [WriteFailure<BreedImage.ID>] = []
+  /// The error of the last of `failedTaps`; `nil` if there is none. Setting it to `nil`, as an alert's binding does,
+  /// dismisses all of them; it cannot be set to an error.
+  public var tapError: HeartlogError? {
+    get { failedTaps.last?.error }
+    set { if newValue == nil, !failedTaps.isEmpty { failedTaps = [] } }
+  }
 
   @ObservationIgnored private var shown: [BreedImage] = []
   @ObservationIgnored private let manager: FavoritesManager
@@ -85,21 +92,28 @@ public final class BreedDetailsModel {
     images = merged
   }
 
-  /// Likes an image, or unlikes it: what is shown decides. It shows at once; if it cannot be written, it is taken
-  /// back, and `tapError` says why.
+  /// Dismisses the failed tap on the image with this id.
+  public func dismissFailure(of id: BreedImage.ID) { failedTaps.add(nil, of: id) }
+
+  /// Likes an image, or unlikes it: what is shown decides. It shows at once, and is written with the time of the
+  /// tap; if it cannot be written, it is taken back, and `failedTaps` has the image and the error.
   ///
   /// Returns when the tap is written, or has failed.
   public func toggle(_ image: BreedImage) async {
     let isFavorite = !(images.first { $0 == image } ?? image).isFavorite
-    let write = taps.begin(image, isFavorite) { [manager] () throws(HeartlogError) in
-      if isFavorite {
-        try await manager.favorites.async.add(BreedImage(url: image.url, isFavorite: true))
-      } else {
-        try await manager.favorites.async.remove(image.url)
+    let favorites = manager.favorites
+    let time = favorites.library.store.options.clock()
+    let write = taps.begin(image, isFavorite) { () throws(HeartlogError) in
+      try await favorites.library.store.async.run(at: time) { _ throws(HeartlogError) in
+        if isFavorite {
+          try favorites.add(BreedImage(url: image.url, isFavorite: true))
+        } else {
+          try favorites.remove(image.url)
+        }
       }
     }
     take(images)
-    tapError = await write.value
+    failedTaps.add(await write.value, of: image.id)
     guard taps.end(image) else { return }
     // It may have failed, or been overtaken by a tap elsewhere.
     take(manager.breedDetails(for: fetched))

@@ -3,8 +3,8 @@ import Observation
 
 /// A search in a catalog of cities for a view, with hearts that follow the favorites: also those tapped elsewhere.
 ///
-/// A tap shows at once. Its write runs in the background; if it fails, the tap is taken back, and `lastError` says
-/// why.
+/// A tap shows at once. It is written in the background, with the time of the tap; if that fails, the tap is taken
+/// back, and `failedTaps` has the city and the error.
 @MainActor @Observable
 public final class CitySearchModel {
   /// The beginning of the names, ignoring case; empty for all cities.
@@ -15,8 +15,19 @@ public final class CitySearchModel {
   public private(set) var results: CityList
   /// The favorites that the catalog does not contain, as of the last merge.
   public private(set) var orphans: [City] = []
-  /// The error of the last tap, or of a merge since then; `nil` if there was none.
-  public private(set) var lastError: HeartlogError?
+  /// The taps that could not be written, one for each city, the latest last. Each stays until it is dismissed, or
+  /// until a later tap on the same city is written.
+  public private(set) var failedTaps: [WriteFailure<City.ID>] = []
+  /// The error of the last of `failedTaps`; else that of the last merge; `nil` if there is none. Setting it to `nil`,
+  /// as an alert's binding does, dismisses all; it cannot be set to an error.
+  public var lastError: HeartlogError? {
+    get { failedTaps.last?.error ?? mergeError }
+    set {
+      guard newValue == nil, lastError != nil else { return }
+      (failedTaps, mergeError) = ([], nil)
+    }
+  }
+  private var mergeError: HeartlogError?
 
   /// The catalog. After `load`, call `merge()`.
   @ObservationIgnored public let cities: InMemoryCityRepository
@@ -50,11 +61,16 @@ public final class CitySearchModel {
       if let isFavorite = taps[id], let city = cities.city(id) { show(isFavorite, city) }
     }
     switch result {
-    case .success(let report): orphans = report.orphans
-    case .failure(let error): lastError = error
+    case .success(let report):
+      orphans = report.orphans
+      if mergeError != nil { mergeError = nil }
+    case .failure(let error): mergeError = error
     }
     search()
   }
+
+  /// Dismisses the failed tap on the city with this id.
+  public func dismissFailure(of id: City.ID) { failedTaps.add(nil, of: id) }
 
   /// Toggles a city as a favorite: what is shown decides.
   ///
@@ -64,11 +80,13 @@ public final class CitySearchModel {
     let shown = taps[city.id] ?? results.first { $0.id == city.id }?.isFavorite
     let isFavorite = !(shown ?? cities.isFavorite(city.id))
     show(isFavorite, city)
+    let store = (repository as? DefaultFavoriteCityRepository)?.favorites.library.store
+    let time = store?.options.clock() ?? StoreOptions.systemTime()
     let write = taps.begin(city.id, isFavorite) { [repository] () throws(HeartlogError) in
-      try await Self.set(city, isFavorite, in: repository)
+      try await Self.set(city, isFavorite, at: time, in: repository)
     }
     search()
-    lastError = await write.value
+    failedTaps.add(await write.value, of: city.id)
     guard taps.end(city.id) else { return }
     // It may have failed, or been overtaken by a tap elsewhere.
     await merge()
@@ -91,8 +109,10 @@ public final class CitySearchModel {
 
   @concurrent
   private nonisolated static func set(
-    _ city: City, _ isFavorite: Bool, in repository: any FavoriteCityRepository
+    _ city: City, _ isFavorite: Bool, at time: Milliseconds, in repository: any FavoriteCityRepository
   ) async throws(HeartlogError) {
-    try repository.setFavorite(isFavorite, for: city)
+    try FavoritesStore.$timeOfTap.withValue(time) {
+      Result { () throws(HeartlogError) in try repository.setFavorite(isFavorite, for: city) }
+    }.get()
   }
 }

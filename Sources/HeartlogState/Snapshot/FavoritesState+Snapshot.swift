@@ -31,7 +31,7 @@ extension FavoritesState {
     directory.varint(tables.count)
     for (slot, table) in tables.enumerated() {
       directory.text(libraryNames.string(of: Int32(slot)))
-      var library = LibraryWriter(table, names: names.indices)
+      var library = LibraryWriter(table, names: names.indices, replicas: replicas)
       try library.append(to: &directory, &writer)
     }
     try writer.align()

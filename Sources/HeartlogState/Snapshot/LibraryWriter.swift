@@ -1,6 +1,6 @@
 import HeartlogEvents
 
-/// Writes the table of a library to a snapshot: favorites by date, then the other items by id, with the fields of each sorted by name.
+/// Writes the table of a library to a snapshot: favorites from the newest on, then the other items by id, with the fields of each sorted by name.
 struct LibraryWriter {
   private let table: ItemTable
   /// By field name slot: the name's slot in the snapshot.
@@ -17,11 +17,14 @@ struct LibraryWriter {
   /// The new indices of fields that have rivals, or had some.
   private var fieldIndices: [Int32: Int32] = [:]
 
-  init(_ table: ItemTable, names: [Int32]) {
+  /// - Parameter replicas: the replicas that wrote the items.
+  init(_ table: ItemTable, names: [Int32], replicas: ReplicaTable) {
     self.table = table
     self.names = names
-    byID = ItemListing(of: table, order: .byID) { _, _ in true }.slots.map(\.index)
-    let favorites = ItemListing(of: table, order: .newestFirst) { $1.pointee.isFavorite }.slots
+    byID = ItemListing(of: table, order: .byID, replicas: replicas) { _, _ in true }.slots.map(\.index)
+    let favorites = ItemListing(of: table, order: .newestFirst, replicas: replicas) {
+      $1.pointee.isFavorite
+    }.slots
     favoriteCount = favorites.count
     order.reserveCapacity(table.items.count)
     for slot in favorites { order.append(slot.index) }

@@ -5,7 +5,7 @@ import HeartlogEvents
 /// The header identifies the file. The trailer is written last and shows that the file is complete.
 enum SnapshotLayout {
   static let magic: [UInt8] = [0x89, 0x48, 0x53, 0x4E, 0x41, 0x50, 0x0D, 0x0A]
-  static let version: UInt16 = 5
+  static let version: UInt16 = 6
   /// The alignment of parts, and the length of the header and the trailer.
   static let alignment = 64
   private static let checkedBytes = 56

@@ -103,6 +103,92 @@ struct FavoritesModelTests {
     #expect(model.lastError?.code == .misuse && model.contains(1) && !model.contains(2))
   }
 
+  private struct Reading: Codable, Identifiable {
+    let id: String
+    var value = 1.0
+  }
+
+  @Test("a failed tap is kept with its item until it is dismissed, or until the same item is written")
+  func failedTaps() async throws {
+    let readings = try test.open().favorites(of: Reading.self, in: "readings")
+    let model = FavoritesModel(readings)
+    for id in ["a", "b", "c"] { model.toggle(Reading(id: id, value: .nan)) }
+    model.toggle(Reading(id: "d"))
+    await model.finishWriting()
+    #expect(model.failedTaps.map(\.id) == ["a", "b", "c"] && model.items.map(\.id) == ["d"])
+    #expect(
+      model.failedTaps.allSatisfy { $0.error.code == .invalidItem } && model.lastError?.code == .invalidItem)
+    model.toggle(Reading(id: "c"))
+    model.toggle(Reading(id: "a", value: .nan))
+    await model.finishWriting()
+    #expect(model.failedTaps.map(\.id) == ["b", "a"])
+    model.dismissFailure(of: "b")
+    #expect(model.failedTaps.map(\.id) == ["a"])
+    // As the binding of an alert does.
+    model.lastError = nil
+    #expect(model.failedTaps.isEmpty && model.lastError == nil)
+  }
+
+  @Test("a tap is written with its own time, however late it is written")
+  func timesOfTaps() async throws {
+    let files = GatedFiles()
+    var options = StoreOptions()
+    options.clock = { [test] in test.clock.now }
+    let store = try FavoritesStore(at: "/store", on: files, options: options)
+    let records = try store.records
+    let model = FavoritesModel(records)
+    let start = test.clock.now
+    files.shut()
+    for id in [3, 1, 2] {
+      model.toggle(Record(id: id, title: "\(id)"))
+      test.clock.now += 1_000
+    }
+    model.remove(3)
+    test.clock.now += 60_000
+    let shown = model.items.map(\.id)
+    files.open()
+    await model.finishWriting()
+    #expect(shown == [2, 1] && records.list().map(\.id) == shown && model.items.map(\.id) == shown)
+    #expect(try store.allCommits().map { $0.wallTime - start } == [0, 1_000, 2_000, 3_000])
+  }
+
+  @Test("items of the same millisecond are listed in the order of the writes, here and by a model")
+  func sameMillisecond() async throws {
+    let store = try test.open()
+    let records = try store.records
+    let ids = [5, 1, 9, 3, 7]
+    try records.add(contentsOf: ids.map { Record(id: $0, title: "") })
+    let models = [FavoritesModel(records), FavoritesModel(records, order: .oldestFirst)]
+    for id in [2, 8] {
+      models[0].toggle(Record(id: id, title: ""))
+      await models[0].finishWriting()
+    }
+    // What is a favorite already stays where it is.
+    try records.add(Record(id: 9, title: ""))
+    let expected = ids + [2, 8]
+    await wait {
+      models[1].items.map(\.id) == expected && Array(models[0].items.map(\.id).reversed()) == expected
+    }
+    func check(_ records: Favorites<Record>, _ expected: [Int]) {
+      #expect(records.list(order: .oldestFirst).map(\.id) == expected)
+      #expect(records.list().map(\.id) == Array(expected.reversed()))
+      #expect(records.list(limit: 3).map(\.id) == Array(expected.reversed().prefix(3)))
+    }
+    check(records, expected)
+    try store.write {
+      try records.add(Record(id: 4, title: ""))
+      check(records, expected + [4])
+      try records.remove(5)
+      try records.add(Record(id: 5, title: ""))
+      check(records, [1, 9, 3, 7, 2, 8, 4, 5])
+    }
+    check(records, [1, 9, 3, 7, 2, 8, 4, 5])
+    _ = try store.snapshot()
+    try records.add(Record(id: 6, title: ""))
+    try store.close()
+    check(try test.open().records, [1, 9, 3, 7, 2, 8, 4, 5, 6])
+  }
+
   @Test("a tap is written although its model is gone")
   func modelIsGone() async throws {
     let records = try test.open().records
