@@ -28,8 +28,8 @@ struct EvidenceCommand: Command {
     let evidence = try store.evidence()
     for (file, proof) in evidence {
       guard let proof else {
-        context.output.errorLine(
-          "\(context.errorStyle(.failure, "heartlog:")) \(DisplayText.visible(file)) is damaged.")
+        context.warn(
+          "\(DisplayText.visible(file)) is damaged.")
         continue
       }
       if context.isJSON {
