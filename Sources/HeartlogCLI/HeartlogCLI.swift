@@ -99,7 +99,8 @@ public enum HeartlogCLI {
     // A failure to flush is not reported: `error` is what ends the command.
     _ = try? output.flush()
     let sentences = [error.sentence, untold.sentence].compactMap { $0 }
-    output.errorLine("\(style(.failure, "heartlog:")) \(sentences.joined(separator: " "))")
+    output.errorLine(
+      "\(style(.failure, "heartlog:")) \(DisplayText.visible(sentences.joined(separator: " ")))")
     return error.exitCode
   }
 }

@@ -56,6 +56,9 @@ package protocol FileSystem: Sendable {
   /// Removes the name of a file. Open files stay intact until they are closed.
   func remove(_ path: String) throws(FileError)
 
+  /// Removes an empty directory.
+  func removeDirectory(_ path: String) throws(FileError)
+
   /// Creates one directory, whose parent must exist.
   func createDirectory(_ path: String) throws(FileError)
 
@@ -122,6 +125,9 @@ extension FileSystem {
 
   package func createDirectoryForEverybody(_ path: String) throws(FileError) { try createDirectory(path) }
 
+  /// The default for file systems whose empty folders are left.
+  package func removeDirectory(_ path: String) throws(FileError) {}
+
   // Defaults for file systems without these limits.
   package func writeRefusal(at path: String) -> FileError? { nil }
   package func freeBytes(at path: String) -> UInt64? { nil }
@@ -138,6 +144,14 @@ extension FileSystem {
       guard error.alreadyExists else { throw error }
     }
     try synchronizeNames(above: parent)
+  }
+
+  /// Removes a folder with everything in it, or a file. Does nothing if there is none.
+  package func removeTree(_ path: String) throws(FileError) {
+    guard let found = try info(path) else { return }
+    guard found.kind == .directory else { return try remove(path) }
+    for name in try entries(of: path) { try removeTree("\(path)/\(name)") }
+    try removeDirectory(path)
   }
 
   /// Makes the name of a folder durable, also if another process created it, which may have died before it did so. A parent that may be

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import struct
 import subprocess
 import sys
@@ -28,6 +29,9 @@ class Measured(Answer):
     def __init__(self, code, out, err, memory_kib):
         super().__init__(code, out, err)
         self.memory_kib = memory_kib
+
+
+NOBODY = 65534
 
 
 # What a watching process may keep of rounds that each need more: it keeps 2 to 3 MiB, and kept 9 to 22 before it gave memory back.
@@ -230,6 +234,28 @@ class ResourceTests(TestCase):
                     break
                 time.sleep(0.1)
             self.assertLessEqual(kept, WATCHING_KIB_MAX)
+
+
+class Threads(TestCase):
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become a user whose processes can be limited")
+    def test_a_sync_for_which_no_thread_can_be_started_is_an_error(self):
+        one, other = self.store("one"), self.store("other")
+        for store in (one, other):
+            self.expect(0, store("add", "lib", "a"))
+
+        def sync(processes):
+            def limit():
+                resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+
+            return one("sync", other.path, preexec_fn=limit)
+
+        for path in [self.folder, *self.folder.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY)
+        self.expect(INPUT_OUTPUT, sync(1), "the system cannot start another thread")
+        self.expect(0, sync(1_000))
 
 
 if __name__ == "__main__":

@@ -136,6 +136,44 @@ struct RenderingTests {
     #expect(TimeStyle.utc.text(-1) == "1969-12-31 23:59")
   }
 
+  @Test("ids that are not equal do not look equal")
+  func identifiers() {
+    for (id, shown) in [
+      ("plain id", "plain id"), ("caf\u{E9}", "café"), ("cafe\u{301}", "cafe\\u{301}"),
+      ("a\u{200B}", "a\\u{200B}"),
+      ("\u{FEFF}a", "\\u{FEFF}a"), ("a\u{AD}b", "a\\u{AD}b"), ("a\u{200D}b", "a\\u{200D}b"),
+      ("\u{212B}", "\\u{212B}"),
+      ("a\u{202E}b", "a\\u{202E}b"), ("a\u{200E}", "a\\u{200E}"), ("a\u{FE0F}", "a\\u{FE0F}"),
+      ("\u{1112}\u{1161}\u{11AB}", "\u{1112}\\u{1161}\\u{11AB}"), ("한", "한"), ("東京", "東京"),
+      ("👩\u{200D}🔬", "👩\u{200D}🔬"), ("❤\u{FE0F}", "❤\u{FE0F}"), ("क\u{94D}\u{200D}ष", "क\u{94D}\u{200D}ष"),
+    ] {
+      #expect(
+        Array(DisplayText.identifier(id).unicodeScalars) == Array(shown.unicodeScalars),
+        "\(id.debugDescription)")
+    }
+  }
+
+  @Test("JSON has escapes for what a terminal obeys and for what nobody sees, and the same values")
+  func escapedJSON() throws {
+    for text in [
+      "plain", "café 東京 👩\u{200D}🔬", "\u{9B}31m", "\u{202E}x", "\u{7F}", "\u{2028}", "\u{2066}",
+      "\u{200B}\u{FEFF}",
+      "\u{200F}", "\u{AD}", "\u{E0001}", "\u{1D173}", "\n\t\u{1B}",
+    ] {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.member("text", text)
+      writer.endObject()
+      let line = DisplayText.escapedJSON(writer.bytes)
+      #expect(DisplayText.visible(line) == line)
+      #expect(
+        !line.unicodeScalars.contains { $0.properties.generalCategory == .format && $0.value != 0x200D },
+        "\(line.debugDescription)")
+      #expect(try JSONValue.parse(Array(line.utf8))["text"] == .string(text))
+    }
+    #expect(DisplayText.escapedJSON(Array("{\"a\u{9B}\":1}".utf8)) == "{\"a\\u009b\":1}")
+  }
+
   @Test("status counts the events that the digest cannot cover")
   func withoutContent() {
     func status(_ count: UInt64) -> StoreStatus {

@@ -306,6 +306,48 @@ struct BackupTests {
     #expect(locked?.code == .locked)
   }
 
+  @Test(
+    "a backup inside a store or inside another backup is refused",
+    arguments: ["/store/backup", "/store/new/one.backup", "/whole/runs/inner", "/whole/one.backup"])
+  func nested(path: String) throws {
+    var options = StoreOptions()
+    options.name = "phone"
+    let store = try FavoritesStore(at: "/store", on: files, options: options)
+    try Self.write(2, to: store)
+    _ = try store.backUp(to: "/whole", on: files)
+    let before = try tree("/")
+    let error = #expect(throws: HeartlogError.self) { try store.backUp(to: path, on: files) }
+    #expect(error?.code == .invalid && error?.message.contains("is inside") == true)
+    #expect(try tree("/") == before)
+    for folder in ["/store/restored", "/whole/restored"] {
+      let error = #expect(throws: HeartlogError.self) { try restored("/whole", as: folder) }
+      #expect(error?.code == .invalid)
+    }
+    #expect(try tree("/") == before)
+    _ = try store.backUp(to: "/beside", on: files)
+    _ = try store.backUp(to: "/whole", on: files)
+  }
+
+  @Test(
+    "a restoration that fails leaves nothing, and the next one removes what a process that ended left",
+    arguments: [0, 3_000, 6_000])
+  func failedRestoration(freeBytes: Int) throws {
+    let store = try Self.filled()
+    _ = try store.backUp(to: "/folder", on: files)
+    let left = "/restored.tmp-\(files.processID)-1"
+    try files.createDirectory(left)
+    try files.open("\(left)/plain", .createNew).write([1], at: 0)
+    files.setFreeBytes(freeBytes)
+    let error = #expect(throws: HeartlogError.self) { try restored("/folder", as: "/restored") }
+    #expect(error?.code == .diskFull)
+    // Only the lock of the backup may be new.
+    for name in try files.entries(of: "/") where name.hasPrefix("restored") {
+      #expect(try tree("/\(name)").isEmpty, "\(name)")
+    }
+    files.setFreeBytes(nil)
+    #expect(try restored("/folder", as: "/restored").digest == store.digest)
+  }
+
   @Test("a store without commits can be backed up and restored")
   func empty() throws {
     let phone = try Self.store("phone")

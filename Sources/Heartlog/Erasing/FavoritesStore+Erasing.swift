@@ -19,13 +19,20 @@ extension FavoritesStore {
     _ id: String, in library: String, isDryRun: Bool = false
   ) throws(HeartlogError) -> ErasureReport {
     try requireEverything(of: library, to: "erase")
-    let named = try eventsToErase(in: .item(id, library: library), isDryRun: isDryRun)
+    let finished = try finishErasing(isDryRun: isDryRun)
+    let named = try events(in: .item(id, library: library))
     guard !named.isEmpty else {
+      // An earlier call wrote the erasure and was interrupted.
+      if finished.contains(where: { $0.item.hasSameBytes(as: id) && $0.library.hasSameBytes(as: library) }) {
+        try localStore.erase(id, in: library)
+        return report(of: finished)
+      }
       throw HeartlogError(
         .notFound, "nothing was ever written of \(id) in \(library), or it is erased already")
     }
+    let report = try erase(named, after: finished, isDryRun: isDryRun)
     if !isDryRun { try localStore.erase(id, in: library) }
-    return try erase(named, isDryRun: isDryRun)
+    return report
   }
 
   /// Erases what events said, as `erase(_:in:isDryRun:)` does. An earlier write of the same register shows again.
@@ -37,9 +44,16 @@ extension FavoritesStore {
   /// - Throws: like `erase(_:in:isDryRun:)`; `notFound` for an event that the store does not have, or that has no content.
   @discardableResult
   public func erase(_ events: [EventID], isDryRun: Bool = false) throws(HeartlogError) -> ErasureReport {
-    let named = try eventsToErase(in: .events(Set(events)), isDryRun: isDryRun)
+    let finished = try finishErasing(isDryRun: isDryRun)
+    let named = try self.events(in: .events(Set(events)))
     let found = Set(named.map(\.id))
     if let missing = events.first(where: { !found.contains($0) }) {
+      // An earlier call wrote the erasure and was interrupted.
+      if !finished.isEmpty, named.isEmpty,
+        read({ state in events.allSatisfy { state.commit(of: $0) != nil } })
+      {
+        return report(of: finished)
+      }
       let isPartial = try coverages()[missing.replica] != nil && read { $0.commit(of: missing) } != nil
       throw HeartlogError(
         .notFound,
@@ -47,7 +61,7 @@ extension FavoritesStore {
           ? "the content of the event \(missing) is not here: erase it on a device that has it"
           : "there is no event \(missing), or it is erased already")
     }
-    return try erase(named, isDryRun: isDryRun)
+    return try erase(named, after: finished, isDryRun: isDryRun)
   }
 
   /// Makes the store as small as it gets: looks in every file for content that was erased, and seals and joins segments. A snapshot that
@@ -61,31 +75,45 @@ extension FavoritesStore {
     progress: LogProgress? = nil
   ) throws(HeartlogError) -> (erased: ErasureReport, sealed: SealReport) {
     try refuseInsideWrite("compact")
-    return (try applyErasures(anew: true), try seal(progress: progress))
+    return (report(of: try apply(anew: true)), try seal(progress: progress))
   }
 
   // MARK: - Naming
 
   private typealias NamedEvent = (id: EventID, event: ErasedEvent)
 
-  private func eventsToErase(in scope: ErasureScope, isDryRun: Bool) throws(HeartlogError) -> [NamedEvent] {
+  /// Finishes an erasure that was interrupted: what it left is not found by name.
+  ///
+  /// - Returns: The content that was erased by that.
+  private func finishErasing(isDryRun: Bool) throws(HeartlogError) -> [Event] {
     try refuseInsideWrite("erase")
     guard log.isSigning else {
       throw HeartlogError(.invalid, "this store has no key, and devices erase only what a device has signed")
     }
-    // An interrupted erasure is finished first: what it left is not found by name.
-    if !isDryRun { try applyErasures() }
-    return try heartlogErrors { try log.events(in: scope) }
+    return isDryRun ? [] : try apply(anew: false)
   }
 
-  private func erase(_ named: [NamedEvent], isDryRun: Bool) throws(HeartlogError) -> ErasureReport {
+  private func events(in scope: ErasureScope) throws(HeartlogError) -> [NamedEvent] {
+    try heartlogErrors { try log.events(in: scope) }
+  }
+
+  private func erase(
+    _ named: [NamedEvent], after finished: [Event], isDryRun: Bool
+  ) throws(HeartlogError) -> ErasureReport {
     guard !isDryRun else {
       var report = ErasureReport()
       report.eventCount = named.count
       return report
     }
-    try writeErasures(naming: named.map(\.event))
-    return try applyErasures()
+    let events = named.map(\.event)
+    try heartlogErrors { try log.checkRoom(toErase: events) }
+    try writeErasures(naming: events)
+    do throws(HeartlogError) { return report(of: finished + (try apply(anew: false))) } catch {
+      throw HeartlogError(
+        error.code,
+        "the erasure is written, but its content is still in this store, until \"erase\" or \"compact\" runs again: \(error.message)",
+        file: error.file, offset: error.offset, commits: error.commits)
+    }
   }
 
   private func writeErasures(naming events: [ErasedEvent]) throws(HeartlogError) {
@@ -109,10 +137,11 @@ extension FavoritesStore {
   ///
   /// - Returns: what was erased here by this call.
   @discardableResult
-  package func applyErasures() throws(HeartlogError) -> ErasureReport { try applyErasures(anew: false) }
+  package func applyErasures() throws(HeartlogError) -> ErasureReport { report(of: try apply(anew: false)) }
 
   /// - Parameter anew: whether to look for content again if all of it should be gone.
-  private func applyErasures(anew: Bool) throws(HeartlogError) -> ErasureReport {
+  /// - Returns: The content that was erased here by this call.
+  private func apply(anew: Bool) throws(HeartlogError) -> [Event] {
     try refuseInsideWrite("applyErasures")
     let hadSnapshot = projection.hasSnapshot
     let commits = read(\.erasingCommits)
@@ -123,19 +152,30 @@ extension FavoritesStore {
     if isUnsigned { _ = try makeCheckpoint() }
     let erased = try heartlogErrors { try log.erase(commits, anew: anew) }
     try reissueErasures(of: commits)
+    guard let erased else { return [] }
+    for item in items(of: erased) where !isLeft(item) { try localStore.erase(item.id, in: item.library) }
+    // The erasure has removed all snapshots.
+    if hadSnapshot { snapshots.makeIfPossible(anew: true) }
+    return erased
+  }
+
+  private func items(of erased: [Event]) -> Set<ErasureReport.Item> {
+    Set(erased.map { ErasureReport.Item(library: $0.library, id: $0.item) })
+  }
+
+  private func isLeft(_ item: ErasureReport.Item) -> Bool {
+    projection.item(item.id, in: LibraryKey(item.library)) != nil
+  }
+
+  private func report(of erased: [Event]) -> ErasureReport {
     var report = ErasureReport()
-    guard let erased else { return report }
     report.eventCount = erased.count
-    let items = Set(erased.map { ErasureReport.Item(library: $0.library, id: $0.item) })
-    report.remainingItems = items.filter { projection.item($0.id, in: LibraryKey($0.library)) != nil }
+    report.remainingItems = items(of: erased).filter(isLeft)
       .sorted {
         $0.library == $1.library
           ? $0.id.utf8.lexicographicallyPrecedes($1.id.utf8)
           : $0.library.utf8.lexicographicallyPrecedes($1.library.utf8)
       }
-    for item in items.subtracting(report.remainingItems) { try localStore.erase(item.id, in: item.library) }
-    // The erasure has removed all snapshots.
-    if hadSnapshot { snapshots.makeIfPossible(anew: true) }
     return report
   }
 

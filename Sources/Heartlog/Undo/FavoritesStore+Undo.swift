@@ -15,7 +15,7 @@ extension FavoritesStore {
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Returns: what was written and what was left alone. Without a write there was nothing to undo.
   /// - Throws: `notFound` for an event, a library or a replica that the store does not have, and for one of `events` whose content is
-  ///   withheld; `newerFormat` for one of `events` that a later version wrote; `invalid` for less than one commit; `misuse` inside
+  ///   withheld or that erased content; `newerFormat` for one of `events` that a later version wrote; `invalid` for less than one commit; `misuse` inside
   ///   `write { }`; `corrupt` if the log is damaged; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func undo(
@@ -92,6 +92,7 @@ extension FavoritesStore {
         }
       } while !left.isEmpty
       plan.unreadable = replayed.unreadable
+      plan.erasures = replayed.erasures
       return plan
     }
   }

@@ -34,9 +34,11 @@ public struct UndoPlan: Hashable, Sendable {
   public internal(set) var writes: [Write] = []
   /// What is left alone.
   public internal(set) var kept: [Kept] = []
-  /// The events in the scope that could not be undone as a whole, in no particular order: their content is withheld, or they were written
-  /// by a later version.
+  /// The events in the scope that could not be undone as a whole, in no particular order: their content is withheld, they erased content, or
+  /// they were written by a later version.
   public internal(set) var unreadable: [EventID] = []
+  /// Those of `unreadable` that erased content.
+  package internal(set) var erasures: [EventID] = []
   /// The events that were written; empty in a dry run. To undo the undo, undo them.
   public internal(set) var events: [EventID] = []
 }

@@ -6,6 +6,8 @@ struct UndoReplay {
   private(set) var undone = WriteOverlay()
   /// See `UndoPlan.unreadable`.
   private(set) var unreadable: [EventID] = []
+  /// Those of them that erased content.
+  private(set) var erasures: [EventID] = []
   /// The state that all other events produce.
   private(set) var rest = FavoritesState()
   /// Why one of several selected events cannot be undone.
@@ -23,6 +25,7 @@ struct UndoReplay {
       // A snapshot that proves to be damaged is read again without it.
       undone.removeAll()
       unreadable.removeAll()
+      erasures.removeAll()
       refusal = nil
       return try log.run(from: positions) { take($0, selection, &state) }
     }
@@ -69,6 +72,7 @@ struct UndoReplay {
       if let reason = Self.reasonNotToUndo(record) {
         if selection.events != nil { refusal = refusal ?? reason.error(about: id) }
         unreadable.append(id)
+        if case .erasure = reason { erasures.append(id) }
       }
       guard let event = record.event else { continue }
       undone.apply(
@@ -87,12 +91,15 @@ struct UndoReplay {
 
   private enum ReasonNotToUndo {
     case withheld
+    case erasure
     case laterVersion
 
     func error(about event: EventID) -> HeartlogError {
       switch self {
       case .withheld:
         HeartlogError(.notFound, "the content of the event \(event) is withheld here, so it cannot be undone")
+      case .erasure:
+        HeartlogError(.notFound, "the event \(event) erased content, and an erasure cannot be undone")
       case .laterVersion:
         HeartlogError(
           .newerFormat, "the event \(event) was written by a later version, so it cannot be undone")
@@ -103,7 +110,7 @@ struct UndoReplay {
   private static func reasonNotToUndo(_ record: EventRecord) -> ReasonNotToUndo? {
     switch record {
     case .withheld: .withheld
-    case .unknown: .laterVersion
+    case .unknown: record.erasedEvents == nil ? .laterVersion : .erasure
     case .event(let event): event.unknownMembers.isEmpty ? nil : .laterVersion
     }
   }

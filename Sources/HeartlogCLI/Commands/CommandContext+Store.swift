@@ -41,23 +41,23 @@ extension CommandContext {
   func tellIfOpenToOthers() throws {
     guard try FavoritesStore.isOpenToOthers(at: try storeDirectory()) else { return }
     try output.flush()
-    output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) other users of this machine can read the store; the next command that writes closes it to them."
+    warn(
+      "other users of this machine can read the store; the next command that writes closes it to them."
     )
   }
 
   /// Warns if other users could read a store until this command wrote to it.
   func tellClosedStores() {
     guard opened.takeClosed() else { return }
-    output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) other users of this machine could read the store; it is now closed to them."
+    warn(
+      "other users of this machine could read the store; it is now closed to them."
     )
   }
 
   /// Warns about snapshots that were dropped since the last call: some damage is found only when a page is read.
   func tellDroppedSnapshots() {
     for dropped in opened.takeDroppedSnapshots() {
-      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(dropped).")
+      warn("\(dropped).")
     }
   }
 
@@ -89,10 +89,10 @@ extension CommandContext {
     let damage = findings.filter { $0.verdict != .torn }
     try output.flush()
     for finding in includesTorn ? findings : damage {
-      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(sentence(finding))")
+      warn(sentence(finding))
     }
     guard !damage.isEmpty else { return .success }
-    if let written = untold.sentence { output.errorLine("\(errorStyle(.failure, "heartlog:")) \(written)") }
+    if let written = untold.sentence { warn(written) }
     return .badInput
   }
 
@@ -125,7 +125,7 @@ extension CommandContext {
       then.map { "nothing had been written to the library \(library) \($0)" }
         ?? "nothing was ever written to the library \(library)",
       hint: NearestMatch.hint(for: library, among: known))
-    output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.sentence)")
+    warn(error.sentence)
   }
 
   /// Warns if not everything of a library, or of any, is here: what is shown may not be what other devices show.
@@ -137,8 +137,8 @@ extension CommandContext {
     guard isMissing else { return false }
     try output.flush()
     let what = library.map { "everything of \(Quoted($0))" } ?? "everything"
-    output.errorLine(
-      "\(errorStyle(.failure, "heartlog:")) this store does not take \(what) from other devices: see \"heartlog devices\"."
+    warn(
+      "this store does not take \(what) from other devices: see \"heartlog devices\"."
     )
     return true
   }
@@ -154,7 +154,7 @@ extension CommandContext {
       return try FavoritesStore.lacksContent(of: library, at: storeDirectory())
     } catch let error as HeartlogError where error.code == .corrupt {
       try output.flush()
-      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(error.description).")
+      warn("\(error.description).")
       return nil
     }
   }
@@ -165,7 +165,7 @@ extension CommandContext {
     writer.beginObject()
     build(&writer)
     writer.endObject()
-    try output.line(String(decoding: writer.bytes, as: UTF8.self))
+    try output.line(DisplayText.escapedJSON(writer.bytes))
   }
 
   /// Prints the last line after the JSON Lines of a damaged store.

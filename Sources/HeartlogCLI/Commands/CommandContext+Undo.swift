@@ -22,16 +22,24 @@ extension CommandContext {
     } else {
       try linesWithTimes(page.lines(names: names, style: style, width: width, times: times))
     }
-    if !plan.unreadable.isEmpty {
-      try output.flush()
-      output.errorLine(
-        "\(errorStyle(.failure, "heartlog:")) \(Quantity.count(plan.unreadable.count, "event")) could not be undone: withheld, or written by a newer version."
-      )
+    let erasures = plan.erasures.count
+    let unknown = plan.unreadable.count - erasures
+    try output.flush()
+    if unknown > 0 {
+      warn(
+        "\(Quantity.count(unknown, "event")) could not be undone: withheld, or written by a newer version.")
+    }
+    if erasures > 0, !plan.writes.isEmpty {
+      warn("\(Quantity.count(erasures, "event")) could not be undone: an erasure cannot be undone.")
     }
     guard !plan.writes.isEmpty else {
-      throw CommandError(
-        .no, plan.kept.isEmpty ? nothing : "later events wrote all that these events wrote",
-        hint: "Nothing was written.")
+      let reason =
+        !plan.kept.isEmpty
+        ? "later events wrote all that these events wrote"
+        : erasures > 0
+          ? "\(nothing): \(Quantity.count(erasures, "event")) erased content, and an erasure cannot be undone"
+          : nothing
+      throw CommandError(.no, reason, hint: "Nothing was written.")
     }
     if !isJSON { try output.line(page.summaryLine) }
     return code

@@ -41,8 +41,8 @@ extension CommandContext {
     }
     if result.ignoredFields || result.ignoredFavoritedDate {
       try output.flush()
-      output.errorLine(
-        "\(errorStyle(.failure, "heartlog:")) fields and dates are used only if the item becomes a favorite; they were ignored."
+      warn(
+        "fields and dates are used only if the item becomes a favorite; they were ignored."
       )
     }
     return code
@@ -62,7 +62,7 @@ extension CommandContext {
         case false?: "is not a favorite now"
         case nil: "has new fields"
         }
-      return "\(event.library) \(event.item) \(what) (\(line.shortID))"
+      return "\(event.library) \(DisplayText.identifier(event.item)) \(what) (\(line.shortID))"
     }
     if lines.count > noteEventsMax, let last = lines.last {
       notes.append("\(Quantity.count(lines.count - noteEventsMax, "more event")) up to \(last.shortID)")

@@ -17,6 +17,11 @@ struct CommandContext: Sendable {
   /// The style of standard error.
   var errorStyle: Style { Style(isEnabled: output.error.isTerminal && Style.isWanted(environment)) }
 
+  /// Prints a sentence on standard error, without control characters: it may quote names and paths.
+  func warn(_ sentence: String) {
+    output.errorLine("\(errorStyle(.failure, "heartlog:")) \(DisplayText.visible(sentence))")
+  }
+
   /// The columns of standard output; nil if it is not a terminal, and nothing is cut.
   var width: Int? { output.standard.isTerminal ? output.standard.width() : nil }
 

@@ -309,8 +309,7 @@ private enum DeviceForks {
     let evidence = try store.evidence()
     for (file, proof) in evidence {
       guard let proof else {
-        context.output.errorLine(
-          "\(context.errorStyle(.failure, "heartlog:")) \(DisplayText.visible(file)) is damaged.")
+        context.warn("\(DisplayText.visible(file)) is damaged.")
         continue
       }
       if context.isJSON {

@@ -69,7 +69,7 @@ struct ExportCommand: Command {
     if let sentence = context.sentence(of: view.moment) {
       // Standard output may be the file.
       try context.output.flush()
-      context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(sentence)")
+      context.warn("\(sentence)")
     }
     try context.tellUnknown(library, in: view)
     return try context.report(view.findings)

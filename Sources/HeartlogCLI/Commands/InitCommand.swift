@@ -37,7 +37,7 @@ struct InitCommand: Command {
     let store = try context.openForReading()
     if context.isJSON {
       let status = try store.status()
-      try context.jsonLine { StatusPage.write(status, to: &$0) }
+      try context.jsonLine { StatusPage.write(status, vault: store.vault?.id, to: &$0) }
     } else {
       let id = store.replica.description.prefix(EventLine.prefixDigits)
       try context.output.line(

@@ -50,7 +50,7 @@ struct ShowCommand: Command {
     let style = context.style
     let since = state.favoritedDate.map { "a favorite since \(context.times.named($0))" } ?? "not a favorite"
     try context.output.line(
-      "\(style.heart(state.isFavorite)) \(DisplayText.visible(state.id))  \(style(.faint, since))")
+      "\(style.heart(state.isFavorite)) \(DisplayText.identifier(state.id))  \(style(.faint, since))")
     var table = Table([.init(), .init(isFlexible: true)])
     for field in state.fields {
       table.add([.init("  " + field.name, .name), .init(text(field, of: state.id, in: view))])

@@ -182,13 +182,13 @@ extension CommandContext {
     let code = try report(found.streams.compactMap(\.finding).union(others), includesTorn: true)
     let damaged = found.snapshots.filter { $0.problem != nil }
     if !damaged.isEmpty {
-      output.errorLine(
-        "\(errorStyle(.failure, "heartlog:")) \(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need snapshots. "
+      warn(
+        "\(Quantity.count(damaged.count, "snapshot")) damaged. The log does not need snapshots. "
           + "If a snapshot differs from the log, one of the two was changed: compare with another device before you remove it from the folder \"snapshots\"."
       )
     }
     if let problem = found.subscriptionProblem {
-      output.errorLine("\(errorStyle(.failure, "heartlog:")) damaged: \(problem.description).")
+      warn("damaged: \(problem.description).")
     }
     return damaged.isEmpty && found.subscriptionProblem == nil ? code : .badInput
   }

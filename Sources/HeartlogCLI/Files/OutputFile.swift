@@ -19,8 +19,12 @@ enum OutputFile {
       switch try location(of: path) {
       case .descriptor(let number): try writeThrough(bytes, to: try Handle(duplicating: number))
       case .stream: try writeThrough(bytes, to: try Handle(opening: path, O_WRONLY | O_NOCTTY))
-      case .file(let file): try replace(file, with: bytes)
-      case .none(let file): try make(file, with: bytes)
+      case .file(let file):
+        try refuseStore(above: file)
+        try replace(file, with: bytes)
+      case .none(let file):
+        try refuseStore(above: file)
+        try make(file, with: bytes)
       }
     } catch let error as SystemError {
       // As on standard output: a closed pipe ends the command quietly.
@@ -87,6 +91,16 @@ enum OutputFile {
   private static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Refuses a file in the folder of a store, or in the folders that a store has there: it could replace one of the store's.
+  private static func refuseStore(above file: String) throws {
+    for folder in ["", "/..", "/../.."].map({ folder(of: file) + $0 }) {
+      guard try Info("\(folder)/store") != nil, try Info("\(folder)/replicas") != nil else { continue }
+      throw CommandError(
+        .cannotCreate, "cannot write \(Quoted(file))", at: "it is inside a store",
+        hint: "Name a file elsewhere.")
+    }
   }
 
   // MARK: - Writing

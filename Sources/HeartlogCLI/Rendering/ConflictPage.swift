@@ -21,7 +21,7 @@ enum ConflictPage {
 
   /// The item and the field of a conflict: `papers 2101.09077v1 @note`.
   static func title(_ conflict: Conflict) -> String {
-    var title = "\(conflict.library) \(conflict.item)"
+    var title = "\(conflict.library) \(DisplayText.identifier(conflict.item))"
     if case .field(let name) = conflict.register { title += " \(name)" }
     return DisplayText.visible(title)
   }

@@ -62,7 +62,7 @@ struct DifferencePage {
       let shown = item.after.isVisible ? item.after : item.before
       table.add([
         .init(item.after.isFavorite ? "♥" : "♡", item.after.isFavorite ? .favorite : .faint),
-        .init(item.id, .name), .init(Self.words(item, context.times), .faint),
+        .init(DisplayText.identifier(item.id), .name), .init(Self.words(item, context.times), .faint),
         .init(LibraryRegistry.standard[item.library].titleLine(of: shown)),
       ])
     }

@@ -1,4 +1,6 @@
-/// The width of text on a terminal, in columns.
+import Heartlog
+
+/// The width of text on a terminal, in columns, and text that is safe to show there.
 enum DisplayText {
   /// The columns that `text` takes.
   static func width(_ text: String) -> Int {
@@ -85,9 +87,73 @@ enum DisplayText {
     return String(result)
   }
 
+  /// An id or a name, so that no two different ones look equal: what cannot be seen, and what is not in the composed form (NFC), is
+  /// written as `\u{200B}`.
+  static func identifier(_ text: String) -> String {
+    guard !text.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else { return text }
+    var result = String.UnicodeScalarView()
+    for character in text {
+      let scalars = character.unicodeScalars
+      let isComposed = scalars.elementsEqual(String(character).precomposed)
+      for (index, scalar) in scalars.enumerated() {
+        // Of a decomposed character, the base is readable.
+        let isBase = index == 0 && scalars.count > 1
+        if isUnsafe(scalar) || isInvisible(scalar, after: result.last) || !isComposed && !isBase {
+          result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
+        } else {
+          result.append(scalar)
+        }
+      }
+    }
+    return String(result)
+  }
+
+  /// A line of JSON in which every character that `visible` would replace, or that cannot be seen, is an escape. The value is the same.
+  static func escapedJSON(_ line: [UInt8]) -> String {
+    let text = String(decoding: line, as: UTF8.self)
+    // Outside of strings, JSON has nothing but printable ASCII.
+    guard text.unicodeScalars.contains(where: isEscapedInJSON) else { return text }
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      guard isEscapedInJSON(scalar) else {
+        result.append(scalar)
+        continue
+      }
+      for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+        let digits = String(unit, radix: 16)
+        result.append(
+          contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+      }
+    }
+    return String(result)
+  }
+
+  private static func isEscapedInJSON(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value >= 0x7F && (isUnsafe(scalar) || isHidden(scalar) && !isJoiner(scalar))
+  }
+
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  /// Whether a scalar is not seen where it stands. Joiners, variation selectors and tags belong to emoji and to scripts other than Latin,
+  /// Greek and Cyrillic.
+  private static func isInvisible(_ scalar: Unicode.Scalar, after previous: Unicode.Scalar?) -> Bool {
+    guard isHidden(scalar) else { return false }
+    return !isJoiner(scalar) || previous.map { $0.value < 0x590 } ?? true
+  }
+
+  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value > 0x7F
+      && (scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.generalCategory == .format)
+  }
+
+  private static func isJoiner(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x200C...0x200D, 0xFE00...0xFE0F, 0xE0020...0xE007F, 0xE0100...0xE01EF: true
     default: false
     }
   }

@@ -8,7 +8,7 @@ struct ErasurePage {
   var lines: [String] {
     guard report.eventCount > 0 else { return [] }
     let remaining = report.remainingItems.map { item in
-      "\(item.library)  \(DisplayText.visible(item.id)): what was written of it besides stays"
+      "\(item.library)  \(DisplayText.identifier(item.id)): what was written of it besides stays"
     }
     return ["\(Quantity.count(report.eventCount, "event")) erased from this store"] + remaining
   }

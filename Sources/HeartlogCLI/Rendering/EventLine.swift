@@ -111,7 +111,10 @@ struct EventLine {
         case .changed: .init("· changed")
         }
       let details = event.fields.map { "\($0.name)=\(ItemLine.text($0.value))" }.joined(separator: " ")
-      return [time, name, action, .init(event.library, .name), .init(event.item, details: details)]
+      return [
+        time, name, action, .init(event.library, .name),
+        .init(DisplayText.identifier(event.item), details: details),
+      ]
     case .withheld: return [time, name, .init("· withheld"), .init(""), .init("")]
     case .unknown(let kind, _):
       if let erased = record.erasedEvents {

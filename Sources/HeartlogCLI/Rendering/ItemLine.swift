@@ -27,7 +27,8 @@ enum ItemLine {
   ) -> [Table.Cell] {
     [
       .init(item.isFavorite ? "♥" : "♡", item.isFavorite ? .favorite : .faint),
-      .init(item.favoritedDate.map { times.text($0) } ?? "", .faint), .init(item.id, .name),
+      .init(item.favoritedDate.map { times.text($0) } ?? "", .faint),
+      .init(DisplayText.identifier(item.id), .name),
       .init(library.titleLine(of: item)),
     ]
   }

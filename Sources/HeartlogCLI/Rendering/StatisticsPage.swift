@@ -120,7 +120,7 @@ struct StatisticsPage {
       table.add([
         .init("\(Quantity.count(tally.taps)) ×"),
         .init(isFavorite ? "♥" : "♡", isFavorite ? .favorite : .faint),
-        .init(tally.library), .init(tally.item.id, .name),
+        .init(tally.library), .init(DisplayText.identifier(tally.item.id), .name),
         .init(LibraryRegistry.standard[tally.library].titleLine(of: tally.item)),
       ])
     }

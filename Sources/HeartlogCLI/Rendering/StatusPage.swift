@@ -2,10 +2,11 @@ import Heartlog
 
 /// Formats the status of a store, as JSON and as text.
 enum StatusPage {
-  static func write(_ status: StoreStatus, to json: inout JSONWriter) {
+  static func write(_ status: StoreStatus, vault: VaultID? = nil, to json: inout JSONWriter) {
     json.member("store", status.path)
     json.member("replica", status.replica.description)
     json.member("name", status.name)
+    if let vault { json.member("vault", vault.description) }
     json.member("digest", status.digest.description)
     json.member("events", status.events)
     json.member("commits", status.commits)
@@ -86,7 +87,7 @@ extension CommandContext {
   func show(_ status: StoreStatus, of view: StoreView, isOpenToOthers: Bool = false) throws {
     if isJSON {
       try jsonLine { json in
-        StatusPage.write(status, to: &json)
+        StatusPage.write(status, vault: view.store.vault?.id, to: &json)
         json.asOf(view.moment)
         if isOpenToOthers { json.member("openToOthers", true) }
         json.partial(view.findings)

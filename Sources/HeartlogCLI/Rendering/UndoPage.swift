@@ -64,7 +64,7 @@ struct UndoPage {
           && $0.replaced.event == first.replaced.event
       }
       add(
-        .init("restored", .good), first.library, first.item,
+        .init("restored", .good), first.library, DisplayText.identifier(first.item),
         same.map { Self.text($0.register, $0.value, times) },
         "undoes \(EventLine.shortID(first.replaced.event))")
       writes = writes.dropFirst(same.count)
@@ -77,7 +77,7 @@ struct UndoPage {
       }
       let name = names[first.later.event.replica] ?? ""
       add(
-        .init("kept", .faint), first.library, first.item,
+        .init("kept", .faint), first.library, DisplayText.identifier(first.item),
         same.map { Self.text($0.register, $0.later.value, times) },
         "later: \(EventLine.shortID(first.later.event)) by \(name)")
       kept = kept.dropFirst(same.count)

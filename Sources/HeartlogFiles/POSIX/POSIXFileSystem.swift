@@ -61,6 +61,10 @@ package struct POSIXFileSystem: FileSystem {
     try SystemCall("remove", path).run { unlink($0) }
   }
 
+  package func removeDirectory(_ path: String) throws(FileError) {
+    try SystemCall("remove", path).run { rmdir($0) }
+  }
+
   package func createDirectory(_ path: String) throws(FileError) {
     let call = SystemCall("create", path)
     try call.run { mkdir($0, readers == .owner ? 0o700 : 0o755) }

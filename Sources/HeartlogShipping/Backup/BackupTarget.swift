@@ -21,6 +21,7 @@ struct BackupTarget {
   }
 
   mutating func backUp() throws(HeartlogError) -> BackupReport {
+    try fileSystem.refuseNested(path)
     let found = try onFolder { () throws(FileError) in try fileSystem.info(path) }
     let isFile = found.map { $0.kind != .directory } ?? path.hasSuffix(Self.fileEnding)
     let manifest = try whileContentStays { (target, isFirst) throws(HeartlogError) in
@@ -113,7 +114,9 @@ struct BackupTarget {
       throw HeartlogError(.locked, "another process is writing the backup at \(path)", file: path)
     }
     defer { lock.unlock() }
-    try removeUnfinished(in: path, startingWith: DirectoryObjects.temporaryPrefix)
+    try onFolder { () throws(FileError) in
+      try fileSystem.removeUnfinished(in: path, startingWith: DirectoryObjects.temporaryPrefix)
+    }
     var archive = try BackupArchive(at: path, on: fileSystem)
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
@@ -258,7 +261,9 @@ struct BackupTarget {
     let parent = PathParts.parent(of: path)
     let prefix = ".\(PathParts.name(of: path)).tmp-"
     var archive = try isNew ? nil : BackupArchive(at: path, on: fileSystem)
-    try removeUnfinished(in: parent, startingWith: prefix)
+    try onFolder { () throws(FileError) in
+      try fileSystem.removeUnfinished(in: parent, startingWith: prefix)
+    }
     let last = try archive?.manifest()
     let manifest = try manifest(after: last)
     if manifest == last {
@@ -329,14 +334,42 @@ struct BackupTarget {
     "\(prefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
   }
 
-  /// Removes what processes left that no longer exist.
-  private func removeUnfinished(in folder: String, startingWith prefix: String) throws(HeartlogError) {
-    try onFolder { () throws(FileError) in
-      for name in try fileSystem.entries(of: folder) where name.hasPrefix(prefix) {
-        let process = Int32(name.dropFirst(prefix.count).prefix { $0 != "-" })
-        guard let process, process == fileSystem.processID || !fileSystem.isRunning(process) else { continue }
-        try fileSystem.remove("\(folder)/\(name)")
+}
+
+extension FileSystem {
+  /// Refuses a path inside a store or a backup: what is there would be removed, copied and checked with it.
+  ///
+  /// - Throws: `invalid`.
+  func refuseNested(_ path: String) throws(HeartlogError) {
+    let found = try onFolder { () throws(FileError) -> String? in
+      var folder = PathParts.parent(of: path)
+      while try info(folder) == nil, folder != PathParts.parent(of: folder) {
+        folder = PathParts.parent(of: folder)
       }
+      // The system knows what is above a folder, whatever links lead to it. At the root, that is the root.
+      while let found = try info(folder) {
+        if try info("\(folder)/store") != nil, try info("\(folder)/replicas") != nil { return "a store" }
+        if try info("\(folder)/\(BackupArchive.manifestName)") != nil,
+          try info("\(folder)/\(BackupTarget.runsName)") != nil
+        {
+          return "a backup"
+        }
+        guard try info("\(folder)/..")?.inode != found.inode else { break }
+        folder += "/.."
+      }
+      return nil
+    }
+    guard let found else { return }
+    throw HeartlogError(.invalid, "\(path) is inside \(found), and needs a place of its own", file: path)
+  }
+
+  /// Removes the files and folders that processes left unfinished that no longer exist, and those of this process.
+  func removeUnfinished(in folder: String, startingWith prefix: String) throws(FileError) {
+    guard try info(folder) != nil else { return }
+    for name in try entries(of: folder) where name.hasPrefix(prefix) {
+      let process = Int32(name.dropFirst(prefix.count).prefix { $0 != "-" })
+      guard let process, process == processID || !isRunning(process) else { continue }
+      try removeTree("\(folder)/\(name)")
     }
   }
 }

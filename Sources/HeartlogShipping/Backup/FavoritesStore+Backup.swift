@@ -32,7 +32,7 @@ extension FavoritesStore {
   /// then the one before it can be restored. The device key is not part of a backup.
   ///
   /// - Parameter path: a folder; a file if its name ends in `.backup`. Missing folders above it are created.
-  /// - Throws: `invalid` if there is something else than a backup of this store; `corrupt` if the store or the backup is damaged;
+  /// - Throws: `invalid` if there is something else than a backup of this store, or the path is inside a store or another backup; `corrupt` if the store or the backup is damaged;
   ///   `locked` if another process writes the backup; `diskFull`, `readOnly`, `inputOutput`; `misuse` inside `write { }`.
   public func backUp(to path: String) throws(HeartlogError) -> BackupReport {
     try backUp(to: path, on: POSIXFileSystem())
@@ -66,7 +66,7 @@ extension FavoritesStore {
   ///   - path: the backup.
   ///   - folder: where the store is made; nothing or an empty folder. Missing folders above it are created.
   ///   - options: the name of the new replica, and where its key is kept.
-  /// - Throws: `exists` if there is something in the folder; `notFound`, `invalid` and `corrupt` as for ``checkBackup(at:)``, and then
+  /// - Throws: `exists` if there is something in the folder; `invalid` if it is inside a store or a backup; `notFound`, `invalid` and `corrupt` as for ``checkBackup(at:)``, and then
   ///   nothing was made; `diskFull`, `readOnly`, `inputOutput`.
   public static func restoreBackup(
     at path: String, to folder: String, options: StoreOptions = StoreOptions()
@@ -115,22 +115,36 @@ extension FavoritesStore {
   /// - Parameters:
   ///   - folder: nothing or an empty folder.
   ///   - fill: puts everything into the new store.
-  /// - Throws: `exists` if there is something in the folder.
+  /// - Throws: `exists` if there is something in the folder; `invalid` if it is inside a store or a backup.
   static func make<R>(
     at folder: String, on fileSystem: any FileSystem, in vault: VaultMembership?, options: StoreOptions,
     _ fill: (FavoritesStore) throws(HeartlogError) -> R
   ) throws(HeartlogError) -> R {
     try checkIsFree(folder, on: fileSystem)
     let folder = PathParts.withoutSlashes(folder)
-    let unfinished = "\(folder).tmp-\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
-    let store = try create(at: unfinished, on: fileSystem, in: vault, options: options)
-    let result = try fill(store)
-    try store.close()
+    try fileSystem.refuseNested(folder)
+    let parent = PathParts.parent(of: folder)
+    let prefix = "\(PathParts.name(of: folder)).tmp-"
     try onFolder { () throws(FileError) in
-      try fileSystem.rename(unfinished, to: folder)
-      try fileSystem.synchronizeDirectory(PathParts.parent(of: folder))
+      try fileSystem.removeUnfinished(in: parent, startingWith: prefix)
     }
-    return result
+    let unfinished = "\(parent)/\(prefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
+    do throws(HeartlogError) {
+      let store = try create(at: unfinished, on: fileSystem, in: vault, options: options)
+      let filled = Result { () throws(HeartlogError) in try fill(store) }
+      let closed = Result { () throws(HeartlogError) in try store.close() }
+      let result = try filled.get()
+      try closed.get()
+      try onFolder { () throws(FileError) in
+        try fileSystem.rename(unfinished, to: folder)
+        try fileSystem.synchronizeDirectory(parent)
+      }
+      return result
+    } catch {
+      // What was read from a backup is not left in a folder that nobody looks for. Otherwise the next call removes it.
+      try? fileSystem.removeTree(unfinished)
+      throw error
+    }
   }
 
   private static func checkIsFree(_ folder: String, on fileSystem: any FileSystem) throws(HeartlogError) {

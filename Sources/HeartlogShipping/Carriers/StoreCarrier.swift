@@ -1,4 +1,3 @@
-import Dispatch
 import Heartlog
 import Synchronization
 
@@ -116,16 +115,22 @@ public struct StoreCarrier: Carrier {
     let isOver = Flag()
     servingOptions.isCancelled = { isOver.isRaised }
     let served = Mutex<Result<Report, HeartlogError>?>(nil)
-    let group = DispatchGroup()
-    DispatchQueue(label: "heartlog.sync.serving").async(group: group) { [servingOptions] in
-      let result = Result { () throws(HeartlogError) in try serving(far, servingOptions) }
-      served.withLock { $0 = result }
+    let thread: WorkerThread
+    do throws(HeartlogError) {
+      thread = try WorkerThread { [servingOptions] in
+        let result = Result { () throws(HeartlogError) in try serving(far, servingOptions) }
+        served.withLock { $0 = result }
+        far.close()
+      }
+    } catch {
+      near.close()
       far.close()
+      throw error
     }
     let result = Result { () throws(HeartlogError) in try calling(near) }
     near.close()
     if case .success(let report) = result, isDone(report) {} else { isOver.raise() }
-    group.wait()
+    thread.join()
     do throws(HeartlogError) {
       return (try result.get(), served.withLock { try? $0?.get() })
     } catch {

@@ -1,4 +1,3 @@
-import Dispatch
 import Heartlog
 import HeartlogProofs
 import Synchronization
@@ -69,7 +68,7 @@ extension SyncSession {
     _ offers: [Offer], wants: Wants, of list: StreamList, peer: ReplicaID?
   ) throws(HeartlogError) -> String? {
     let sending = Sending()
-    let group = DispatchGroup()
+    var thread: WorkerThread?
     if !offers.isEmpty {
       let send: @Sendable () -> Void = {
         sending.finish { () throws(HeartlogError) in try self.send(offers, of: list) }
@@ -77,7 +76,7 @@ extension SyncSession {
       if options.sendsFirst {
         send()
       } else {
-        DispatchQueue(label: "heartlog.sync.sending").async(group: group, execute: send)
+        thread = try WorkerThread(send)
       }
     }
     let name: String?
@@ -86,10 +85,10 @@ extension SyncSession {
       try receiveContents(wants.contents, of: list)
     } catch {
       link.fail(error)
-      group.wait()
+      thread?.join()
       throw error
     }
-    group.wait()
+    thread?.join()
     if let error = sending.error { throw reason(for: error, reading: .done) }
     return name
   }

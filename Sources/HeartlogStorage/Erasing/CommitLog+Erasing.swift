@@ -34,6 +34,33 @@ extension CommitLog {
     }
   }
 
+  /// Checks that an erasure can be written and carried out. A segment is replaced by a copy, so there must be room for the largest one.
+  ///
+  /// - Throws: `diskFull`. Nothing was written then.
+  package func checkRoom(toErase events: [ErasedEvent]) throws(StorageError) {
+    guard let free = directory.fileSystem.freeBytes(at: directory.path) else { return }
+    var largest: UInt64 = 0
+    for replica in Set(events.map(\.replica)) {
+      for segment in try directory.segments(of: replica) {
+        let info = try onFiles { () throws(FileError) in
+          try directory.fileSystem.info(directory.path(of: segment, in: replica))
+        }
+        largest = max(largest, info?.size ?? 0)
+      }
+    }
+    let listed = withStreams { streamSet.erased.list.events.count }
+    // The commit names the events, and then the list does, in a new file.
+    let names = UInt64((2 * events.count + listed) * ErasedEvent.byteCountMax)
+    let needed = largest + names + Self.smallFilesBytes
+    guard free < needed else { return }
+    throw StorageError(
+      .diskFull, "erasing needs \(needed) bytes of room, and \(free) are free; nothing was erased",
+      file: directory.path)
+  }
+
+  /// Above what a checkpoint, the names in folders, and a new segment for the erasing commit take.
+  private static let smallFilesBytes: UInt64 = 128 << 10
+
   /// Whether the log withholds events of a stream as erased.
   package func hasErased(in replica: ReplicaID) -> Bool {
     withStreams { streamSet.erased.withheld.hasEvents(of: replica) }

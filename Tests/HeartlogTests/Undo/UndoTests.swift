@@ -18,6 +18,22 @@ struct UndoTests {
     #expect(error?.code == code, "\(String(describing: error))")
   }
 
+  @Test("an erasure cannot be undone, and is said to be one")
+  func erasure() throws {
+    let store = try test.open()
+    let papers = try store.library("papers")
+    try papers.add("a")
+    try papers.add("b")
+    try store.erase("a", in: "papers")
+    let error = #expect(throws: HeartlogError.self) { try store.undo(.events([event(store, 3)])) }
+    #expect(error?.code == .notFound && error?.message.contains("erased content") == true)
+    let plan = try store.undo(.lastCommits(1))
+    #expect(plan.erasures == [event(store, 3)] && plan.unreadable == plan.erasures)
+    #expect(plan.writes.isEmpty && plan.events.isEmpty)
+    let more = try store.undo(.lastCommits(2))
+    #expect(more.erasures == [event(store, 3)] && more.writes.map(\.item) == ["b"])
+  }
+
   @Test(
     "a removal is undone with the date, a change with the value, a note and a position with what they were")
   func each() throws {

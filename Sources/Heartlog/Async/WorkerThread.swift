@@ -1,5 +1,3 @@
-import Heartlog
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -19,6 +17,9 @@ package final class WorkerThread: @unchecked Sendable {
 
   private var thread: pthread_t
 
+  /// Starts a thread.
+  ///
+  /// - Throws: `inputOutput` if the system cannot start one.
   package init(_ body: @escaping @Sendable () -> Void) throws(HeartlogError) {
     let work = Unmanaged.passRetained(Work(body))
     #if canImport(Darwin)
@@ -26,7 +27,7 @@ package final class WorkerThread: @unchecked Sendable {
       let code = pthread_create(&thread, nil, { WorkerThread.run($0) }, work.toOpaque())
       guard code == 0, let thread else {
         work.release()
-        throw HeartlogError(.inputOutput, "cannot start a thread: error \(code)")
+        throw Self.refusal(code)
       }
       self.thread = thread
     #else
@@ -34,9 +35,16 @@ package final class WorkerThread: @unchecked Sendable {
       let code = pthread_create(&thread, nil, { $0.flatMap { WorkerThread.run($0) } }, work.toOpaque())
       if code != 0 {
         work.release()
-        throw HeartlogError(.inputOutput, "cannot start a thread: error \(code)")
+        throw Self.refusal(code)
       }
     #endif
+  }
+
+  private static func refusal(_ code: Int32) -> HeartlogError {
+    HeartlogError(
+      .inputOutput,
+      "the system cannot start another thread: \(String(cString: strerror(code))). "
+        + "End other programs, or raise the limits of processes and memory (ulimit -u and -v)")
   }
 
   private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
