@@ -45,7 +45,12 @@ let package = Package(
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-    .target(name: "CHeartlogPlatform"),
+    .target(
+      name: "CHeartlogPlatform",
+      // On Linux, iconv is part of the C library.
+      linkerSettings: [
+        .linkedLibrary("iconv", .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS]))
+      ]),
 
     // The layers, lowest first: each imports only what stands above it here.
     .target(name: "HeartlogFiles", dependencies: ["CHeartlogPlatform"], swiftSettings: settings),
@@ -75,7 +80,9 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
-    .target(name: "HeartlogInterchange", dependencies: ["HeartlogLibraries"], swiftSettings: settings),
+    .target(
+      name: "HeartlogInterchange", dependencies: ["CHeartlogPlatform", "HeartlogLibraries"],
+      swiftSettings: settings),
     .target(
       name: "HeartlogShipping",
       dependencies: [

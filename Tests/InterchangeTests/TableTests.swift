@@ -30,6 +30,7 @@ struct TableTests {
     )
     try checkRoundTrip(of: "things", as: CSVFormat(), from: store)
     try checkRoundTrip(of: "things", as: BookmarksFormat(), from: store)
+    try checkRoundTrip(of: "things", as: JSONFormat(), from: store)
     try checkRoundTrip(of: "things", as: GeoJSONFormat(), from: store)
   }
 
@@ -72,14 +73,5 @@ struct TableTests {
         "1: the column a is there twice, and the second is left out", "3: \"4\" in a column without a name",
       ])
     #expect(try store.library("things").item("1")?.value(of: "a") == .int64(2))
-  }
-
-  @Test("text that is not UTF-8 is refused row by row, and UTF-16 as a whole")
-  func encodings() throws {
-    let store = try FavoritesStore.inMemory()
-    let report = try store.take(
-      Array("id,a\n1,x\n2,".utf8) + [0xE9, 0x0A] + Array("3,é\n".utf8), CSVFormat(), into: "things")
-    #expect(report.added == 2 && refusals(report) == ["3: text that is not UTF-8"])
-    #expect(throws: LibraryError.self) { try store.take([0xFF, 0xFE, 0x69, 0], CSVFormat(), into: "things") }
   }
 }

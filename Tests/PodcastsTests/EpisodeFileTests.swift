@@ -32,7 +32,7 @@ struct EpisodeFileTests {
     #expect(Self.formats.libraries.names == LibraryRegistry.standard.names + ["podcasts"])
     #expect(
       Self.formats.formats(for: "podcasts").map(\.name)
-        == ["jsonl", "bookmarks", "podcast-index", "user-defaults", "csv"])
+        == ["jsonl", "bookmarks", "podcast-index", "user-defaults", "csv", "json"])
     #expect(FileFormats.standard.named("podcast-index") == nil && Self.formats.named("podcast-index") != nil)
     #expect(!Self.formats.formats(for: "papers").contains { $0.name == "podcast-index" })
     #expect(Self.formats.formats(for: "recipes").contains { $0.name == "podcast-index" })
@@ -40,7 +40,7 @@ struct EpisodeFileTests {
 
   @Test(
     "what is exported is known by its content, comes back as it was, and a second import writes nothing",
-    arguments: ["jsonl", "bookmarks", "csv"])
+    arguments: ["jsonl", "bookmarks", "csv", "json"])
   func roundTrip(name: String) throws {
     let format = try Self.format(name)
     let episodes = try Self.filled()

@@ -82,6 +82,11 @@ void heartlog_wait_while(uint32_t *word, uint32_t value);
 /// Wakes one thread that waits for `word`, or all of them.
 void heartlog_wake(uint32_t *word, int is_all);
 
+/// Converts text to UTF-8 with iconv(3). `*output`, of `*output_count` bytes, is to be freed with free(3).
+/// 0; EINVAL if the encoding is unknown; EILSEQ, with the offset in `*failed_at`, if the text is not in the encoding; ENOMEM.
+int heartlog_convert_to_utf8(const char *encoding, const void *input, size_t count, void **output,
+                             size_t *output_count, size_t *failed_at);
+
 /// Acquire load of a word that threads wait for, and its increment with release.
 uint32_t heartlog_load_word(const uint32_t *word);
 void heartlog_increment_word(uint32_t *word);

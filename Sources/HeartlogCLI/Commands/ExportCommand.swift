@@ -8,9 +8,14 @@ struct ExportCommand: Command {
     "FILE", .optional, .file,
     "The file to write; an existing file is replaced. Default: standard output (-).")
 
+  private static let spreadsheet = Option.flag(
+    "spreadsheet",
+    "With csv: write an apostrophe in front of texts that a spreadsheet takes for a formula; import removes it."
+  )
+
   static let description = CommandDescription(
     name: "export", group: .read, summary: "write the favorites of a library to a file",
-    arguments: [.library, file], options: [.format, .at],
+    arguments: [.library, file], options: [.format, .at, spreadsheet],
     paragraphs: [
       "Writes the newest favorite first. The name of the file determines the format; if it does not, the format is jsonl, which "
         + "also contains known items that are not favorites.",
@@ -37,11 +42,23 @@ struct ExportCommand: Command {
     let path = arguments.optionalText(Self.file)
     self.path = path == "-" ? nil : path
     moment = try arguments.moment(.at)
-    format =
+    let format: any FileFormat =
       try arguments.format(for: library) ?? self.path.flatMap { [library] in
         FileFormats.standard.forWriting(name: $0, of: library)
       }
       ?? JSONLinesFormat()
+    guard arguments.has(Self.spreadsheet) else {
+      self.format = format
+      try Self.checkWritten(format, for: library)
+      return
+    }
+    guard format is CSVFormat else {
+      throw .usage("--spreadsheet is for tables", hint: "Choose the format with --format csv.")
+    }
+    self.format = CSVFormat(isForSpreadsheets: true)
+  }
+
+  private static func checkWritten(_ format: any FileFormat, for library: String) throws(CommandError) {
     guard format.isWritten else {
       throw .usage(
         "\(format.name) can only be imported",

@@ -1,3 +1,5 @@
+import HeartlogInterchange
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -13,6 +15,7 @@ final class LineReader {
   private var buffer: [UInt8] = []
   private var start = 0
   private var isAtEnd = false
+  private var isBeginning = true
 
   /// Longer lines are refused: no operation within the limits of the format needs more, including escapes.
   private static let lineBytesMax = 128 << 20
@@ -49,8 +52,33 @@ final class LineReader {
   /// Whether a complete line is buffered.
   var hasLineAtHand: Bool { buffer[start...].contains(UInt8(ascii: "\n")) }
 
-  /// Calls `body` with the next line, without its line feed. Returns nil at the end of the input.
+  /// Reads up to the first characters, and skips a byte order mark. An input in UTF-16 or UTF-32 is read and converted
+  /// as a whole.
+  private func readMark() throws {
+    isBeginning = false
+    while !isAtEnd, buffer.count < 4, Self.canBeMark(buffer) { try fill() }
+    guard let mark = FileText.mark(of: buffer) else { return }
+    if mark.encoding == "UTF-8" {
+      start = mark.byteCount
+      return
+    }
+    let bytes = try rest()
+    do {
+      buffer = try FileText(bytes).bytes
+    } catch {
+      throw CommandError(.badInput, "cannot read the input", at: error.description)
+    }
+  }
+
+  /// Whether more bytes may make a mark of these.
+  private static func canBeMark(_ bytes: [UInt8]) -> Bool {
+    guard let first = bytes.first else { return true }
+    return [0, 0xEF, 0xFE, 0xFF].contains(first) || bytes.count < 2 || bytes[1] == 0
+  }
+
+  /// Calls `body` with the next line, without its line feed or a byte order mark. Returns nil at the end of the input.
   func next<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
+    if isBeginning { try readMark() }
     var searched = start
     while true {
       if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {

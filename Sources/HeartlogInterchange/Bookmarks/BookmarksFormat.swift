@@ -8,6 +8,8 @@ import HeartlogLibraries
 /// `DATA-HEARTLOG` names the library, `DATA-ID` the item, `DATA-SINCE` its date, and `DATA-FIELDS` contains
 /// all fields as JSON.
 ///
+/// It also reads the lists of Pocket and Instapaper, and the JSON of Firefox and Chrome.
+///
 /// Source:
 /// https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
 public struct BookmarksFormat: FileFormat {
@@ -19,15 +21,19 @@ public struct BookmarksFormat: FileFormat {
   /// The scheme of addresses for items that have no web page: `heartlog:recipes/ribollita`.
   private static let scheme = "heartlog:"
   private static let note = "@note"
-  private static let collectionPrefix = "@in/"
+  private static let collectionPrefix = FileCollections.prefix
 
   /// Creates the format, which has no settings.
   public init() {}
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    if beginning.first(where: { !$0.isASCIIWhiteSpace }) == UInt8(ascii: "{") {
+      return BrowserJSON.isRecognized(JSONDocument(beginning))
+    }
     let text = String(decoding: beginning, as: UTF8.self).lowercased()
     return text.contains("<!doctype netscape-bookmark-file")
       || (text.contains("<dl>") && text.contains("<dt><a "))
+      || ["<title>pocket export</title>", "<title>instapaper"].contains { text.contains($0) }
   }
 
   // MARK: Reading
@@ -35,51 +41,59 @@ public struct BookmarksFormat: FileFormat {
   public func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
-    var bookmarks = Bookmarks(bytes)
     var contents = FileContents()
-    /// By tag of another program: the indexes of its bookmarks in `sound`.
-    var tagged: [String: [Int]] = [:]
-    var sound: [(line: Int, item: FileItem)] = []
-    while let bookmark = bookmarks.next() {
-      do throws(LibraryError) {
-        let item = try library.checked(Self.item(bookmark, of: library))
-        for tag in bookmark.tags {
-          guard (try? NameRules.checkFieldName(Self.collectionPrefix + tag)) != nil else {
-            contents.refuse(
-              line: bookmark.line, "a tag that no collection can be called: \(tag.quoted)")
-            continue
-          }
-          tagged[tag, default: []].append(sound.count)
+    var collections = FileCollections()
+    func take(_ bookmark: Bookmark) {
+      var unusable: [String] = []
+      contents.takeNumbered(line: bookmark.line, id: bookmark.address) { () throws(LibraryError) in
+        var item = try library.checked(try Self.item(bookmark, of: library))
+        guard !bookmark.isOwn else { return item }
+        // The folder of an export has the name of its library.
+        var names = bookmark.folders.filter { $0 != library.name }
+        // An app has no field for tags.
+        if library.isOpaque || library.field("tags") != nil {
+          try item.setTags(bookmark.tags)
+        } else {
+          names += bookmark.tags
         }
-        sound.append((bookmark.line, item))
-      } catch {
-        contents.refuse(line: bookmark.line, error.description)
+        unusable += names.filter { !collections.insert(item.id, into: $0) }
+        return item
+      }
+      for name in unusable {
+        contents.remark(
+          line: bookmark.line, "a collection cannot have the name \(name.quoted); it was left out")
       }
     }
-    guard bookmarks.hasList || !sound.isEmpty else { throw .invalidAnswer("HTML without bookmarks") }
-    // A collection has the order of the file.
-    for (tag, indices) in tagged {
-      for (index, key) in zip(indices, OrderKey.spread(indices.count)) {
-        sound[index].item.set(Self.collectionPrefix + tag, .string(key.text))
+    if bytes.first(where: { !$0.isASCIIWhiteSpace }) == UInt8(ascii: "{") {
+      let document = JSONDocument(bytes)
+      guard BrowserJSON.isRecognized(document) else {
+        throw .invalidAnswer("the JSON is not a browser's bookmarks")
+      }
+      for bookmark in BrowserJSON.bookmarks(in: document) { take(bookmark) }
+    } else {
+      var bookmarks = Bookmarks(bytes)
+      while let bookmark = bookmarks.next() { take(bookmark) }
+      guard bookmarks.hasList || !contents.records.isEmpty || !contents.refusals.isEmpty else {
+        throw .invalidAnswer("the file has no bookmarks")
       }
     }
-    for record in sound { contents.take(record.item, line: record.line) }
+    collections.apply(to: &contents)
     return contents
   }
 
-  private static func item(_ bookmark: Bookmarks.Bookmark, of library: any LibraryDescriptor)
+  private static func item(_ bookmark: Bookmark, of library: any LibraryDescriptor)
     throws(LibraryError)
     -> FileItem
   {
-    if let named = bookmark.attributes[Bookmarks.libraryName] {
+    if let named = bookmark.attributes[Bookmark.libraryName] {
       guard named == library.name else {
         throw .invalidItem("an item of \(named), not of \(library.name)")
       }
-      var item = FileItem(id: bookmark.attributes[Bookmarks.idName] ?? "")
+      var item = FileItem(id: bookmark.attributes[Bookmark.idName] ?? "")
       item.favoritedDate =
-        try FileItem.date(bookmark.attributes[Bookmarks.dateName].map { .string($0) }, named: "DATA-SINCE")
+        try FileItem.date(bookmark.attributes[Bookmark.dateName].map { .string($0) }, named: "DATA-SINCE")
         ?? bookmark.date
-      try item.takeFields(try Self.json(bookmark.attributes[Bookmarks.fieldsName] ?? "{}"))
+      try item.takeFields(try Self.json(bookmark.attributes[Bookmark.fieldsName] ?? "{}"))
       return item
     }
     var item = try item(at: bookmark.address, title: bookmark.title, in: library)
@@ -148,20 +162,21 @@ public struct BookmarksFormat: FileFormat {
     }
     output += "        <DT><A".utf8
     attribute(
-      Bookmarks.addressName,
+      Bookmark.addressName,
       library.address(of: item) ?? "\(scheme)\(library.name)/\(item.id.percentEncoded)")
     if let date = item.favoritedDate {
-      attribute(Bookmarks.addDateName, String(date >= 0 ? date / 1_000 : (date - 999) / 1_000))
+      attribute(Bookmark.addDateName, String(date >= 0 ? date / 1_000 : (date - 999) / 1_000))
     }
-    let tags = item.fields.filter { $0.name.hasPrefix(collectionPrefix) }
+    let collections = item.fields.filter { $0.name.hasPrefix(collectionPrefix) }
       .map { String($0.name.dropFirst(collectionPrefix.count)) }
-    if !tags.isEmpty { attribute(Bookmarks.tagsName, tags.joined(separator: ",")) }
-    attribute(Bookmarks.libraryName, library.name)
-    attribute(Bookmarks.idName, item.id)
-    if let date = item.favoritedDate { attribute(Bookmarks.dateName, RFC3339.text(date)) }
+    let tags = (item["tags"]?.jsonValue.array ?? []).compactMap(\.string) + collections
+    if !tags.isEmpty { attribute(Bookmark.tagsName, tags.joined(separator: ",")) }
+    attribute(Bookmark.libraryName, library.name)
+    attribute(Bookmark.idName, item.id)
+    if let date = item.favoritedDate { attribute(Bookmark.dateName, RFC3339.text(date)) }
     var fields = JSONWriter()
     fields.value(item.fields)
-    attribute(Bookmarks.fieldsName, String(decoding: fields.bytes, as: UTF8.self))
+    attribute(Bookmark.fieldsName, String(decoding: fields.bytes, as: UTF8.self))
     output.append(UInt8(ascii: ">"))
     HTMLText.append(library.bookmarkTitle(of: item).collapsed, to: &output)
     output += "</A>\n".utf8

@@ -19,18 +19,27 @@ public struct CSLFormat: FileFormat {
     library.isOpaque || library.traits.contains(.publications)
   }
 
-  /// Recognizes a JSON object or array with a CSL type near its beginning.
+  /// Recognizes a first item with one of CSL's types; in a library without a descriptor, also with a date, a name or
+  /// `custom` as only CSL writes them.
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
-    let start = beginning.drop(while: \.isASCIIWhiteSpace)
-    guard start.first == UInt8(ascii: "[") || start.first == UInt8(ascii: "{") else { return false }
-    let text = String(decoding: start, as: UTF8.self)
-    for piece in text.split(separator: "\"type\"", omittingEmptySubsequences: false).dropFirst() {
-      let value = piece.drop(while: \.isWhitespace)
-      guard value.first == ":" else { continue }
-      let word = value.dropFirst().drop(while: \.isWhitespace).dropFirst().prefix { $0 != "\"" }
-      if Self.types.contains(String(word)) { return true }
+    let document = JSONDocument(beginning)
+    guard let list = Self.list(in: document) ?? (document.isObject(document.root) ? document.root : nil),
+      let first = document.isArray(list) ? document.elements(of: list).elements.first : list
+    else { return false }
+    let members = document.members(of: first).members
+    func member(_ name: String) -> JSONDocument.Node? { members.first { $0.name == name }?.value }
+    guard let type = member("type").flatMap({ try? document.value($0).string }), Self.types.contains(type)
+    else {
+      return false
     }
-    return false
+    let isShaped = ["issued", "accessed", "custom"].contains { member($0).map(document.isObject) == true }
+    let isNamed =
+      member("author").map { author in
+        document.elements(of: author).elements.first.map { person in
+          document.members(of: person).members.contains { ["family", "given", "literal"].contains($0.name) }
+        } == true
+      } == true
+    return !library.isOpaque || isShaped || isNamed
   }
 
   public func read(

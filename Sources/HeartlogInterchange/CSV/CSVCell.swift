@@ -12,6 +12,8 @@ enum CSVCell {
     _ cell: CSVRows.Cell, in column: CSVColumns.Column, decimalComma: Bool
   ) throws(LibraryError) -> FieldValue? {
     if cell.isAbsent { return nil }
+    if let text = excelText(cell.text) { return text.isEmpty ? nil : .string(text) }
+    let cell = CSVRows.Cell(text: unmarked(cell.text), isQuoted: cell.isQuoted)
     switch column.kind {
     case .text, .url: return .string(cell.text)
     case .bool:
@@ -84,6 +86,42 @@ enum CSVCell {
     }
     return CSVRows.Cell(text: value.jsonValue.jsonText, isQuoted: false)
   }
+
+  // MARK: Formulas
+
+  /// What a spreadsheet takes for the beginning of a formula.
+  private static let formulaStarts = "=+-@\t".utf8
+
+  /// Whether a text has apostrophes in front of what a spreadsheet takes for a formula.
+  private static func isMarked(_ text: String) -> Bool {
+    guard text.utf8.first == UInt8(ascii: "'"),
+      let first = text.utf8.first(where: { $0 != UInt8(ascii: "'") })
+    else { return false }
+    return formulaStarts.contains(first)
+  }
+
+  /// The text in a cell such as `="0439023483"`, which keeps spreadsheets from taking it for a number.
+  private static func excelText(_ text: String) -> String? {
+    guard text.hasPrefix("=\""), text.hasSuffix("\""), text.utf8.count > 2 else { return nil }
+    let inner = text.dropFirst(2).dropLast()
+    return inner.contains("\"") ? nil : String(inner)
+  }
+
+  /// A text as a cell holds it: with an apostrophe in front of a formula, if it is wanted, and of what reading would
+  /// change.
+  static func marked(_ text: String, isForSpreadsheets: Bool) -> String {
+    let startsFormula = text.utf8.first.map(formulaStarts.contains) ?? false
+    let needsMark = isForSpreadsheets && startsFormula || isMarked(text) || excelText(text) != nil
+    return needsMark ? "'\(text)" : text
+  }
+
+  /// The text of a cell without the apostrophe that keeps spreadsheets from taking it for a formula.
+  static func unmarked(_ text: String) -> String { isMarked(text) ? String(text.dropFirst()) : text }
+
+  /// The text in a cell, whatever keeps spreadsheets from changing it.
+  static func plain(_ text: String) -> String { excelText(text) ?? unmarked(text) }
+
+  // MARK: Writing
 
   /// Appends a cell, in quotation marks if necessary.
   static func append(_ cell: CSVRows.Cell, to output: inout [UInt8]) {

@@ -15,37 +15,39 @@ struct CSVColumns {
     case isFavorite
     case favoritedDate
     case field
+    /// Tags of another program.
+    case tags
+    /// The path of a folder of another program, with slashes.
+    case folder
     /// Without a name, or with the name of an earlier column.
     case leftOut
   }
 
   let columns: [Column]
-
-  private static let dateNames: Set<String> = ["dateadded", "favouriteddate", "favorited", "favorited_date"]
+  private let items: ItemColumns
 
   /// Interprets a header. Columns may be in any order, and their names in any case.
   ///
   /// - Parameters:
   ///   - cells: the cells of the first line.
   ///   - library: the library that the items belong to.
+  ///   - options: which column is the id.
   ///   - refuse: called with a remark for each column that is left out because its name is repeated.
   /// - Throws: `invalidAnswer` if there is no id column.
-  init(header cells: [CSVRows.Cell], of library: any LibraryDescriptor, refuse: (String) -> Void)
-    throws(LibraryError)
-  {
-    let names = cells.map { $0.text.withoutOuterWhiteSpace }
-    let lowered = names.map { $0.lowercased() }
+  init(
+    header cells: [CSVRows.Cell], of library: any LibraryDescriptor, _ options: FileFormats.ReadingOptions,
+    refuse: (String) -> Void
+  ) throws(LibraryError) {
+    let names = cells.map { CSVCell.unmarked($0.text).withoutOuterWhiteSpace }
+    items = ItemColumns(names, of: library, options)
     // If one name starts with @, no name was shortened.
     let isLiteral = names.contains { $0.hasPrefix("@") }
-    let idColumn =
-      lowered.firstIndex(of: "id")
-      ?? lowered.firstIndex(where: library.idColumns.contains)
-    guard let idColumn else {
+    guard items.id != nil || !items.idCandidates.isEmpty else {
+      let listed = "the columns are \(names.map(\.quoted).joined(separator: ", "))"
       throw .invalidAnswer(
-        "a first line without a column id, but with \(names.joined(separator: ", ").quoted)")
+        options.idColumn.map { "the table has no column \($0.quoted); \(listed)" }
+          ?? "the table has no column that can be the id; \(listed). Name one with --id-column")
     }
-    let dateColumn =
-      lowered.firstIndex(of: "favoriteddate") ?? lowered.firstIndex(where: Self.dateNames.contains)
     var columns: [Column] = []
     var seen: Set<[UInt8]> = []
     for (index, name) in names.enumerated() {
@@ -56,29 +58,38 @@ struct CSVColumns {
         }
         return Column(name: name, role: role, kind: library.field(name)?.kind)
       }
-      switch lowered[index] {
-      case _ where index == idColumn: columns.append(column(FieldName.id, .id))
-      case _ where index == dateColumn: columns.append(column(FieldName.favoritedDate, .favoritedDate))
-      case "isfavorite", "isfavourite": columns.append(column(FieldName.isFavorite, .isFavorite))
-      case "": columns.append(Column(name: "", role: .leftOut, kind: nil))
-      case let lowered:
-        let alias = library.columnAliases[lowered]
-        let knownName = library.fields.first { $0.name.lowercased() == lowered }?.name
-        columns.append(column(alias ?? knownName ?? Self.fieldName(name, isLiteral: isLiteral), .field))
+      switch index {
+      case items.id: columns.append(column(FieldName.id, .id))
+      case items.date: columns.append(column(FieldName.favoritedDate, .favoritedDate))
+      case items.tags: columns.append(column("tags", .tags))
+      case items.folder: columns.append(column(name, .folder))
+      case _ where name.isEmpty: columns.append(Column(name: "", role: .leftOut, kind: nil))
+      case _ where ["isfavorite", "isfavourite"].contains(name.lowercased()):
+        columns.append(column(FieldName.isFavorite, .isFavorite))
+      default:
+        let field = items.fieldName(index, of: library)
+        columns.append(column(Self.fieldName(field, isLiteral: isLiteral), .field))
       }
     }
     self.columns = columns
   }
 
-  /// Whether a first line can be the header of a CSV file of items.
+  /// The id in a row.
   ///
-  /// - Parameters:
-  ///   - cells: the cells of the first line.
-  ///   - idColumns: the names of id columns other than `id`.
-  static func isHeader(_ cells: [CSVRows.Cell], idColumns: Set<String>) -> Bool {
-    let names = cells.map { $0.text.withoutOuterWhiteSpace.lowercased() }
-    return names.count > 1 && names.contains { $0 == FieldName.id || idColumns.contains($0) }
-      && names.allSatisfy { name in !name.utf8.contains { $0 < 0x20 || "{}[]<>".utf8.contains($0) } }
+  /// - Throws: `invalidItem` if it has none.
+  func id(of row: [CSVRows.Cell], in library: any LibraryDescriptor) throws(LibraryError) -> String {
+    try items.id(of: library) { CSVCell.plain(row[$0].text) } ?? ""
+  }
+
+  /// Whether a first line can be the header of a CSV file of items.
+  static func isHeader(
+    _ cells: [CSVRows.Cell], of library: any LibraryDescriptor, _ options: FileFormats.ReadingOptions
+  ) -> Bool {
+    let names = cells.map { CSVCell.unmarked($0.text).withoutOuterWhiteSpace }
+    let items = ItemColumns(names, of: library, options)
+    return names.count > 1 && (items.id != nil || !items.idCandidates.isEmpty)
+      && names.allSatisfy { name in !name.utf8.contains { $0 < 0x20 } }
+      && !"{[<@%".contains(names[0].first ?? " ")
   }
 
   // MARK: Writing

@@ -15,61 +15,89 @@ public struct CSVFormat: FileFormat {
 
   /// The libraries whose names for an id column are recognized in any library.
   private let libraries: LibraryRegistry
+  private let options: FileFormats.ReadingOptions
+  private let isForSpreadsheets: Bool
 
   /// Creates the format.
   ///
-  /// - Parameter libraries: the libraries whose names for an id column are recognized in any library.
-  public init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
+  /// - Parameters:
+  ///   - libraries: the libraries whose names for an id column are recognized in any library.
+  ///   - options: which column is the id, and how dates without an offset are read.
+  ///   - isForSpreadsheets: whether texts that a spreadsheet takes for a formula are written with an apostrophe in
+  ///     front of them. Reading removes it.
+  public init(
+    libraries: LibraryRegistry = .standard,
+    options: FileFormats.ReadingOptions = FileFormats.ReadingOptions(),
+    isForSpreadsheets: Bool = false
+  ) {
+    self.libraries = libraries
+    self.options = options
+    self.isForSpreadsheets = isForSpreadsheets
+  }
 
+  /// Recognizes a header with a column that can be the id, above a row of as many cells.
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     var rows = CSVRows(beginning)
     guard case (_, .cells(let cells))? = rows.next() else { return false }
-    let idColumns = libraries.descriptors.reduce(into: library.idColumns) { $0.formUnion($1.idColumns) }
-    return CSVColumns.isHeader(cells, idColumns: idColumns)
+    if case (_, .cells(let row))? = rows.next(), row.count != cells.count, beginning.count < 65_536 {
+      return false
+    }
+    return ([library] + libraries.descriptors).contains { CSVColumns.isHeader(cells, of: $0, options) }
   }
 
   public func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
-    if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
-      throw .invalidAnswer("text in UTF-16; save it as CSV in UTF-8")
-    }
     var rows = CSVRows(bytes)
     var contents = FileContents()
     guard let header = rows.next() else { return contents }
     guard case .cells(let titles) = header.row else {
-      throw .invalidAnswer("a first line that names no columns")
+      throw .invalidAnswer("the first line names no columns")
     }
     var remarks: [String] = []
-    let columns = try CSVColumns(header: titles, of: library) { remarks.append($0) }.columns
+    let columns = try CSVColumns(header: titles, of: library, options) { remarks.append($0) }
     for remark in remarks { contents.refuse(line: header.line, remark) }
     // If the separator is not a comma, a comma may be the decimal separator.
     let decimalComma = rows.separator != UInt8(ascii: ",")
+    var collections = FileCollections()
     while let (line, row) = rows.next() {
+      var unusable: [String] = []
       contents.take(line: line) { () throws(LibraryError) in
         switch row {
         case .malformed(let reason): throw .invalidItem(reason)
         case .cells(let cells):
-          return try library.checked(Self.item(cells, columns, decimalComma: decimalComma))
+          let (read, folders) = try item(cells, columns, of: library, decimalComma: decimalComma)
+          let item = try library.checked(read)
+          unusable = folders.filter { !collections.insert(item.id, into: $0) }
+          return item
         }
       }
+      for name in unusable {
+        contents.remark(line: line, "a collection cannot have the name \(name.quoted); it was left out")
+      }
     }
+    collections.apply(to: &contents)
     return contents
   }
 
-  private static func item(
-    _ cells: [CSVRows.Cell], _ columns: [CSVColumns.Column], decimalComma: Bool
-  ) throws(LibraryError) -> FileItem {
+  private func item(
+    _ cells: [CSVRows.Cell], _ table: CSVColumns, of library: any LibraryDescriptor, decimalComma: Bool
+  ) throws(LibraryError) -> (item: FileItem, folders: [String]) {
+    let columns = table.columns
     guard cells.count == columns.count else {
       throw .invalidItem("\(cells.count) cells, where the first line has \(columns.count)")
     }
-    var item = FileItem(id: "")
+    var item = FileItem(id: try table.id(of: cells, in: library))
+    var folders: [String] = []
     for (cell, column) in zip(cells, columns) {
-      let text = column.role == .field || column.role == .id ? "" : cell.text.withoutOuterWhiteSpace
+      let text =
+        column.role == .field || column.role == .id ? "" : CSVCell.plain(cell.text).withoutOuterWhiteSpace
       switch column.role {
-      case .id: item.id = cell.text
+      case .id: break
       case .isFavorite where !text.isEmpty: item.isFavorite = try CSVCell.bool(text, column.name)
-      case .favoritedDate where !text.isEmpty: item.favoritedDate = try date(text)
+      case .favoritedDate where !text.isEmpty: item.favoritedDate = try FileDate.time(text, utc: options.utc)
+      case .tags where !text.isEmpty: try item.setTags(ItemColumns.tags(text))
+      case .folder: folders = text.split(separator: "/").map(\.withoutOuterWhiteSpace).filter { !$0.isEmpty }
       case .field:
         if let value = try CSVCell.value(cell, in: column, decimalComma: decimalComma) {
           item.fields.append(Field(name: column.name, value: value))
@@ -79,26 +107,17 @@ public struct CSVFormat: FileFormat {
       default: break
       }
     }
-    return item
-  }
-
-  /// Parses a time of RFC 3339, or a day. A space may replace the T; a time without an offset is UTC.
-  private static func date(_ text: String) throws(LibraryError) -> Milliseconds {
-    do throws(MalformedError) {
-      if text.utf8.count <= 10 { return try RFC3339.parseDay(text) }
-      let time = text.split(separator: " ", maxSplits: 1).joined(separator: "T")
-      let hasOffset = time.dropFirst(11).contains { "Zz+-".contains($0) }
-      return try RFC3339.parse(hasOffset ? time : time + "Z")
-    } catch {
-      throw .invalidItem(error.reason)
-    }
+    return (item, folders)
   }
 
   public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let (columns, titles) = CSVColumns.header(for: items, of: library)
-    let header = titles.map { CSVRows.Cell(text: $0, isQuoted: false) }
+    func text(_ text: String, isQuoted: Bool = false) -> CSVRows.Cell {
+      CSVRows.Cell(text: CSVCell.marked(text, isForSpreadsheets: isForSpreadsheets), isQuoted: isQuoted)
+    }
+    let header = titles.map { text($0) }
     // A header ignores case, so two fields whose names differ only in case cannot both have a column.
-    let readBack = try CSVColumns(header: header, of: library, refuse: { _ in }).columns
+    let readBack = try CSVColumns(header: header, of: library, .init(), refuse: { _ in }).columns
     for (column, back) in zip(columns, readBack)
     where column.role != back.role || !column.name.utf8.elementsEqual(back.name.utf8) {
       throw .invalidItem(
@@ -114,7 +133,7 @@ public struct CSVFormat: FileFormat {
       for column in columns {
         var cell = CSVRows.Cell(text: "", isQuoted: false)
         switch column.role {
-        case .id: cell.text = item.id
+        case .id: cell = text(item.id)
         case .isFavorite: cell.text = item.isFavorite ? "true" : "false"
         case .favoritedDate: cell.text = item.favoritedDate.map(RFC3339.text) ?? ""
         case .field:
@@ -124,8 +143,10 @@ public struct CSVFormat: FileFormat {
             } catch {
               throw .invalidItem("\(item.id): \(error)")
             }
+            // A number is no formula.
+            if value.number == nil { cell = text(cell.text, isQuoted: cell.isQuoted) }
           }
-        case .leftOut: break
+        case .tags, .folder, .leftOut: break
         }
         cells.append(cell)
       }

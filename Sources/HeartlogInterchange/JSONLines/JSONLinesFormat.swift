@@ -11,16 +11,14 @@ public struct JSONLinesFormat: FileFormat {
   /// Creates the format, which has no settings.
   public init() {}
 
+  /// The members of a line.
+  private static let members: Set<String> = ["library", "id", "isFavorite", "favoritedDate", "fields"]
+
+  /// Recognizes a first object with an id, and fields or a flag, and nothing that would be lost.
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
-    // If the first line is longer than the sample, its first members decide.
-    guard beginning.contains(UInt8(ascii: "\n")) else {
-      let names = JSONOutline(beginning).objectNames
-      return names.contains("id") && (names.contains("fields") || names.contains("isFavorite"))
-    }
-    guard let line = beginning.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first,
-      let value = try? JSONValue.parse(Array(line), depthMax: Self.depthMax)
-    else { return false }
-    return value["id"]?.string != nil && (value["fields"] != nil || value["isFavorite"] != nil)
+    let names = JSONOutline(beginning).objectNames
+    return names.contains("id") && (names.contains("fields") || names.contains("isFavorite"))
+      && names.isSubset(of: Self.members)
   }
 
   public func read(
@@ -39,6 +37,10 @@ public struct JSONLinesFormat: FileFormat {
       let json = try JSONValue.parse(Array(line), depthMax: depthMax)
       guard json.object != nil else { throw MalformedError("a line that is \(json.kind), no JSON object") }
       guard let id = json["id"]?.string else { throw MalformedError("an item without \"id\"") }
+      if let unknown = json.object?.first(where: { !members.contains($0.name) }) {
+        throw MalformedError(
+          "the member \(unknown.name.quoted) is none of the format jsonl; try the format json")
+      }
       if let named = json["library"]?.string, named != library {
         throw MalformedError("an item of \(named), not of \(library)")
       }

@@ -25,12 +25,21 @@ public struct RISFormat: FileFormat {
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
     var contents = FileContents()
-    let (records, refusals) = RISRecord.records(bytes)
+    let (records, strays) = RISRecord.records(bytes)
     let isBlank = bytes.allSatisfy(\.isASCIIWhiteSpace)
-    guard isBlank || !records.isEmpty || !refusals.isEmpty else {
+    guard isBlank || !records.isEmpty || !strays.isEmpty else {
       throw .invalidAnswer("text without a record of RIS")
     }
-    for refusal in refusals { contents.refuse(line: refusal.line, refusal.reason) }
+    for stray in strays {
+      // After the end of a record, what has neither a title nor an author is none.
+      let isRecord = stray.tags.contains { ["TI", "T1", "CT", "BT", "AU", "A1"].contains($0.tag) }
+      if isRecord || records.first.map({ stray.line < $0.line }) != false {
+        contents.refuse(line: stray.line, "a record that does not begin with TY")
+      } else {
+        contents.remark(
+          line: stray.line, "the tag \(stray.tags[0].tag) after the end of a record was left out")
+      }
+    }
     for record in records {
       contents.take(line: record.line) { () throws(LibraryError) in try PaperReference(record).item() }
     }

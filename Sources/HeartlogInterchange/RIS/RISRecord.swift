@@ -31,13 +31,13 @@ struct RISRecord {
     return nil
   }
 
-  /// Splits a file into records, and refuses tags outside of any record.
+  /// Splits a file into records, and returns apart what does not begin with `TY`: tags outside of any record.
   ///
   /// `TY` begins a record; `ER`, the next `TY`, or the end of the file ends it. A line without a tag
   /// continues the value before it: in abstracts and notes as a new line, in other values after a space.
-  static func records(_ bytes: [UInt8]) -> (records: [RISRecord], refusals: [FileContents.Refusal]) {
+  static func records(_ bytes: [UInt8]) -> (records: [RISRecord], strays: [RISRecord]) {
     var records: [RISRecord] = []
-    var refusals: [FileContents.Refusal] = []
+    var strays: [RISRecord] = []
     var record: RISRecord?
     var isStray = false
     var emptyLines = 0
@@ -65,14 +65,15 @@ struct RISRecord {
         let value = line.drop { $0 != UInt8(ascii: "-") }.dropFirst().withoutOuterWhiteSpace
         if record != nil {
           record?.tags.append((tag, Array(value)))
-        } else if !isStray {
+        } else {
+          if !isStray { strays.append(RISRecord(line: number + 1)) }
           isStray = true
-          refusals.append(.init(line: number + 1, reason: "a record that does not begin with TY"))
+          strays[strays.count - 1].tags.append((tag, Array(value)))
         }
       }
     }
     if let record { records.append(record) }
-    return (records, refusals)
+    return (records, strays)
   }
 
   private mutating func goOn(_ line: ArraySlice<UInt8>, after emptyLines: Int) {

@@ -25,10 +25,11 @@ public struct UserDefaultsFormat: FileFormat {
 
   public func fits(_ library: any LibraryDescriptor) -> Bool { library.isOpaque || library.appRecords != nil }
 
+  /// Recognizes only the records of the library's own app: a list of another library may look like any of them.
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    guard let records = library.appRecords else { return false }
     let outline = JSONOutline(beginning)
-    let known = [library.appRecords] + libraries.descriptors.map(\.appRecords)
-    return outline == .emptyArray || known.contains { $0?.matches(outline) == true }
+    return outline == .emptyArray || records.matches(outline)
   }
 
   public func read(

@@ -3,11 +3,12 @@ import Heartlog
 /// Lists of items of the Internet Archive, as its site and its APIs send them.
 ///
 /// The format reads a plain list of identifiers, the favorites of a user (`members` of
-/// `https://archive.org/metadata/fav-USER`), the answer to a search (`response.docs`), and the answer for one
-/// item (`metadata`). It writes `members`, with the members that the site uses, `dateAdded`, and all `fields`
-/// of the item.
+/// `https://archive.org/metadata/fav-USER`), the answer to a search (`response.docs`, or `items` of the scrape
+/// API), and the answer for one item (`metadata`). It writes `members`, with the members that the site uses,
+/// `dateAdded`, and all `fields` of the item.
 ///
-/// Source: https://archive.org/developers/md-record.html
+/// Sources: https://archive.org/developers/md-record.html,
+/// https://archive.org/help/aboutsearch.htm
 public struct ArchiveJSONFormat: FileFormat {
   public let name = "archive-json"
   public let summary = "identifiers, favorites, searches and items as archive.org sends them"
@@ -23,7 +24,7 @@ public struct ArchiveJSONFormat: FileFormat {
     switch JSONOutline(beginning) {
     case .object(let names):
       // The metadata of an item may come after the long list of its files.
-      !names.isDisjoint(with: ["members", "response", "responseHeader", "metadata"])
+      !names.isDisjoint(with: ["members", "response", "responseHeader", "metadata", "items"])
         || names.isSuperset(of: ["created", "dir"])
     case .objects(let names): names.contains("identifier")
     case .strings: true
@@ -53,14 +54,14 @@ public struct ArchiveJSONFormat: FileFormat {
       if let failure { contents.refuse(line: failure.line, failure.reason) }
       func member(_ name: String) -> JSONDocument.Node? { members.first { $0.name == name }?.value }
       // The favorites of a user are also an item, but have members.
-      guard let found = member("members") ?? document.node("response", "docs") else {
+      guard let found = member("members") ?? document.node("response", "docs") ?? member("items") else {
         guard let metadata = member("metadata") else {
           if let error = member("error") {
             throw .invalidAnswer("archive.org answers: \(try document.value(error).jsonText.prefix(200))")
           }
           throw .invalidAnswer(
             failure?.reason
-              ?? "an answer with neither members, response.docs nor metadata, as archive.org sends")
+              ?? "the JSON has no members, response.docs, items or metadata, as answers of archive.org have")
         }
         return [metadata]
       }

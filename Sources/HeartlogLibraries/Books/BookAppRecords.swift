@@ -15,7 +15,10 @@ struct BookRecordList: AppRecordList {
   private static let referenceDate: Milliseconds = 978_307_200_000
 
   func matches(_ outline: JSONOutline) -> Bool {
-    outline.elementNames.contains("fileURL") || outline.elementNames.isSuperset(of: ["title", "dateAdded"])
+    let names = outline.elementNames
+    // The app has no favoritedDate.
+    return !names.contains(FieldName.favoritedDate)
+      && (names.contains("fileURL") || names.isSuperset(of: ["title", "dateAdded"]))
   }
 
   func matches(_ item: FileItem) -> Bool {
@@ -36,6 +39,8 @@ struct BookRecordList: AppRecordList {
   /// before them.
   private static func date(_ value: JSONValue?) throws(LibraryError) -> Milliseconds? {
     guard let seconds = value?.number else { return try FileItem.date(value, named: "dateAdded") }
+    // The app counts from 2001. What would be a date after 2038 counts from 1970.
+    if seconds >= 1_200_000_000, let time = FileDate.time(seconds) { return time }
     let nearest = (seconds * 1_000).rounded()
     guard abs(nearest) < 1e15 else { throw .invalidItem("a date outside the years 0000 to 9999") }
     let isExact = nearest / 1_000 == seconds
@@ -107,16 +112,30 @@ struct SettingsRecords: AppRecords {
     let (members, failure) = document.members(of: document.root)
     if let failure { contents.refuse(line: failure.line, failure.reason) }
     var playback = FileItem(id: PlaybackSettings.item, isFavorite: false)
+    // An item may be spread over the settings, the current book and `items`.
+    var items: [(line: Int, item: FileItem)] = []
+    func add(line: Int, _ read: () throws(LibraryError) -> FileItem) {
+      do throws(LibraryError) {
+        let item = try read()
+        guard let index = items.firstIndex(where: { $0.item.id == item.id }) else {
+          items.append((line, item))
+          return
+        }
+        for field in item.fields { items[index].item.set(field.name, field.value) }
+      } catch {
+        contents.refuse(line: line, error.description)
+      }
+    }
     for member in members {
       let node = member.value
       if member.name == Self.items, document.isObject(node) {
         for item in document.members(of: node).members {
-          contents.take(line: item.value.line) { () throws(LibraryError) in
+          add(line: item.value.line) { () throws(LibraryError) in
             try Self.item(item.name, document.value(item.value))
           }
         }
       } else if member.name == Self.currentBook {
-        contents.take(line: node.line) { () throws(LibraryError) in
+        add(line: node.line) { () throws(LibraryError) in
           let id = try document.value(node).string ?? ""
           let book = try Book.descriptor.checked(FileItem(id: id))
           return try Self.item(
@@ -138,7 +157,8 @@ struct SettingsRecords: AppRecords {
         }
       }
     }
-    if !playback.fields.isEmpty { contents.take(playback, line: document.root.line) }
+    if !playback.fields.isEmpty { add(line: document.root.line) { playback } }
+    for (line, item) in items { contents.take(item, line: line) }
     return contents
   }
 

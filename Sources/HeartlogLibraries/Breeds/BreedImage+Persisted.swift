@@ -64,7 +64,12 @@ extension FavoritesManager {
 struct ImageRecords: AppRecordList {
   let library = BreedImage.descriptor
 
-  func matches(_ outline: JSONOutline) -> Bool { outline.elementNames.contains("url") }
+  /// A record has a URL and a flag, and nothing that would be lost.
+  func matches(_ outline: JSONOutline) -> Bool {
+    let known: Set = ["url", "breed", FieldName.isFavorite, FieldName.favoritedDate, "fields"]
+    return outline.elementNames.isSuperset(of: ["url", FieldName.isFavorite])
+      && outline.elementNames.isSubset(of: known)
+  }
   func matches(_ item: FileItem) -> Bool { URL(favoriteID: item.id)?.scheme != nil }
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem {

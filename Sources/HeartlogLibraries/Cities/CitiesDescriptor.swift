@@ -53,11 +53,16 @@ private struct CitiesDescriptor: LibraryDescriptor {
   }
 }
 
-/// The catalog of Smart City: `[{"_id", "name", "country", "coord": {"lon", "lat"}, "isFavorite"?}, …]`.
+/// The catalog of Smart City: `[{"_id", "name", "country", "coord": {"lon", "lat"}, "isFavorite"?}, …]`, or as in
+/// OpenWeather's older list one entry per line.
 private struct CatalogRecords: AppRecordList {
   let library = City.descriptor
 
-  func matches(_ outline: JSONOutline) -> Bool { outline.elementNames.contains("_id") }
+  /// An entry has the name and country of a city, and its id or place as only the catalog has them.
+  func matches(_ outline: JSONOutline) -> Bool {
+    let names = outline.recordNames
+    return names.isSuperset(of: ["name", "country"]) && !names.isDisjoint(with: ["_id", "coord"])
+  }
   func matches(_ item: FileItem) -> Bool { item["lat"] != nil && item["lon"] != nil }
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem {

@@ -19,7 +19,7 @@ public protocol AppRecords: Sendable {
   func write(_ items: [FileItem]) throws(LibraryError) -> [UInt8]
 }
 
-/// Records in a JSON array, one for each item.
+/// Records in a JSON array, or one after the other, one for each item.
 protocol AppRecordList: AppRecords {
   /// The descriptor of the records' library.
   var library: any LibraryDescriptor { get }
@@ -31,9 +31,9 @@ protocol AppRecordList: AppRecords {
 extension AppRecordList {
   func read(_ document: JSONDocument) throws(LibraryError) -> FileContents {
     var contents = FileContents()
-    let (elements, failure) = document.elements(of: document.root)
-    guard document.isArray(document.root) else {
-      throw .invalidAnswer("what an app keeps is a list, and this is none")
+    let (elements, failure) = document.records()
+    guard document.isArray(document.root) || document.isObject(document.root) && elements.count > 1 else {
+      throw .invalidAnswer("the records of an app are a JSON list, and this is none")
     }
     if let failure { contents.refuse(line: failure.line, failure.reason) }
     contents.take(elements, of: document) { (record) throws(LibraryError) in

@@ -21,14 +21,14 @@ public protocol FileFormat: Sendable {
   /// Whether a file has this format, by its first bytes.
   ///
   /// - Parameters:
-  ///   - beginning: at most the first 4,096 bytes of the file, without a byte order mark.
+  ///   - beginning: at most the first 65,536 bytes of the file, in UTF-8 without a byte order mark.
   ///   - library: the library that the items belong to.
   func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool
 
   /// Reads a whole file. A record that is not valid is refused; the others are read.
   ///
   /// - Parameters:
-  ///   - bytes: the file, without a byte order mark.
+  ///   - bytes: the file, in UTF-8 without a byte order mark.
   ///   - library: the library that the items belong to.
   /// - Throws: `invalidAnswer` if the file does not have this format.
   func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents
@@ -70,17 +70,23 @@ extension FileFormat {
 
 /// The records of a file: the valid ones as items, the others as refusals.
 public struct FileContents: Sendable {
-  /// A record that is not valid: the line on which it begins, and the reason.
+  /// A record that is not valid: where it begins, and the reason.
   public struct Refusal: Hashable, Sendable {
     /// The first line is 1.
     public let line: Int
     /// A phrase without a full stop.
     public let reason: String
+    /// The number of the record in the file, starting at 1; `nil` for a part of the file that is no record.
+    public let record: Int?
+    /// The id in the record; `nil` if none can be read.
+    public let id: String?
 
     /// Creates a refusal of the record that begins on a line.
-    public init(line: Int, reason: String) {
+    public init(line: Int, reason: String, record: Int? = nil, id: String? = nil) {
       self.line = line
       self.reason = reason
+      self.record = record
+      self.id = id
     }
   }
 
@@ -88,29 +94,63 @@ public struct FileContents: Sendable {
   public struct Record: Hashable, Sendable {
     /// The line on which it begins; the first line is 1.
     public let line: Int
+    /// The number of the record in the file, starting at 1.
+    public let number: Int
     /// The item that it holds.
-    public let item: FileItem
+    public fileprivate(set) var item: FileItem
   }
 
   /// The valid records, in the order of the file.
   public private(set) var records: [Record] = []
   /// The other records, in the order of the file.
   public private(set) var refusals: [Refusal] = []
+  /// What a person should know about the file although no record is refused for it.
+  public private(set) var remarks: [Refusal] = []
+  private var count = 0
 
   /// Creates the contents of a file without records.
   public init() {}
 
   /// Adds a valid record.
-  public mutating func take(_ item: FileItem, line: Int) { records.append(Record(line: line, item: item)) }
+  public mutating func take(_ item: FileItem, line: Int) {
+    count += 1
+    records.append(Record(line: line, number: count, item: item))
+  }
+
+  /// Changes the items of all valid records.
+  package mutating func changeItems(_ change: (inout FileItem) -> Void) {
+    for index in records.indices { change(&records[index].item) }
+  }
 
   /// Adds a refusal.
   public mutating func refuse(line: Int, _ reason: String) {
     refusals.append(Refusal(line: line, reason: reason))
   }
 
+  /// Adds a remark.
+  public mutating func remark(line: Int, _ text: String) { remarks.append(Refusal(line: line, reason: text)) }
+
   /// Adds the record that `read` returns, or a refusal with the error that it throws.
   public mutating func take(line: Int, _ read: () throws(LibraryError) -> FileItem) {
-    do { take(try read(), line: line) } catch { refuse(line: line, error.description) }
+    do {
+      take(try read(), line: line)
+    } catch {
+      count += 1
+      refuse(line: line, error.description)
+    }
+  }
+
+  /// Adds the record that `read` returns, or a refusal with the error that it throws and the number of the record, in
+  /// a format that may have all records on one line.
+  package mutating func takeNumbered(
+    line: Int, id: String?, _ read: () throws(LibraryError) -> FileItem
+  ) {
+    do {
+      take(try read(), line: line)
+    } catch {
+      count += 1
+      refusals.append(Refusal(line: line, reason: error.description, record: count, id: id))
+    }
   }
 
   /// Adds what `read` returns for each record of a JSON text, or a refusal with the error that it throws.
@@ -119,8 +159,23 @@ public struct FileContents: Sendable {
     _ read: (JSONValue) throws(LibraryError) -> FileItem
   ) {
     for record in records {
-      take(line: record.line) { () throws(LibraryError) in try read(try document.value(record)) }
+      let value = Result { () throws(LibraryError) in try document.value(record) }
+      takeNumbered(line: record.line, id: (try? value.get()).flatMap(Self.id)) { () throws(LibraryError) in
+        try read(try value.get())
+      }
     }
+  }
+
+  /// The member by which people know a record.
+  private static func id(of record: JSONValue) -> String? {
+    for name in ["id", "_id", "identifier", "url"] {
+      switch record[name] {
+      case .string(let id)?: return id
+      case .int64(let id)?: return String(id)
+      default: continue
+      }
+    }
+    return record.string
   }
 
   /// Adds what `read` returns for each line, or a refusal with the error that it throws. Blank lines are skipped.

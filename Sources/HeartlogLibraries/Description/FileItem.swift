@@ -91,6 +91,16 @@ extension FileItem {
     fields.append(Field(name: name, value: value))
   }
 
+  /// Sets the field `tags`, unless there are none.
+  package mutating func setTags(_ tags: [String]) throws(LibraryError) {
+    guard !tags.isEmpty else { return }
+    do {
+      set("tags", try FieldValue(.array(tags.map(JSONValue.string))))
+    } catch {
+      throw .invalidItem("tags: \(error.reason)")
+    }
+  }
+
   /// Removes fields and defaults.
   package mutating func remove(_ names: Set<String>) {
     guard !names.isEmpty else { return }

@@ -77,6 +77,27 @@ public struct JSONDocument: Sendable {
     }
   }
 
+  /// The elements of the root, if it is an array, with the first error between or after them. Otherwise each line is
+  /// a value, if the first line can be one, or the whole text is. O(bytes).
+  package func records() -> (records: [Node], failure: FileContents.Refusal?) {
+    if isArray(root) {
+      let (elements, failure) = elements(of: root)
+      return (elements, failure)
+    }
+    var line = root.line
+    var start = root.range.lowerBound
+    var records: [Node] = []
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+      let value = bytes[start..<end].withoutOuterWhiteSpace
+      if records.isEmpty, value.last != UInt8(ascii: "}") { return ([root], nil) }
+      if !value.isEmpty { records.append(Node(line: line, range: value.startIndex..<value.endIndex)) }
+      line += 1
+      start = end + 1
+    }
+    return (records, nil)
+  }
+
   /// The members of an object up to the first error, and the first error between or after them. O(bytes).
   public func members(of object: Node) -> (members: [Member], failure: FileContents.Refusal?) {
     bytes.withUnsafeBytes { bytes in
@@ -210,4 +231,7 @@ public enum JSONOutline: Hashable, Sendable {
 
   /// The names of the first members of the first element of an array; empty for any other value.
   public var elementNames: Set<String> { if case .objects(let names) = self { names } else { [] } }
+
+  /// The names of the first members of the first record: of an array, or of records one after the other.
+  package var recordNames: Set<String> { elementNames.union(objectNames) }
 }

@@ -97,10 +97,14 @@ extension FuzzTarget {
     ],
     "bookmarks": [
       "<!DOCTYPE NETSCAPE-Bookmark-file-1>", "<DL><p>", "<DT><A HREF=\"", "ADD_DATE=\"", "</A>", "<DD>",
-      "&amp;",
+      "&amp;", "<DT><H3>", "<ul><li>", "{\"roots\":{", "\"children\":[", "\"url\":\"",
     ],
     "geojson": ["\"type\":\"Feature\"", "\"coordinates\":[", "\"properties\":{", "\"geometry\":{"],
-    "csv": ["\",\"", "\"\"", "\r\n", ";", "\t", "isFavorite", "favoritedDate"],
+    "csv": [
+      "\",\"", "\"\"", "\r\n", ";", "\t", "isFavorite", "favoritedDate", "url,time_added,tags,folder\n", "'=",
+      "=\"0\"",
+    ],
+    "json": ["\"id\":\"", "\"favoritedDate\":\"", "\"isFavorite\":", "\"url\":\"", "}\n{", "1585881748"],
     "jsonl": ["\"id\":\"", "\"fields\":{", "\"isFavorite\":", "\"favoritedDate\":\"2026-03-02T07:15:00Z\""],
     "arxiv-atom": [
       "<entry>", "<id>http://arxiv.org/abs/", "<author><name>", "<![CDATA[", "&#x41;", "xmlns=",
