@@ -179,6 +179,13 @@ let package = Package(
         "HeartlogProofs", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
       ],
       swiftSettings: settings),
+    // Links to the same sources, as an app compiles them whose default isolation is the main actor.
+    .testTarget(
+      name: "DocumentationOnMainActorTests",
+      dependencies: [
+        "HeartlogProofs", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
+      ],
+      swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),
     .testTarget(
@@ -233,6 +240,10 @@ let package = Package(
       ],
       swiftSettings: settings),
   ]
+  // Elsewhere, `PublishedFavorites` is in Heartlog.
+  for target in package.targets where target.name == "DocumentationOnMainActorTests" {
+    target.dependencies.append("AppleObservation")
+  }
 #endif
 
 // Optimized sources that keep their assertions, for tests under a sanitizer: Scripts/test. The tests themselves are not: they are compiled

@@ -16,6 +16,7 @@ struct FoldedScalar {
   private let words: (UInt64, UInt64)
   let count: Int
 
+  @inline(__always)
   subscript(index: Int) -> UInt8 {
     UInt8(truncatingIfNeeded: (index < 8 ? words.0 : words.1) >> (UInt64(index & 7) * 8))
   }
@@ -59,19 +60,18 @@ struct FoldedScalar {
     return (folded(value), byteCount)
   }
 
-  /// Whether scalars with this first byte of UTF-8 beyond ASCII are neither diacritics nor folded to ASCII: those of Greek, Cyrillic, Han
-  /// and Hangul, and emoji.
-  static func isNeverASCII(_ lead: UInt8) -> Bool {
-    switch lead {
-    case 0xCE...0xD1, 0xE4...0xE9, 0xEB...0xED, 0xF0...: true
-    default: false
-    }
+  /// Whether a byte beyond ASCII begins a scalar that is neither a diacritic nor folded to ASCII, or is inside of a scalar. So begin those of
+  /// Greek, Cyrillic, Kana, Han and Hangul, and emoji.
+  @inline(__always)
+  static func isNeverASCII(_ byte: UInt8) -> Bool {
+    // 0xCE to 0xD1, 0xE3 to 0xED, and from 0xF0 on: bit 0 is 0xC0.
+    byte < 0xC0 || (0xFFFF_3FF8_0003_C000 as UInt64) >> UInt64(byte & 63) & 1 == 1
   }
 
   @inline(__always)
   private static func folded(_ value: UInt32) -> FoldedScalar {
     guard value < cachedMax else { return FoldedScalar(bytes(of: value)) }
-    let known = cache.entries[Int(value)].load(ordering: .relaxed)
+    let known = entries[Int(value)].load(ordering: .relaxed)
     return known != 0 ? FoldedScalar(packed: known & ~(1 << 63)) : remember(value)
   }
 
@@ -82,7 +82,7 @@ struct FoldedScalar {
     var packed = UInt64(bytes.count) << 56
     for (index, byte) in bytes.enumerated() { packed |= UInt64(byte) << (index * 8) }
     // The highest bit tells the folded form of a diacritic, which is empty, from none.
-    cache.entries[Int(value)].store(packed | 1 << 63, ordering: .relaxed)
+    entries[Int(value)].store(packed | 1 << 63, ordering: .relaxed)
     return FoldedScalar(packed: packed)
   }
 
@@ -109,7 +109,7 @@ struct FoldedScalar {
   /// Whether a scalar is a mark above, below or through a letter, or a vowel point of Hebrew or Arabic. The vowel signs of Indic scripts
   /// and Thai, and the voicing marks of Japanese, are none: without them, it would be another word.
   private static func isDiacritic(_ scalar: Unicode.Scalar) -> Bool {
-    guard scalar.value < 0x1_0000, scalar.properties.generalCategory == .nonspacingMark else { return false }
+    guard scalar.value < 0x3000, scalar.properties.generalCategory == .nonspacingMark else { return false }
     let position = scalar.properties.canonicalCombiningClass.rawValue
     return position == 1 || (10...36).contains(position) || position >= 200
   }
@@ -125,18 +125,12 @@ struct FoldedScalar {
 
   /// The scalars below it are folded once.
   private static let cachedMax: UInt32 = 0x1_0000
-  private static let cache = Cache()
-
-  /// 0 is not known yet. Threads that fold the same scalar store the same entry.
-  private final class Cache: Sendable {
-    // `calloc` gives pages that take no memory until they are used. Never released.
-    nonisolated(unsafe) let entries: UnsafeMutablePointer<Atomic<UInt64>>
-
-    init() {
-      guard let bytes = calloc(Int(FoldedScalar.cachedMax), MemoryLayout<Atomic<UInt64>>.stride) else {
-        preconditionFailure("512 KiB of memory")
-      }
-      entries = bytes.bindMemory(to: Atomic<UInt64>.self, capacity: Int(FoldedScalar.cachedMax))
+  /// 0 is not known yet. Threads that fold the same scalar store the same entry. `calloc` gives pages that take no memory until they are
+  /// used; they are never released. A static pointer, because each access to a property of an object would be checked for exclusivity.
+  nonisolated(unsafe) private static let entries: UnsafeMutablePointer<Atomic<UInt64>> = {
+    guard let bytes = calloc(Int(cachedMax), MemoryLayout<Atomic<UInt64>>.stride) else {
+      preconditionFailure("512 KiB of memory")
     }
-  }
+    return bytes.bindMemory(to: Atomic<UInt64>.self, capacity: Int(cachedMax))
+  }()
 }

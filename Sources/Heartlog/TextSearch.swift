@@ -107,7 +107,7 @@ package struct TextSearch: Sendable {
   private func isFoundAnywhere(in text: UnsafeRawBufferPointer) -> Bool {
     if isEmpty { return true }
     if let pattern {
-      return pattern.isFound(in: text) || isFoundAroundOthers(in: text)
+      return pattern.isFound(in: text) || isFound(pattern, aroundOthersIn: text)
     }
     if text.isASCII { return false }
     var offset = 0
@@ -121,16 +121,26 @@ package struct TextSearch: Sendable {
   }
 
   /// Returns whether the search text, which is ASCII, occurs at scalars that are not.
-  private func isFoundAroundOthers(in text: UnsafeRawBufferPointer) -> Bool {
+  private func isFound(_ pattern: ASCIIPattern, aroundOthersIn text: UnsafeRawBufferPointer) -> Bool {
     // Whatever begins before this offset was tried.
     var tried = 0
     var offset = text.firstNonASCII(from: 0)
     while offset < text.count {
       if FoldedScalar.isNeverASCII(text[offset]) {
-        offset = text.firstNonASCII(from: offset + 1)
+        repeat {
+          offset += 1
+        } while offset < text.count && text[offset] >= 0x80
+          && FoldedScalar.isNeverASCII(text[offset])
+        offset = text.firstNonASCII(from: offset)
         continue
       }
       let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+      if folded.count == 1, !pattern.contains(folded[0]) {
+        offset += byteCount
+        tried = offset
+        offset = text.firstNonASCII(from: offset)
+        continue
+      }
       // Since `tried` there are only ASCII, each its own folded byte, and scalars that no match crosses.
       if folded.count == 0 {
         for start in max(tried, offset - bytes.count + 1)..<offset where stands(in: text, at: start) {
@@ -195,6 +205,8 @@ extension UInt8 {
 private struct ASCIIPattern: Sendable {
   let bytes: [UInt8]
   private let ignoresCase: Bool
+  /// The bytes that occur, a bit each.
+  private let occurring: (UInt64, UInt64)
   private let first: Pattern
   private let last: Pattern
 
@@ -222,8 +234,19 @@ private struct ASCIIPattern: Sendable {
   init(_ bytes: [UInt8], ignoresCase: Bool) {
     self.bytes = bytes
     self.ignoresCase = ignoresCase
+    var occurring: (UInt64, UInt64) = (0, 0)
+    for byte in bytes {
+      if byte < 64 { occurring.0 |= 1 << byte } else { occurring.1 |= 1 << (byte & 63) }
+    }
+    self.occurring = occurring
     first = Pattern(bytes[0], ignoresCase: ignoresCase)
     last = Pattern(bytes[bytes.count - 1], ignoresCase: ignoresCase)
+  }
+
+  /// Returns whether a byte is one of those to find.
+  @inline(__always)
+  func contains(_ byte: UInt8) -> Bool {
+    byte < 0x80 && (byte < 64 ? occurring.0 : occurring.1) >> UInt64(byte & 63) & 1 == 1
   }
 
   func isPrefix(of text: UnsafeRawBufferPointer) -> Bool {

@@ -3,6 +3,7 @@ import Heartlog
 import Testing
 
 /// The tutorial's cook book, and what it promises.
+@MainActor
 @Suite("The tutorial's cook book")
 struct CookBookTests {
   private let soup = Recipe(id: "ribollita", title: "Ribollita")
@@ -18,10 +19,10 @@ struct CookBookTests {
   @Test("a tap makes a favorite, and another one none")
   func taps() async throws {
     try await withCookBook { book in
-      let isFavorite = try book.tap(soup)
+      let isFavorite = try await book.tap(soup)
       #expect(isFavorite)
       #expect(book.favorites.map(\.id) == ["ribollita"])
-      let isStillFavorite = try book.tap(soup)
+      let isStillFavorite = try await book.tap(soup)
       #expect(!isStillFavorite)
       #expect(book.favorites.isEmpty)
     }
@@ -40,13 +41,13 @@ struct CookBookTests {
   @Test("a model has the favorites, and a change is told")
   func changes() async throws {
     try await withCookBook { book in
-      let model = await book.model()
-      await model.toggle(soup)
-      #expect(await model.items.map(\.id) == ["ribollita"])
+      let model = book.model()
+      model.toggle(soup)
+      #expect(model.items.map(\.id) == ["ribollita"])
       await model.finishWriting()
 
       let changes = book.recipes.changes
-      _ = try book.tap(tart)
+      _ = try await book.tap(tart)
       for await notice in changes {
         guard case .change(let change) = notice else { continue }
         #expect(change.event.item == "nata")
@@ -67,7 +68,7 @@ struct CookBookTests {
   func past() async throws {
     try await withCookBook { book in
       let before = Date.now.addingTimeInterval(-3_600)
-      _ = try book.tap(soup)
+      _ = try await book.tap(soup)
       #expect(try book.favorites(at: before).isEmpty)
       #expect(try book.favorites(at: .now.addingTimeInterval(3_600)) == ["ribollita"])
     }

@@ -7,13 +7,13 @@ import Testing
   import SQLite3
 #endif
 
-struct Station: Codable, Identifiable, Sendable {
+nonisolated struct Station: Codable, Identifiable, Sendable {
   let id: String
   var name: String?
   var country: String?
 }
 
-struct OldFavorites: Sequence, IteratorProtocol {
+nonisolated struct OldFavorites: Sequence, IteratorProtocol {
   static let query = """
     SELECT f.stationID, s.name, s.country,
       CAST(round((julianday(f.addedAt) - 2440587.5) * 86400000) AS INTEGER)
@@ -61,7 +61,7 @@ struct OldDatabaseError: Error {
   let message: String
 }
 
-struct OldFavorite: Decodable, FetchableRecord {
+nonisolated struct OldFavorite: Decodable, FetchableRecord {
   let stationID: String
   let name: String?
   let country: String?

@@ -133,9 +133,9 @@ struct FollowingTests {
     #expect(lines.last?.hasSuffix("removed") == true)
   }
 
-  func tap(_ recipe: Recipe, in recipes: Favorites<Recipe>) -> String? {
+  func tap(_ recipe: Recipe, in recipes: Favorites<Recipe>) async -> String? {
     do throws(HeartlogError) {
-      try recipes.toggle(recipe)
+      try await recipes.async.toggle(recipe)
       return nil
     } catch {
       switch error.code {
@@ -147,8 +147,8 @@ struct FollowingTests {
   }
 
   @Test("an error becomes words for an alert")
-  func alert() {
-    #expect(tap(soup, in: recipes) == nil)
-    #expect(tap(Recipe(id: "", title: ""), in: recipes)?.contains("item id") == true)
+  func alert() async {
+    #expect(await tap(soup, in: recipes) == nil)
+    #expect(await tap(Recipe(id: "", title: ""), in: recipes)?.contains("item id") == true)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 /// The examples of "Your own item type".
 @Suite("An item type of one's own")
 struct ItemTypeTests {
-  struct Recipe: FavoriteItem {
+  nonisolated struct Recipe: FavoriteItem {
     static let library = "recipes"
 
     let id: String
@@ -17,7 +17,7 @@ struct ItemTypeTests {
     var favoritedDate: Date?
   }
 
-  struct ISBN: FavoriteID, Codable {
+  nonisolated struct ISBN: FavoriteID, Codable {
     let digits: String
 
     var favoriteID: String { digits }
@@ -28,7 +28,7 @@ struct ItemTypeTests {
     }
   }
 
-  struct RatedRecipe: FavoriteItem {
+  nonisolated struct RatedRecipe: FavoriteItem {
     static let library = "recipes"
     static var template: Self? { RatedRecipe(id: "", title: "") }
 
@@ -39,7 +39,7 @@ struct ItemTypeTests {
     var rating = 3
   }
 
-  struct DownloadedRecipe: FavoriteItem {
+  nonisolated struct DownloadedRecipe: FavoriteItem {
     static let library = "recipes"
     static var localFields: Set<String> { ["video"] }
 

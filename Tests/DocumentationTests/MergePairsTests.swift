@@ -6,7 +6,7 @@ import Testing
 /// The pairs of "How merging decides": each row of the article's table is played on two devices.
 @Suite("How merging decides")
 struct MergePairsTests {
-  struct Pair: CustomTestStringConvertible, Sendable {
+  nonisolated struct Pair: CustomTestStringConvertible, Sendable {
     let phone: String
     let tablet: String
     let both: String
@@ -14,7 +14,7 @@ struct MergePairsTests {
     var testDescription: String { "\(phone) | \(tablet)" }
   }
 
-  static let pairs: [Pair] = {
+  nonisolated static let pairs: [Pair] = {
     let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(
         path: "Sources/Heartlog/Heartlog.docc/Articles/HowMergingDecides.md")

@@ -7,7 +7,7 @@ import Testing
 /// The examples of "From UserDefaults" and "From SwiftData or Core Data".
 @Suite("Moving in")
 struct MovingInTests {
-  struct Song: Codable, Identifiable, Sendable, Equatable {
+  nonisolated struct Song: Codable, Identifiable, Sendable, Equatable {
     let id: String
     let title: String
   }
@@ -45,7 +45,7 @@ struct MovingInTests {
     #expect(songs.list().map(\.id) == ["1", "3"])
   }
 
-  struct Settings: Codable, Identifiable, Sendable {
+  nonisolated struct Settings: Codable, Identifiable, Sendable {
     var id = "player"
     /// Nil until the user has chosen one.
     var speed: Double?
@@ -83,7 +83,7 @@ struct MovingInTests {
     #expect(both.speed == 1.5 && both.skipSeconds == 10)
   }
 
-  struct FavoritePaper: Codable, Identifiable, Sendable {
+  nonisolated struct FavoritePaper: Codable, Identifiable, Sendable {
     let id: String
     let title: String
   }

@@ -13,7 +13,7 @@ struct OverviewTests {
   @Test("a store, a type, a tap")
   func heartlog() throws {
     defer { try? FileManager.default.removeItem(at: url) }
-    struct Recipe: Codable, Identifiable, Sendable {
+    nonisolated struct Recipe: Codable, Identifiable, Sendable {
       let id: String
       let title: String
     }
@@ -59,7 +59,7 @@ struct OverviewTests {
       let name = "recipes"
       let fields = [LibraryField("title"), LibraryField("minutes", .number(0...10_000))]
     }
-    struct Recipe: DescribedItem {
+    nonisolated struct Recipe: DescribedItem {
       static let library = "recipes"
       static var descriptor: any LibraryDescriptor { RecipesDescriptor() }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("An item type that changes")
 struct SchemaExampleTests {
   enum First {
-    struct Trip: FavoriteItem {
+    nonisolated struct Trip: FavoriteItem {
       static let library = "trips"
 
       let id: String
@@ -17,7 +17,7 @@ struct SchemaExampleTests {
   }
 
   enum Second {
-    struct Trip: FavoriteItem {
+    nonisolated struct Trip: FavoriteItem {
       static let library = "trips"
       static let schema = ItemSchema(version: 2, [.renamed("desc", to: "description", since: 2)])
 
@@ -29,7 +29,7 @@ struct SchemaExampleTests {
     }
   }
 
-  struct Trip: FavoriteItem {
+  nonisolated struct Trip: FavoriteItem {
     static let library = "trips"
     static let schema = ItemSchema(
       version: 3,

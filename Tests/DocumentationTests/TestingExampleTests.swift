@@ -201,7 +201,7 @@ struct TestingTextTests {
     #expect(code { _ = try FavoritesStore(at: folder) } == .corrupt)
   }
 
-  private struct Weight: Codable, Identifiable, Sendable {
+  private nonisolated struct Weight: Codable, Identifiable, Sendable {
     let id: Int
     let grams: Double
   }

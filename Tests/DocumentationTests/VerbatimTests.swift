@@ -55,6 +55,19 @@ struct VerbatimTests {
     }
   }
 
+  @Test("all of it is compiled once more where the default isolation is the main actor")
+  func onMainActor() throws {
+    let links = Self.package.appending(path: "Tests/DocumentationOnMainActorTests")
+    let sources = Self.files(in: "Tests/DocumentationTests", "swift").filter {
+      !$0.hasSuffix("VerbatimTests.swift")
+    }
+    for source in sources + ["Tests/HeartlogTests/ReadmeExampleTests.swift"] {
+      let link = links.appending(path: URL(filePath: source).lastPathComponent)
+      let target = try FileManager.default.destinationOfSymbolicLink(atPath: link.path)
+      #expect(target == source.replacing("Tests/", with: "../", maxReplacements: 1))
+    }
+  }
+
   @Test("the tutorial ends with what is compiled, and each step adds to the one before")
   func tutorial() throws {
     let steps = Self.files(in: "Sources/Heartlog/Heartlog.docc/Resources", "swift")

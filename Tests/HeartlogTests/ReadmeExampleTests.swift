@@ -7,7 +7,7 @@ import Testing
 struct ReadmeExampleTests {
   private func example(at url: URL) async throws {
     // README: begin
-    struct Recipe: Codable, Identifiable, Sendable {
+    nonisolated struct Recipe: Codable, Identifiable, Sendable {
       let id: String
       let title: String
     }

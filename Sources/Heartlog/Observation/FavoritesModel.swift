@@ -193,8 +193,8 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   }
 
   private func place(_ item: Item, _ key: UTF8Key, _ moment: FavoritedMoment?) {
-    if let position = positions.keep(key, since: moment) {
-      if position == items.count - 1 { isEndUncertain = true }
+    if let (position, isChange) = positions.keep(key, since: moment) {
+      if isChange, position == items.count - 1 { isEndUncertain = true }
       // A view is not told of what it shows already, such as a tap when it is written.
       if !favorites.isSame(items[position], item) { items[position] = item }
       return

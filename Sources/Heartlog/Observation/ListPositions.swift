@@ -23,18 +23,19 @@ struct ListPositions: Sendable {
 
   /// Gives an item of the list another moment, if it keeps its position.
   ///
-  /// - Returns: the position; nil if the item is not in the list, or would move. Then nothing is changed.
-  mutating func keep(_ id: UTF8Key, since moment: FavoritedMoment?) -> Int? {
+  /// - Returns: the position, and whether the moment is another one; nil if the item is not in the list, or would move. Then nothing is
+  ///   changed.
+  mutating func keep(_ id: UTF8Key, since moment: FavoritedMoment?) -> (position: Int, isChange: Bool)? {
     guard let known = moments[id] else { return nil }
     let position = position(Key(id: id, moment: known))
-    guard known != moment else { return position }
+    guard known != moment else { return (position, false) }
     let key = Key(id: id, moment: moment)
     guard position == 0 || places(keys[position - 1], before: key),
       position + 1 == keys.count || places(key, before: keys[position + 1])
     else { return nil }
     keys[position] = key
     moments[id] = .some(moment)
-    return position
+    return (position, true)
   }
 
   /// Adds an item that is not in the list, and returns its position.

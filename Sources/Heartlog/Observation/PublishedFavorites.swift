@@ -8,8 +8,19 @@
   /// The favorites of one type for views of the generations before `@Observable`: with `@ObservedObject`, `@StateObject`, or as publishers.
   ///
   /// ```swift
-  /// @StateObject private var papers = PublishedFavorites(store.favorites(of: Paper.self))
-  /// papers.$items.sink { papers in … }
+  /// struct EssayList: View {
+  ///   @StateObject private var essays: PublishedFavorites<Essay>
+  ///
+  ///   init(_ essays: Favorites<Essay>) {
+  ///     _essays = StateObject(wrappedValue: PublishedFavorites(essays))
+  ///   }
+  ///
+  ///   var body: some View {
+  ///     List(essays.items) { essay in
+  ///       Button("♥ \(essay.title)") { essays.model.toggle(essay) }
+  ///     }
+  ///   }
+  /// }
   /// ```
   ///
   /// It shows what a `FavoritesModel` shows, a turn of the main actor later. Taps, and everything else, are those of `model`.

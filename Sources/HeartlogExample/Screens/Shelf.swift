@@ -95,8 +95,8 @@ import Heartlog
 extension [Row] {
   /// The rows whose text contains a query, whatever its case and accents.
   func matching(_ query: String) -> [Row] {
-    query.isEmpty
-      ? self : filter { $0.text.range(of: query, options: [.caseInsensitive, .diacriticInsensitive]) != nil }
+    let search = TextSearch(query)
+    return filter { search.isFound(in: $0.text) }
   }
 }
 

@@ -6,16 +6,16 @@ import Foundation
 
 // What the examples of "From SQLite or GRDB" use of GRDB, with the same signatures. The package does not depend on GRDB.
 
-struct Database {
+nonisolated struct Database {
   let connection: OpaquePointer
 }
 
-protocol DatabaseReader: Sendable {
+nonisolated protocol DatabaseReader: Sendable {
   func read<T: Sendable>(_ value: @escaping @Sendable (Database) throws -> T) async throws -> T
 }
 
 /// A connection, which the test closes.
-struct DatabaseQueue: DatabaseReader, @unchecked Sendable {
+nonisolated struct DatabaseQueue: DatabaseReader, @unchecked Sendable {
   let connection: OpaquePointer
 
   func read<T: Sendable>(_ value: @escaping @Sendable (Database) throws -> T) async throws -> T {
@@ -23,9 +23,9 @@ struct DatabaseQueue: DatabaseReader, @unchecked Sendable {
   }
 }
 
-protocol FetchableRecord {}
+nonisolated protocol FetchableRecord {}
 
-extension FetchableRecord where Self: Decodable {
+nonisolated extension FetchableRecord where Self: Decodable {
   static func fetchAll(_ db: Database, sql: String) throws -> [Self] {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }

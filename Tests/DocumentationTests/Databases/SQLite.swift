@@ -6,45 +6,47 @@ import Foundation
 #if canImport(SQLite3)
   import SQLite3
 
-  let hasSQLite = true
+  nonisolated let hasSQLite = true
 #else
-  let SQLITE_OK: Int32 = 0
-  let SQLITE_ERROR: Int32 = 1
-  let SQLITE_NULL: Int32 = 5
-  let SQLITE_ROW: Int32 = 100
+  nonisolated let SQLITE_OK: Int32 = 0
+  nonisolated let SQLITE_ERROR: Int32 = 1
+  nonisolated let SQLITE_NULL: Int32 = 5
+  nonisolated let SQLITE_ROW: Int32 = 100
 
   /// A handle of `dlopen`, which may be used from any thread.
   nonisolated(unsafe) private let library = dlopen("libsqlite3.so.0", RTLD_NOW)
 
-  let hasSQLite = library != nil
+  nonisolated let hasSQLite = library != nil
 
   /// Returns a function of the library.
   ///
   /// - Parameter type: the type that SQLite's header declares; nothing else checks it.
-  private func function<F>(_ name: String, _ type: F.Type) -> F? {
+  nonisolated private func function<F>(_ name: String, _ type: F.Type) -> F? {
     library.flatMap { dlsym($0, name) }.map { unsafeBitCast($0, to: type) }
   }
 
   private typealias OfObject = @convention(c) (OpaquePointer?) -> Int32
   private typealias OfColumn = @convention(c) (OpaquePointer?, Int32) -> Int32
 
-  func sqlite3_open(_ path: UnsafePointer<CChar>, _ database: UnsafeMutablePointer<OpaquePointer?>) -> Int32 {
+  nonisolated func sqlite3_open(
+    _ path: UnsafePointer<CChar>, _ database: UnsafeMutablePointer<OpaquePointer?>
+  ) -> Int32 {
     typealias Open = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<OpaquePointer?>) -> Int32
     return function("sqlite3_open", Open.self)?(path, database) ?? SQLITE_ERROR
   }
 
   @discardableResult
-  func sqlite3_close(_ database: OpaquePointer?) -> Int32 {
+  nonisolated func sqlite3_close(_ database: OpaquePointer?) -> Int32 {
     function("sqlite3_close", OfObject.self)?(database) ?? SQLITE_ERROR
   }
 
-  func sqlite3_errmsg(_ database: OpaquePointer?) -> UnsafePointer<CChar> {
+  nonisolated func sqlite3_errmsg(_ database: OpaquePointer?) -> UnsafePointer<CChar> {
     typealias Message = @convention(c) (OpaquePointer?) -> UnsafePointer<CChar>
     return function("sqlite3_errmsg", Message.self)?(database) ?? UnsafePointer(strerror(ENOSYS))
   }
 
   @discardableResult
-  func sqlite3_exec(
+  nonisolated func sqlite3_exec(
     _ database: OpaquePointer?, _ sql: UnsafePointer<CChar>, _ callback: OpaquePointer?,
     _ context: OpaquePointer?, _ message: OpaquePointer?
   ) -> Int32 {
@@ -55,7 +57,7 @@ import Foundation
     return function("sqlite3_exec", Execute.self)?(database, sql, callback, context, message) ?? SQLITE_ERROR
   }
 
-  func sqlite3_prepare_v2(
+  nonisolated func sqlite3_prepare_v2(
     _ database: OpaquePointer?, _ sql: UnsafePointer<CChar>, _ bytes: Int32,
     _ statement: UnsafeMutablePointer<OpaquePointer?>, _ rest: OpaquePointer?
   ) -> Int32 {
@@ -67,38 +69,40 @@ import Foundation
       ?? SQLITE_ERROR
   }
 
-  func sqlite3_step(_ statement: OpaquePointer?) -> Int32 {
+  nonisolated func sqlite3_step(_ statement: OpaquePointer?) -> Int32 {
     function("sqlite3_step", OfObject.self)?(statement) ?? SQLITE_ERROR
   }
 
-  func sqlite3_reset(_ statement: OpaquePointer?) -> Int32 {
+  nonisolated func sqlite3_reset(_ statement: OpaquePointer?) -> Int32 {
     function("sqlite3_reset", OfObject.self)?(statement) ?? SQLITE_ERROR
   }
 
   @discardableResult
-  func sqlite3_finalize(_ statement: OpaquePointer?) -> Int32 {
+  nonisolated func sqlite3_finalize(_ statement: OpaquePointer?) -> Int32 {
     function("sqlite3_finalize", OfObject.self)?(statement) ?? SQLITE_ERROR
   }
 
-  func sqlite3_column_count(_ statement: OpaquePointer?) -> Int32 {
+  nonisolated func sqlite3_column_count(_ statement: OpaquePointer?) -> Int32 {
     function("sqlite3_column_count", OfObject.self)?(statement) ?? 0
   }
 
-  func sqlite3_column_name(_ statement: OpaquePointer?, _ column: Int32) -> UnsafePointer<CChar>? {
+  nonisolated func sqlite3_column_name(_ statement: OpaquePointer?, _ column: Int32) -> UnsafePointer<CChar>?
+  {
     typealias Name = @convention(c) (OpaquePointer?, Int32) -> UnsafePointer<CChar>?
     return function("sqlite3_column_name", Name.self)?(statement, column) ?? nil
   }
 
-  func sqlite3_column_type(_ statement: OpaquePointer?, _ column: Int32) -> Int32 {
+  nonisolated func sqlite3_column_type(_ statement: OpaquePointer?, _ column: Int32) -> Int32 {
     function("sqlite3_column_type", OfColumn.self)?(statement, column) ?? SQLITE_NULL
   }
 
-  func sqlite3_column_text(_ statement: OpaquePointer?, _ column: Int32) -> UnsafePointer<UInt8>? {
+  nonisolated func sqlite3_column_text(_ statement: OpaquePointer?, _ column: Int32) -> UnsafePointer<UInt8>?
+  {
     typealias Text = @convention(c) (OpaquePointer?, Int32) -> UnsafePointer<UInt8>?
     return function("sqlite3_column_text", Text.self)?(statement, column) ?? nil
   }
 
-  func sqlite3_column_int64(_ statement: OpaquePointer?, _ column: Int32) -> Int64 {
+  nonisolated func sqlite3_column_int64(_ statement: OpaquePointer?, _ column: Int32) -> Int64 {
     typealias Integer = @convention(c) (OpaquePointer?, Int32) -> Int64
     return function("sqlite3_column_int64", Integer.self)?(statement, column) ?? 0
   }

@@ -2,7 +2,7 @@ import Foundation
 import Heartlog
 
 /// A recipe, as the app has it.
-struct Recipe: Codable, Identifiable, Sendable {
+nonisolated struct Recipe: Codable, Identifiable, Sendable {
   let id: String
   let title: String
 }
@@ -20,8 +20,8 @@ struct CookBook {
   /// A tap on a heart.
   ///
   /// - Returns: whether the recipe is a favorite now.
-  func tap(_ recipe: Recipe) throws -> Bool {
-    try recipes.toggle(recipe)
+  func tap(_ recipe: Recipe) async throws -> Bool {
+    try await recipes.async.toggle(recipe)
   }
 
   /// What the screen of favorites shows, newest first.

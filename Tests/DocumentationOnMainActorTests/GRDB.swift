@@ -1,0 +1,1 @@
+../DocumentationTests/Databases/GRDB.swift

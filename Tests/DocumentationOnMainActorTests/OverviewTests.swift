@@ -1,0 +1,1 @@
+../DocumentationTests/OverviewTests.swift

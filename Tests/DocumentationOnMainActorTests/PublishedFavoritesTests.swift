@@ -1,0 +1,1 @@
+../AppleBranchesTests/PublishedFavoritesTests.swift

@@ -1,0 +1,1 @@
+../HeartlogTests/ReadmeExampleTests.swift

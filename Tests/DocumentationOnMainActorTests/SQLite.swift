@@ -1,0 +1,1 @@
+../DocumentationTests/Databases/SQLite.swift

@@ -1,0 +1,50 @@
+import Heartlog
+import Testing
+
+struct RecipeList: View {
+  @State private var model: FavoritesModel<Recipe>
+
+  init(_ recipes: Favorites<Recipe>) {
+    _model = State(initialValue: FavoritesModel(recipes))
+  }
+
+  var body: some View {
+    List(model.items) { recipe in
+      Button("♥ \(recipe.title)") { model.toggle(recipe) }
+    }
+    .alert("Not saved", isPresented: isAlerting) {
+    } message: {
+      Text(model.lastError?.message ?? "")
+    }
+  }
+
+  private var isAlerting: Binding<Bool> {
+    Binding {
+      model.lastError != nil
+    } set: { isShown in
+      if !isShown { model.lastError = nil }
+    }
+  }
+}
+
+/// The examples of views, whose alert a test dismisses as SwiftUI does.
+@MainActor
+@Suite("Views of favorites")
+struct ViewTests {
+  #if !canImport(SwiftUI)
+    @Test("a tap in a list shows, and an alert tells of one that failed until it is dismissed")
+    func list() async throws {
+      let store = try FavoritesStore.inMemory()
+      let recipes = try store.favorites(of: Recipe.self, in: "recipes")
+      try recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
+      let view = RecipeList(recipes)
+      let alert = try #require(view.body as? Alert<List<Button>>)
+      #expect(alert.body.rows.map(\.title) == ["♥ Pastel de nata"])
+      try store.close()
+      alert.body.rows[0].action()
+      while !alert.isPresented.get() { await Task.yield() }
+      alert.isPresented.set(false)
+      #expect(!alert.isPresented.get())
+    }
+  #endif
+}
