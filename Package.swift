@@ -86,7 +86,8 @@ let package = Package(
     .target(
       name: "HeartlogHub",
       dependencies: [
-        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog",
+        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "HeartlogEncryption",
+        "Heartlog",
         "HeartlogShipping",
       ],
       swiftSettings: settings),
