@@ -93,7 +93,8 @@ let package = Package(
     .target(
       name: "HeartlogHub",
       dependencies: [
-        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog",
+        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "HeartlogEncryption",
+        "Heartlog",
         "HeartlogShipping",
       ],
       swiftSettings: settings),

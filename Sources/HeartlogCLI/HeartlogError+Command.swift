@@ -47,7 +47,7 @@ extension CommandError {
     case .noKey:
       exitCode = .no
       hint =
-        "\"heartlog keys join CODE\" takes the recovery code, which \"heartlog keys show\" prints on a device that has it."
+        "\"heartlog keys join -\" takes the recovery code; \"heartlog keys pair PEER\" gets the keys from a device that can be reached."
     case .locked:
       exitCode = .tryAgain
       hint = "Try again when it has finished."

@@ -76,6 +76,10 @@ public final class HubCarrier: Carrier {
     do throws(HeartlogError) {
       // A vault has its id from the first signature on.
       if !options.isDryRun { try store.prepareToShip() }
+      // An encrypted vault has an id of its own, under which the hub knows it.
+      if options.encrypts, !options.isDryRun, !options.isPull {
+        try VaultKeys.encrypt(store, at: options.clock())
+      }
       let link = try link(of: store)
       link.connection.beginSync()
       defer { link.connection.endSync() }
@@ -163,8 +167,9 @@ public final class HubCarrier: Carrier {
       }
       let connection = HubConnection(
         address, vault: vault, key: key, invitation: invitation, over: transport, time: time,
-        recoveryKeys: { () throws(HeartlogError) in try VaultKeys.recoveryKeys(of: store) },
-        isOut: { () throws(HeartlogError) in try VaultKeys.isOut(store) })
+        recoveryKey: { () throws(HeartlogError) in try VaultKeys.joiningKey(of: store) },
+        isOut: { () throws(HeartlogError) in try VaultKeys.isOut(store) },
+        keyObjects: { () throws(HeartlogError) in try VaultKeys.objects(of: store) })
       let changes = HubWatch(connection)
       let made = Link(
         connection: connection, changes: changes,

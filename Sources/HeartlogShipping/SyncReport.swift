@@ -181,8 +181,8 @@ public struct SyncReport: Hashable, Sendable {
   public var erasure = ErasureReport()
   /// Why something that a device asked to erase could not be erased here; the next sync tries again. `nil` if nothing is left to do.
   public var erasureFailure: String?
-  /// Whether this device made a new recovery code, so that what a person wrote down before is void.
-  public var hasNewRecoveryCode = false
+  /// The recovery code of the vault that this device has encrypted. It is reported until a sync that reports it succeeds, and never again.
+  public var recoveryCode: String?
   /// Counts of the folder's files; `nil` unless the sync was with a folder.
   public var folder: FolderFiles?
 

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogEncryption
 
 /// The vault that two stores agree on when they meet. The rule is specified in "Vaults" in docs/shipping.md.
 package enum VaultAgreement: Hashable {
@@ -24,7 +25,9 @@ package enum VaultAgreement: Hashable {
     }
 
     /// Whether it may join any vault.
-    fileprivate var isFree: Bool { isEmpty || joins || !membership.isEstablished }
+    fileprivate var isFree: Bool {
+      joins || !membership.id.isEncrypted && (isEmpty || !membership.isEstablished)
+    }
   }
 
   /// Both ends come to the same result.
@@ -34,8 +37,9 @@ package enum VaultAgreement: Hashable {
       return
     }
     let (one, other) = (mine.membership, theirs.membership)
-    // Whoever left a vault for another is followed by the devices of the one it left.
-    let (iFollow, theyFollow) = (other.former.contains(one.id), one.former.contains(other.id))
+    // Whoever left a vault for another is followed by the devices of the one it left. Nobody follows out of an encrypted one without a person.
+    let iFollow = other.former.contains(one.id) && !one.id.isEncrypted
+    let theyFollow = one.former.contains(other.id) && !other.id.isEncrypted
     if iFollow && theyFollow {
       self = .vault(min(one.id, other.id))
     } else if iFollow || one.id == other.id {

@@ -72,6 +72,8 @@ struct EncryptionVectorsTests {
     let recoveryCode, voidRecoveryCode: String
     let devices: [DeviceVector]
     let epochs: [EpochVector]
+    /// Of the third device to the first epoch, signed by the code, and to the second one, signed by the second device.
+    let admissions: [Hex]
   }
 
   /// Three epochs: of two devices; of a third one, too; without the second one, and with a new recovery code.
@@ -83,13 +85,17 @@ struct EncryptionVectorsTests {
     let code = sample.newCode()
     let third = try sample.next(
       after: [second], devices: [sample.devices[0], sample.devices[2]],
-      without: [sample.revocation(of: sample.devices[1])], newCode: code)
+      without: [sample.removal(of: sample.devices[1])], newCode: code)
     return (sample, code, [first, second, third])
   }
 
   @Test("key epochs")
   func keyEpochs() throws {
-    let (sample, code, epochs) = try epochs()
+    var (sample, code, epochs) = try epochs()
+    let admissions = [
+      try sample.admission(of: sample.devices[2], to: epochs[0], by: sample.code.key),
+      try sample.admission(of: sample.devices[2], to: epochs[1], by: sample.devices[1].key),
+    ]
     let vectors = Epochs(
       vault: sample.vault.description, recoveryCode: code.text, voidRecoveryCode: sample.code.text,
       devices: sample.devices.map {
@@ -99,7 +105,8 @@ struct EncryptionVectorsTests {
       },
       epochs: epochs.map {
         EpochVector(id: "\($0.epoch.id)", key: Hex($0.key.bytes), object: Hex($0.epoch.bytes))
-      })
+      },
+      admissions: admissions.map { Hex($0.bytes) })
     try Vectors.check(vectors, against: "epochs.json")
   }
 

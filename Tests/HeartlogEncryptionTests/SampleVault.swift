@@ -20,8 +20,8 @@ struct SampleVault {
 
   init(seed: UInt64 = 1, devices count: Int = 2) throws {
     random = SeededGenerator(seed: seed)
-    vault = VaultID.random(using: &random)
     code = RecoveryCode(using: &random)
+    vault = VaultID(root: code.key.publicKey)
     for _ in 0..<count { try addDevice() }
   }
 
@@ -36,29 +36,37 @@ struct SampleVault {
     return device
   }
 
-  /// The first epoch: the first device makes it, for all of them.
+  /// The first epoch, for all devices.
   mutating func first() throws -> Epoch {
     try KeyEpoch.make(
-      in: vault, following: [], recovery: code.member(of: vault), devices: devices.map(\.member),
-      revocations: [], by: devices[0].key, signedBy: code, using: &random)
+      in: vault, generation: 0, following: [], root: code.member(of: vault), devices: devices.map(\.member),
+      by: code.key, on: origin, using: &random)
   }
 
-  /// An epoch after others, with the same recovery code unless there is a new one.
+  /// An epoch after others: a member makes it, or the root does, if there is a new one.
   mutating func next(
-    after previous: [Epoch], devices: [Device]? = nil, without revocations: [Revocation] = [],
-    by maker: Device? = nil, newCode: RecoveryCode? = nil
+    after previous: [Epoch], devices: [Device]? = nil, without removals: [Removal] = [],
+    by maker: Device? = nil, newCode: RecoveryCode? = nil, with code: RecoveryCode? = nil
   ) throws -> Epoch {
-    try KeyEpoch.make(
-      in: vault, following: previous.map { (epoch: $0.epoch, key: $0.key) },
-      recovery: newCode?.member(of: vault) ?? previous[0].epoch.recovery,
-      devices: (devices ?? self.devices).map(\.member), revocations: revocations,
-      by: (maker ?? self.devices[0]).key, signedBy: newCode, using: &random)
+    let before = previous[0].epoch
+    return try KeyEpoch.make(
+      in: vault, generation: before.generation + (newCode == nil ? 0 : 1),
+      following: previous.map { (epoch: $0.epoch, key: $0.key) },
+      root: newCode?.member(of: vault) ?? before.root, devices: (devices ?? self.devices).map(\.member),
+      removals: removals, by: newCode == nil ? (maker ?? self.devices[0]).key : (code ?? self.code).key,
+      on: origin, using: &random)
   }
+
+  mutating func admission(of device: Device, to epoch: Epoch, by admitter: SigningKey) throws -> Admission {
+    try Admission(of: device.member, to: epoch.epoch, key: epoch.key, by: admitter, using: &random)
+  }
+
+  private var origin: (replica: ReplicaID, time: UInt64) { (devices[0].member.replica, 1_700_000_000_000) }
 
   mutating func newCode() -> RecoveryCode { RecoveryCode(using: &random) }
 
-  func revocation(of device: Device, size: UInt64 = 7) -> Revocation {
-    Revocation(
+  func removal(of device: Device, size: UInt64 = 7) -> Removal {
+    Removal(
       replica: device.member.replica, size: size,
       root: size > 0 ? SHA256Hasher.digest(of: device.member.publicKey.bytes) : nil)
   }

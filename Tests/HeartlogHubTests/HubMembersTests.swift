@@ -1,16 +1,19 @@
 import Heartlog
 import HeartlogProofs
 import HeartlogShipping
+import Synchronization
 import Testing
 
 @testable import HeartlogHub
 
 @Suite("A hub admits the members of an encrypted vault")
-struct HubMembersTests {
+final class HubMembersTests {
   private let place: HubPlace
   private let devices: Devices
   private let vault: VaultID
   private let carriers: [HubCarrier]
+  /// The recovery code that was shown last.
+  private let paper = Mutex("")
 
   /// A vault that the first of some devices made and encrypted at a hub. The others do not know it yet.
   init() throws {
@@ -20,15 +23,14 @@ struct HubMembersTests {
     let first = try place.carrier()
     var options = SyncOptions()
     options.encrypts = true
-    _ = try first.sync(devices[0], options: options)
+    let report = try first.sync(devices[0], options: options)
+    let code = try #require(report.recoveryCode)
+    paper.withLock { $0 = code }
     vault = try #require(devices[0].vaultID)
     carriers = try [first] + (1..<4).map { [vault, place] _ in try place.carrier(vault: vault) }
   }
 
-  private func code(of index: Int) throws -> String {
-    let code = try VaultKeys(of: devices[index]).code
-    return try #require(code)
-  }
+  private var code: String { paper.withLock { $0 } }
 
   private func join(_ index: Int, _ code: String) throws {
     var keys = try VaultKeys(of: devices[index])
@@ -37,7 +39,9 @@ struct HubMembersTests {
 
   private func rotate(_ index: Int, without other: Int? = nil) throws {
     var keys = try VaultKeys(of: devices[index])
-    try keys.rotate(without: other.map { devices[$0].replica })
+    try keys.rotate(code: code, without: other.map { devices[$0].replica }) { code in
+      paper.withLock { $0 = code }
+    }
   }
 
   private func sync(_ indices: Int...) throws {
@@ -58,7 +62,7 @@ struct HubMembersTests {
   @Test("the recovery code alone lets a device in")
   func codeAdmits() throws {
     #expect(refusal { try sync(1) } == .notAdmitted)
-    try join(1, try code(of: 0))
+    try join(1, code)
     try sync(1, 0)
     #expect(devices[0].digest == devices[1].digest)
     // Both devices, and the code.
@@ -71,10 +75,9 @@ struct HubMembersTests {
 
   @Test("a device that knows that it was revoked begins no vault at a hub that lost all")
   func revokedBeginsNothing() throws {
-    try join(1, try code(of: 0))
+    try join(1, code)
     try sync(1, 0, 1)
-    var keys = try VaultKeys(of: devices[0])
-    try keys.rotate(without: devices[1].replica)
+    try rotate(0, without: 1)
     // It learns of that elsewhere.
     let elsewhere = MemoryObjects()
     _ = try ObjectCarrier(elsewhere).sync(devices[0], options: SyncOptions())
@@ -91,16 +94,16 @@ struct HubMembersTests {
   func otherCode() throws {
     let other = try FavoritesStore.inMemory(clock: devices.clock, seed: 55)
     var keys = try VaultKeys(of: other)
-    try keys.make()
-    let code = keys.code
-    try join(1, try #require(code))
+    var code = ""
+    try keys.make { code = $0 }
+    try join(1, code)
     #expect(refusal { try sync(1) } == .notAdmitted)
     #expect(try admitted.count == 2)
   }
 
   @Test("a rotation removes a lost device, whom that one admitted, and the old code")
   func rotation() throws {
-    let old = try code(of: 0)
+    let old = code
     for index in 1...2 { try join(index, old) }
     try sync(1, 2, 0)
     // The lost device lets another key in.
@@ -122,14 +125,14 @@ struct HubMembersTests {
     try sync(1)
     #expect(devices[1].digest == devices[0].digest)
     // The new code lets a device in.
-    try join(3, try code(of: 0))
+    try join(3, code)
     try sync(3, 0, 1)
     #expect(Set([0, 1, 3].map { devices[$0].digest }).count == 1)
   }
 
   @Test("after a hub lost all, the device that comes first lets the others in")
   func lostHub() throws {
-    try join(1, try code(of: 0))
+    try join(1, code)
     try sync(1, 0)
     place.hub.restart(losingAll: true)
     try devices.toggle("more", on: 1)
@@ -140,12 +143,28 @@ struct HubMembersTests {
 
   @Test("two rotations at once leave both devices in, and one code")
   func twoRotations() throws {
-    try join(1, try code(of: 0))
+    try join(1, code)
     try sync(1, 0)
+    let old = code
     try rotate(0)
+    paper.withLock { $0 = old }
     try rotate(1)
     try sync(0, 1, 0, 1)
     #expect(devices[0].digest == devices[1].digest)
+    #expect(try admitted.count == 3)
+  }
+
+  @Test("a member removes nobody at the hub, and an emptied hub takes the vault from its members only")
+  func takingOver() throws {
+    try join(1, code)
+    try sync(1, 0)
+    #expect(throws: HeartlogError.self) { try carriers[1].remove(try key(0), for: devices[1]) }
+    #expect(try admitted.contains(key(0)))
+    place.hub.restart(losingAll: true)
+    // It knows the id of the vault, and no keys of it.
+    #expect(refusal { try sync(2) } == .notAdmitted)
+    #expect(place.hub.state.withLock { $0.vaults.isEmpty })
+    try sync(1, 0)
     #expect(try admitted.count == 3)
   }
 }

@@ -3,10 +3,6 @@ import HeartlogStorage
 
 /// What a store keeps of the keys of its vault. Sources: docs/format.md, "Vault keys"; docs/encryption.md.
 extension FavoritesStore {
-  /// The library that records what holds for the whole vault.
-  package static let vaultLibrary = "heartlog.vault"
-  private static let epochPrefix = "epoch-"
-
   /// The bytes of a file of the folder `keys`; nil if there is none.
   package func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]? {
     try heartlogErrors { try log.keyFile(name) }
@@ -21,22 +17,6 @@ extension FavoritesStore {
   package func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError) {
     try refuseInsideWrite("replaceKeyFile")
     try heartlogErrors { try log.replaceKeyFile(name, with: bytes) }
-  }
-
-  /// The key epochs that any device of the vault recorded, by id.
-  package var recordedEpochs: Set<String> {
-    read { state in
-      Set(
-        state.items(in: Self.vaultLibrary).lazy.map(\.id).filter { $0.hasPrefix(Self.epochPrefix) }
-          .map { String($0.dropFirst(Self.epochPrefix.count)) })
-    }
-  }
-
-  /// Records a key epoch in the log, so that every device learns of it however it syncs.
-  package func record(epoch id: String, number: UInt64) throws(HeartlogError) {
-    guard !recordedEpochs.contains(id) else { return }
-    try library(Self.vaultLibrary).set(
-      [Field(name: "number", value: .int64(Int64(clamping: number)))], of: Self.epochPrefix + id)
   }
 
   /// The revoked replicas, with the last commit of each that counts.

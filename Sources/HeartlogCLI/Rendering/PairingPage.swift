@@ -26,11 +26,8 @@ struct PairingPage {
         lines.append("this device and \(other) have the same keys now: \(exchanged.joined(separator: ", "))")
       }
     }
-    if report.hasNewRecoveryCode { lines.append(Self.newRecoveryCode) }
     return lines.map(DisplayText.visible)
   }
-
-  static let newRecoveryCode = "the vault has a new recovery code: \"heartlog keys show\" prints it"
 
   private static func shown(_ replica: ReplicaID, _ name: String) -> String {
     "\(replica.description.prefix(EventLine.prefixDigits))\(name.isEmpty ? "" : " \(name)")"
@@ -51,6 +48,5 @@ struct PairingPage {
     }
     json.member("epochsReceived", report.epochsReceived)
     json.member("epochsSent", report.epochsSent)
-    json.member("hasNewRecoveryCode", report.hasNewRecoveryCode)
   }
 }

@@ -9,13 +9,8 @@ struct PairingRun {
   func serve() throws -> ExitCode {
     let store = try context.openForWriting(endsSoon: true)
     let channel = DescriptorChannel(input: 0, output: 1, closes: false)
-    let report: PairingReport
-    do { report = try PairingSession(store, over: channel, role: .serving).run() } catch {
+    do { _ = try PairingSession(store, over: channel, role: .serving).run() } catch {
       throw Self.shown(error)
-    }
-    if report.hasNewRecoveryCode {
-      context.output.errorLine(
-        "\(context.errorStyle(.failure, "heartlog:")) \(store.name): \(PairingPage.newRecoveryCode)")
     }
     try store.close()
     return try context.report(store.findings)

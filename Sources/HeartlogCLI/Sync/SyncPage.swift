@@ -58,7 +58,6 @@ struct SyncPage {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("the peer's clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this device's")
     }
-    if report.hasNewRecoveryCode { lines.append(PairingPage.newRecoveryCode) }
     if report.completedEvents > 0 {
       lines.append("the content of \(Quantity.count(report.completedEvents, "event")) arrived")
     }
@@ -174,7 +173,7 @@ struct SyncPage {
     Self.write(report.sent, "sent", to: &json)
     json.member("changedItems", report.changedItems)
     json.member("conflicts", conflicts)
-    if report.hasNewRecoveryCode { json.member("hasNewRecoveryCode", true) }
+    if let code = report.recoveryCode { json.member("recoveryCode", code) }
     if report.completedEvents > 0 { json.member("completed", report.completedEvents) }
     if report.erasure.eventCount > 0 { ErasurePage(report: report.erasure).write(to: &json) }
     if withoutContent > 0 { json.member("withoutContent", withoutContent) }

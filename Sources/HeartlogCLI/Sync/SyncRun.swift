@@ -28,7 +28,7 @@ struct SyncRun {
       if let before { try store.subscribe(to: before) }
       throw (error as? HeartlogError).map(Self.shown) ?? error
     }
-    try tell(page)
+    try tell(page, store)
     try warn(page.warnings)
     let findings = store.findings
     try store.close()
@@ -66,7 +66,7 @@ struct SyncRun {
         let page = try round(
           store, try kept ?? peer.carrier(context, endsSoon: false), isCancelled: { StopSignal.isRaised })
         let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
-        if page.hasNews || incomplete != told { try tell(page) }
+        if page.hasNews || incomplete != told { try tell(page, store) }
         told = incomplete
         // Each clock is reported once.
         let clocks = Set(page.report.clocksAhead.map(\.replica))
@@ -128,13 +128,27 @@ struct SyncRun {
     return page
   }
 
-  private func tell(_ page: SyncPage) throws {
-    if context.isJSON {
-      try context.jsonLine { page.write(to: &$0) }
-    } else {
-      for line in page.lines { try context.output.line(line) }
+  private func tell(_ page: SyncPage, _ store: FavoritesStore) throws {
+    do {
+      if context.isJSON {
+        try context.jsonLine { page.write(to: &$0) }
+      } else {
+        for line in page.lines { try context.output.line(line) }
+        if let code = page.report.recoveryCode {
+          try context.output.line(
+            "The vault is encrypted. Whoever has this code can read it. Write it down, and keep it apart: it will not be shown again."
+          )
+          try context.output.line(code)
+        }
+      }
+      try context.output.flush()
+    } catch {
+      guard let code = page.report.recoveryCode else { throw error }
+      try VaultKeys.keepUnshown(code, in: store)
+      throw CommandError(
+        .inputOutput, "the recovery code could not be printed (\(error))",
+        hint: "The vault is encrypted. The next sync prints the code.")
     }
-    try context.output.flush()
     for failure in page.failures {
       context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(failure)")
     }

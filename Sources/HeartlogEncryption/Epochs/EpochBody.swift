@@ -9,23 +9,21 @@ struct EpochBody: Hashable, Sendable {
     let wrappedKey: [UInt8]
   }
 
-  /// A member, and the key as it can read it.
-  struct Recipient: Hashable, Sendable {
-    let member: Member
-    let wrappedKey: [UInt8]
-  }
-
   var vault: VaultID
+  /// The number of roots before this one.
+  var generation: UInt64
   var number: UInt64
   var commitment: [UInt8]
   var ephemeralKey: [UInt8]
   var previous: [Previous]
-  var recovery: Recipient
+  /// The root from this epoch on.
+  var root: Recipient
   var devices: [Recipient]
-  var revocations: [Revocation]
+  var removals: [Removal]
+  /// The device on which it was made, and the time there.
+  var origin: ReplicaID
+  var time: UInt64
   var maker: PublicKey
-  /// Whether the recovery code signs besides the maker.
-  var isSignedTwice: Bool
 
   static let magic: [UInt8] = [0x89] + Array("HLKEY\r\n".utf8)
   static let version: UInt8 = 1
@@ -33,25 +31,24 @@ struct EpochBody: Hashable, Sendable {
   /// The bytes that are signed.
   var bytes: [UInt8] {
     var writer = ByteWriter(Self.magic + [Self.version] + vault.bytes)
+    writer.varint(generation)
     writer.varint(number)
     writer.bytes += commitment + ephemeralKey
     writer.varint(UInt64(previous.count))
     for previous in previous { writer.bytes += previous.id.bytes + previous.wrappedKey }
-    write(recovery, to: &writer)
+    writer.bytes += root.bytes
     writer.varint(UInt64(devices.count))
-    for device in devices { write(device, to: &writer) }
-    writer.varint(UInt64(revocations.count))
-    for revocation in revocations {
-      writer.bytes += revocation.replica.bytes
-      writer.varint(revocation.size)
-      writer.bytes += revocation.root?.bytes ?? []
+    for device in devices { writer.bytes += device.bytes }
+    writer.varint(UInt64(removals.count))
+    for removal in removals {
+      writer.bytes += removal.replica.bytes
+      writer.varint(removal.size)
+      writer.bytes += removal.root?.bytes ?? []
     }
-    writer.bytes += maker.bytes + [isSignedTwice ? 1 : 0]
+    writer.bytes += origin.bytes
+    writer.varint(time)
+    writer.bytes += maker.bytes
     return writer.bytes
-  }
-
-  private func write(_ recipient: Recipient, to writer: inout ByteWriter) {
-    writer.bytes += recipient.member.bytes + recipient.wrappedKey
   }
 
   /// Reads the fields up to the signatures. Checks lengths, counts and order, and verifies nothing.
@@ -69,6 +66,8 @@ struct EpochBody: Hashable, Sendable {
       throw MalformedError("a vault's id of another length")
     }
     self.vault = vault
+    generation = try reader.varint()
+    guard generation <= Limits.numberMax else { throw MalformedError("generation \(generation)") }
     number = try reader.varint()
     guard (1...Limits.numberMax).contains(number) else { throw MalformedError("epoch \(number)") }
     commitment = try reader.array(32)
@@ -85,10 +84,10 @@ struct EpochBody: Hashable, Sendable {
       previous.append(Previous(id: id, wrappedKey: try reader.array(WrappingKey.wrappedByteCount)))
     }
 
-    recovery = try Self.recipient(from: &reader)
+    root = try Recipient(from: &reader)
     devices = []
     for _ in 0..<(try reader.count(atMost: KeyEpoch.devicesMax, "devices of an epoch")) {
-      let device = try Self.recipient(from: &reader)
+      let device = try Recipient(from: &reader)
       guard devices.last.map({ $0.member.publicKey < device.member.publicKey }) ?? true else {
         throw MalformedError("devices of an epoch that are not in their order")
       }
@@ -96,59 +95,51 @@ struct EpochBody: Hashable, Sendable {
     }
     guard !devices.isEmpty else { throw MalformedError("an epoch without devices") }
 
-    revocations = []
-    for _ in 0..<(try reader.count(atMost: KeyEpoch.revocationsMax, "revocations of an epoch")) {
+    removals = []
+    for _ in 0..<(try reader.count(atMost: KeyEpoch.removalsMax, "removals of an epoch")) {
       let replica = try reader.replica()
-      guard revocations.last.map({ $0.replica < replica }) ?? true else {
-        throw MalformedError("revocations of an epoch that are not in their order")
+      guard removals.last.map({ $0.replica < replica }) ?? true else {
+        throw MalformedError("removals of an epoch that are not in their order")
       }
       let size = try reader.varint()
-      guard size <= Limits.numberMax else { throw MalformedError("a revocation after commit \(size)") }
-      revocations.append(
-        Revocation(replica: replica, size: size, root: size > 0 ? try reader.digest() : nil))
+      guard size <= Limits.numberMax else { throw MalformedError("a removal after commit \(size)") }
+      removals.append(Removal(replica: replica, size: size, root: size > 0 ? try reader.digest() : nil))
     }
-
+    origin = try reader.replica()
+    time = try reader.varint()
+    guard time <= Limits.numberMax else { throw MalformedError("an epoch of time \(time)") }
     maker = try reader.publicKey()
-    switch try reader.u8() {
-    case 0: isSignedTwice = false
-    case 1: isSignedTwice = true
-    case let other: throw MalformedError("\(other) where an epoch says whether its recovery code signed")
-    }
-  }
-
-  private static func recipient(from reader: inout ByteReader) throws(MalformedError) -> Recipient {
-    Recipient(
-      member: try Member(unverifiedFrom: &reader),
-      wrappedKey: try reader.array(WrappingKey.wrappedByteCount))
   }
 
   init(
-    vault: VaultID, number: UInt64, commitment: [UInt8], ephemeralKey: [UInt8], previous: [Previous],
-    recovery: Recipient, devices: [Recipient], revocations: [Revocation], maker: PublicKey,
-    isSignedTwice: Bool
+    vault: VaultID, generation: UInt64, number: UInt64, commitment: [UInt8], ephemeralKey: [UInt8],
+    previous: [Previous], root: Recipient, devices: [Recipient], removals: [Removal], origin: ReplicaID,
+    time: UInt64, maker: PublicKey
   ) {
     self.vault = vault
+    self.generation = generation
     self.number = number
     self.commitment = commitment
     self.ephemeralKey = ephemeralKey
     self.previous = previous
-    self.recovery = recovery
+    self.root = root
     self.devices = devices
-    self.revocations = revocations
+    self.removals = removals
+    self.origin = origin
+    self.time = time
     self.maker = maker
-    self.isSignedTwice = isSignedTwice
   }
 }
 
-/// A device whose stream ends for a vault.
-package struct Revocation: Hashable, Sendable {
+/// A device that is removed from a vault.
+package struct Removal: Hashable, Sendable {
   package let replica: ReplicaID
   /// The number of commits that count.
   package let size: UInt64
   /// The root after them; nil if none counts.
   package let root: Digest?
 
-  /// Creates a revocation.
+  /// Creates a removal.
   ///
   /// - Precondition: there is a root exactly if the size is not 0.
   package init(replica: ReplicaID, size: UInt64, root: Digest?) {

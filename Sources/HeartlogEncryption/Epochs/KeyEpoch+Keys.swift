@@ -2,47 +2,35 @@ import HeartlogEvents
 import HeartlogProofs
 
 extension KeyEpoch {
-  /// The epoch's key, as a member reads it.
+  /// The epoch's key, as a recipient reads it.
   ///
-  /// - Throws: `EncryptionError`: the key is that of no member, or the maker gave this member another key than it says.
+  /// - Throws: `EncryptionError`: the key is that of no recipient, or the maker gave it another key than the epoch says.
   package func key(for agreementKey: AgreementKey) throws(EncryptionError) -> EpochKey {
     guard
-      let recipient = ([body.recovery] + body.devices).first(where: {
+      let recipient = ([body.root] + body.devices).first(where: {
         $0.member.agreementKey == agreementKey.publicKey
       })
     else { throw .wrongKey("epoch \(id) is not for this device or recovery code") }
     guard
-      let shared = agreementKey.sharedSecret(with: body.ephemeralKey),
-      let key = Self.wrappingKey(shared, for: recipient.member, of: body).unwrap(recipient.wrappedKey)
+      let key = recipient.key(
+        for: agreementKey, ephemeralKey: body.ephemeralKey, vault: vault, commitment: body.commitment)
     else {
       throw .wrongKey("the key of epoch \(id) does not decrypt for replica \(recipient.member.replica)")
     }
-    return try checked(key)
+    return EpochKey(epoch: id, bytes: key)
   }
 
-  /// The epoch's key, as the owner of the recovery code reads it.
+  /// The epoch's key, as a device reads it that was admitted later.
   ///
-  /// - Throws: `EncryptionError`: the code is another one's, or void for this epoch.
-  package func key(with code: RecoveryCode) throws(EncryptionError) -> EpochKey {
-    guard recovery.publicKey == code.key.publicKey else {
-      throw .wrongKey("epoch \(id) has another recovery code")
-    }
-    return try key(for: code.agreementKey)
-  }
-
-  /// The key of an epoch that this one follows.
-  ///
-  /// - Throws: `EncryptionError`: the epochs do not follow each other, or the maker wrapped another key.
-  package func key(of previous: KeyEpoch, with key: EpochKey) throws(EncryptionError) -> EpochKey {
-    guard key.epoch == id else { throw .wrongKey("the key of epoch \(key.epoch) is not that of epoch \(id)") }
-    guard let entry = body.previous.first(where: { $0.id == previous.id }), previous.vault == vault else {
-      throw .wrongKey("epoch \(id) does not follow epoch \(previous.id)")
-    }
-    let wrapping = EpochKey.wrappingKey(of: key.bytes, for: previous.id, in: vault)
-    guard let bytes = wrapping.unwrap(entry.wrappedKey) else {
-      throw .wrongKey("the key of epoch \(previous.id) does not decrypt with that of epoch \(id)")
-    }
-    return try previous.checked(bytes)
+  /// - Throws: `EncryptionError`: the admission is another device's or another epoch's, or gives another key than the epoch's.
+  package func key(
+    for agreementKey: AgreementKey, in admission: Admission
+  ) throws(EncryptionError) -> EpochKey {
+    guard admission.epoch == id, admission.vault == vault, admission.commitment == body.commitment,
+      let key = admission.recipient.key(
+        for: agreementKey, ephemeralKey: admission.ephemeralKey, vault: vault, commitment: body.commitment)
+    else { throw .wrongKey("an admission that does not give the key of epoch \(id)") }
+    return EpochKey(epoch: id, bytes: key)
   }
 
   /// The keys of all epochs that can be reached from this one backwards, its own included. Epochs that are not among `epochs`, whose
@@ -52,27 +40,16 @@ extension KeyEpoch {
     var waiting = [self]
     while let epoch = waiting.popLast() {
       guard let key = keys[epoch.id] else { continue }
-      for id in epoch.previous where keys[id] == nil {
-        guard let previous = epochs[id], let key = try? epoch.key(of: previous, with: key) else { continue }
-        keys[id] = key
+      for entry in epoch.body.previous where keys[entry.id] == nil {
+        let wrapping = EpochKey.wrappingKey(of: key.bytes, for: entry.id, in: vault)
+        guard let previous = epochs[entry.id], previous.vault == vault,
+          let bytes = wrapping.unwrap(entry.wrappedKey),
+          EpochKey.commitment(to: bytes, in: vault) == previous.body.commitment
+        else { continue }
+        keys[entry.id] = EpochKey(epoch: entry.id, bytes: bytes)
         waiting.append(previous)
       }
     }
     return keys
-  }
-
-  /// Compares a decrypted key with the one that all members should have.
-  private func checked(_ key: [UInt8]) throws(EncryptionError) -> EpochKey {
-    guard EpochKey.commitment(to: key, in: vault) == body.commitment else {
-      throw .wrongKey("the key of epoch \(id) is not the one that its maker says")
-    }
-    return EpochKey(epoch: id, bytes: key)
-  }
-
-  static func wrappingKey(_ shared: [UInt8], for member: Member, of body: EpochBody) -> WrappingKey {
-    WrappingKey(
-      bytes: KeyLabel.wrap.derive(
-        from: shared, salt: body.ephemeralKey + member.agreementKey,
-        body.vault.bytes + body.commitment + member.publicKey.bytes))
   }
 }

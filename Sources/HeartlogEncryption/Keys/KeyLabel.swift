@@ -9,6 +9,8 @@ enum KeyLabel: String {
   // Signatures and hashes.
   case member = "heartlog member 1"
   case epoch = "heartlog epoch 1"
+  case admission = "heartlog admission 1"
+  case vault = "heartlog vault 1"
   case recovery = "heartlog recovery 1"
 
   /// The label, ended by a zero byte, and what follows it.

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogEncryption
 import HeartlogEvents
 import HeartlogFiles
 import HeartlogProofs
@@ -12,10 +13,12 @@ final class HubConnection: Sendable {
   let vault: VaultID
   let key: any DeviceKey
   private let invitation: String?
-  /// The keys of recovery codes, which may admit this device.
-  private let recoveryKeys: @Sendable () throws(HeartlogError) -> [any DeviceKey]
-  /// Whether this device knows that it was revoked, so that it must not begin the vault at a hub as its only device.
+  /// The key of the recovery code with which this device will join.
+  private let recoveryKey: @Sendable () throws(HeartlogError) -> (any DeviceKey)?
+  /// Whether this device knows that it was removed, so that it must not begin the vault at a hub as its only device.
   private let isOut: @Sendable () throws(HeartlogError) -> Bool
+  /// What leads from the id of an encrypted vault to this device: "Keys at a hub" in docs/hub.md.
+  private let keyObjects: @Sendable () throws(HeartlogError) -> [[UInt8]]
   private let transport: any HTTPTransport
   private let time: HubTime
   private struct State {
@@ -32,15 +35,17 @@ final class HubConnection: Sendable {
   init(
     _ address: HubAddress, vault: VaultID, key: any DeviceKey, invitation: String?,
     over transport: any HTTPTransport, time: HubTime,
-    recoveryKeys: @escaping @Sendable () throws(HeartlogError) -> [any DeviceKey] = { () in [] },
-    isOut: @escaping @Sendable () throws(HeartlogError) -> Bool = { () in false }
+    recoveryKey: @escaping @Sendable () throws(HeartlogError) -> (any DeviceKey)? = { () in nil },
+    isOut: @escaping @Sendable () throws(HeartlogError) -> Bool = { () in false },
+    keyObjects: @escaping @Sendable () throws(HeartlogError) -> [[UInt8]] = { () in [] }
   ) {
     self.address = address
     self.vault = vault
     self.key = key
     self.invitation = invitation
-    self.recoveryKeys = recoveryKeys
+    self.recoveryKey = recoveryKey
     self.isOut = isOut
+    self.keyObjects = keyObjects
     self.transport = transport
     self.time = time
   }
@@ -145,8 +150,10 @@ final class HubConnection: Sendable {
     var answer = try requestSession(key, isOver)
     // Whether there is no such vault, or the key is not one of its, the hub does not say.
     if answer.status == 403, state.withLock({ $0.creates }), try !isOut() {
+      let objects = try vault.isEncrypted ? keyObjects() : []
       answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
         if let invitation { json.member("invitation", invitation) }
+        if vault.isEncrypted { json.member("objects", strings: objects.map { Hexadecimal.text($0) }) }
       }
     }
     if answer.status == 403, try admitByCode(isOver) { answer = try requestSession(key, isOver) }
@@ -172,21 +179,19 @@ final class HubConnection: Sendable {
 
   /// Admits this device in the name of a recovery code.
   ///
-  /// - Returns: Whether the hub admits one of the codes.
+  /// - Returns: Whether the hub admits the code.
   private func admitByCode(_ isOver: () -> Bool) throws(HeartlogError) -> Bool {
-    for code in try recoveryKeys() {
-      let answer = try requestSession(code, isOver)
-      if answer.status == 403 { continue }
-      let session = try session(in: answer)
-      _ = try trying(isOver) { () throws(HTTPFailure) in
-        try transport.send(
-          request(
-            "POST", path("keys"), Self.change(admitting: [key.publicKey]), HubLimits.keysBytesMax, session),
-          isOver: isOver)
-      }.checked(for: "POST keys", at: self)
-      return true
-    }
-    return false
+    guard let code = try recoveryKey() else { return false }
+    let answer = try requestSession(code, isOver)
+    if answer.status == 403 { return false }
+    let session = try session(in: answer)
+    _ = try trying(isOver) { () throws(HTTPFailure) in
+      try transport.send(
+        request(
+          "POST", path("keys"), Self.change(admitting: [key.publicKey]), HubLimits.keysBytesMax, session),
+        isOver: isOver)
+    }.checked(for: "POST keys", at: self)
+    return true
   }
 
   /// Sends a request that is signed with a challenge.

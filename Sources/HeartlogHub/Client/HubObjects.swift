@@ -80,14 +80,11 @@ struct HubObjects: ObjectStore {
   /// Nothing: a hub has an object whole or not at all.
   func removeRemains(of writer: ReplicaID) {}
 
-  func admit(_ members: [PublicKey], onlyThem: Bool) throws(HeartlogError) {
+  func admit(_ members: [PublicKey]) throws(HeartlogError) {
     try checkWriting()
     let there = try connection.keys(isOver: isOver)
-    let (admitting, removing) = (
-      members.filter { !there.contains($0) }, onlyThem ? there.filter { !members.contains($0) } : []
-    )
-    guard !admitting.isEmpty || !removing.isEmpty else { return }
-    try connection.changeKeys(admitting: admitting, removing: removing, isOver: isOver)
+    let missing = members.filter { !there.contains($0) }
+    if !missing.isEmpty { try connection.changeKeys(admitting: missing, isOver: isOver) }
   }
 
   // MARK: - Parts

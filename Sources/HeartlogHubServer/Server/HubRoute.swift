@@ -129,7 +129,7 @@ enum HubRoute: Hashable, Sendable {
   /// Whether a name is one that Heartlog gives: "Names" in docs/shipping.md, and key epochs.
   static func isObjectName(_ name: String) -> Bool {
     guard name.utf8.count <= HubLimits.nameBytesMax else { return false }
-    if name.hasPrefix("keys/") { return VaultID(name.dropFirst(5)) != nil }
+    if name.hasPrefix("keys/") { return FolderPlace.isKey(name) }
     switch FolderPlace(name)?.file {
     case .run, .checkpoint, .evidence: return true
     // A hub has none: no program that syncs folders ever sees it.

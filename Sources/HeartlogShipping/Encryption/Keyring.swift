@@ -2,38 +2,65 @@ import Heartlog
 import HeartlogEncryption
 import HeartlogProofs
 
-/// The key epochs that a device trusts, and what it can do with them. Source: docs/encryption.md, "Epochs in a row".
+/// The keys of a vault that a device keeps, and what it may do with them. Source: docs/encryption.md, "What a device does".
 struct Keyring {
   /// What a device writes under.
   enum Standing {
-    /// Under this epoch.
     case writes(KeyEpoch)
-    /// Under one that follows these, once it is made; by the recovery code, if the device is no member of them all.
-    case joins([KeyEpoch], withCode: RecoveryCode?)
-    /// Under none. Why, as a sentence without a full stop.
+    /// Under none before its recovery code has admitted it to this one.
+    case joins(KeyEpoch, RecoveryCode)
+    /// Under none. Why, and what to do, as a sentence without a full stop.
     case isOut(String)
+  }
+
+  /// An object of the folder `keys` at a place.
+  enum Object {
+    case epoch(KeyEpoch)
+    case admission(Admission)
+
+    init(_ bytes: [UInt8]) throws(EncryptionError) {
+      self =
+        bytes.starts(with: Admission.magic)
+        ? .admission(try Admission(bytes)) : .epoch(try KeyEpoch(bytes))
+    }
+
+    var name: String {
+      switch self {
+      case .epoch(let epoch): epoch.id.objectName
+      case .admission(let admission): admission.objectName
+      }
+    }
+
+    var bytes: [UInt8] {
+      switch self {
+      case .epoch(let epoch): epoch.bytes
+      case .admission(let admission): admission.bytes
+      }
+    }
   }
 
   private let store: any VaultKeyStore
   private let key: any DeviceKey
   private let agreementKey: AgreementKey
-  /// The recovery codes that this device was told or made, the newest first.
-  private(set) var codes: [RecoveryCode]
-  private var trusted: TrustedEpochs
-  /// The vault under whose epochs this device writes at a place. A device that changed from one vault to another has keys of both.
+  /// The vault whose keys these are; nil if it is not encrypted, and no code has led to one.
   private(set) var vault: VaultID?
-  /// By epoch: the keys that can be read.
+  /// The recovery code with which the device will join.
+  private(set) var code: RecoveryCode?
+  private(set) var epochs: [EpochID: KeyEpoch] = [:]
+  /// By the names of their objects.
+  private(set) var admissions: [String: Admission] = [:]
+  private(set) var state: KeyState
+  /// The keys that can be read, of trusted epochs.
   private(set) var keys: [EpochID: EpochKey] = [:]
+  /// Members whom this device knew before it learned of a new root, and whom the epoch that names it did not know.
+  private var leftOut: [Member] = []
 
-  private static let codesMax = 8
   private static let epochsFolder = "epochs"
-  private static let codesName = "recovery"
+  private static let admissionsFolder = "admissions"
+  private static let codeName = "recovery"
+  private static let shownName = "shown"
+  private static let unshownName = "unshown"
   private static let agreementName = "agreement"
-
-  var epochs: [EpochID: KeyEpoch] { trusted.epochs }
-
-  /// Whether the device knows of an epoch, or of a code to one.
-  var isEmpty: Bool { epochs.isEmpty && codes.isEmpty }
 
   /// Reads what the store keeps.
   ///
@@ -45,26 +72,30 @@ struct Keyring {
     self.store = store
     self.key = key
     agreementKey = try Self.agreementKey(of: key, in: store)
-    codes = try Self.codes(in: store)
-    var kept: [KeyEpoch] = []
-    for name in try store.keyFileNames(in: Self.epochsFolder) {
-      guard let bytes = try store.keyFile("\(Self.epochsFolder)/\(name)") else { continue }
-      guard let epoch = try? KeyEpoch(bytes), epoch.id.description == name else {
-        throw HeartlogError(
-          .corrupt,
-          "the key epoch keys/epochs/\(name) of this store is damaged: remove that file, and the next sync brings it again"
-        )
+    code = try Self.code(in: store, Self.codeName)
+    vault = store.vault.flatMap { $0.id.isEncrypted ? $0.id : nil }
+    state = KeyState(
+      of: vault ?? VaultID(root: key.publicKey), epochs: [KeyEpoch](), admissions: [Admission]())
+    for folder in [Self.epochsFolder, Self.admissionsFolder] {
+      for name in try store.keyFileNames(in: folder) {
+        guard let bytes = try store.keyFile("\(folder)/\(name)") else { continue }
+        guard let object = try? Object(bytes), Self.fileName(of: object) == "\(folder)/\(name)" else {
+          throw HeartlogError(
+            .corrupt,
+            "the file keys/\(folder)/\(name) of this store is damaged: remove it, and the next sync brings it again"
+          )
+        }
+        add(object)
       }
-      kept.append(epoch)
     }
-    trusted = TrustedEpochs(among: kept, roots: Set(kept.map(\.id)))
-    unlock()
+    recompute()
   }
 
-  /// Whether a store keeps an epoch or a code.
-  static func isPresent(in store: any VaultKeyStore) throws(HeartlogError) -> Bool {
-    if try !store.keyFileNames(in: epochsFolder).isEmpty { return true }
-    return try store.keyFile(codesName) != nil
+  private static func fileName(of object: Object) -> String {
+    switch object {
+    case .epoch(let epoch): "\(epochsFolder)/\(epoch.id)"
+    case .admission(let admission): "\(admissionsFolder)/\(admission.epoch)-\(admission.member.replica)"
+    }
   }
 
   private static func agreementKey(
@@ -86,172 +117,213 @@ struct Keyring {
 
   // MARK: - Recovery codes
 
-  static func codes(in store: any VaultKeyStore) throws(HeartlogError) -> [RecoveryCode] {
-    guard let bytes = try store.keyFile(codesName) else { return [] }
-    var codes: [RecoveryCode] = []
-    for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      codes.append(
-        try encryptionErrors { () throws(EncryptionError) in
-          try RecoveryCode(text: String(decoding: line, as: UTF8.self))
-        })
-    }
-    return codes
-  }
-
-  /// Keeps a code, before any epoch needs it.
-  mutating func add(_ code: RecoveryCode) throws(HeartlogError) {
-    let others = codes.filter { $0.key.publicKey != code.key.publicKey }
-    codes = Array(([code] + others).prefix(Self.codesMax))
-    try store.replaceKeyFile(Self.codesName, with: Array(codes.map { $0.text + "\n" }.joined().utf8))
-  }
-
-  /// The code of the epoch under which this device writes; `nil` if it does not have it.
-  var currentCode: RecoveryCode? {
-    switch standing {
-    case .writes(let epoch): code(of: epoch)
-    case .joins(let epochs, let code): code ?? epochs.lazy.compactMap { self.code(of: $0) }.first
-    case .isOut: epochs.isEmpty ? codes.first : nil
-    }
-  }
-
-  private func code(of epoch: KeyEpoch) -> RecoveryCode? {
-    codes.first { $0.key.publicKey == epoch.recovery.publicKey }
-  }
-
-  /// Whether an epoch has another recovery code than one before it, as a rotation makes.
-  func hasNewCode(_ epoch: KeyEpoch) -> Bool {
-    epoch.previous.contains { epochs[$0]?.recovery.publicKey != epoch.recovery.publicKey }
-  }
-
-  // MARK: - Epochs
-
-  /// Chooses the vault under whose epochs this device writes: one of those that a place has, or of all if it has none. Of several, that of the
-  /// code that it was told or made last, then the one that it belongs to, or belonged to last.
-  ///
-  /// - Throws: `noKey` if the place has epochs, and none that leads to one of this device.
-  mutating func choose(
-    among found: [EpochID], at place: String, of membership: VaultMembership?
-  ) throws(HeartlogError) {
-    let candidates = found.isEmpty ? Array(epochs.values) : found.compactMap { epochs[$0] }
-    guard !candidates.isEmpty || epochs.isEmpty else {
+  private static func code(
+    in store: any VaultKeyStore, _ name: String
+  ) throws(HeartlogError) -> RecoveryCode? {
+    guard let bytes = try store.keyFile(name), !bytes.isEmpty else { return nil }
+    do throws(EncryptionError) { return try RecoveryCode(text: String(decoding: bytes, as: UTF8.self)) } catch
+    {
       throw HeartlogError(
-        .noKey, "\(place) is encrypted with the keys of another vault than those of this device")
+        .corrupt,
+        "the recovery code in keys/\(name) of this store is damaged (\(error.description)): enter it again with \"heartlog keys join -\""
+      )
     }
-    let vaults = Set(candidates.map(\.vault))
-    let byCode = codes.lazy.compactMap { code in
-      candidates.first { $0.recovery.publicKey == code.key.publicKey }?.vault
-    }.first
-    let belonging = membership.map { [$0.id] + $0.former } ?? []
-    vault = byCode ?? belonging.first { vaults.contains($0) } ?? vaults.min()
   }
 
-  /// Takes the epochs of a carrier that lead on from the ones that are trusted, or that a code which is new here made or signed.
+  /// The code with which a store will join; nil if there is none.
+  static func code(in store: any VaultKeyStore) throws(HeartlogError) -> RecoveryCode? {
+    try code(in: store, codeName)
+  }
+
+  /// Keeps the code with which the device will join; nil once it has.
+  static func keep(_ code: RecoveryCode?, in store: any VaultKeyStore) throws(HeartlogError) {
+    if code == nil, try store.keyFile(codeName)?.isEmpty != false { return }
+    try store.replaceKeyFile(codeName, with: Array((code?.text ?? "").utf8))
+  }
+
+  /// The code that a sync made and nobody has seen.
+  static func unshownCode(in store: any VaultKeyStore) throws(HeartlogError) -> RecoveryCode? {
+    try code(in: store, unshownName)
+  }
+
+  /// Keeps the code that a sync made until it is shown; nil once it is.
+  static func keepUnshown(_ code: RecoveryCode?, in store: any VaultKeyStore) throws(HeartlogError) {
+    if code == nil, try store.keyFile(unshownName)?.isEmpty != false { return }
+    try store.replaceKeyFile(unshownName, with: Array((code?.text ?? "").utf8))
+  }
+
+  /// Remembers whose code was shown or entered here last: a person has it.
+  func noteShown(_ root: PublicKey) throws(HeartlogError) {
+    guard try store.keyFile(Self.shownName) != root.bytes else { return }
+    try store.replaceKeyFile(Self.shownName, with: root.bytes)
+  }
+
+  /// Why the code that was shown here last is not the good one; nil if it is, or if none was.
+  var voidCode: String? {
+    get throws(HeartlogError) {
+      guard let shown = try store.keyFile(Self.shownName), let root = state.root,
+        shown != root.publicKey.bytes, let anchor = state.anchors.last
+      else { return nil }
+      return
+        "the recovery code that was shown or entered here is void: the one that replica \(anchor.origin) showed is good"
+    }
+  }
+
+  // MARK: - Objects
+
+  /// All that the vault has.
+  var objects: [Object] {
+    epochs.values.filter { state.trusted[$0.id] != nil }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
+      .map { .epoch($0) }
+      + admissions.values.filter(counts).sorted { $0.objectName < $1.objectName }.map { .admission($0) }
+  }
+
+  private func counts(_ admission: Admission) -> Bool {
+    admission.vault == vault && state.holders[admission.epoch]?.contains(admission.member.replica) == true
+  }
+
+  private mutating func add(_ object: Object) {
+    switch object {
+    case .epoch(let epoch): epochs[epoch.id] = epoch
+    case .admission(let admission): admissions[admission.objectName] = admission
+    }
+  }
+
+  /// Takes the objects of a carrier that belong to the vault, or to the one of the code with which the device will join.
   ///
-  /// - Parameter root: an epoch that a member named to this device, to be trusted, too.
-  /// - Returns: Those that were not trusted before, by number.
-  mutating func take(_ found: [KeyEpoch], trusting root: EpochID? = nil) -> [KeyEpoch] {
-    // Once an epoch with a code is here, the code vouches for no other: it may be void.
-    let known = Set(epochs.values.map(\.recovery.publicKey))
-    let code = codes.first { !known.contains($0.key.publicKey) }
-    // A member to whom a maker gave another key than to the others refuses the epoch.
-    let usable = found.filter { epochs[$0.id] == nil && isReadable($0) }
-    let before = Set(epochs.keys)
-    trusted = TrustedEpochs(
-      among: Array(epochs.values) + usable, roots: root.map { before.union([$0]) } ?? before,
-      code: code?.key.publicKey)
-    unlock()
-    return epochs.values.filter { !before.contains($0.id) }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
+  /// - Parameter other: the vault that a member named; nil to stay in this one, or to follow the code.
+  /// - Returns: Those that were new, for `keep`.
+  mutating func take(_ found: [Object], of other: VaultID? = nil) -> [Object] {
+    let known = state.members
+    let generation = state.anchors.count
+    let new = found.filter { !has($0.name) }
+    for object in new { add(object) }
+    if let other {
+      vault = other
+    } else if let code, let leading = epochs.values.first(where: { $0.root.publicKey == code.key.publicKey })
+    {
+      vault = leading.vault
+    }
+    recompute()
+    if generation > 0, state.anchors.count > generation {
+      leftOut += known.values.filter {
+        state.members[$0.publicKey] == nil && state.removed[$0.replica] == nil
+      }
+    }
+    return drop(new)
   }
 
-  /// Whether a member can read the key of an epoch; true for who is none.
-  private func isReadable(_ epoch: KeyEpoch) -> Bool {
-    if epoch.isMember(key.publicKey) { return (try? epoch.key(for: agreementKey)) != nil }
-    if let code = code(of: epoch) { return (try? epoch.key(with: code)) != nil }
-    return true
+  /// Whether an object of this name is kept.
+  func has(_ name: String) -> Bool {
+    admissions[name] != nil || FolderPlace.epoch(name).map { epochs[$0] != nil } ?? false
+  }
+
+  private mutating func recompute() {
+    guard let vault else { return }
+    state = KeyState(of: vault, epochs: epochs.values, admissions: admissions.values)
+    keys = [:]
+    unlock()
+  }
+
+  /// Forgets objects that count for nothing: whoever can put objects at a place can put any number.
+  private mutating func drop(_ new: [Object]) -> [Object] {
+    new.filter { object in
+      switch object {
+      case .epoch(let epoch):
+        if state.trusted[epoch.id] != nil { return true }
+        epochs[epoch.id] = nil
+      case .admission(let admission):
+        if counts(admission) { return true }
+        admissions[admission.objectName] = nil
+      }
+      return false
+    }
   }
 
   /// Reads the keys of all epochs that can be read.
   private mutating func unlock() {
-    for epoch in epochs.values.sorted(by: { ($0.number, $0.id) > ($1.number, $1.id) })
+    for epoch in state.trusted.values.sorted(by: { ($0.number, $0.id) > ($1.number, $1.id) })
     where keys[epoch.id] == nil {
-      var key = try? epoch.key(for: agreementKey)
-      if key == nil, let code = code(of: epoch) { key = try? epoch.key(with: code) }
-      guard let key else { continue }
-      keys.merge(epoch.keys(from: key, among: epochs)) { known, _ in known }
+      guard let key = readKey(of: epoch) else { continue }
+      keys.merge(epoch.keys(from: key, among: state.trusted)) { known, _ in known }
     }
   }
 
-  /// Keeps epochs in the store, and records them in its log.
-  func keep(_ new: [KeyEpoch]) throws(HeartlogError) {
-    for epoch in new { try store.replaceKeyFile("\(Self.epochsFolder)/\(epoch.id)", with: epoch.bytes) }
-    let recorded = store.recordedEpochs
-    for epoch in epochs.values.sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) })
-    where !recorded.contains(epoch.id.description) {
-      try store.record(epoch: epoch.id.description, number: epoch.number)
+  private func readKey(of epoch: KeyEpoch) -> EpochKey? {
+    if let key = try? epoch.key(for: agreementKey) { return key }
+    if let admission = admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)],
+      let key = try? epoch.key(for: agreementKey, in: admission)
+    {
+      return key
     }
-    try store.revoke(revoked)
+    return code.flatMap { try? epoch.key(for: $0.agreementKey) }
   }
 
-  /// The revoked replicas, and the last commit of each that counts.
-  var revoked: [ReplicaID: UInt64] {
-    Dictionary(
-      uniqueKeysWithValues: KeyEpoch.combinedRevocations(of: Array(epochs.values)).map {
-        ($0.replica, $0.size)
-      })
+  /// Keeps objects in the store, and whom the vault removed.
+  func keep(_ new: [Object]) throws(HeartlogError) {
+    for object in new { try store.replaceKeyFile(Self.fileName(of: object), with: object.bytes) }
+    if vault == store.vault?.id { try store.revoke(revoked) }
   }
 
-  /// The epochs that the next epoch of this device, as a member, follows: the one under which it writes, or those that it has to join. None
-  /// if it is no member of them all.
-  var heads: [KeyEpoch] {
-    switch standing {
-    case .writes(let epoch): [epoch]
-    case .joins(let epochs, withCode: nil): epochs
-    case .joins, .isOut: []
-    }
-  }
+  // MARK: - Standing
 
-  /// Under which epoch this device writes.
+  /// The removed replicas, and the last commit of each that counts.
+  var revoked: [ReplicaID: UInt64] { state.removed.mapValues { $0.removal.size } }
+
+  /// The removal of this device; nil if it was not removed.
+  var ownRemoval: KeyState.Removed? { state.removed[key.publicKey.replica] }
+
   var standing: Standing {
-    let tips = trusted.tips.filter { vault == nil || $0.vault == vault }
-    let mine = tips.filter(isMember)
-    for code in codes {
-      let byCode = tips.filter { $0.recovery.publicKey == code.key.publicKey && keys[$0.id] != nil }
-      guard !byCode.isEmpty, mine.allSatisfy({ $0.recovery.publicKey == code.key.publicKey }),
-        byCode.contains(where: { !$0.isMember(key.publicKey) })
-      else { continue }
-      guard revoked[key.publicKey.replica] == nil else { break }
-      return .joins(Array(byCode.prefix(KeyEpoch.previousMax)), withCode: code)
-    }
-    if let only = mine.first {
-      return mine.count == 1
-        ? .writes(only) : .joins(Array(mine.prefix(KeyEpoch.previousMax)), withCode: nil)
-    }
-    if let size = revoked[key.publicKey.replica] {
+    guard let current = state.current, let root = state.root else {
       return .isOut(
-        "this device was revoked after commit \(size) of its stream, and is never admitted again")
+        code == nil
+          ? "this device has no key of its vault: \"heartlog keys join -\" takes the recovery code, \"heartlog keys pair\" gets the keys from another device"
+          : "no key epoch of this device's recovery code is there: it is the code of another vault, or nothing was put here yet"
+      )
     }
-    if epochs.isEmpty {
-      return .isOut("no key epoch that this device's recovery code made or signed is there")
+    if let removed = ownRemoval {
+      return .isOut(
+        "this device was removed after commit \(removed.removal.size) of its stream: to come back as a new device that brings what is here, "
+          + "run \"heartlog merge\" into a new store, and join that one")
     }
-    return .isOut("this device is no member of the vault's newest key epoch")
+    let isMember = state.members[key.publicKey] != nil && keys[current.id] != nil
+    if let code {
+      if code.key.publicKey == root.publicKey {
+        return isMember && readsWithoutCode(current) ? .writes(current) : .joins(current, code)
+      }
+      if !isMember {
+        return .isOut(
+          "this device's recovery code is void: another one was made on replica \(state.anchors.last?.origin ?? current.origin); enter that one with \"heartlog keys join -\""
+        )
+      }
+    }
+    return isMember
+      ? .writes(current)
+      : .isOut(
+        "this device is no member since the keys were rotated on replica \(current.origin): the next sync of a member admits it, or the newest recovery code does, with \"heartlog keys join -\""
+      )
+  }
+
+  private func readsWithoutCode(_ epoch: KeyEpoch) -> Bool {
+    epoch.isMember(key.publicKey) || admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)] != nil
+  }
+
+  /// The epoch under which this device writes; nil if there is none.
+  var current: KeyEpoch? { if case .writes(let epoch) = standing { epoch } else { nil } }
+
+  /// Checks that neither a replica nor this device was removed.
+  ///
+  /// - Throws: `noKey`.
+  func checkNotRemoved(_ replica: ReplicaID? = nil) throws(HeartlogError) {
+    let replica = replica ?? key.publicKey.replica
+    guard let removed = state.removed[replica] else { return }
+    throw HeartlogError(
+      .noKey,
+      "replica \(replica) was removed on replica \(removed.origin), after commit \(removed.removal.size) of its stream: it admits nobody, and comes back only as a new device"
+    )
   }
 
   // MARK: - Making
-
-  /// Makes the first epoch of a vault, with a new recovery code.
-  mutating func makeFirst(in vault: VaultID) throws(HeartlogError) -> KeyEpoch {
-    try make(following: [], in: vault, revoking: [], withNewCode: true, by: nil)
-  }
-
-  /// Makes the epoch that joins some, and admits this device.
-  mutating func join(_ epochs: [KeyEpoch], withCode code: RecoveryCode?) throws(HeartlogError) -> KeyEpoch {
-    try make(following: epochs, in: epochs[0].vault, revoking: [], withNewCode: false, by: code)
-  }
-
-  /// Makes the epoch that joins those of which this device is a member, if there are several.
-  mutating func joinHeads() throws(HeartlogError) {
-    if case .joins(let epochs, withCode: nil) = standing { _ = try join(epochs, withCode: nil) }
-  }
 
   /// What this device announces to a member, to be admitted.
   func announcement(in vault: VaultID) throws(HeartlogError) -> Member {
@@ -260,113 +332,150 @@ struct Keyring {
     }
   }
 
-  /// Checks that no epoch that is trusted revokes a replica, or this device.
-  ///
-  /// - Throws: `noKey`.
-  func checkNotRevoked(_ replica: ReplicaID? = nil) throws(HeartlogError) {
-    let replica = replica ?? key.publicKey.replica
-    guard let size = revoked[replica] else { return }
-    throw HeartlogError(
-      .noKey,
-      "replica \(replica) was revoked after commit \(size) of its stream: it is never admitted again, and admits nobody"
-    )
+  /// Admits this device with its code, and other members who lack the key to write under. Replaces an epoch whose key somebody has who was
+  /// removed.
+  mutating func settle(at time: Milliseconds) throws(HeartlogError) {
+    if case .joins(let epoch, let code) = standing {
+      try admit(try announcement(in: epoch.vault), to: epoch, by: code.key)
+      try noteShown(code.key.publicKey)
+    }
+    guard var current else { return }
+    if code != nil {
+      try Self.keep(nil, in: store)
+      code = nil
+    }
+    if state.isExposed, state.members.values.map(\.replica).min() == key.publicKey.replica {
+      current = try makeEpoch(at: time)
+    }
+    for member in leftOut where state.members[member.publicKey] == nil && state.removed[member.replica] == nil
+    {
+      try admit(member, to: current, by: key)
+    }
+    leftOut = []
+    // Whoever joined since then reads what was written under an epoch that lost, too.
+    for epoch in state.tips + [current] where keys[epoch.id] != nil {
+      for member in state.members.values.sorted(by: { $0.replica < $1.replica })
+      where state.holders[epoch.id]?.contains(member.replica) != true && !epoch.isMember(member.publicKey) {
+        try admit(member, to: epoch, by: key)
+      }
+    }
   }
 
-  /// Whether this device is a member of an epoch, and can read its key.
-  func isMember(of epoch: KeyEpoch) -> Bool { epoch.isMember(key.publicKey) && keys[epoch.id] != nil }
-
-  /// Returns an epoch that this device writes under and that admits another one. It is made if there is none.
+  /// Admits a device to the current epoch.
   ///
-  /// - Throws: `noKey` if this device is no member, or one of the two was revoked.
+  /// - Throws: `noKey` if this device is no member, or one of the two was removed.
   mutating func admit(_ member: Member) throws(HeartlogError) -> KeyEpoch {
-    try checkNotRevoked()
-    try checkNotRevoked(member.replica)
-    let heads = heads
-    guard !heads.isEmpty else {
+    try checkNotRemoved()
+    try checkNotRemoved(member.replica)
+    guard let current else {
       throw HeartlogError(
         .noKey, "the device that should admit the other one is no member of the vault any more")
     }
-    // An earlier attempt may have made it.
-    if heads.count == 1, heads[0].devices.contains(where: { $0.hasSameKeys(as: member) }) { return heads[0] }
-    return try make(
-      following: heads, in: heads[0].vault, revoking: [], admitting: member, withNewCode: false, by: nil)
+    // An earlier attempt may have done it.
+    if state.holders[current.id]?.contains(member.replica) != true { try admit(member, to: current, by: key) }
+    return current
   }
 
-  /// Makes an epoch with a new key and a new recovery code.
+  private mutating func admit(
+    _ member: Member, to epoch: KeyEpoch, by admitter: any DeviceKey
+  ) throws(HeartlogError) {
+    guard let key = keys[epoch.id] else { preconditionFailure("an epoch whose key was read") }
+    var generator = SystemRandomNumberGenerator()
+    let admission = try making {
+      try Admission(of: member, to: epoch, key: key, by: admitter, using: &generator)
+    }
+    add(.admission(admission))
+    recompute()
+    try keep([.admission(admission)])
+  }
+
+  /// Makes an epoch with a new key, as a member.
+  @discardableResult
+  mutating func makeEpoch(at time: Milliseconds) throws(HeartlogError) -> KeyEpoch {
+    guard let root = state.root, current != nil else { throw notAMember }
+    let devices = Array(state.members.values)
+    return try make(
+      root: root, devices: devices, removals: [], generation: state.anchors.count - 1, by: key, at: time)
+  }
+
+  /// Makes the epoch that names the next root, with the code of the present one.
   ///
-  /// - Throws: `noKey` if this device is no member.
-  mutating func rotate(revoking revocations: [Revocation]) throws(HeartlogError) -> KeyEpoch {
-    var epochs: [KeyEpoch]
-    switch standing {
-    case .writes(let epoch): epochs = [epoch]
-    case .joins(let joined, let code):
-      // A new code cannot be made by the old one: first this device becomes a member.
-      if code != nil { _ = try join(joined, withCode: code) }
-      guard case .writes(let epoch) = standing else {
-        epochs = joined
-        break
-      }
-      epochs = [epoch]
-    case .isOut(let reason): throw HeartlogError(.noKey, reason)
+  /// - Parameter show: shows the new code to a person. If it throws, nothing was made.
+  /// - Throws: `noKey` if the code is not the present one; what `show` throws.
+  mutating func makeRoot(
+    with code: RecoveryCode, removing removals: [Removal], at time: Milliseconds,
+    show: (String) throws -> Void
+  ) throws {
+    guard let root = state.root, let vault, current != nil else { throw notAMember }
+    guard code.key.publicKey == root.publicKey else {
+      throw HeartlogError(
+        .noKey,
+        state.anchors.contains { $0.root.publicKey == code.key.publicKey }
+          ? "this recovery code is void: another one was made since"
+          : "this is not the recovery code of this vault")
     }
-    return try make(
-      following: epochs, in: epochs[0].vault, revoking: revocations, withNewCode: true, by: nil)
+    let removed = Set(removals.map(\.replica))
+    let new = Self.makeCode()
+    let devices = state.members.values.filter { !removed.contains($0.replica) }
+    try show(new.text)
+    try make(
+      root: new.member(of: vault), devices: Array(devices), removals: removals,
+      generation: state.anchors.count,
+      by: code.key, at: time)
+    try noteShown(new.key.publicKey)
   }
 
+  /// Makes the first epoch of a new vault, which the store joins.
+  ///
+  /// - Parameter show: shows the code to a person. If it throws, nothing was made.
+  mutating func makeFirst(at time: Milliseconds, show: (RecoveryCode) throws -> Void) throws {
+    let code = Self.makeCode()
+    let new = VaultID(root: code.key.publicKey)
+    try show(code)
+    vault = new
+    state = KeyState(of: new, epochs: [KeyEpoch](), admissions: [Admission]())
+    try make(
+      root: code.member(of: new), devices: [try announcement(in: new)], removals: [], generation: 0,
+      by: code.key, at: time)
+    try store.join(new, with: VaultMembership(new, isEstablished: true), isEstablished: true)
+    try noteShown(code.key.publicKey)
+  }
+
+  @discardableResult
   private mutating func make(
-    following previous: [KeyEpoch], in vault: VaultID, revoking new: [Revocation],
-    admitting admitted: Member? = nil, withNewCode: Bool, by maker: RecoveryCode?
+    root: Member, devices: [Member], removals: [Removal], generation: Int, by maker: any DeviceKey,
+    at time: Milliseconds
   ) throws(HeartlogError) -> KeyEpoch {
-    var before: [(epoch: KeyEpoch, key: EpochKey)] = []
-    for epoch in previous {
-      guard let key = keys[epoch.id] else {
-        throw HeartlogError(.noKey, "the key of epoch \(epoch.id) cannot be read")
-      }
-      before.append((epoch, key))
+    guard let vault else { preconditionFailure("keys are made in a vault") }
+    let previous = state.tips.compactMap { epoch in keys[epoch.id].map { (epoch: epoch, key: $0) } }
+      .sorted { $0.epoch.number > $1.epoch.number }.prefix(KeyEpoch.previousMax)
+    let origin = (replica: key.publicKey.replica, time: UInt64(max(0, time)))
+    var generator = SystemRandomNumberGenerator()
+    let made = try making {
+      try KeyEpoch.make(
+        in: vault, generation: UInt64(generation), following: Array(previous), root: root, devices: devices,
+        removals: removals, by: maker, on: origin, using: &generator)
     }
-    var revocations = Dictionary(
-      uniqueKeysWithValues: KeyEpoch.combinedRevocations(of: previous).map { ($0.replica, $0) })
-    for revocation in new where revocations[revocation.replica].map({ revocation.size < $0.size }) ?? true {
-      revocations[revocation.replica] = revocation
-    }
-    let code =
-      withNewCode || Set(previous.map(\.recovery.publicKey)).count > 1 ? Self.makeCode() : nil
-    if let code { try add(code) }
-    let made: (epoch: KeyEpoch, key: EpochKey)
-    do {
-      let included =
-        [try Member(key, agreementKey: agreementKey, vault: vault)] + (admitted.map { [$0] } ?? [])
-      let others = KeyEpoch.commonDevices(of: previous).filter { other in
-        !included.contains { $0.publicKey == other.publicKey } && revocations[other.replica] == nil
-      }
-      guard let recovery = code?.member(of: vault) ?? previous.first?.recovery else {
-        preconditionFailure("a first epoch has a new recovery code")
-      }
-      var generator = SystemRandomNumberGenerator()
-      made = try KeyEpoch.make(
-        in: vault, following: before, recovery: recovery, devices: others + included,
-        revocations: Array(revocations.values), by: maker?.key ?? key, signedBy: code, using: &generator)
-    } catch let error as EncryptionError {
-      throw HeartlogError(.invalid, error.description)
-    } catch {
-      throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
-    }
-    trusted = TrustedEpochs(
-      among: Array(epochs.values) + [made.epoch], roots: Set(epochs.keys).union([made.epoch.id]))
-    keys[made.epoch.id] = made.key
-    try keep([made.epoch])
+    add(.epoch(made.epoch))
+    try keep([.epoch(made.epoch)])
+    recompute()
+    try keep([])
     return made.epoch
+  }
+
+  private var notAMember: HeartlogError {
+    if case .isOut(let reason) = standing { return HeartlogError(.noKey, reason) }
+    return HeartlogError(.noKey, "this device is no member of the vault yet: sync first")
+  }
+
+  private func making<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
+    do { return try body() } catch let error as EncryptionError {
+      throw HeartlogError(.invalid, error.description)
+    } catch { throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)") }
   }
 
   private static func makeCode() -> RecoveryCode {
     var generator = SystemRandomNumberGenerator()
     return RecoveryCode(using: &generator)
-  }
-}
-
-/// Runs what reads an epoch or a code of this store, and converts its errors.
-func encryptionErrors<R>(_ body: () throws(EncryptionError) -> R) throws(HeartlogError) -> R {
-  do { return try body() } catch {
-    throw HeartlogError(.corrupt, "a key of this store is damaged: \(error.description)")
   }
 }

@@ -60,7 +60,7 @@ struct ObjectKeys {
 
   init(_ ring: Keyring) {
     keys = ring.keys
-    vaults = ring.epochs.mapValues(\.vault)
-    head = if case .writes(let epoch) = ring.standing { ring.keys[epoch.id] } else { nil }
+    vaults = ring.state.trusted.mapValues(\.vault)
+    head = ring.current.flatMap { ring.keys[$0.id] }
   }
 }

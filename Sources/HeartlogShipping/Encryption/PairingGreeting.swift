@@ -11,9 +11,9 @@ struct PairingGreeting: Hashable {
   var replica: ReplicaID
   var name: String
   var vault: VaultMembership
-  /// The vault in the epoch under which it writes; `nil` if it has none to write under.
+  /// The vault of its keys; `nil` if it is no member.
   var epochVault: VaultID?
-  /// The epochs that it trusts, by id; the newest if there are too many.
+  /// The epochs that it has, by id; the newest if there are too many.
   var epochs: [EpochID]
 
   static let versions: ClosedRange<UInt8> = 1...1

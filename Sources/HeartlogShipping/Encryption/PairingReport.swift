@@ -17,10 +17,8 @@ package struct PairingReport: Hashable, Sendable {
   package var peerName = ""
   /// `nil` if both devices were members before.
   package var admitted: Device?
-  /// The key epochs that were new here.
+  /// The key epochs and admissions that were new here.
   package var epochsReceived = 0
-  /// The key epochs that the other device did not announce.
+  /// Those that the other device did not announce.
   package var epochsSent = 0
-  /// Whether this device made a new recovery code, because it had to join epochs that have different ones.
-  package var hasNewRecoveryCode = false
 }

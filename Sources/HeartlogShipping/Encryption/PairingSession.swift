@@ -3,7 +3,7 @@ import HeartlogEncryption
 
 /// One end of a pairing: a member of an encrypted vault admits the device at the other end. Source: "Pairing" in docs/encryption.md.
 ///
-/// Whichever end a pairing breaks off at, the next one completes it. No secret is sent.
+/// Wherever a pairing breaks off, the next one completes it. No secret is sent.
 package struct PairingSession: Sendable {
   private let store: FavoritesStore
   private let role: SyncSession.Role
@@ -48,77 +48,53 @@ package struct PairingSession: Sendable {
   private func pair() throws(HeartlogError) -> PairingReport {
     // As a sync does. A copied store gets a key of its own, and only a device that has signed something shows its key, which people compare.
     _ = try store.prepareToShip()
-    let codes = try Keyring.codes(in: store).map(\.key.publicKey)
+    var ring = try Keyring(of: store)
+    let (mine, theirs) = try greet(ring)
     var report = PairingReport()
-    var isDone = false
-    for _ in 0..<Self.roundsMax where !isDone {
-      // Another process may have taken or made epochs since the last round.
-      var ring = try Keyring(of: store)
-      let (mine, theirs) = try greet(&ring)
-      report.peer = theirs.replica
-      report.peerName = theirs.name
-      try ring.checkNotRevoked(theirs.replica)
-      guard let vault = try VaultAgreement(mine.side, theirs.side).vault else {
-        preconditionFailure("both ends of a pairing have a vault")
-      }
-      isDone = try hold(mine, theirs, joining: vault, &ring, &report)
+    report.peer = theirs.replica
+    report.peerName = theirs.name
+    try ring.checkNotRemoved(theirs.replica)
+    guard let vault = try VaultAgreement(mine.side, theirs.side).vault else {
+      preconditionFailure("both ends of a pairing have a vault")
     }
-    guard isDone else { throw HeartlogError(.timedOut, "others changed the keys again and again meanwhile") }
+    try hold(mine, theirs, joining: vault, &ring, &report)
     _ = try store.prepareToShip()
-    report.hasNewRecoveryCode = try Keyring.codes(in: store).map(\.key.publicKey) != codes
     return report
   }
 
-  /// The most times that a pairing begins: members learn what the other knows, one of them joins the epochs, the other takes that one, and
-  /// is admitted again if it was left out.
-  private static let roundsMax = 4
-
-  /// Holds a round.
-  ///
-  /// - Returns: Whether both are members now, and know the same.
   private func hold(
     _ mine: PairingGreeting, _ theirs: PairingGreeting, joining vault: VaultID, _ ring: inout Keyring,
     _ report: inout PairingReport
-  ) throws(HeartlogError) -> Bool {
-    switch (mine.epochVault, theirs.epochVault) {
-    case (nil, nil):
+  ) throws(HeartlogError) {
+    guard let keysVault = mine.epochVault ?? theirs.epochVault else {
       throw HeartlogError(
         .noKey,
         "neither this device nor the peer can write to an encrypted vault, so neither can admit the other: "
           + "on one of them, run \"heartlog sync folder:DIR --encrypted\" or \"heartlog keys init\" first")
-    case (let epochVault?, nil):
-      let member = try announced(in: epochVault)
+    }
+    guard keysVault == vault, theirs.epochVault ?? vault == vault else {
+      throw HeartlogError(.noKey, "the two devices have keys of different vaults")
+    }
+    var givesFirst = role == .serving
+    if theirs.epochVault == nil {
+      let member = try announced(in: vault)
       guard member.replica == theirs.replica else {
         throw .peer("a device that announces the key of another one")
       }
-      // Another pairing may have admitted a device meanwhile. Two epochs that admit one each would leave both out.
+      // Another process may have taken keys meanwhile.
       ring = try Keyring(of: store)
-      let head = try ring.admit(member)
+      _ = try ring.admit(member)
       report.admitted = device(member, theirs.name, isOwn: false)
-      report.epochsSent += try give(ring, head, to: theirs)
-      report.epochsReceived += try take(into: &ring, joining: vault, of: theirs).newCount
-      return true
-    case (nil, let epochVault?):
-      let own = try ring.announcement(in: epochVault)
+      givesFirst = true
+    } else if mine.epochVault == nil {
+      let own = try ring.announcement(in: vault)
       try write(.member(own.bytes))
       report.admitted = device(own, store.name, isOwn: true)
-      let (head, newCount) = try take(into: &ring, joining: vault, of: theirs, trustsHead: true)
-      report.epochsReceived += newCount
-      report.epochsSent += try give(ring, head, to: theirs)
-      return true
-    case (_?, _?) where mine.epochs == theirs.epochs:
-      // An earlier attempt may have ended before this was done.
-      try store.join(vault, with: theirs.vault)
-      try ring.keep([])
-      return true
-    case (_?, _?):
-      // What is taken may leave this device out.
-      let head = ring.heads[0]
-      if role == .serving { report.epochsSent += try give(ring, head, to: theirs) }
-      report.epochsReceived += try take(into: &ring, joining: vault, of: theirs).newCount
-      if role == .calling { report.epochsSent += try give(ring, head, to: theirs) }
-      return false
+      givesFirst = false
     }
+    if givesFirst { report.epochsSent = try give(ring, to: theirs) }
+    report.epochsReceived = try take(into: &ring, joining: vault, of: theirs)
+    if !givesFirst { report.epochsSent = try give(ring, to: theirs) }
   }
 
   // MARK: - Greeting
@@ -127,31 +103,28 @@ package struct PairingSession: Sendable {
     guard let vault = store.vault else {
       throw HeartlogError(.invalid, "a store without a vault cannot be encrypted")
     }
-    let newest = ring.epochs.values.sorted { ($0.number, $0.id) > ($1.number, $1.id) }
+    let newest = ring.state.trusted.values.sorted { ($0.number, $0.id) > ($1.number, $1.id) }
     return PairingGreeting(
       isServing: role == .serving,
       isEmpty: try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 },
       joins: role == .calling && options.joinsVault, replica: store.replica, name: store.name, vault: vault,
-      epochVault: ring.heads.first?.vault,
+      epochVault: ring.current?.vault,
       epochs: newest.prefix(PairingGreeting.epochsMax).map(\.id).sorted())
   }
 
-  /// Exchanges the greetings. If this device has to join several epochs, it does: the serving end only if it knows all that the calling
-  /// end does, so that not both make one.
+  /// Exchanges the greetings.
   private func greet(
-    _ ring: inout Keyring
+    _ ring: Keyring
   ) throws(HeartlogError) -> (mine: PairingGreeting, theirs: PairingGreeting) {
     switch role {
     case .calling:
-      try ring.checkNotRevoked()
-      try ring.joinHeads()
+      try ring.checkNotRemoved()
       let mine = try greeting(ring)
       try write(.pairing(mine), reading: .pairing)
       return (mine, try theirGreeting())
     case .serving:
       let theirs = try theirGreeting()
-      try ring.checkNotRevoked()
-      if theirs.epochs.allSatisfy({ ring.epochs[$0] != nil }) { try ring.joinHeads() }
+      try ring.checkNotRemoved()
       let mine = try greeting(ring)
       try write(.pairing(mine))
       return (mine, theirs)
@@ -187,62 +160,46 @@ package struct PairingSession: Sendable {
 
   // MARK: - Epochs
 
-  /// Sends the epochs that the other end lacks, and a head of this one.
+  /// Sends the objects that the other end lacks, and the id of the current epoch.
   ///
   /// - Returns: How many it sent.
-  private func give(
-    _ ring: Keyring, _ head: KeyEpoch, to theirs: PairingGreeting
-  ) throws(HeartlogError) -> Int {
-    let known = Set(theirs.epochs)
-    let newest = ring.epochs.values.filter { !known.contains($0.id) }
-      .sorted { ($0.number, $0.id) > ($1.number, $1.id) }
-    var sent: [KeyEpoch] = []
+  private func give(_ ring: Keyring, to theirs: PairingGreeting) throws(HeartlogError) -> Int {
+    guard let current = ring.current else { throw HeartlogError(.noKey, "this device is no member any more") }
+    let known = Set(theirs.epochs.map(\.objectName))
+    var sent: [Keyring.Object] = []
     var byteCount = 0
-    for epoch in newest.prefix(Self.epochsMax) {
-      byteCount += epoch.bytes.count
+    for object in ring.objects.filter({ !known.contains($0.name) }).reversed().prefix(Self.epochsMax) {
+      byteCount += object.bytes.count
       // A place has the older ones, too.
       guard byteCount <= Self.epochBytesMax else { break }
-      sent.append(epoch)
+      sent.append(object)
     }
-    for epoch in sent.reversed() { try write(.epoch(epoch.bytes)) }
-    try write(.head(head.id))
+    for object in sent.reversed() { try write(.epoch(object.bytes)) }
+    try write(.head(current.id))
     return sent.count
   }
 
   static let epochsMax = PairingGreeting.epochsMax
   static let epochBytesMax = 64 << 20
 
-  /// Receives what the other end gives, joins its vault, and keeps the epochs.
+  /// Receives what the other end gives, joins its vault, and keeps it.
   ///
-  /// - Parameter trustsHead: whether the epoch that the other end names is trusted, because it is to admit this device.
-  /// - Returns: The epoch under which the other end writes, and how many were new.
+  /// - Returns: How many objects were new.
   private func take(
-    into ring: inout Keyring, joining vault: VaultID, of theirs: PairingGreeting, trustsHead: Bool = false
-  ) throws(HeartlogError) -> (head: KeyEpoch, newCount: Int) {
-    let (found, head) = try receive()
-    let new = ring.take(found, trusting: trustsHead ? head : nil)
-    guard let epoch = ring.epochs[head] else {
-      if trustsHead {
-        throw .peer("epoch \(head), which is to admit this device, is not there or does not give it the key")
-      }
-      throw HeartlogError(
-        .noKey,
-        "the two devices have keys of different vaults: the epochs of neither lead to those of the other")
-    }
-    if trustsHead {
-      try ring.checkNotRevoked(epoch.maker.replica)
-      try ring.checkNotRevoked()
-      guard ring.isMember(of: epoch) else { throw .peer("epoch \(head) does not admit this device") }
-    }
+    into ring: inout Keyring, joining vault: VaultID, of theirs: PairingGreeting
+  ) throws(HeartlogError) -> Int {
+    let new = ring.take(try receive(), of: vault)
+    // Whoever is out should know it from now on.
+    if vault == store.vault?.id { try ring.keep(new) }
+    try ring.checkNotRemoved()
+    guard ring.current != nil else { throw .peer("what the other device gave does not admit this device") }
     try store.join(vault, with: theirs.vault)
     try ring.keep(new)
-    // Whoever is out should know it from now on.
-    try ring.checkNotRevoked()
-    return (epoch, new.count)
+    return new.count
   }
 
-  private func receive() throws(HeartlogError) -> (epochs: [KeyEpoch], head: EpochID) {
-    var found: [KeyEpoch] = []
+  private func receive() throws(HeartlogError) -> [Keyring.Object] {
+    var found: [Keyring.Object] = []
     var byteCount = 0
     while true {
       switch try read(.epoch, .head) {
@@ -251,10 +208,10 @@ package struct PairingSession: Sendable {
         guard found.count < Self.epochsMax, byteCount <= Self.epochBytesMax else {
           throw .peer("more key epochs than a pairing may have")
         }
-        do throws(EncryptionError) { found.append(try KeyEpoch(bytes)) } catch {
+        do throws(EncryptionError) { found.append(try Keyring.Object(bytes)) } catch {
           throw .peer("a key epoch that is not sound: \(error.description)")
         }
-      case .head(let id): return (found, id)
+      case .head: return found
       default: throw .peer("a message out of turn")
       }
     }

@@ -6,6 +6,9 @@ package protocol VaultKeyStore: Sendable {
   /// The key with which the device signs; `nil` if it has none.
   var deviceKey: (any DeviceKey)? { get throws(HeartlogError) }
 
+  /// The vault that the store belongs to; `nil` if it has none.
+  var vault: VaultMembership? { get }
+
   /// The bytes of a file beside that key; `nil` if there is none.
   func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]?
 
@@ -15,14 +18,11 @@ package protocol VaultKeyStore: Sendable {
   /// Writes a file beside that key, durably.
   func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError)
 
-  /// The epochs that any device of the vault recorded in its log, by id.
-  var recordedEpochs: Set<String> { get }
-
-  /// Records an epoch in the log.
-  func record(epoch id: String, number: UInt64) throws(HeartlogError)
-
-  /// Records which replicas are revoked, and the last commit of each that counts.
+  /// Records which replicas are removed, and the last commit of each that counts.
   func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError)
+
+  /// Makes the store a member of a vault.
+  func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)
 }
 
 extension FavoritesStore: VaultKeyStore {

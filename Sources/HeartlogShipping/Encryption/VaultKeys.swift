@@ -8,8 +8,12 @@ package struct VaultKeys: ~Copyable {
   package struct Epoch: Hashable, Sendable {
     package let id: String
     package let number: UInt64
-    /// The replica that made it; `nil` if the recovery code did.
-    package let maker: ReplicaID?
+    /// The number of recovery codes before the one of this epoch.
+    package let generation: UInt64
+    /// The device on which it was made.
+    package let maker: ReplicaID
+    /// Whether the recovery code made it.
+    package let isOfRoot: Bool
     package let devices: [ReplicaID]
     package let revoked: [ReplicaID: UInt64]
     /// Whether this device writes under it.
@@ -26,79 +30,133 @@ package struct VaultKeys: ~Copyable {
     ring = try Keyring(of: store)
   }
 
-  /// Whether the vault is encrypted, as far as this store knows.
-  package var isEncrypted: Bool { !ring.isEmpty || !store.recordedEpochs.isEmpty }
+  /// Whether the vault is encrypted.
+  package var isEncrypted: Bool { store.vaultID?.isEncrypted == true }
 
-  /// The keys of the recovery codes that a store was told or made, the newest first.
-  package static func recoveryKeys(of store: any VaultKeyStore) throws(HeartlogError) -> [any DeviceKey] {
-    try Keyring.codes(in: store).map(\.key)
+  /// Whether a code is kept until a sync joins with it.
+  package var isJoining: Bool { ring.code != nil }
+
+  /// The key of the recovery code with which a store will join; `nil` if there is none.
+  package static func joiningKey(of store: any VaultKeyStore) throws(HeartlogError) -> (any DeviceKey)? {
+    try Keyring.code(in: store)?.key
   }
 
-  /// Whether a store's device was revoked, or left out of the vault's newest epoch, as far as it knows.
+  /// Whether a store's device was removed, or has no key of its vault, as far as it knows.
   package static func isOut(_ store: any VaultKeyStore) throws(HeartlogError) -> Bool {
-    guard try Keyring.isPresent(in: store) else { return false }
-    let ring = try Keyring(of: store)
-    if case .isOut = ring.standing { return !ring.epochs.isEmpty }
+    guard store.vault?.id.isEncrypted == true else { return false }
+    if case .isOut = try Keyring(of: store).standing { return true }
     return false
   }
 
-  /// Makes the first epoch, with this device as its only one.
-  ///
-  /// - Throws: `exists` if the vault is encrypted already.
-  package mutating func make() throws(HeartlogError) {
-    guard !isEncrypted else { throw HeartlogError(.exists, "the vault is encrypted already") }
-    guard let vault = store.vault else {
-      throw HeartlogError(.invalid, "a store without a vault cannot be encrypted")
+  /// The epochs and admissions of a store's vault: what leads from its id to its members.
+  package static func objects(of store: any VaultKeyStore) throws(HeartlogError) -> [[UInt8]] {
+    try Keyring(of: store).objects.map(\.bytes)
+  }
+
+  /// Encrypts the vault of a store, unless it is: it becomes another vault, with this device as its only member. The code is kept until
+  /// a sync reports it.
+  package static func encrypt(_ store: any VaultKeyStore, at time: Milliseconds) throws(HeartlogError) {
+    guard store.vault?.id.isEncrypted != true else { return }
+    var ring = try Keyring(of: store)
+    do {
+      try ring.makeFirst(at: time) { code in try Keyring.keepUnshown(code, in: store) }
+    } catch {
+      try Keyring.keepUnshown(nil, in: store)
+      throw error as? HeartlogError ?? HeartlogError(.inputOutput, "\(error)")
     }
-    _ = try ring.makeFirst(in: vault.id)
+  }
+
+  /// Keeps a code that a sync reported and that could not be shown, so that the next one reports it again.
+  package static func keepUnshown(_ code: String, in store: any VaultKeyStore) throws(HeartlogError) {
+    try Keyring.keepUnshown(try Self.code(code), in: store)
+  }
+
+  /// Makes the first epoch, with this device as its only one. The vault gets another id, which is derived from the recovery code.
+  ///
+  /// - Parameters:
+  ///   - isAgain: whether an encrypted vault is left for a new one with the same log.
+  ///   - show: shows the code to a person. If it throws, nothing was made.
+  /// - Throws: `exists` if the vault is encrypted already; what `show` throws.
+  package mutating func make(
+    again isAgain: Bool = false, at time: Milliseconds = StoreOptions.systemTime(),
+    show: (String) throws -> Void
+  ) throws {
+    guard !isEncrypted || isAgain else { throw HeartlogError(.exists, "the vault is encrypted already") }
+    guard ring.ownRemoval == nil else {
+      throw HeartlogError(.noKey, "this device was removed from its vault: begin a new store instead")
+    }
+    try ring.makeFirst(at: time) { try show($0.text) }
   }
 
   /// Keeps a recovery code, with which the next sync admits this device.
   ///
   /// - Throws: `invalid` if it is none; the message says where the mistake is.
   package mutating func join(_ text: String) throws(HeartlogError) {
-    let code: RecoveryCode
-    do { code = try RecoveryCode(text: text) } catch { throw HeartlogError(.invalid, error.description) }
-    try ring.add(code)
+    try Keyring.keep(try Self.code(text), in: store)
+    ring = try Keyring(of: store)
   }
 
-  /// The recovery code of the newest epoch; `nil` if this device does not have it.
-  package var code: String? { ring.currentCode?.text }
+  private static func code(_ text: String) throws(HeartlogError) -> RecoveryCode {
+    do { return try RecoveryCode(text: text) } catch { throw HeartlogError(.invalid, error.description) }
+  }
+
+  /// Makes an epoch with a new key.
+  ///
+  /// - Throws: `noKey` if this device is no member.
+  package mutating func rotate(at time: Milliseconds = StoreOptions.systemTime()) throws(HeartlogError) {
+    try ring.makeEpoch(at: time)
+  }
 
   /// Makes an epoch with a new key and a new recovery code.
   ///
-  /// - Parameter replica: The device that reads nothing from then on, and of whose stream nothing counts behind what is here.
-  /// - Throws: `noKey` if this device is no member; `invalid` for its own replica.
-  package mutating func rotate(without replica: ReplicaID?) throws(HeartlogError) {
-    var revocations: [Revocation] = []
+  /// - Parameters:
+  ///   - code: the present code.
+  ///   - replica: the device that reads nothing from then on, and of whose stream nothing counts after what is here.
+  ///   - show: shows the new code to a person. If it throws, nothing was made.
+  /// - Throws: `noKey` if this device is no member, or the code is not the present one; `invalid` for its own replica, or a text that is
+  ///   no code; what `show` throws.
+  package mutating func rotate(
+    code: String, without replica: ReplicaID? = nil, at time: Milliseconds = StoreOptions.systemTime(),
+    show: (String) throws -> Void
+  ) throws {
+    var removals: [Removal] = []
     if let replica {
       guard replica != store.replica else {
-        throw HeartlogError(.invalid, "a device cannot revoke itself: do it on another one")
+        throw HeartlogError(.invalid, "a device cannot remove itself: do it on another one")
       }
       let head = try store.streamHead(of: replica)
       let size = head?.commit.rawValue ?? 0
-      revocations.append(Revocation(replica: replica, size: size, root: size > 0 ? head?.root : nil))
+      removals.append(Removal(replica: replica, size: size, root: size > 0 ? head?.root : nil))
     }
-    _ = try ring.rotate(revoking: revocations)
+    try ring.makeRoot(with: try Self.code(code), removing: removals, at: time, show: show)
   }
 
   /// All epochs that are trusted here, the newest first.
   package var epochs: [Epoch] {
-    var current: EpochID?
-    if case .writes(let epoch) = ring.standing { current = epoch.id }
-    return ring.epochs.values.sorted { ($0.number, $0.id) > ($1.number, $1.id) }.map { epoch in
+    let current = ring.current?.id
+    let removed = ring.state.removed
+    return ring.state.trusted.values.sorted { ($0.number, $0.id) > ($1.number, $1.id) }.map { epoch in
       Epoch(
-        id: epoch.id.description, number: epoch.number,
-        maker: epoch.maker == epoch.recovery.publicKey ? nil : epoch.maker.replica,
-        devices: epoch.devices.map(\.replica).sorted(),
-        revoked: Dictionary(uniqueKeysWithValues: epoch.revocations.map { ($0.replica, $0.size) }),
+        id: epoch.id.description, number: epoch.number, generation: epoch.generation, maker: epoch.origin,
+        isOfRoot: epoch.isOfRoot,
+        devices: (ring.state.holders[epoch.id] ?? Set(epoch.devices.map(\.replica))).filter {
+          removed[$0] == nil
+        }
+        .sorted(),
+        revoked: Dictionary(uniqueKeysWithValues: epoch.removals.map { ($0.replica, $0.size) }),
         isCurrent: epoch.id == current, isReadable: ring.keys[epoch.id] != nil)
     }
   }
 
+  /// The members of the vault.
+  package var members: [ReplicaID] { ring.state.members.values.map(\.replica).sorted() }
+
   /// Why this device cannot write to an encrypted place; `nil` if it can, or will once it has synced.
   package var reasonOut: String? {
-    if case .isOut(let reason) = ring.standing, !ring.epochs.isEmpty { return reason }
+    if isEncrypted, case .isOut(let reason) = ring.standing { return reason }
     return nil
   }
+
+  /// Why the code that was shown or entered here last is not the good one; `nil` if it is.
+  package var voidCode: String? { get throws(HeartlogError) { try ring.voidCode } }
 }

@@ -40,7 +40,7 @@ struct DirectoryListing {
     }
   }
 
-  /// Adds the objects of key epochs.
+  /// Adds the objects of key epochs and admissions.
   private mutating func addEpochs(_ root: String, _ fileSystem: any FileSystem) throws(FileError) {
     guard let names = try Self.entries("\(root)/\(FolderPlace.keysFolder)", fileSystem) else {
       foreignCount += 1
@@ -53,10 +53,10 @@ struct DirectoryListing {
       if name.hasPrefix(DirectoryObjects.temporaryPrefix) { continue }
       if name.hasPrefix("."), name.hasSuffix(".icloud") {
         let hidden = "\(FolderPlace.keysFolder)/\(name.dropFirst().dropLast(".icloud".count))"
-        if FolderPlace.epoch(hidden) != nil { entries.append(ObjectList.Entry(hidden, byteCount: nil)) }
+        if FolderPlace.isKey(hidden) { entries.append(ObjectList.Entry(hidden, byteCount: nil)) }
         continue
       }
-      guard FolderPlace.epoch(path) != nil else {
+      guard FolderPlace.isKey(path) else {
         foreignCount += 1
         continue
       }

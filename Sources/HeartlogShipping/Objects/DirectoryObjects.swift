@@ -137,7 +137,7 @@ package final class DirectoryObjects: ObjectStore {
 
   /// - Throws: `invalid` for a name that leads out of the directory.
   private func path(of name: String) throws(HeartlogError) -> String {
-    guard FolderPlace(name) != nil || FolderPlace.epoch(name) != nil else {
+    guard FolderPlace(name) != nil || FolderPlace.isKey(name) else {
       throw HeartlogError(.invalid, "\(name) is no name of an object")
     }
     return "\(path)/\(name)"

@@ -34,8 +34,8 @@ struct FolderListing {
   private(set) var files: [FolderFile] = []
   /// Checkpoint files. One whose name has no commits stands alone; any other is beside the run file of the same name.
   private(set) var checkpoints: [FolderFile] = []
-  /// Key epochs, by id; the names of their objects are those of docs/encryption.md.
-  private(set) var epochs: [EpochID] = []
+  /// The names of key epochs and admissions: those of docs/encryption.md.
+  private(set) var keys: [String] = []
   /// Proofs that a stream's device signed two histories.
   private(set) var evidence: [FolderFile] = []
   private(set) var counts = SyncReport.FolderFiles()
@@ -45,7 +45,7 @@ struct FolderListing {
     for entry in catalogue.entries.values.sorted(by: { $0.name < $1.name }) { add(entry) }
   }
 
-  /// Leaves out what revoked devices wrote behind the last commit that counts.
+  /// Leaves out what revoked devices wrote after the last commit that counts.
   ///
   /// - Returns: The number of run files that were left out.
   mutating func leaveOut(_ revoked: [ReplicaID: UInt64]) -> Int {
@@ -58,8 +58,8 @@ struct FolderListing {
   }
 
   private mutating func add(_ entry: ObjectList.Entry) {
-    if let epoch = FolderPlace.epoch(entry.name) {
-      if entry.byteCount == nil { counts.placeholders += 1 } else { epochs.append(epoch) }
+    if FolderPlace.isKey(entry.name) {
+      if entry.byteCount == nil { counts.placeholders += 1 } else { keys.append(entry.name) }
       return
     }
     guard let place = FolderPlace(entry.name) else {
@@ -131,7 +131,7 @@ package struct FolderPlace {
     file = File(parts[2])
   }
 
-  /// The folder of key epochs.
+  /// The folder of key epochs and admissions.
   static let keysFolder = "keys"
 
   /// Parses the name of a key epoch's object.
@@ -141,6 +141,12 @@ package struct FolderPlace {
       let id = EpochID(bytes: bytes), id.objectName == name
     else { return nil }
     return id
+  }
+
+  /// Whether a name is that of a key epoch or of an admission to one.
+  package static func isKey(_ name: String) -> Bool {
+    let parts = name[...].parts(separatedBy: "-")
+    return epoch(parts[0]) != nil && (parts.count == 1 || parts.count == 2 && replica(parts[1]) != nil)
   }
 
   /// Parses a part of 32 lower-case hexadecimal digits.

@@ -41,9 +41,7 @@ package protocol ObjectStore: Sendable {
   func removeRemains(of writer: ReplicaID) throws(HeartlogError)
 
   /// Lets the members of an encrypted vault in, by their keys. Does nothing if the place knows nobody by a key.
-  ///
-  /// - Parameter onlyThem: Whether everybody else is let in no more.
-  func admit(_ members: [PublicKey], onlyThem: Bool) throws(HeartlogError)
+  func admit(_ members: [PublicKey]) throws(HeartlogError)
 }
 
 extension ObjectStore {
@@ -51,7 +49,7 @@ extension ObjectStore {
   package var address: String? { nil }
 
   /// Whoever reaches the place is in.
-  package func admit(_ members: [PublicKey], onlyThem: Bool) {}
+  package func admit(_ members: [PublicKey]) {}
 }
 
 /// A position in the changes of an object store, as the store writes it. Only the store that made it understands it.

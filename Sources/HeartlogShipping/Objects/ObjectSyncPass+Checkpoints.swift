@@ -4,15 +4,16 @@ import HeartlogProofs
 /// Checkpoints among the objects: one that proves the runs of each run file of a signed stream, in the file or beside it, and from each device
 /// the newest one that it knows of each stream.
 extension ObjectSyncPass {
-  /// Agrees on a vault with the devices that write in the folder, and joins it.
+  /// Agrees on a vault with the devices that write in the folder, and joins it. An encrypted vault is known by its keys.
   mutating func meet(_ listing: FolderListing) throws(HeartlogError) {
-    guard let mine = store.vault else { return }
+    guard !format.isEncrypted, let mine = store.vault else { return }
     let isEmpty = try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 }
     var side = VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault)
-    for file in format.isEncrypted ? Self.newestOwn(listing.files) : listing.checkpoints
-    where file.writer == file.stream && file.writer != store.replica {
+    for file in listing.checkpoints
+    where file.writer == file.stream && file.writer != store.replica && file.name.isEnd {
       try options.checkTime()
-      guard let theirs = try vault(in: file) else { continue }
+      // Whoever can put files must not lead devices where they have no key.
+      guard let theirs = try readCheckpoint(file)?.vault, !theirs.id.isEncrypted else { continue }
       switch VaultAgreement(side, VaultAgreement.Side(membership: theirs)) {
       case .none: break
       case .vault(let vault):
@@ -24,7 +25,6 @@ extension ObjectSyncPass {
         side.membership = joined
       case .refused(let mine, let theirs): throw .otherVault(mine: mine, theirs: theirs)
       }
-      if format.isEncrypted, !options.isDryRun { memory.checked.insert(file.path) }
     }
   }
 
@@ -39,20 +39,6 @@ extension ObjectSyncPass {
     }
     return newest.values.flatMap(\.self).sorted { $0.path < $1.path }
   }
-
-  /// The vault that the writer of a file was in; `nil` if that says nothing new.
-  private mutating func vault(in file: FolderFile) throws(HeartlogError) -> VaultMembership? {
-    guard format.isEncrypted else { return file.name.isEnd ? try readCheckpoint(file)?.vault : nil }
-    guard !memory.checked.contains(file.path), let content = try read(file) else { return nil }
-    if file.bytes <= Self.readAheadBytesMax, readAhead.count < Self.readAheadCountMax {
-      readAhead[file.path] = content
-    }
-    return content.vault
-  }
-
-  /// A larger file, and one of more devices, is read once more when its commits are taken.
-  private static let readAheadBytesMax = 1 << 20
-  private static let readAheadCountMax = 64
 
   /// Takes the checkpoints that stand alone, as far as their commits are here.
   mutating func takeCheckpoints(

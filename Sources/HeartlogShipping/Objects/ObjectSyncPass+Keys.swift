@@ -1,112 +1,108 @@
 import Heartlog
 import HeartlogEncryption
+import HeartlogEvents
 
-/// The keys of an encrypted vault: which epochs a place has, and under which one this device writes there.
+/// The keys of an encrypted vault: what a place has of them, and under which one this device writes there.
 extension ObjectSyncPass {
-  /// Finds out whether the vault is encrypted, and reads the epochs that the place has.
+  /// Finds out whether the vault is encrypted, and reads the keys that the place has.
   ///
   /// - Throws: `noKey` if it is, and this device has no key to it.
   mutating func beginKeys(_ listing: FolderListing) throws(HeartlogError) {
-    guard let store = store.vaultKeys else {
-      guard listing.epochs.isEmpty else { throw Self.notJoined(objects.description) }
+    let notJoined = HeartlogError(
+      .noKey, "\(objects.description) is encrypted, and this device has no key to it")
+    guard let keys = store.vaultKeys else {
+      guard listing.keys.isEmpty else { throw notJoined }
       return
     }
-    guard try Keyring.isPresent(in: store) else {
-      guard listing.epochs.isEmpty else { throw Self.notJoined(objects.description) }
-      guard store.recordedEpochs.isEmpty else {
-        throw HeartlogError(
-          .noKey,
-          "this store's vault is encrypted, and this device has no key to it: nothing of it is put to \(objects.description)"
-        )
-      }
+    let code = try Keyring.code(in: keys)
+    if store.vault?.id.isEncrypted != true, code == nil {
+      guard listing.keys.isEmpty else { throw notJoined }
       guard options.encrypts, !options.isDryRun, !options.isPull else { return }
-      let ring = try Keyring(of: store)
-      self.ring = ring
-      format = .encrypted(ObjectKeys(ring))
-      return
+      // A vault is encrypted before the first object is put.
+      try VaultKeys.encrypt(keys, at: options.clock())
     }
-    var ring = try Keyring(of: store)
-    let new = ring.take(try epochs(listing, in: ring))
-    // Whoever is out should know it from now on.
-    if !options.isDryRun { try ring.keep(new) }
-    try ring.choose(among: listing.epochs, at: objects.description, of: self.store.vault)
+    var ring = try Keyring(of: keys)
+    let new = ring.take(try found(listing, in: ring))
+    guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
+      throw HeartlogError(
+        .noKey, "\(objects.description) is encrypted with the keys of another vault than those of this device"
+      )
+    }
+    if !options.isDryRun {
+      if let vault = ring.vault { try join(vault) }
+      // Whoever is out should know it from now on.
+      try ring.keep(new)
+    }
     if case .isOut(let reason) = ring.standing {
-      throw HeartlogError(.noKey, "\(objects.description) is encrypted: \(reason)")
+      throw HeartlogError(.noKey, "\(objects.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
     }
+    try open(ring)
+  }
+
+  /// Who removed this device, when, and how many of its events count no more.
+  private func whatIsHereOnly(_ ring: Keyring) throws(HeartlogError) -> String {
+    guard let removed = ring.ownRemoval, let head = try head(of: store.replica) else { return "" }
+    var (position, count) = (removed.removal.size, UInt64(0))
+    while let run = try store.streamRun(of: store.replica, after: position, upTo: head.commit) {
+      count += run.eventCount ?? UInt64(run.commitCount)
+      position = run.lastCommit.rawValue
+    }
+    let time = RFC3339.text(Milliseconds(clamping: removed.time))
+    return
+      ". It was removed on replica \(removed.origin) at \(time); \(count) of its events are here only"
+  }
+
+  private mutating func open(_ ring: Keyring) throws(HeartlogError) {
     self.ring = ring
     format = .encrypted(ObjectKeys(ring))
   }
 
-  /// Makes the epoch that this device needs to write, and puts those that the place lacks.
+  /// Joins the vault to which a recovery code led.
+  private func join(_ vault: VaultID) throws(HeartlogError) {
+    guard let mine = store.vault, mine.id != vault else { return }
+    let theirs = VaultMembership(vault, isEstablished: true)
+    // Whoever enters the code of a vault means it.
+    try store.join(vault, with: theirs, isEstablished: true)
+  }
+
+  /// Makes what this device and other members need to write, and puts what the place lacks.
   mutating func settleKeys(_ listing: FolderListing) throws(HeartlogError) {
     guard var ring, !options.isDryRun, !options.isPull else { return }
-    let codes = ring.codes.map(\.key.publicKey)
-    if ring.isEmpty {
-      guard let vault = store.vault else {
-        throw HeartlogError(.invalid, "a store without a vault cannot be encrypted")
+    try ring.settle(at: options.clock())
+    let there = Set(listing.keys)
+    let missing = ring.objects.filter { !there.contains($0.name) || damaged.contains($0.name) }
+    if !missing.isEmpty { try objects.admit(ring.state.members.values.map(\.publicKey)) }
+    for object in missing {
+      if damaged.contains(object.name) { try delete(object.name) }
+      do throws(HeartlogError) { try put(object.name, object.bytes) } catch {
+        // Another member has admitted the same device meanwhile.
+        guard error.code == .exists else { throw error }
       }
-      _ = try ring.makeFirst(in: vault.id)
-      try ring.choose(among: [], at: objects.description, of: vault)
-      self.ring = ring
-      try recall()
-    } else if case .joins(let epochs, let code) = ring.standing {
-      _ = try ring.join(epochs, withCode: code)
+      memory.checked.insert(object.name)
     }
-    report.hasNewRecoveryCode = ring.codes.map(\.key.publicKey) != codes
-    let there = Set(listing.epochs)
-    let missing = ring.epochs.values.filter {
-      !there.contains($0.id) && (ring.vault == nil || $0.vault == ring.vault)
-    }
-    if case .writes(let head) = ring.standing, !missing.isEmpty {
-      try objects.admit(
-        head.devices.map(\.publicKey) + [head.recovery.publicKey],
-        onlyThem: missing.contains { ring.hasNewCode($0) })
-    }
-    let broken = ring.epochs.values.filter { damaged.contains($0.id.objectName) }
-    for epoch in (missing + broken).sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) }) {
-      if damaged.contains(epoch.id.objectName) { try delete(epoch.id.objectName) }
-      try put(epoch.id.objectName, epoch.bytes)
-      memory.checked.insert(epoch.id.objectName)
-    }
-    self.ring = ring
-    format = .encrypted(ObjectKeys(ring))
+    try open(ring)
   }
 
-  /// Reads the epochs of the place that this device keeps, to find those that are damaged there.
-  mutating func checkEpochs(_ listing: FolderListing) throws(HeartlogError) {
-    guard let ring else { return }
-    for id in listing.epochs where !memory.checked.contains(id.objectName) {
-      guard let known = ring.epochs[id] else { continue }
+  /// The objects of the place that this device does not keep yet. Compares the others with what is kept, to find those that are damaged.
+  private mutating func found(
+    _ listing: FolderListing, in ring: Keyring
+  ) throws(HeartlogError) -> [Keyring.Object] {
+    var found: [Keyring.Object] = []
+    for name in listing.keys where !ring.has(name) || !memory.checked.contains(name) {
       try options.checkTime()
-      switch try objects.get(id.objectName, bytesMax: KeyEpoch.bytesMax) {
-      case .bytes(let bytes) where bytes == known.bytes: memory.checked.insert(id.objectName)
-      case .bytes, .unreadable: damaged.insert(id.objectName)
+      switch try objects.get(name, bytesMax: KeyEpoch.bytesMax) {
+      case .bytes(let bytes):
+        report.received.bytes += UInt64(bytes.count)
+        if let object = try? Keyring.Object(bytes), object.name == name {
+          found.append(object)
+          if ring.has(name) { memory.checked.insert(name) }
+        } else {
+          damaged.insert(name)
+        }
+      case .unreadable: damaged.insert(name)
       case .absent, .deleted: break
       }
     }
-  }
-
-  /// The epochs of the place that this device does not keep yet. What is none is left alone.
-  private mutating func epochs(
-    _ listing: FolderListing, in ring: Keyring
-  ) throws(HeartlogError) -> [KeyEpoch] {
-    var found: [KeyEpoch] = []
-    for id in listing.epochs where ring.epochs[id] == nil {
-      try options.checkTime()
-      guard case .bytes(let bytes) = try objects.get(id.objectName, bytesMax: KeyEpoch.bytesMax) else {
-        continue
-      }
-      report.received.bytes += UInt64(bytes.count)
-      guard let epoch = try? KeyEpoch(bytes), epoch.id == id else {
-        damaged.insert(id.objectName)
-        continue
-      }
-      found.append(epoch)
-    }
     return found
-  }
-
-  private static func notJoined(_ place: String) -> HeartlogError {
-    HeartlogError(.noKey, "\(place) is encrypted, and this device has no key to it")
   }
 }

@@ -141,7 +141,7 @@ extension ObjectSyncPass {
   private enum Soundness {
     /// It matches its name and the store.
     case sound
-    /// So it does, but it does not prove its runs, or says another vault than this device is in by now, or has the keys of another one.
+    /// So it does, but it does not prove its runs, or has the keys of another vault.
     case outdated
     case unsound
   }
@@ -152,9 +152,10 @@ extension ObjectSyncPass {
     if memory.checked.contains(file.path) { return .sound }
     guard let (content, vault) = try readWithVault(file) else { return .unsound }
     if vault != ring?.vault { return .outdated }
-    if format.isEncrypted, let size = head.checkpoint?.checkpoint.size, file.name.last <= size {
-      let isNewestOwn = file.writer == file.stream && file.name.last == size
-      if !content.isProven || isNewestOwn && content.vault != store.vault { return .outdated }
+    if format.isEncrypted, let size = head.checkpoint?.checkpoint.size, file.name.last <= size,
+      !content.isProven
+    {
+      return .outdated
     }
     memory.checked.insert(file.path)
     return .sound

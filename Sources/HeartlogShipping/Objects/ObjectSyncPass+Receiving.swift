@@ -270,7 +270,6 @@ extension ObjectSyncPass {
 
   /// The content of a file; `nil` if it is not whole, does not match its name, or no longer exists.
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
-    if let known = readAhead.removeValue(forKey: file.path) { return known }
     return try readWithVault(file)?.content
   }
 

@@ -11,8 +11,6 @@ struct ObjectSyncPass {
   var memory: Memory
   var report = SyncReport()
   var counts = SyncReport.FolderFiles()
-  /// The newest files of other devices, which were read for what they say of a vault, by path, until their commits are taken.
-  var readAhead: [String: RunFile] = [:]
   /// Paths of files that were read and are not whole.
   var damaged: Set<String> = []
   /// Those of them that are not encrypted, in a vault that is, and those of unknown key epochs.
@@ -49,7 +47,6 @@ struct ObjectSyncPass {
     let streams = Set(files.keys).union(heads.map(\.replica)).sorted()
     report.streams = streams.count
     do throws(HeartlogError) {
-      try checkEpochs(listing)
       try meet(listing)
       try settleKeys(listing)
       if options.isDryRun {
@@ -74,6 +71,10 @@ struct ObjectSyncPass {
     if !options.isDryRun {
       report.received.events = receivedEvents
       report.sent.events = sentEvents
+    }
+    if let keys = store.vaultKeys, !options.isDryRun {
+      report.recoveryCode = try Keyring.unshownCode(in: keys)?.text
+      try Keyring.keepUnshown(nil, in: keys)
     }
     counts.damaged = damaged.subtracting(plain).subtracting(locked).count
     counts.plain = plain.count

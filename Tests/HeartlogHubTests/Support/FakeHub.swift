@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogEncryption
 import HeartlogProofs
 import Synchronization
 
@@ -7,7 +8,18 @@ import Synchronization
 /// A hub in memory, behind a transport. Tests may look into it, change it as whoever runs it could, and answer in its place.
 final class FakeHub: HTTPTransport {
   struct Vault {
-    var keys: [String]
+    /// Those that were admitted by a request.
+    var admitted: [String]
+    /// By the epochs and admissions that are stored: "Keys at a hub" in docs/hub.md.
+    var state: KeyState?
+    var keys: [String] {
+      let removed = state?.removed ?? [:]
+      let members =
+        (state?.members.values.map(\.publicKey) ?? []) + (state?.root.map { [$0.publicKey] } ?? [])
+      return (Set(admitted).union(members.map(\.description))).filter { text in
+        Hexadecimal.bytes(text).flatMap { PublicKey(bytes: $0) }.map { removed[$0.replica] == nil } ?? false
+      }.sorted()
+    }
     var objects: [(name: String, bytes: [UInt8], number: Int)] = []
     var number = 0
   }
@@ -172,7 +184,21 @@ final class FakeHub: HTTPTransport {
       guard state.invitation == nil || json["invitation"]?.string == state.invitation else {
         return error(403, "no invitation")
       }
-      state.vaults[vault] = Vault(keys: [key])
+      guard let id = VaultID(vault), id.isEncrypted else {
+        state.vaults[vault] = Vault(admitted: [key])
+        return session(201, vault, key, &state)
+      }
+      var made = Vault(admitted: [])
+      for bytes in (json["objects"]?.array ?? []).compactMap({ $0.string.flatMap { Hexadecimal.bytes($0) } })
+      {
+        made.number += 1
+        let name =
+          (try? KeyEpoch(bytes))?.id.objectName ?? (try? Admission(bytes))?.objectName ?? "keys/unknown"
+        made.objects.append((name, bytes, made.number))
+      }
+      update(&made, id)
+      guard made.keys.contains(key) else { return error(403, "no keys that lead from the vault to this one") }
+      state.vaults[vault] = made
       return session(201, vault, key, &state)
     default: break
     }
@@ -198,19 +224,34 @@ final class FakeHub: HTTPTransport {
       }
       vault.number += 1
       vault.objects.append((name, request.body ?? [], vault.number))
+      if name.hasPrefix("keys/"), let id = VaultID(parts[2]), id.isEncrypted {
+        update(&vault, id)
+        state.sessions = state.sessions.filter {
+          $0.value.vault != parts[2] || vault.keys.contains($0.value.key)
+        }
+      }
       return answer(201)
     case ("DELETE", "objects"):
       vault.objects.removeAll { $0.name == name }
       return answer(204, "")
     case (_, "keys"):
+      let isOfRoot = vault.state == nil || vault.state?.root?.publicKey.description == session.key
       for key in json["remove"]?.array ?? [] {
-        vault.keys.removeAll { $0 == key.string }
+        guard isOfRoot || key.string == session.key else { return error(403, "only the root removes others") }
+        vault.admitted.removeAll { $0 == key.string }
         state.sessions = state.sessions.filter { $0.value.key != key.string }
       }
-      vault.keys += (json["admit"]?.array ?? []).compactMap(\.string)
+      vault.admitted += (json["admit"]?.array ?? []).compactMap(\.string)
       return answer(200, "{\"keys\": [\(vault.keys.sorted().map { "\"\($0)\"" }.joined(separator: ","))]}")
     default: return error(405, "no such method")
     }
+  }
+
+  private static func update(_ vault: inout Vault, _ id: VaultID) {
+    let objects = vault.objects.filter { $0.name.hasPrefix("keys/") }.map(\.bytes)
+    vault.state = KeyState(
+      of: id, epochs: objects.compactMap { try? KeyEpoch($0) },
+      admissions: objects.compactMap { try? Admission($0) })
   }
 
   private static func split(_ path: String) -> (String, [String: String]) {
