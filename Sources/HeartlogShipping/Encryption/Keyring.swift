@@ -284,7 +284,7 @@ struct Keyring {
     if let removed = ownRemoval {
       return .isOut(
         "this device was removed after commit \(removed.removal.size) of its stream: to come back as a new device that brings what is here, "
-          + "run \"heartlog merge\" into a new store, and join that one")
+          + "run \"heartlog sync STORE --pull\" in a new store, and join that one")
     }
     let isMember = state.members[key.publicKey] != nil && keys[current.id] != nil
     if let code {
